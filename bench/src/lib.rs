@@ -1,0 +1,1 @@
+//! bare reference clients that memtide's cost is compared with.

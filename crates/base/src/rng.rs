@@ -1,0 +1,133 @@
+//! Randomness that is a function of a seed.
+//!
+//! Two forms. [`hash`] answers "what is draw `index` of stream `stream`?" at once, so operation i
+//! is the same whatever thread asks and whatever was asked before. [`Random`] is a small
+//! sequential generator, usually started at such a point with [`Random::at`].
+//! The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
+//! number generators", OOPSLA 2014). Not for secrets.
+
+/// What a draw is for. Draws of different streams are independent of each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream(pub u64);
+
+impl Stream {
+    /// Which kind an operation is.
+    pub const KIND: Self = Self(1);
+    /// Which key an operation asks for.
+    pub const KEY: Self = Self(2);
+    /// The gap before an operation.
+    pub const GAP: Self = Self(3);
+    /// The length of a key.
+    pub const KEY_SIZE: Self = Self(4);
+    /// The bytes of a key.
+    pub const KEY_BYTES: Self = Self(5);
+    /// The length of a value.
+    pub const VALUE_SIZE: Self = Self(6);
+    /// The bytes of a value.
+    pub const VALUE_BYTES: Self = Self(7);
+    /// The levels of a random wave.
+    pub const WAVE: Self = Self(8);
+    /// The jitter of reconnecting.
+    pub const RECONNECT: Self = Self(9);
+    /// Which keys a probe asks for.
+    pub const SAMPLE: Self = Self(10);
+
+    /// A stream of this purpose for one lane (a worker, a connection) alone.
+    pub const fn of_lane(self, lane: u64) -> Self {
+        Self(self.0 ^ mix(lane.wrapping_add(1)))
+    }
+}
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A bijection on 64 bits in which every input bit sways every output bit.
+pub const fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Draw `index` of `stream` under `seed`: 64 uniform bits.
+pub const fn hash(seed: u64, stream: Stream, index: u64) -> u64 {
+    let lane = mix(seed.wrapping_add(stream.0.wrapping_mul(GOLDEN)));
+    mix(lane.wrapping_add(index.wrapping_mul(GOLDEN)).wrapping_add(GOLDEN))
+}
+
+/// Maps 64 uniform bits to the open interval (0, 1); neither 0 nor 1 ever comes out, so that
+/// inverse distribution functions stay finite.
+pub fn unit(bits: u64) -> f64 {
+    ((bits >> 12) as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
+}
+
+/// A sequential generator (SplitMix64): 8 bytes of state, period 2^64.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The generator of a seed.
+    pub const fn new(seed: u64) -> Self {
+        Self(mix(seed))
+    }
+
+    /// The generator that belongs to draw `index` of `stream` under `seed`.
+    pub const fn at(seed: u64, stream: Stream, index: u64) -> Self {
+        Self(hash(seed, stream, index))
+    }
+
+    /// The next 64 uniform bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(GOLDEN);
+        mix(self.0)
+    }
+
+    /// The next uniform number in (0, 1).
+    pub fn unit(&mut self) -> f64 {
+        unit(self.bits())
+    }
+
+    /// The next uniform integer in `0..bound`; `bound` must not be 0. The bias is below
+    /// bound / 2^64 (Lemire's multiplication without the rejection step).
+    pub fn below(&mut self, bound: u64) -> u64 {
+        below(self.bits(), bound)
+    }
+}
+
+/// Maps 64 uniform bits to `0..bound`; `bound` must not be 0.
+pub fn below(bits: u64, bound: u64) -> u64 {
+    debug_assert!(bound > 0, "an empty range has no element to draw");
+    ((u128::from(bits) * u128::from(bound)) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_do_not_depend_on_what_was_drawn_before() {
+        let forward: Vec<u64> = (0..100).map(|i| hash(7, Stream::KEY, i)).collect();
+        let backward: Vec<u64> = (0..100).rev().map(|i| hash(7, Stream::KEY, i)).collect();
+        assert!(forward.iter().eq(backward.iter().rev()));
+        assert_ne!(hash(7, Stream::KEY, 0), hash(7, Stream::KIND, 0));
+        assert_ne!(hash(7, Stream::KEY, 0), hash(8, Stream::KEY, 0));
+    }
+
+    #[test]
+    fn unit_is_open_and_uniform() {
+        assert!(unit(0) > 0.0 && unit(u64::MAX) < 1.0);
+        let mut random = Random::new(1);
+        let n = 100_000;
+        let mean = (0..n).map(|_| random.unit()).sum::<f64>() / f64::from(n);
+        // Four standard errors of the mean of a uniform law.
+        assert!((mean - 0.5).abs() < 4.0 * (1.0f64 / 12.0 / f64::from(n)).sqrt());
+    }
+
+    #[test]
+    fn below_covers_its_range_evenly() {
+        let mut counts = [0u32; 7];
+        let mut random = Random::new(3);
+        for _ in 0..70_000 {
+            counts[random.below(7) as usize] += 1;
+        }
+        assert!(counts.iter().all(|&c| (9_500..10_500).contains(&c)), "{counts:?}");
+    }
+}

@@ -1,0 +1,218 @@
+//! Numbers as people write them: `20k`, `1.5M`, `10s`, `64MiB`, `0.1%`.
+//!
+//! Counts and rates: k, M, G are powers of 1 000. Sizes: k, M, G and KiB, MiB, GiB are powers of
+//! 1 024, kB, MB, GB powers of 1 000. Spans: ns, us (or µs), ms, s, m (or min), h, d.
+
+use crate::time::Span;
+use std::fmt;
+
+/// Why a word is not the number that was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitError {
+    /// The word as it was given.
+    pub given: String,
+    /// What would have been right, with an example.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is not {}", self.given, self.expected)
+    }
+}
+
+impl std::error::Error for UnitError {}
+
+const COUNT: &str = "a count such as 500, 20k or 1.5M";
+const RATE: &str = "a rate per second such as 500, 20k or 1.5M";
+const SIZE: &str = "a size such as 200, 64k or 1MiB";
+const SPAN: &str = "a time with its unit, such as 500us, 10s or 2m";
+const FRACTION: &str = "a fraction such as 0.2 or 20%";
+
+/// A whole, non-negative count: `500`, `20k`, `1.5M`, `2G` (powers of 1 000).
+pub fn parse_count(word: &str) -> Result<u64, UnitError> {
+    let value = scaled(word, COUNT, decimal_factor)?;
+    whole(value, word, COUNT)
+}
+
+/// A non-negative rate per second; a trailing `/s` is allowed.
+pub fn parse_rate(word: &str) -> Result<f64, UnitError> {
+    scaled(word.strip_suffix("/s").unwrap_or(word), RATE, decimal_factor)
+        .map_err(|_| wrong(word, RATE))
+}
+
+/// A size in bytes: `200`, `64k`, `64KiB`, `1MB`; a trailing `B` is allowed.
+pub fn parse_size(word: &str) -> Result<u64, UnitError> {
+    let value = scaled(word, SIZE, |unit| match unit {
+        "" | "B" => Some(1.0),
+        "k" | "K" | "KiB" => Some(1024.0),
+        "M" | "MiB" => Some(1024.0 * 1024.0),
+        "G" | "GiB" => Some(1024.0 * 1024.0 * 1024.0),
+        "kB" | "KB" => Some(1e3),
+        "MB" => Some(1e6),
+        "GB" => Some(1e9),
+        _ => None,
+    })?;
+    whole(value, word, SIZE)
+}
+
+/// A span with its unit: `500us`, `1.5s`, `2m`; `0` needs none.
+pub fn parse_span(word: &str) -> Result<Span, UnitError> {
+    let seconds = scaled(word, SPAN, |unit| match unit {
+        "ns" => Some(1e-9),
+        "us" | "µs" => Some(1e-6),
+        "ms" => Some(1e-3),
+        "s" => Some(1.0),
+        "m" | "min" => Some(60.0),
+        "h" => Some(3600.0),
+        "d" => Some(86_400.0),
+        "" if word.trim() == "0" => Some(1.0),
+        _ => None,
+    })?;
+    Ok(Span::from_s_f64(seconds))
+}
+
+/// A fraction between 0 and 1: `0.2` or `20%`.
+pub fn parse_fraction(word: &str) -> Result<f64, UnitError> {
+    let value = match word.strip_suffix('%') {
+        Some(percent) => scaled(percent, FRACTION, decimal_factor).map(|v| v / 100.0),
+        None => scaled(word, FRACTION, decimal_factor),
+    };
+    match value {
+        Ok(v) if v <= 1.0 => Ok(v),
+        _ => Err(wrong(word, FRACTION)),
+    }
+}
+
+/// A span in the largest unit that keeps it at or above 1, with four significant digits at most:
+/// `1.5s`, `90.25us`.
+pub fn format_span(span: Span) -> String {
+    let ns = span.ns() as f64;
+    let (value, unit) = match span.ns() {
+        0 => return "0s".to_owned(),
+        1..1_000 => (ns, "ns"),
+        1_000..1_000_000 => (ns / 1e3, "us"),
+        1_000_000..1_000_000_000 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    format!("{}{unit}", short(value))
+}
+
+/// A count or rate with k, M or G and at most four significant digits: `20k`, `1.234M`.
+pub fn format_count(value: f64) -> String {
+    let (scaled, unit) = match value.abs() {
+        v if v >= 1e9 => (value / 1e9, "G"),
+        v if v >= 1e6 => (value / 1e6, "M"),
+        v if v >= 1e4 => (value / 1e3, "k"),
+        _ => (value, ""),
+    };
+    format!("{}{unit}", short(scaled))
+}
+
+/// A size in bytes, kB, MB or GB (powers of 1 000).
+pub fn format_bytes(bytes: u64) -> String {
+    let value = bytes as f64;
+    let (scaled, unit) = match bytes {
+        0..10_000 => (value, "B"),
+        10_000..10_000_000 => (value / 1e3, "kB"),
+        10_000_000..10_000_000_000 => (value / 1e6, "MB"),
+        _ => (value / 1e9, "GB"),
+    };
+    format!("{} {unit}", short(scaled))
+}
+
+/// At most four significant digits, no trailing zeros after the point.
+fn short(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 1000.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+fn decimal_factor(unit: &str) -> Option<f64> {
+    match unit {
+        "" => Some(1.0),
+        "k" | "K" => Some(1e3),
+        "M" => Some(1e6),
+        "G" => Some(1e9),
+        _ => None,
+    }
+}
+
+/// Splits `word` into a non-negative number and a unit, and multiplies.
+fn scaled(
+    word: &str,
+    expected: &'static str,
+    factor: impl Fn(&str) -> Option<f64>,
+) -> Result<f64, UnitError> {
+    let trimmed = word.trim();
+    let numeric = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
+    let split = trimmed.find(|c| !numeric(c)).unwrap_or(trimmed.len());
+    let (digits, unit) = trimmed.split_at(split);
+    let number: f64 = digits.replace('_', "").parse().map_err(|_| wrong(word, expected))?;
+    let factor = factor(unit.trim()).ok_or_else(|| wrong(word, expected))?;
+    Ok(number * factor)
+}
+
+fn whole(value: f64, word: &str, expected: &'static str) -> Result<u64, UnitError> {
+    if value.fract() == 0.0 && value <= 9.0e18 {
+        Ok(value as u64)
+    } else {
+        Err(wrong(word, expected))
+    }
+}
+
+fn wrong(given: &str, expected: &'static str) -> UnitError {
+    UnitError { given: given.to_owned(), expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_become_numbers() {
+        assert_eq!(parse_count("20k"), Ok(20_000));
+        assert_eq!(parse_count("1.5M"), Ok(1_500_000));
+        assert_eq!(parse_count("1_000"), Ok(1000));
+        assert_eq!(parse_rate("1.5M/s"), Ok(1.5e6));
+        assert_eq!(parse_size("64k"), Ok(65_536));
+        assert_eq!(parse_size("1MB"), Ok(1_000_000));
+        assert_eq!(parse_span("500us"), Ok(Span::from_us(500)));
+        assert_eq!(parse_span("1.5s"), Ok(Span::from_ms(1500)));
+        assert_eq!(parse_span("2m"), Ok(Span::from_s(120)));
+        assert_eq!(parse_span("0"), Ok(Span::ZERO));
+        assert_eq!(parse_fraction("20%"), Ok(0.2));
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_would_be_right() {
+        for word in ["", "k", "-1", "1.5", "ten", "1e3", "nan", "inf", "10x", "1..2"] {
+            assert!(parse_count(word).is_err(), "{word}");
+        }
+        for word in ["10", "10 parsecs", "-1s", "s", ""] {
+            assert!(parse_span(word).is_err(), "{word}");
+        }
+        assert!(parse_fraction("101%").is_err());
+        let error = parse_span("10").unwrap_err();
+        assert_eq!(error.to_string(), "'10' is not a time with its unit, such as 500us, 10s or 2m");
+    }
+
+    #[test]
+    fn numbers_become_words() {
+        assert_eq!(format_span(Span::from_ns(90_250)), "90.25us");
+        assert_eq!(format_span(Span::from_ms(1500)), "1.5s");
+        assert_eq!(format_count(20_000.0), "20k");
+        assert_eq!(format_count(1_234_000.0), "1.234M");
+        assert_eq!(format_count(9_999.0), "9999");
+        assert_eq!(format_bytes(12_345), "12.35 kB");
+    }
+}

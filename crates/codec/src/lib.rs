@@ -1,0 +1,2 @@
+//! memcached's protocols on the wire, both directions.
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! the real world: sockets, threads, the kernel's clock.

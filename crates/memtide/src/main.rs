@@ -1,0 +1,2 @@
+//! The memtide program.
+fn main() {}

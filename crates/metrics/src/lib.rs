@@ -1,0 +1,2 @@
+//! histograms and counters that never allocate while recording.
+#![forbid(unsafe_code)]

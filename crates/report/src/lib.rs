@@ -1,0 +1,2 @@
+//! a record as text for people.
+#![forbid(unsafe_code)]

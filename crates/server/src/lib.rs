@@ -1,0 +1,2 @@
+//! a memcached small enough to trust, without sockets or a clock.
+#![forbid(unsafe_code)]

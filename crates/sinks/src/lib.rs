@@ -1,0 +1,2 @@
+//! places where measurements go.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! what to ask of a server and when.
+#![forbid(unsafe_code)]
