@@ -1,2 +1,18 @@
-//! histograms and counters that never allocate while recording.
+//! What a run counts and how it remembers times: counters, HDR histograms with exact moments,
+//! and rows over time whose memory does not grow with the run.
+//!
+//! Recording allocates nothing and takes no lock. This crate knows no protocol and no operation:
+//! a kind is a position in a table. The list below is the reading order.
 #![forbid(unsafe_code)]
+
+pub mod counter;
+pub mod histogram;
+pub mod interval;
+pub mod series;
+pub mod summary;
+
+pub use counter::{Counters, ErrorClass, Fate, ReplyClass};
+pub use histogram::Histogram;
+pub use interval::{Shape, Tally, Times, Totals};
+pub use series::{Row, Series};
+pub use summary::{Quantile, quantile};

@@ -1,0 +1,273 @@
+//! Plain counts of what happened to operations, and the equation that they must satisfy.
+
+use std::ops::AddAssign;
+
+/// Where an intended operation ends: each ends in exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The server answered, whatever it said short of an error.
+    Answered,
+    /// The server answered with an error line.
+    Failed,
+    /// No answer came before the deadline, or it could not be sent by then.
+    TimedOut,
+    /// Its connection went away.
+    Lost,
+    /// Every connection was full and the scenario says to drop.
+    Dropped,
+    /// Sent with `noreply`: no answer was asked for.
+    Unacknowledged,
+    /// The run ended first.
+    Abandoned,
+}
+
+/// What a server said when it answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyClass {
+    /// A retrieval, closed by its END.
+    Values,
+    /// STORED.
+    Stored,
+    /// NOT_STORED.
+    NotStored,
+    /// EXISTS.
+    Exists,
+    /// NOT_FOUND.
+    NotFound,
+    /// DELETED.
+    Deleted,
+    /// TOUCHED.
+    Touched,
+    /// The new number of incr or decr.
+    Number,
+}
+
+impl ReplyClass {
+    /// Every class, in the order of its counters.
+    pub const ALL: [Self; 8] = [
+        Self::Values,
+        Self::Stored,
+        Self::NotStored,
+        Self::Exists,
+        Self::NotFound,
+        Self::Deleted,
+        Self::Touched,
+        Self::Number,
+    ];
+
+    /// The name in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Values => "values",
+            Self::Stored => "stored",
+            Self::NotStored => "not_stored",
+            Self::Exists => "exists",
+            Self::NotFound => "not_found",
+            Self::Deleted => "deleted",
+            Self::Touched => "touched",
+            Self::Number => "number",
+        }
+    }
+}
+
+/// Why something failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// The bare `ERROR` line.
+    Error,
+    /// A `CLIENT_ERROR` line.
+    ClientError,
+    /// A `SERVER_ERROR` line.
+    ServerError,
+    /// Bytes that are not the protocol; the connection is closed.
+    Protocol,
+    /// The server closed or reset a connection.
+    Closed,
+    /// The server turned a connection away: too many are open.
+    TooManyConnections,
+    /// A connect was refused, unreachable or timed out.
+    Connect,
+}
+
+impl ErrorClass {
+    /// Every class, in the order of its counters.
+    pub const ALL: [Self; 7] = [
+        Self::Error,
+        Self::ClientError,
+        Self::ServerError,
+        Self::Protocol,
+        Self::Closed,
+        Self::TooManyConnections,
+        Self::Connect,
+    ];
+
+    /// The name in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::ClientError => "client_error",
+            Self::ServerError => "server_error",
+            Self::Protocol => "protocol",
+            Self::Closed => "closed",
+            Self::TooManyConnections => "too_many_connections",
+            Self::Connect => "connect",
+        }
+    }
+}
+
+/// How many operation kinds a table has room for.
+pub const KINDS_MAX: usize = 16;
+
+/// Counts of one kind of operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KindCounters {
+    /// Operations handed to a connection's socket.
+    pub sent: u64,
+    /// Operations that ended answered.
+    pub answered: u64,
+    /// Operations that rank above every answered one: failed, timed out, lost, dropped, abandoned.
+    pub unanswered: u64,
+}
+
+/// Counts of one phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Operations that the schedule (or a free slot) called for.
+    pub intended: u64,
+    /// Of these, the ones that ended as [`Fate::Answered`].
+    pub answered: u64,
+    /// Ended as [`Fate::Failed`].
+    pub failed: u64,
+    /// Ended as [`Fate::TimedOut`].
+    pub timed_out: u64,
+    /// The part of `timed_out` that was never sent.
+    pub timed_out_queued: u64,
+    /// Ended as [`Fate::Lost`].
+    pub lost: u64,
+    /// Ended as [`Fate::Dropped`].
+    pub dropped: u64,
+    /// Ended as [`Fate::Unacknowledged`].
+    pub unacknowledged: u64,
+    /// Ended as [`Fate::Abandoned`].
+    pub abandoned: u64,
+    /// Replies that came after their operation had timed out.
+    pub late_replies: u64,
+    /// Operations handed to a socket.
+    pub sent: u64,
+    /// Keys asked for by retrievals that were answered.
+    pub keys: u64,
+    /// Of these, found.
+    pub hits: u64,
+    /// Of these, not found.
+    pub misses: u64,
+    /// Bytes of requests.
+    pub bytes_sent: u64,
+    /// Bytes of replies.
+    pub bytes_received: u64,
+    /// Requests on the wire that the server counts as storage commands.
+    pub storage_commands: u64,
+    /// Keys on the wire in get and gets.
+    pub keys_asked: u64,
+    /// Touch and gat commands on the wire.
+    pub touch_commands: u64,
+    /// Keys of gat on the wire that were answered and not found.
+    pub gat_misses: u64,
+    /// Answers by what they said, in the order of [`ReplyClass::ALL`].
+    pub replies: [u64; ReplyClass::ALL.len()],
+    /// Errors by class, in the order of [`ErrorClass::ALL`].
+    pub errors: [u64; ErrorClass::ALL.len()],
+    /// Counts by operation kind.
+    pub kinds: [KindCounters; KINDS_MAX],
+}
+
+impl Counters {
+    /// Ends one operation of `kind` that was counted in `intended`.
+    #[inline]
+    pub fn settle(&mut self, kind: usize, fate: Fate) {
+        let kind = &mut self.kinds[kind];
+        match fate {
+            Fate::Answered => {
+                self.answered += 1;
+                kind.answered += 1;
+                return;
+            }
+            Fate::Unacknowledged => {
+                self.unacknowledged += 1;
+                return;
+            }
+            Fate::Failed => self.failed += 1,
+            Fate::TimedOut => self.timed_out += 1,
+            Fate::Lost => self.lost += 1,
+            Fate::Dropped => self.dropped += 1,
+            Fate::Abandoned => self.abandoned += 1,
+        }
+        kind.unanswered += 1;
+    }
+
+    /// How many operations ended, in whatever way. In a phase that is over it equals `intended`.
+    pub fn settled(&self) -> u64 {
+        self.answered + self.unanswered() + self.unacknowledged
+    }
+
+    /// How many ended in a way that ranks above every answered operation.
+    pub fn unanswered(&self) -> u64 {
+        self.failed + self.timed_out + self.lost + self.dropped + self.abandoned
+    }
+}
+
+impl AddAssign<&Self> for Counters {
+    fn add_assign(&mut self, other: &Self) {
+        let Self {
+            intended,
+            answered,
+            failed,
+            timed_out,
+            timed_out_queued,
+            lost,
+            dropped,
+            unacknowledged,
+            abandoned,
+            late_replies,
+            sent,
+            keys,
+            hits,
+            misses,
+            bytes_sent,
+            bytes_received,
+            storage_commands,
+            keys_asked,
+            touch_commands,
+            gat_misses,
+            replies,
+            errors,
+            kinds,
+        } = other;
+        self.intended += intended;
+        self.answered += answered;
+        self.failed += failed;
+        self.timed_out += timed_out;
+        self.timed_out_queued += timed_out_queued;
+        self.lost += lost;
+        self.dropped += dropped;
+        self.unacknowledged += unacknowledged;
+        self.abandoned += abandoned;
+        self.late_replies += late_replies;
+        self.sent += sent;
+        self.keys += keys;
+        self.hits += hits;
+        self.misses += misses;
+        self.bytes_sent += bytes_sent;
+        self.bytes_received += bytes_received;
+        self.storage_commands += storage_commands;
+        self.keys_asked += keys_asked;
+        self.touch_commands += touch_commands;
+        self.gat_misses += gat_misses;
+        self.replies.iter_mut().zip(replies).for_each(|(sum, part)| *sum += part);
+        self.errors.iter_mut().zip(errors).for_each(|(sum, part)| *sum += part);
+        for (sum, part) in self.kinds.iter_mut().zip(kinds) {
+            sum.sent += part.sent;
+            sum.answered += part.answered;
+            sum.unanswered += part.unanswered;
+        }
+    }
+}

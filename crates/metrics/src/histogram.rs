@@ -1,0 +1,207 @@
+//! One distribution: an HDR histogram for quantiles, and exact moments beside it.
+//!
+//! Buckets are at most 0.8 % wide from 1 ns to an hour; a larger value is counted in the last
+//! bucket and reported as saturated. The exact minimum, maximum, sum and sum of squares are kept
+//! apart because the histogram's own are rounded to its buckets.
+
+use hdrhistogram::Counter;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+
+/// The largest value told apart: one hour, in nanoseconds.
+pub const VALUE_NS_MAX: u64 = 3_600_000_000_000;
+/// Two significant digits give 256 sub-buckets, so a bucket is at most 1/128 wide.
+const DIGITS: u8 = 2;
+
+/// A distribution of nanoseconds (or of plain counts), recorded with counters of type `C`.
+#[derive(Clone, Debug)]
+pub struct Histogram<C: Counter> {
+    buckets: hdrhistogram::Histogram<C>,
+    moments: Moments,
+}
+
+/// What is exact about a distribution, whatever the buckets' width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moments {
+    /// How many values were recorded.
+    pub count: u64,
+    /// How many of them were above [`VALUE_NS_MAX`].
+    pub saturated: u64,
+    /// The smallest value; `u64::MAX` when there is none.
+    pub min: u64,
+    /// The largest value; 0 when there is none.
+    pub max: u64,
+    /// The sum of all values.
+    pub sum: u128,
+    /// The sum of their squares.
+    pub sum_squares: u128,
+}
+
+impl Moments {
+    /// Of no values.
+    pub const EMPTY: Self =
+        Self { count: 0, saturated: 0, min: u64::MAX, max: 0, sum: 0, sum_squares: 0 };
+
+    fn record(&mut self, value: u64) {
+        self.count += 1;
+        self.saturated += u64::from(value > VALUE_NS_MAX);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum += u128::from(value);
+        self.sum_squares += u128::from(value) * u128::from(value);
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.count += other.count;
+        self.saturated += other.saturated;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.sum_squares += other.sum_squares;
+    }
+
+    /// The mean, or `None` of no values.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The standard deviation of the values themselves (divided by n), or `None` of no values.
+    pub fn deviation(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        let mean_square = self.sum_squares as f64 / self.count as f64;
+        Some((mean_square - mean * mean).max(0.0).sqrt())
+    }
+}
+
+impl<C: Counter> Histogram<C> {
+    /// An empty distribution. Allocates once, about 4 700 counters.
+    pub fn new() -> Self {
+        let buckets = hdrhistogram::Histogram::new_with_bounds(1, VALUE_NS_MAX, DIGITS)
+            .expect("the bounds are constants that the library accepts");
+        Self { buckets, moments: Moments::EMPTY }
+    }
+
+    /// Counts one value. Never fails and never allocates.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.moments.record(value);
+        self.buckets.saturating_record(value.min(VALUE_NS_MAX));
+    }
+
+    /// Forgets every value; keeps the memory.
+    pub fn clear(&mut self) {
+        if self.moments.count > 0 {
+            self.buckets.reset();
+            self.moments = Moments::EMPTY;
+        }
+    }
+
+    /// The exact moments.
+    pub fn moments(&self) -> &Moments {
+        &self.moments
+    }
+
+    /// How many values were recorded.
+    pub fn count(&self) -> u64 {
+        self.moments.count
+    }
+
+    /// The buckets in use, ascending: a value that stands for the bucket, and its count.
+    pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.buckets
+            .iter_recorded()
+            .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
+    }
+
+    /// The value at `rank` (1 is the smallest), to the width of a bucket and never outside the
+    /// exact minimum and maximum. `None` when fewer were recorded.
+    pub fn value_at_rank(&self, rank: u64) -> Option<u64> {
+        let mut below = 0;
+        for (value, count) in self.recorded() {
+            below += count;
+            if below >= rank {
+                let middle = self.buckets.median_equivalent(value);
+                return Some(middle.clamp(self.moments.min, self.moments.max));
+            }
+        }
+        None
+    }
+
+    /// The buckets in HdrHistogram's V2 format with DEFLATE, as other tools read it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.buckets, &mut bytes)
+            .expect("writing to memory succeeds");
+        bytes
+    }
+}
+
+impl Histogram<u64> {
+    /// Adds all of `other`.
+    pub fn absorb<C: Counter>(&mut self, other: &Histogram<C>) {
+        self.moments.absorb(&other.moments);
+        if other.moments.count > 0 {
+            for (value, count) in other.recorded() {
+                self.buckets.saturating_record_n(value, count);
+            }
+        }
+    }
+
+    /// Reads back [`Histogram::to_bytes`] together with its exact moments. `None` when the bytes
+    /// are not such a histogram or do not hold as many values as the moments say.
+    pub fn from_bytes(bytes: &[u8], moments: Moments) -> Option<Self> {
+        let read = Deserializer::new().deserialize(&mut &bytes[..]).ok()?;
+        let mut histogram = Self::new();
+        histogram.buckets.add(&read).ok()?;
+        histogram.moments = moments;
+        (histogram.buckets.len() == moments.count).then_some(histogram)
+    }
+}
+
+impl<C: Counter> Default for Histogram<C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_back_within_a_bucket() {
+        let mut histogram = Histogram::<u32>::new();
+        for value in [1u64, 127, 128, 1_000, 90_250, 5_000_000, 10_000_000_000] {
+            histogram.clear();
+            histogram.record(value - 1);
+            histogram.record(value);
+            histogram.record(value * 2);
+            let read = histogram.value_at_rank(2).unwrap() as f64;
+            assert!((read / value as f64 - 1.0).abs() <= 0.008, "{value} reads as {read}");
+        }
+    }
+
+    #[test]
+    fn moments_are_exact_and_survive_folding_and_bytes() {
+        let mut parts = [Histogram::<u32>::new(), Histogram::new()];
+        for value in 1..=1000u64 {
+            parts[(value % 2) as usize].record(value * 1_000);
+        }
+        let mut whole = Histogram::<u64>::new();
+        parts.iter().for_each(|part| whole.absorb(part));
+        assert_eq!(whole.moments().mean(), Some(500_500.0));
+        assert_eq!((whole.moments().min, whole.moments().max), (1_000, 1_000_000));
+        assert!((whole.moments().deviation().unwrap() - 288_674.99).abs() < 0.01);
+        let back = Histogram::<u64>::from_bytes(&whole.to_bytes(), *whole.moments()).unwrap();
+        assert_eq!(back.value_at_rank(990), whole.value_at_rank(990));
+        assert!(Histogram::<u64>::from_bytes(b"nonsense", *whole.moments()).is_none());
+    }
+
+    #[test]
+    fn too_large_a_value_is_counted_as_saturated() {
+        let mut histogram = Histogram::<u32>::new();
+        histogram.record(VALUE_NS_MAX * 2);
+        assert_eq!(histogram.moments().saturated, 1);
+        assert_eq!(histogram.moments().max, VALUE_NS_MAX * 2);
+    }
+}

@@ -1,0 +1,334 @@
+//! What one worker records in one interval ([`Tally`]), and the run's sums of these ([`Totals`]).
+//!
+//! A worker owns one tally at a time and hands it over whole; the totals absorb it, clear it and
+//! give it back. Tallies use 32-bit counts, totals 64-bit ones.
+
+use crate::counter::Counters;
+use crate::histogram::Histogram;
+use crate::series::Series;
+use hdrhistogram::Counter;
+use memtide_base::Span;
+
+/// What a run needs recorded; decides, once, how much memory a tally has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// For each histogram slot (operation kinds, then finer classes), whether it is used.
+    pub slots: Vec<bool>,
+    /// How many segments the run has.
+    pub segments: usize,
+    /// How many servers; each has a histogram of its own when there are several.
+    pub servers: usize,
+    /// The width of a row.
+    pub row_width: Span,
+    /// How many rows can be open at once: an operation ends at most this many rows after the one
+    /// it was intended in.
+    pub rows_open: usize,
+}
+
+/// The distributions of the measured operations.
+#[derive(Clone, Debug)]
+pub struct Times<C: Counter> {
+    /// received − intended, per slot.
+    pub response: Vec<Option<Histogram<C>>>,
+    /// received − sent, per slot.
+    pub service: Vec<Option<Histogram<C>>>,
+    /// sent − intended, per slot.
+    pub lag: Vec<Option<Histogram<C>>>,
+    /// Response less the generator's part of the lag: what a perfect generator would have seen.
+    pub response_ideal: Histogram<C>,
+    /// The part of the lag during which the operation could have been sent.
+    pub lag_generator: Histogram<C>,
+    /// The part during which it had no room and the worker was busy.
+    pub lag_client_busy: Histogram<C>,
+    /// The part during which it had no room and the worker was idle: the server's.
+    pub lag_server: Histogram<C>,
+    /// The part during which no connection was open.
+    pub lag_disconnected: Histogram<C>,
+    /// From a worker's waking up to the receive of a reply.
+    pub client_delay: Histogram<C>,
+    /// Operations in flight on a worker when one more was sent; a count, not a time.
+    pub in_flight_at_send: Histogram<C>,
+    /// Response per server; empty with a single server.
+    pub servers: Vec<Histogram<C>>,
+}
+
+impl<C: Counter> Times<C> {
+    fn new(shape: &Shape) -> Self {
+        let slots = || shape.slots.iter().map(|&used| used.then(Histogram::new)).collect();
+        let servers = if shape.servers > 1 { shape.servers } else { 0 };
+        Self {
+            response: slots(),
+            service: slots(),
+            lag: slots(),
+            response_ideal: Histogram::new(),
+            lag_generator: Histogram::new(),
+            lag_client_busy: Histogram::new(),
+            lag_server: Histogram::new(),
+            lag_disconnected: Histogram::new(),
+            client_delay: Histogram::new(),
+            in_flight_at_send: Histogram::new(),
+            servers: (0..servers).map(|_| Histogram::new()).collect(),
+        }
+    }
+
+    fn clear(&mut self) {
+        for slots in [&mut self.response, &mut self.service, &mut self.lag] {
+            slots.iter_mut().flatten().for_each(Histogram::clear);
+        }
+        self.response_ideal.clear();
+        self.lag_generator.clear();
+        self.lag_client_busy.clear();
+        self.lag_server.clear();
+        self.lag_disconnected.clear();
+        self.client_delay.clear();
+        self.in_flight_at_send.clear();
+        self.servers.iter_mut().for_each(Histogram::clear);
+    }
+}
+
+impl Times<u64> {
+    fn absorb(&mut self, other: &Times<u32>) {
+        absorb_slots(&mut self.response, &other.response);
+        absorb_slots(&mut self.service, &other.service);
+        absorb_slots(&mut self.lag, &other.lag);
+        self.response_ideal.absorb(&other.response_ideal);
+        self.lag_generator.absorb(&other.lag_generator);
+        self.lag_client_busy.absorb(&other.lag_client_busy);
+        self.lag_server.absorb(&other.lag_server);
+        self.lag_disconnected.absorb(&other.lag_disconnected);
+        self.client_delay.absorb(&other.client_delay);
+        self.in_flight_at_send.absorb(&other.in_flight_at_send);
+        for (sum, part) in self.servers.iter_mut().zip(&other.servers) {
+            sum.absorb(part);
+        }
+    }
+}
+
+fn absorb_slots(sums: &mut [Option<Histogram<u64>>], parts: &[Option<Histogram<u32>>]) {
+    for (sum, part) in sums.iter_mut().zip(parts) {
+        if let (Some(sum), Some(part)) = (sum, part) {
+            sum.absorb(part);
+        }
+    }
+}
+
+/// One open row of a worker.
+#[derive(Clone, Debug)]
+struct OpenRow {
+    number: u64,
+    intended: u64,
+    unanswered: u64,
+    hits: u64,
+    misses: u64,
+    response: Histogram<u32>,
+}
+
+/// What one worker recorded since its last hand-over.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// Counts of each segment.
+    pub segments: Vec<Counters>,
+    /// Counts of each server over the measured segments.
+    pub servers: Vec<Counters>,
+    /// Distributions of the measured segments.
+    pub times: Times<u32>,
+    /// Connections opened, connects that failed, connections lost.
+    pub connections: ConnectionCounters,
+    /// Operations handed to sockets while the measured window lasted, by the clock.
+    pub sent_in_window: u64,
+    /// Measured operations that found the sample queue full.
+    pub samples_lost: u64,
+    /// Time in which the worker waited, within the measured window.
+    pub idle: Span,
+    rows: Vec<OpenRow>,
+    row_width_ns: u64,
+}
+
+/// What happened to connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionCounters {
+    /// Connects that succeeded.
+    pub opened: u64,
+    /// Connects that failed.
+    pub failed: u64,
+    /// Open connections that went away without being closed by us.
+    pub lost: u64,
+}
+
+impl Tally {
+    /// An empty tally; all its memory is allocated here.
+    pub fn new(shape: &Shape) -> Self {
+        let row = |_| OpenRow {
+            number: 0,
+            intended: 0,
+            unanswered: 0,
+            hits: 0,
+            misses: 0,
+            response: Histogram::new(),
+        };
+        Self {
+            segments: vec![Counters::default(); shape.segments],
+            servers: vec![Counters::default(); shape.servers],
+            times: Times::new(shape),
+            connections: ConnectionCounters::default(),
+            sent_in_window: 0,
+            samples_lost: 0,
+            idle: Span::ZERO,
+            rows: (0..shape.rows_open).map(row).collect(),
+            row_width_ns: shape.row_width.ns(),
+        }
+    }
+
+    /// Counts an operation as intended `since_start` after the measured window's start.
+    #[inline]
+    pub fn row_intended(&mut self, since_start: Span) {
+        self.row(since_start).intended += 1;
+    }
+
+    /// Counts an answered operation with its response time and the keys it found and missed.
+    #[inline]
+    pub fn row_answered(&mut self, since_start: Span, response: Span, hits: u64, misses: u64) {
+        let row = self.row(since_start);
+        row.response.record(response.ns());
+        row.hits += hits;
+        row.misses += misses;
+    }
+
+    /// Counts an operation that ended without an answer.
+    #[inline]
+    pub fn row_unanswered(&mut self, since_start: Span) {
+        self.row(since_start).unanswered += 1;
+    }
+
+    fn row(&mut self, since_start: Span) -> &mut OpenRow {
+        let number = since_start.ns() / self.row_width_ns;
+        let at = (number % self.rows.len() as u64) as usize;
+        let row = &mut self.rows[at];
+        // A place is taken over only when its former row can have no operation left; what such a
+        // row still held stays with the newer number, which the shape's rows_open rules out.
+        row.number = row.number.max(number);
+        row
+    }
+
+    fn clear(&mut self) {
+        self.segments.fill(Counters::default());
+        self.servers.fill(Counters::default());
+        self.times.clear();
+        self.connections = ConnectionCounters::default();
+        self.sent_in_window = 0;
+        self.samples_lost = 0;
+        self.idle = Span::ZERO;
+        for row in &mut self.rows {
+            row.intended = 0;
+            row.unanswered = 0;
+            row.hits = 0;
+            row.misses = 0;
+            row.response.clear();
+        }
+    }
+}
+
+/// Everything a run recorded, over all workers.
+#[derive(Clone, Debug)]
+pub struct Totals {
+    /// Counts of each segment.
+    pub segments: Vec<Counters>,
+    /// Counts of each server over the measured segments.
+    pub servers: Vec<Counters>,
+    /// Distributions of the measured segments.
+    pub times: Times<u64>,
+    /// Connections opened, failed, lost.
+    pub connections: ConnectionCounters,
+    /// Operations handed to sockets while the measured window lasted.
+    pub sent_in_window: u64,
+    /// Measured operations missing from the samples.
+    pub samples_lost: u64,
+    /// Rows over time.
+    pub series: Series,
+}
+
+impl Totals {
+    /// Of nothing yet.
+    pub fn new(shape: &Shape) -> Self {
+        Self {
+            segments: vec![Counters::default(); shape.segments],
+            servers: vec![Counters::default(); shape.servers],
+            times: Times::new(shape),
+            connections: ConnectionCounters::default(),
+            sent_in_window: 0,
+            samples_lost: 0,
+            series: Series::new(shape.row_width),
+        }
+    }
+
+    /// Takes over everything in `tally` and leaves it empty, ready to be used again.
+    pub fn absorb(&mut self, tally: &mut Tally) {
+        for (sum, part) in self.segments.iter_mut().zip(&tally.segments) {
+            *sum += part;
+        }
+        for (sum, part) in self.servers.iter_mut().zip(&tally.servers) {
+            *sum += part;
+        }
+        self.times.absorb(&tally.times);
+        self.connections.opened += tally.connections.opened;
+        self.connections.failed += tally.connections.failed;
+        self.connections.lost += tally.connections.lost;
+        self.sent_in_window += tally.sent_in_window;
+        self.samples_lost += tally.samples_lost;
+        for open in &tally.rows {
+            if open.intended + open.unanswered + open.response.count() == 0 {
+                continue;
+            }
+            self.series.absorb_times(open.number, &open.response);
+            let row = self.series.row_mut(open.number);
+            row.intended += open.intended;
+            row.answered += open.response.count();
+            row.unanswered += open.unanswered;
+            row.hits += open.hits;
+            row.misses += open.misses;
+        }
+        tally.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counter::Fate;
+
+    fn shape() -> Shape {
+        Shape {
+            slots: vec![true, false, true],
+            segments: 3,
+            servers: 1,
+            row_width: Span::from_s(1),
+            rows_open: 3,
+        }
+    }
+
+    #[test]
+    fn totals_hold_what_tallies_held_and_tallies_come_back_empty() {
+        let (mut tally, mut totals) = (Tally::new(&shape()), Totals::new(&shape()));
+        for second in 0..10u64 {
+            let at = Span::from_ms(second * 1000 + 500);
+            for _ in 0..100 {
+                tally.segments[1].intended += 1;
+                tally.row_intended(at);
+                tally.segments[1].settle(0, Fate::Answered);
+                tally.times.response[0].as_mut().unwrap().record(1_000);
+                tally.row_answered(at, Span::from_us(1), 1, 0);
+            }
+            tally.row_intended(at);
+            tally.row_unanswered(at);
+            totals.absorb(&mut tally);
+        }
+        assert_eq!(totals.segments[1].answered, 1000);
+        assert_eq!(totals.segments[1].settled(), totals.segments[1].intended);
+        assert_eq!(totals.times.response[0].as_ref().unwrap().count(), 1000);
+        assert_eq!(totals.series.rows().len(), 10);
+        assert!(totals.series.rows().iter().all(|row| {
+            (row.intended, row.answered, row.unanswered, row.hits) == (101, 100, 1, 100)
+        }));
+        assert_eq!(tally.segments[1], Counters::default());
+    }
+}

@@ -1,0 +1,142 @@
+//! Rows over time, by intended instant, in bounded memory.
+//!
+//! A row keeps its distribution in sparse form, so that neighbours can be merged exactly. When
+//! there are too many rows, pairs of neighbours become one and the width doubles: memory does not
+//! grow with the length of a run.
+
+use crate::histogram::Histogram;
+use memtide_base::Span;
+use std::collections::BTreeMap;
+
+/// At most this many rows are kept.
+pub const ROWS_MAX: usize = 1024;
+/// At most this many distributions over time are exported in full.
+pub const SLICES_MAX: usize = 64;
+
+/// What was intended in one stretch of time, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Operations intended in it.
+    pub intended: u64,
+    /// Of these, answered.
+    pub answered: u64,
+    /// Of these, failed, timed out, lost, dropped or abandoned.
+    pub unanswered: u64,
+    /// Keys found.
+    pub hits: u64,
+    /// Keys not found.
+    pub misses: u64,
+    /// Response times of the answered: bucket value in ns → count.
+    pub response: BTreeMap<u64, u64>,
+}
+
+impl Row {
+    /// Adds all of `other`.
+    pub fn absorb(&mut self, other: &Self) {
+        self.intended += other.intended;
+        self.answered += other.answered;
+        self.unanswered += other.unanswered;
+        self.hits += other.hits;
+        self.misses += other.misses;
+        for (value, count) in &other.response {
+            *self.response.entry(*value).or_default() += count;
+        }
+    }
+
+    /// The response time at `rank` (1 is the smallest), or `None` when fewer were answered.
+    pub fn response_at_rank(&self, rank: u64) -> Option<u64> {
+        let mut below = 0;
+        self.response.iter().find_map(|(value, count)| {
+            below += count;
+            (below >= rank).then_some(*value)
+        })
+    }
+}
+
+/// Rows of equal width from the start of the measured window.
+#[derive(Clone, Debug)]
+pub struct Series {
+    width: Span,
+    shift: u32,
+    rows: Vec<Row>,
+}
+
+impl Series {
+    /// No rows yet; `width` is that of the rows which workers number.
+    pub fn new(width: Span) -> Self {
+        Self { width, shift: 0, rows: Vec::new() }
+    }
+
+    /// The row that holds the workers' row `number`, made when it is new.
+    pub fn row_mut(&mut self, number: u64) -> &mut Row {
+        while (number >> self.shift) as usize >= ROWS_MAX {
+            self.halve();
+        }
+        let at = (number >> self.shift) as usize;
+        if at >= self.rows.len() {
+            self.rows.resize(at + 1, Row::default());
+        }
+        &mut self.rows[at]
+    }
+
+    /// Adds response times to the workers' row `number`.
+    pub fn absorb_times(&mut self, number: u64, times: &Histogram<u32>) {
+        let row = self.row_mut(number);
+        for (value, count) in times.recorded() {
+            *row.response.entry(value).or_default() += count;
+        }
+    }
+
+    /// The width of a row now.
+    pub fn width(&self) -> Span {
+        self.width * (1 << self.shift)
+    }
+
+    /// All rows, in time order; gaps are rows of zeros.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The rows merged into at most [`SLICES_MAX`] of equal width, and that width.
+    pub fn slices(&self) -> (Span, Vec<Row>) {
+        let per_slice = self.rows.len().div_ceil(SLICES_MAX).max(1);
+        let slices = self.rows.chunks(per_slice).map(|rows| {
+            let mut slice = Row::default();
+            rows.iter().for_each(|row| slice.absorb(row));
+            slice
+        });
+        (self.width() * per_slice as u64, slices.collect())
+    }
+
+    fn halve(&mut self) {
+        self.shift += 1;
+        let halved = self.rows.chunks(2).map(|pair| {
+            let mut row = pair[0].clone();
+            pair.iter().skip(1).for_each(|next| row.absorb(next));
+            row
+        });
+        self.rows = halved.collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bounded_and_nothing_is_lost() {
+        let mut series = Series::new(Span::from_s(1));
+        for number in 0..10_000u64 {
+            let row = series.row_mut(number);
+            row.intended += 1;
+            *row.response.entry(number % 7).or_default() += 1;
+        }
+        assert!(series.rows().len() <= ROWS_MAX);
+        assert_eq!(series.width(), Span::from_s(16));
+        assert_eq!(series.rows().iter().map(|row| row.intended).sum::<u64>(), 10_000);
+        let (width, slices) = series.slices();
+        assert!(slices.len() <= SLICES_MAX);
+        assert_eq!(width, Span::from_s(160));
+        assert_eq!(slices.iter().flat_map(|row| row.response.values()).sum::<u64>(), 10_000);
+    }
+}

@@ -1,0 +1,79 @@
+//! Quantiles that can be printed: ranked with the unanswered on top, and only where the sample
+//! is large enough to say anything.
+
+use crate::histogram::Histogram;
+
+/// What can be said about a quantile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantile {
+    /// The value, in the unit of the distribution.
+    Known(u64),
+    /// It falls among operations that were never answered: longer than anything measured.
+    Unanswered,
+    /// Too few samples for a two-sided 95 % confidence interval.
+    TooFew {
+        /// How many it takes.
+        needed: u64,
+    },
+}
+
+/// The fewest samples for which a two-sided 95 % interval of quantile `p` has an upper end: the
+/// least n with p^n ≤ 0.025 (an order statistic above the quantile must exist).
+pub fn samples_needed(p: f64) -> u64 {
+    // The mirrored bound covers quantiles below the median.
+    let tail = p.max(1.0 - p);
+    (0.025f64.ln() / tail.ln()).ceil() as u64
+}
+
+/// Quantile `p` of the answered values in `times` with `unanswered` operations ranked above them
+/// all, so that failing fast cannot improve it.
+pub fn quantile<C: hdrhistogram::Counter>(
+    times: &Histogram<C>,
+    unanswered: u64,
+    p: f64,
+) -> Quantile {
+    let total = times.count() + unanswered;
+    let needed = samples_needed(p);
+    if total < needed {
+        return Quantile::TooFew { needed };
+    }
+    match times.value_at_rank(rank(p, total)) {
+        Some(value) => Quantile::Known(value),
+        None => Quantile::Unanswered,
+    }
+}
+
+/// The rank (1 is the smallest) of quantile `p` among `total` values.
+pub fn rank(p: f64, total: u64) -> u64 {
+    // The small step keeps 0.99 × 100 from becoming 99.000000000000014.
+    ((p * total as f64 - 1e-9).ceil() as u64).clamp(1, total.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_are_the_published_ones() {
+        assert_eq!(samples_needed(0.99), 368);
+        assert_eq!(samples_needed(0.999), 3_688);
+        assert_eq!(samples_needed(0.9999), 36_887);
+        assert_eq!(samples_needed(0.5), 6);
+    }
+
+    #[test]
+    fn unanswered_operations_rank_above_answered_ones() {
+        let mut times = Histogram::<u64>::new();
+        (0..980).for_each(|_| times.record(1_000));
+        assert_eq!(quantile(&times, 20, 0.98), Quantile::Known(1_000));
+        assert_eq!(quantile(&times, 20, 0.99), Quantile::Unanswered);
+        assert_eq!(quantile(&times, 0, 0.999), Quantile::TooFew { needed: 3_688 });
+    }
+
+    #[test]
+    fn ranks_are_whole() {
+        assert_eq!(rank(0.99, 100), 99);
+        assert_eq!(rank(0.5, 1), 1);
+        assert_eq!(rank(0.999, 10_000), 9_990);
+    }
+}
