@@ -1,2 +1,147 @@
-//! Chores.
-fn main() {}
+//! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `docs`.
+//!
+//! It only calls tools that a developer could call by hand, says which, and knows nothing of what
+//! memtide does inside.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr)] // A chore reports to a person.
+
+mod bench;
+mod figures;
+mod setup;
+mod tidy;
+
+use clap::{Arg, Command, value_parser};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{self, ExitCode};
+
+fn main() -> ExitCode {
+    let words = command().get_matches();
+    let root = workspace_root();
+    let outcome = match words.subcommand() {
+        Some(("test", _)) => test(&root),
+        Some(("tidy", _)) => tidy(&root),
+        Some(("bench", words)) => bench::run(
+            &root,
+            &bench::Options {
+                rounds: *words.get_one("rounds").expect("rounds has a default"),
+                seconds: *words.get_one("seconds").expect("seconds has a default"),
+                json: words.get_one("json").cloned(),
+            },
+        ),
+        Some(("docs", _)) => docs(&root),
+        _ => unreachable!("clap demands one of the words above"),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command() -> Command {
+    let number = |name: &'static str, default: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name("N")
+            .default_value(default)
+            .value_parser(value_parser!(u32).range(1..=10_000))
+            .help(help)
+    };
+    Command::new("xtask")
+        .bin_name("cargo xtask")
+        .about("The chores of this workspace")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(Command::new("test").about("Install what the tests need, then run all of them"))
+        .subcommand(Command::new("tidy").about("Check the house rules of STYLE.md"))
+        .subcommand(
+            Command::new("bench")
+                .about("Compare what memtide costs with what a bare client costs")
+                .arg(number("rounds", "11", "Pairs of runs; each pair gives one ratio"))
+                .arg(number("seconds", "3", "Length of each run"))
+                .arg(
+                    Arg::new("json")
+                        .long("json")
+                        .value_name("FILE")
+                        .value_parser(value_parser!(PathBuf))
+                        .help("Also write every figure to FILE"),
+                ),
+        )
+        .subcommand(
+            Command::new("docs").about("Write anew the documents that are made from the code"),
+        )
+}
+
+/// The whole suite. The tidy checks are among the tests.
+fn test(root: &Path) -> Result<(), String> {
+    setup::install_missing()?;
+    run(cargo(root).args(["test", "--workspace"]))
+}
+
+fn tidy(root: &Path) -> Result<(), String> {
+    let findings = tidy::check(root)?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => {
+            println!("tidy");
+            Ok(())
+        }
+        count => Err(format!("{count} findings; STYLE.md gives the reasons behind each rule")),
+    }
+}
+
+/// The documents are held equal to the code by tests, which write them when asked to.
+fn docs(root: &Path) -> Result<(), String> {
+    let packages = ["--package", "memtide-schema", "--package", "memtide"];
+    run(cargo(root).env("UPDATE_DOCS", "1").arg("test").args(packages))
+}
+
+/// The cargo that runs this program, working at `root`.
+fn cargo(root: &Path) -> process::Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = process::Command::new(program);
+    command.current_dir(root);
+    command
+}
+
+/// What cargo tells of the workspace's own packages, without touching the network.
+///
+/// # Errors
+/// When cargo cannot describe the workspace.
+fn metadata(root: &Path) -> Result<Value, String> {
+    let output = cargo(root)
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .output()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(format!("cargo cannot describe the workspace: {message}"));
+    }
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("cargo's description of the workspace is no JSON: {error}"))
+}
+
+/// Says what is run, runs it with this terminal, and asks for its success.
+fn run(command: &mut process::Command) -> Result<(), String> {
+    let words = written(command);
+    eprintln!("xtask: {words}");
+    let status = command.status().map_err(|error| format!("cannot start `{words}`: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("`{words}` failed: {status}")) }
+}
+
+/// A command as one would type it.
+fn written(command: &process::Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+fn workspace_root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask is a folder of the workspace").to_owned()
+}

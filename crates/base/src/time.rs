@@ -3,7 +3,6 @@
 //! Instants can be made in a test, compared across threads and shipped between machines. Reading
 //! a clock is the business of a world (`host`, later `sim`), never of this crate.
 
-use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
 /// A point in time, in nanoseconds since the world's beginning.
@@ -126,12 +125,5 @@ impl Mul<u64> for Span {
     type Output = Self;
     fn mul(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
-    }
-}
-
-impl fmt::Display for Span {
-    /// As [`crate::units::format_span`] writes it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::units::format_span(*self))
     }
 }

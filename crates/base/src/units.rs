@@ -23,6 +23,13 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
+impl fmt::Display for Span {
+    /// As [`format_span`] writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format_span(*self))
+    }
+}
+
 const COUNT: &str = "a count such as 500, 20k or 1.5M";
 const RATE: &str = "a rate per second such as 500, 20k or 1.5M";
 const SIZE: &str = "a size such as 200, 64k or 1MiB";

@@ -1,2 +1,19 @@
-//! memcached's protocols on the wire, both directions.
+//! memcached on the wire, both directions, without sockets, clocks or dependencies.
+//!
+//! [`Request`] and [`Reply`] say what is meant; [`text`] is the classic text form of that meaning.
+//! Names in comments such as "Storage commands" are section titles of memcached's protocol
+//! document (`doc/protocol.txt`). It never resynchronises a broken stream: that is the
+//! connection's job.
 #![forbid(unsafe_code)]
+
+pub mod text;
+
+mod error;
+mod print;
+mod reply;
+mod request;
+mod scan;
+
+pub use error::{BadRequest, Excerpt, Malformed, Then};
+pub use reply::{ErrorKind, ErrorReply, Reply};
+pub use request::{KEY_BYTES_MAX, Keys, Request, Verb};

@@ -1,2 +1,26 @@
-//! workers, connections and pacing, without sockets or a clock.
+//! The machinery that makes load: workers, clients, connections and pacing, and the two doors
+//! ([`Driver`], [`Fleet`]) through which a world lets them act.
+//!
+//! No socket, no clock, no thread and no randomness of its own: a world hands in all of them, so
+//! the same code runs against a kernel and in virtual time. The list below is the reading order.
 #![forbid(unsafe_code)]
+
+pub mod worker;
+pub mod fleet;
+pub mod probe;
+mod client;
+mod recorder;
+mod connection;
+mod encoder;
+mod pacer;
+mod route;
+pub mod plan;
+pub mod driver;
+
+pub use driver::{
+    Address, Closed, Completion, ConnectError, Driver, Event, PeerError, Sample, Submission,
+    Submitted,
+};
+pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
+pub use plan::{Cooldown, OnFull, Pacing, Plan, ServerPlan, Sharing, Wait, Window};
+pub use worker::Worker;

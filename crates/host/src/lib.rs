@@ -1,1 +1,22 @@
-//! the real world: sockets, threads, the kernel's clock.
+//! The real world: sockets, threads, signals and the kernel's clock, on Linux.
+//!
+//! The only crate in which `unsafe` may stand, and one of the few that may touch the system. It
+//! decides nothing about load or measurement. The list below is the reading order.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("memtide's real world is Linux: it needs epoll, timer slack and /proc");
+
+pub mod fleet;
+pub mod serve;
+mod epoll;
+mod handoff;
+mod socket;
+pub mod resolve;
+pub mod machine;
+pub mod signal;
+mod pin;
+mod clock;
+
+pub use clock::Clock;
+pub use fleet::{HostFleet, SampleSink};
+pub use serve::{ServeOptions, Serving};

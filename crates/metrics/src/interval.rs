@@ -138,8 +138,6 @@ pub struct Tally {
     pub sent_in_window: u64,
     /// Measured operations that found the sample queue full.
     pub samples_lost: u64,
-    /// Time in which the worker waited, within the measured window.
-    pub idle: Span,
     rows: Vec<OpenRow>,
     row_width_ns: u64,
 }
@@ -173,7 +171,6 @@ impl Tally {
             connections: ConnectionCounters::default(),
             sent_in_window: 0,
             samples_lost: 0,
-            idle: Span::ZERO,
             rows: (0..shape.rows_open).map(row).collect(),
             row_width_ns: shape.row_width.ns(),
         }
@@ -217,7 +214,6 @@ impl Tally {
         self.connections = ConnectionCounters::default();
         self.sent_in_window = 0;
         self.samples_lost = 0;
-        self.idle = Span::ZERO;
         for row in &mut self.rows {
             row.intended = 0;
             row.unanswered = 0;

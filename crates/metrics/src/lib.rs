@@ -5,11 +5,11 @@
 //! a kind is a position in a table. The list below is the reading order.
 #![forbid(unsafe_code)]
 
-pub mod counter;
-pub mod histogram;
+pub mod summary;
 pub mod interval;
 pub mod series;
-pub mod summary;
+pub mod counter;
+pub mod histogram;
 
 pub use counter::{Counters, ErrorClass, Fate, ReplyClass};
 pub use histogram::Histogram;

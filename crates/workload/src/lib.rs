@@ -1,2 +1,43 @@
-//! what to ask of a server and when.
+//! What to ask of a server and when.
+//!
+//! Everything here is a function of a seed and an index: operation i, its keys, their bytes and
+//! its intended instant come out the same whoever asks, in whatever order. No protocol, no clock
+//! and no socket is known here. The list below is the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
+
+pub mod source;
+
+pub mod schedule;
+
+pub mod mix;
+
+pub mod popularity;
+
+pub mod key;
+
+pub mod value;
+
+pub mod size;
+
+pub mod arrival;
+
+pub mod wave;
+
+pub mod op;
+
+mod word;
+
+#[cfg(test)]
+mod check;
+
+pub use arrival::Arrival;
+pub use key::{KeyError, KeySpace};
+pub use mix::Mix;
+pub use op::{Op, OpKind, Outcome};
+pub use popularity::{KeyPicker, Popularity};
+pub use schedule::{Due, Lane, Schedule};
+pub use size::SizeLaw;
+pub use source::{MixSource, Next, Source, SourcePlan};
+pub use value::{ValueSpace, numeric_value};
+pub use wave::{RateCurve, Wave};
+pub use word::WordError;

@@ -1,0 +1,173 @@
+//! A fixed, repeating row of requests whose replies have known lengths.
+//!
+//! Because the order of the replies is known, counting bytes is enough to tell how many of them
+//! have arrived. Nothing here looks at a reply's bytes.
+
+/// What the requests look like. One request in `set_every` is a set, the others are gets; all
+/// keys and all values have the same length, so every get that hits has the same reply length.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Distinct keys, and requests before the row repeats. At least 1.
+    pub keys: usize,
+    /// Bytes of each key: 14 to 250.
+    pub key_bytes: usize,
+    /// Bytes of each value.
+    pub value_bytes: usize,
+    /// One request in this many is a set; 0 means none is.
+    pub set_every: usize,
+    /// The most requests that may be outstanding on one connection. At least 1.
+    pub depth: usize,
+}
+
+/// The requests of a [`Shape`], prebuilt in one piece of memory.
+pub struct Pattern {
+    bytes: Vec<u8>,
+    /// Where request i begins in `bytes`. The row is followed by its own first `depth` requests,
+    /// so that any `depth` consecutive requests lie in one slice.
+    starts: Vec<usize>,
+    reply_bytes: Vec<usize>,
+    shape: Shape,
+}
+
+const STORED: &[u8] = b"STORED\r\n";
+
+impl Pattern {
+    /// Builds all requests of `shape`.
+    ///
+    /// # Panics
+    /// When `shape` breaks the bounds that its fields state.
+    pub fn new(shape: Shape) -> Self {
+        assert!(shape.keys > 0 && shape.depth > 0, "a pattern has a key and a depth");
+        assert!((14..=250).contains(&shape.key_bytes), "a bare client's keys have 14 to 250 bytes");
+        let get_reply_bytes = get_reply(shape).len();
+        let mut pattern = Self {
+            bytes: Vec::new(),
+            starts: vec![0],
+            reply_bytes: Vec::with_capacity(shape.keys),
+            shape,
+        };
+        for position in 0..shape.keys + shape.depth {
+            let index = position % shape.keys;
+            let stores = shape.set_every > 0 && index % shape.set_every == shape.set_every - 1;
+            let request = if stores { set(shape, index) } else { get(shape, index) };
+            pattern.bytes.extend_from_slice(&request);
+            pattern.starts.push(pattern.bytes.len());
+            if position < shape.keys {
+                pattern.reply_bytes.push(if stores { STORED.len() } else { get_reply_bytes });
+            }
+        }
+        pattern
+    }
+
+    /// The requests before the row repeats.
+    pub fn len(&self) -> usize {
+        self.shape.keys
+    }
+
+    /// Whether there is no request; never so.
+    pub fn is_empty(&self) -> bool {
+        self.reply_bytes.is_empty()
+    }
+
+    /// `count` requests from position `first` on, less the first `skip` bytes.
+    fn requests(&self, first: usize, count: usize, skip: usize) -> &[u8] {
+        &self.bytes[self.starts[first] + skip..self.starts[first + count]]
+    }
+
+    /// One set for every key, and how many bytes the replies to them have.
+    pub fn fill(&self) -> (Vec<u8>, usize) {
+        let all = (0..self.shape.keys).flat_map(|index| set(self.shape, index)).collect();
+        (all, self.shape.keys * STORED.len())
+    }
+
+    /// Whether `replies` is what a server says that stored every set of [`Pattern::fill`].
+    pub fn is_filled(&self, replies: &[u8]) -> bool {
+        replies.len() == self.shape.keys * STORED.len()
+            && replies.chunks(STORED.len()).all(|reply| reply == STORED)
+    }
+
+    /// A get of the first key, and the exact reply that must come once the keys are filled.
+    pub fn probe(&self) -> (Vec<u8>, Vec<u8>) {
+        (get(self.shape, 0), get_reply(self.shape))
+    }
+}
+
+/// Where one connection stands in a [`Pattern`]: what it still has to send, and which reply is
+/// arriving. Both go round the row from a starting position of the connection's own.
+pub struct Cursor {
+    send: usize,
+    send_skip: usize,
+    owed: usize,
+    reply: usize,
+    reply_have: usize,
+}
+
+impl Cursor {
+    /// A cursor that begins at request `first` and owes the server `depth` requests.
+    pub fn new(pattern: &Pattern, first: usize) -> Self {
+        let first = first % pattern.len();
+        Self { send: first, send_skip: 0, owed: pattern.shape.depth, reply: first, reply_have: 0 }
+    }
+
+    /// What may be written now; empty when the connection's window is full.
+    pub fn unsent<'a>(&self, pattern: &'a Pattern) -> &'a [u8] {
+        pattern.requests(self.send, self.owed, self.send_skip)
+    }
+
+    /// Takes note that the first `bytes` of [`Cursor::unsent`] were written.
+    pub fn handle_sent(&mut self, pattern: &Pattern, bytes: usize) {
+        let mut left = bytes + self.send_skip;
+        while self.owed > 0 {
+            let length = pattern.starts[self.send + 1] - pattern.starts[self.send];
+            if left < length {
+                break;
+            }
+            left -= length;
+            self.owed -= 1;
+            self.send = if self.send + 1 == pattern.len() { 0 } else { self.send + 1 };
+        }
+        self.send_skip = left;
+    }
+
+    /// Takes note that `bytes` arrived; returns how many replies they completed, and owes the
+    /// server one more request for each.
+    pub fn handle_received(&mut self, pattern: &Pattern, bytes: usize) -> usize {
+        let mut have = self.reply_have + bytes;
+        let mut completed = 0;
+        while have >= pattern.reply_bytes[self.reply] {
+            have -= pattern.reply_bytes[self.reply];
+            self.reply = if self.reply + 1 == pattern.len() { 0 } else { self.reply + 1 };
+            completed += 1;
+        }
+        self.reply_have = have;
+        self.owed += completed;
+        assert!(self.owed <= pattern.shape.depth, "the server sent more than it was asked for");
+        completed
+    }
+}
+
+/// `bare-` and the index, filled up to the length that the shape wants.
+fn key(shape: Shape, index: usize) -> Vec<u8> {
+    format!("bare-{index:0>width$}", width = shape.key_bytes - 5).into_bytes()
+}
+
+fn get(shape: Shape, index: usize) -> Vec<u8> {
+    [b"get ".as_slice(), &key(shape, index), b"\r\n"].concat()
+}
+
+fn set(shape: Shape, index: usize) -> Vec<u8> {
+    let head = format!(" 0 0 {}\r\n", shape.value_bytes).into_bytes();
+    [b"set ".as_slice(), &key(shape, index), &head, &value(shape), b"\r\n"].concat()
+}
+
+fn get_reply(shape: Shape) -> Vec<u8> {
+    let head = format!(" 0 {}\r\n", shape.value_bytes).into_bytes();
+    [b"VALUE ".as_slice(), &key(shape, 0), &head, &value(shape), b"\r\nEND\r\n"].concat()
+}
+
+fn value(shape: Shape) -> Vec<u8> {
+    vec![b'v'; shape.value_bytes]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! Start-up of a bare client: connect, fill, and check that the server answers as expected.
+//!
+//! Everything here blocks and happens before anything is counted.
+
+use crate::pattern::Pattern;
+use std::io::{self, Error, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// A server that does not answer the fill for this long is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Stores every key of `pattern` at `server` and reads one of them back.
+///
+/// # Errors
+/// When the server cannot be reached, falls silent, or answers anything but what the pattern's
+/// constant reply lengths stand on.
+pub fn fill(server: SocketAddr, pattern: &Pattern) -> io::Result<()> {
+    let mut stream = TcpStream::connect(server)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let (requests, reply_bytes) = pattern.fill();
+    stream.write_all(&requests)?;
+    let mut replies = vec![0; reply_bytes];
+    stream.read_exact(&mut replies)?;
+    if !pattern.is_filled(&replies) {
+        return Err(Error::other("did not store every key; is its memory full?"));
+    }
+    let (request, expected) = pattern.probe();
+    stream.write_all(&request)?;
+    let mut reply = vec![0; expected.len()];
+    stream.read_exact(&mut reply)?;
+    if reply != expected {
+        return Err(Error::other("does not answer a get with what was set"));
+    }
+    Ok(())
+}
+
+/// `count` connections to `server`, non-blocking and without Nagle's delay.
+///
+/// # Errors
+/// When a connection cannot be made or prepared.
+pub fn connect(server: SocketAddr, count: usize) -> io::Result<Vec<TcpStream>> {
+    let one = || {
+        let stream = TcpStream::connect(server)?;
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        Ok(stream)
+    };
+    (0..count).map(|_| one()).collect()
+}

@@ -1,0 +1,151 @@
+//! What can be wrong with a peer's bytes. [`Malformed`] is a server's fault and ends the stream;
+//! [`BadRequest`] is a client's and says what memcached would answer.
+
+use crate::reply::{ErrorKind, ErrorReply};
+use std::fmt;
+
+/// The first bytes of a line that was not understood, kept without allocating.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Excerpt {
+    bytes: [u8; Self::BYTES_MAX],
+    len: u8,
+    cut: bool,
+}
+
+impl Excerpt {
+    /// How many bytes are kept.
+    pub const BYTES_MAX: usize = 40;
+
+    /// The beginning of `line`.
+    pub fn of(line: &[u8]) -> Self {
+        let len = line.len().min(Self::BYTES_MAX);
+        let mut bytes = [0; Self::BYTES_MAX];
+        bytes[..len].copy_from_slice(&line[..len]);
+        Self { bytes, len: len as u8, cut: line.len() > len }
+    }
+
+    /// The bytes that were kept.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let more = if self.cut { "…" } else { "" };
+        write!(f, "'{}{more}'", self.bytes().escape_ascii())
+    }
+}
+
+impl fmt::Debug for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The server sent what the protocol does not know. Nothing after it can be trusted: close the
+/// connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// No line end within the limit.
+    LineTooLong {
+        /// How it began.
+        line: Excerpt,
+        /// The limit, in bytes.
+        bytes_max: usize,
+    },
+    /// A line that is no reply.
+    UnknownReply {
+        /// How it began.
+        line: Excerpt,
+    },
+    /// A reply with a number that is missing, not decimal or out of range.
+    BadNumber {
+        /// How the line began.
+        line: Excerpt,
+        /// What should have been there.
+        expected: &'static str,
+    },
+    /// A value whose last byte is not followed by CRLF.
+    ValueNotClosed {
+        /// The first byte that is not as it must be.
+        got: u8,
+    },
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LineTooLong { line, bytes_max } => write!(
+                f,
+                "the server sent a line that starts with {line} and does not end within \
+                 {bytes_max} bytes; is it a memcached with the text protocol?"
+            ),
+            Self::UnknownReply { line } => write!(
+                f,
+                "the server sent {line} where a memcached text reply such as STORED, VALUE or \
+                 END was expected; is it a memcached with the text protocol?"
+            ),
+            Self::BadNumber { line, expected } => {
+                write!(f, "the server sent {line}; expected was {expected}")
+            }
+            Self::ValueNotClosed { got } => write!(
+                f,
+                "the server sent '{}' after the last byte of a value; expected was CRLF",
+                [*got].escape_ascii()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// The client sent what the protocol does not know, and what memcached does about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadRequest {
+    /// What to answer.
+    pub reply: ErrorReply<'static>,
+    /// Whether to say nothing after all: the client asked for no answers, or memcached closes
+    /// without a word.
+    pub silent: bool,
+    /// How the stream goes on.
+    pub then: Then,
+}
+
+/// How a stream goes on after a bad request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// The next byte begins a new line.
+    Continue,
+    /// The value that belongs to it was read and thrown away; the next byte begins a new line.
+    SwallowedValue,
+    /// Nothing can be read any more.
+    Close,
+}
+
+impl BadRequest {
+    pub(crate) const fn answer(kind: ErrorKind, message: &'static [u8]) -> Self {
+        Self { reply: ErrorReply { kind, message }, silent: false, then: Then::Continue }
+    }
+
+    pub(crate) const fn client(message: &'static [u8]) -> Self {
+        Self::answer(ErrorKind::Client, message)
+    }
+
+    pub(crate) const fn silent_if(self, silent: bool) -> Self {
+        Self { silent, ..self }
+    }
+}
+
+impl fmt::Display for BadRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.then {
+            Then::Continue => "",
+            Then::SwallowedValue => " and the value is thrown away",
+            Then::Close => " and the connection is closed",
+        };
+        write!(f, "the client sent what is answered with '{}'{what}", self.reply)
+    }
+}
+
+impl std::error::Error for BadRequest {}

@@ -1,0 +1,95 @@
+//! Requests and replies as one line for people to read in a trace. Not a wire form: long values
+//! are only counted, and nothing can be read back.
+
+use crate::reply::{ErrorReply, Reply};
+use crate::request::Request;
+use std::fmt;
+
+impl fmt::Display for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Retrieve { verb, expiry, keys } => {
+                f.write_str(verb.word())?;
+                keys.into_iter().try_for_each(|key| write!(f, " {}", key.escape_ascii()))?;
+                expiry.map_or(Ok(()), |expiry| write!(f, " expiry={expiry}"))
+            }
+            Self::Store { verb, key, flags, expiry, value, cas, noreply } => {
+                write!(f, "{} {} flags={flags} expiry={expiry}", verb.word(), key.escape_ascii())?;
+                cas.map_or(Ok(()), |cas| write!(f, " cas={cas}"))?;
+                write!(f, " value={} bytes", value.len())?;
+                unanswered(f, noreply)
+            }
+            Self::Delete { key, noreply } => {
+                write!(f, "delete {}", key.escape_ascii())?;
+                unanswered(f, noreply)
+            }
+            Self::Arithmetic { verb, key, delta, noreply } => {
+                write!(f, "{} {} by={delta}", verb.word(), key.escape_ascii())?;
+                unanswered(f, noreply)
+            }
+            Self::Touch { key, expiry, noreply } => {
+                write!(f, "touch {} expiry={expiry}", key.escape_ascii())?;
+                unanswered(f, noreply)
+            }
+            Self::Stats { argument: None } => f.write_str("stats"),
+            Self::Stats { argument: Some(what) } => write!(f, "stats {}", what.escape_ascii()),
+            Self::Version => f.write_str("version"),
+            Self::FlushAll { delay, noreply } => {
+                f.write_str("flush_all")?;
+                delay.map_or(Ok(()), |delay| write!(f, " delay={delay}"))?;
+                unanswered(f, noreply)
+            }
+            Self::Verbosity { level, noreply } => {
+                write!(f, "verbosity level={level}")?;
+                unanswered(f, noreply)
+            }
+            Self::Quit => f.write_str("quit"),
+        }
+    }
+}
+
+impl fmt::Display for Reply<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Value { key, flags, bytes, cas } => {
+                write!(f, "VALUE {} flags={flags} bytes={bytes}", key.escape_ascii())?;
+                cas.map_or(Ok(()), |cas| write!(f, " cas={cas}"))
+            }
+            Self::Data { bytes, ends } => {
+                write!(f, "data {} bytes{}", bytes.len(), if ends { ", the last" } else { "" })
+            }
+            Self::End => f.write_str("END"),
+            Self::Stored => f.write_str("STORED"),
+            Self::NotStored => f.write_str("NOT_STORED"),
+            Self::Exists => f.write_str("EXISTS"),
+            Self::NotFound => f.write_str("NOT_FOUND"),
+            Self::Deleted => f.write_str("DELETED"),
+            Self::Touched => f.write_str("TOUCHED"),
+            Self::Ok => f.write_str("OK"),
+            Self::Reset => f.write_str("RESET"),
+            Self::Number(value) => write!(f, "number {value}"),
+            Self::Version(version) => write!(f, "VERSION {}", version.escape_ascii()),
+            Self::Stat { name, value } => {
+                write!(f, "STAT {}={}", name.escape_ascii(), value.escape_ascii())
+            }
+            Self::Error(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for ErrorReply<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.word())?;
+        match self.message {
+            [] => Ok(()),
+            message => write!(f, " {}", message.escape_ascii()),
+        }
+    }
+}
+
+fn unanswered(f: &mut fmt::Formatter<'_>, noreply: bool) -> fmt::Result {
+    f.write_str(if noreply { " noreply" } else { "" })
+}
+
+#[cfg(test)]
+mod tests;

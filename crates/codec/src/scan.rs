@@ -1,0 +1,94 @@
+//! Small byte scanners: a line's end, words, decimal numbers. They read each byte once, allocate
+//! nothing and know no command.
+
+/// The position of the first `wanted` byte, looking at eight bytes at a time.
+#[inline]
+pub(crate) fn find(wanted: u8, bytes: &[u8]) -> Option<usize> {
+    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    let pattern = u64::from_ne_bytes([wanted; 8]);
+    let (chunks, tail) = bytes.as_chunks::<8>();
+    for (at, chunk) in chunks.iter().enumerate() {
+        let zero_where_found = u64::from_le_bytes(*chunk) ^ pattern;
+        let found = zero_where_found.wrapping_sub(LOW) & !zero_where_found & HIGH;
+        if found != 0 {
+            // A borrow can only mark bytes above the first true one, so the lowest mark is right.
+            return Some(at * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let at = tail.iter().position(|&byte| byte == wanted)?;
+    Some(chunks.len() * 8 + at)
+}
+
+/// Takes the next word from the front: leading spaces are skipped, and one space after it is
+/// taken too. `None` when only spaces are left.
+pub(crate) fn word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let bytes = *rest;
+    let start = bytes.iter().position(|&byte| byte != b' ')?;
+    let bytes = &bytes[start..];
+    match find(b' ', bytes) {
+        Some(end) => {
+            *rest = &bytes[end + 1..];
+            Some(&bytes[..end])
+        }
+        None => {
+            *rest = &[];
+            Some(bytes)
+        }
+    }
+}
+
+/// Without the spaces at its beginning.
+pub(crate) fn trimmed_start(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ', rest @ ..] = bytes {
+        bytes = rest;
+    }
+    bytes
+}
+
+/// Without the spaces at its ends.
+pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
+    let mut bytes = trimmed_start(bytes);
+    while let [rest @ .., b' '] = bytes {
+        bytes = rest;
+    }
+    bytes
+}
+
+/// A whole word of decimal digits, at least one, as a number. `None` for anything else and above
+/// 64 bits.
+pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
+    if word.is_empty() {
+        return None;
+    }
+    // Nineteen digits always fit, so only longer words pay for checking.
+    let checked_from = word.len().min(19);
+    let mut value = 0u64;
+    for &byte in &word[..checked_from] {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    for &byte in &word[checked_from..] {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(value)
+}
+
+/// As [`decimal`], with an optional sign in front.
+pub(crate) fn signed_decimal(word: &[u8]) -> Option<i64> {
+    match word {
+        [b'-', digits @ ..] => 0i64.checked_sub_unsigned(decimal(digits)?),
+        [b'+', digits @ ..] => i64::try_from(decimal(digits)?).ok(),
+        digits => i64::try_from(decimal(digits)?).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! The scanners against the plain way to write them.
+
+use super::*;
+
+#[test]
+fn a_byte_is_found_wherever_it_stands() {
+    for len in 0..40 {
+        for first in 0..=len {
+            // Neighbours of LF in value are where a borrow could lie.
+            for filler in [0x00, 0x09, 0x0b, 0x8a, 0xff, b'a'] {
+                let mut bytes = vec![filler; len];
+                for byte in bytes.iter_mut().skip(first).step_by(3) {
+                    *byte = b'\n';
+                }
+                let plain = bytes.iter().position(|&byte| byte == b'\n');
+                assert_eq!(find(b'\n', &bytes), plain, "{bytes:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn words_skip_every_run_of_spaces() {
+    let mut rest: &[u8] = b"  get a  bb ";
+    let mut words = Vec::new();
+    while let Some(next) = word(&mut rest) {
+        words.push(next);
+    }
+    assert_eq!(words, [&b"get"[..], b"a", b"bb"]);
+    assert_eq!(trimmed(b"  a b  "), b"a b");
+    assert_eq!(trimmed(b"   "), b"");
+}
+
+#[test]
+fn numbers_at_their_bounds() {
+    assert_eq!(decimal(b"0"), Some(0));
+    assert_eq!(decimal(b"0000000000000000000000007"), Some(7));
+    assert_eq!(decimal(b"18446744073709551615"), Some(u64::MAX));
+    assert_eq!(decimal(b"18446744073709551616"), None);
+    assert_eq!(decimal(b"99999999999999999999"), None);
+    for word in [&b""[..], b"-1", b"+1", b"1a", b"a", b" 1", b"1 ", b"1/", b"1:"] {
+        assert_eq!(decimal(word), None, "{word:?}");
+    }
+    assert_eq!(signed_decimal(b"-9223372036854775808"), Some(i64::MIN));
+    assert_eq!(signed_decimal(b"-9223372036854775809"), None);
+    assert_eq!(signed_decimal(b"9223372036854775807"), Some(i64::MAX));
+    assert_eq!(signed_decimal(b"9223372036854775808"), None);
+    assert_eq!(signed_decimal(b"+5"), Some(5));
+    assert_eq!(signed_decimal(b"--5"), None);
+}

@@ -1,0 +1,237 @@
+//! Requests and replies as text. Everything appends to the caller's buffer; nothing goes through
+//! formatting machinery, and keys and values are taken as they are, unchecked.
+
+use crate::reply::{ErrorReply, Reply};
+use crate::request::{Request, Verb};
+
+/// A whole request ("Commands").
+pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
+    match *request {
+        Request::Retrieve { verb, expiry, keys } => {
+            command(out, verb);
+            if let Some(expiry) = expiry {
+                signed(out, expiry);
+            }
+            keys.for_each(|one| key(out, one));
+            line_end(out, false);
+        }
+        Request::Store { verb, key: name, flags, expiry, value, cas, noreply } => {
+            command(out, verb);
+            key(out, name);
+            store_tail(out, StoreTail { flags, expiry, bytes: value.len(), cas, noreply });
+            out.extend_from_slice(value);
+            out.extend_from_slice(b"\r\n");
+        }
+        Request::Delete { key: name, noreply } => {
+            command(out, Verb::Delete);
+            key(out, name);
+            line_end(out, noreply);
+        }
+        Request::Arithmetic { verb, key: name, delta, noreply } => {
+            command(out, verb);
+            key(out, name);
+            number(out, delta);
+            line_end(out, noreply);
+        }
+        Request::Touch { key: name, expiry, noreply } => {
+            command(out, Verb::Touch);
+            key(out, name);
+            signed(out, expiry);
+            line_end(out, noreply);
+        }
+        Request::Stats { argument } => {
+            command(out, Verb::Stats);
+            if let Some(argument) = argument {
+                key(out, argument);
+            }
+            line_end(out, false);
+        }
+        Request::Version => bare(out, Verb::Version),
+        Request::FlushAll { delay, noreply } => {
+            command(out, Verb::FlushAll);
+            if let Some(delay) = delay {
+                signed(out, delay);
+            }
+            line_end(out, noreply);
+        }
+        Request::Verbosity { level, noreply } => {
+            command(out, Verb::Verbosity);
+            number(out, u64::from(level));
+            line_end(out, noreply);
+        }
+        Request::Quit => bare(out, Verb::Quit),
+    }
+}
+
+/// A whole reply, or one piece of it as it was decoded: after the piece of a value that ends it
+/// comes the closing CRLF.
+pub fn reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
+    match *reply {
+        Reply::Value { key: name, flags, bytes, cas } => {
+            out.extend_from_slice(b"VALUE");
+            key(out, name);
+            number(out, u64::from(flags));
+            number(out, bytes as u64);
+            if let Some(cas) = cas {
+                number(out, cas);
+            }
+            line_end(out, false);
+        }
+        Reply::Data { bytes, ends } => {
+            out.extend_from_slice(bytes);
+            if ends {
+                out.extend_from_slice(b"\r\n");
+            }
+        }
+        Reply::End => out.extend_from_slice(b"END\r\n"),
+        Reply::Stored => out.extend_from_slice(b"STORED\r\n"),
+        Reply::NotStored => out.extend_from_slice(b"NOT_STORED\r\n"),
+        Reply::Exists => out.extend_from_slice(b"EXISTS\r\n"),
+        Reply::NotFound => out.extend_from_slice(b"NOT_FOUND\r\n"),
+        Reply::Deleted => out.extend_from_slice(b"DELETED\r\n"),
+        Reply::Touched => out.extend_from_slice(b"TOUCHED\r\n"),
+        Reply::Ok => out.extend_from_slice(b"OK\r\n"),
+        Reply::Reset => out.extend_from_slice(b"RESET\r\n"),
+        Reply::Number(value) => {
+            digits(out, value);
+            line_end(out, false);
+        }
+        Reply::Version(version) => {
+            out.extend_from_slice(b"VERSION");
+            key(out, version);
+            line_end(out, false);
+        }
+        Reply::Stat { name, value } => {
+            out.extend_from_slice(b"STAT");
+            key(out, name);
+            key(out, value);
+            line_end(out, false);
+        }
+        Reply::Error(ErrorReply { kind, message }) => {
+            out.extend_from_slice(kind.word().as_bytes());
+            if !message.is_empty() {
+                key(out, message);
+            }
+            line_end(out, false);
+        }
+    }
+}
+
+/// The word that begins a request.
+pub fn command(out: &mut Vec<u8>, verb: Verb) {
+    out.extend_from_slice(verb.word().as_bytes());
+}
+
+/// A space, then the key that the closure writes; the closure must only append, and 1 to 250
+/// bytes without space, CR and LF ("Keys").
+pub fn key_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    out.push(b' ');
+    write(out);
+}
+
+/// A space and a decimal number.
+pub fn number(out: &mut Vec<u8>, value: u64) {
+    out.push(b' ');
+    digits(out, value);
+}
+
+/// A space and a decimal number with its sign, if negative.
+pub fn signed(out: &mut Vec<u8>, value: i64) {
+    out.extend_from_slice(if value < 0 { b" -" } else { b" " });
+    digits(out, value.unsigned_abs());
+}
+
+/// What stands after the key of a storage command ("Storage commands").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreTail {
+    /// The number that the server keeps for the client.
+    pub flags: u32,
+    /// When the value ends, in seconds ("Expiration times").
+    pub expiry: i64,
+    /// How long the value is; its bytes and CRLF must follow.
+    pub bytes: usize,
+    /// The cas number which must still be valid: for cas alone.
+    pub cas: Option<u64>,
+    /// Whether the client wants no answer.
+    pub noreply: bool,
+}
+
+/// The end of a storage command's line.
+pub fn store_tail(out: &mut Vec<u8>, tail: StoreTail) {
+    number(out, u64::from(tail.flags));
+    signed(out, tail.expiry);
+    number(out, tail.bytes as u64);
+    if let Some(cas) = tail.cas {
+        number(out, cas);
+    }
+    line_end(out, tail.noreply);
+}
+
+/// The end of any line, after the wish for no answer if there is one.
+pub fn line_end(out: &mut Vec<u8>, noreply: bool) {
+    out.extend_from_slice(if noreply { b" noreply\r\n" } else { b"\r\n" });
+}
+
+fn bare(out: &mut Vec<u8>, verb: Verb) {
+    command(out, verb);
+    line_end(out, false);
+}
+
+fn key(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b' ');
+    out.extend_from_slice(bytes);
+}
+
+/// Decimal digits, two at a time from the right.
+fn digits(out: &mut Vec<u8>, mut value: u64) {
+    let mut room = [0u8; 20];
+    let mut at = room.len();
+    while value >= 100 {
+        let pair = PAIRS[(value % 100) as usize];
+        value /= 100;
+        at -= 2;
+        room[at..at + 2].copy_from_slice(&pair);
+    }
+    let [tens, ones] = PAIRS[value as usize];
+    at -= 1;
+    room[at] = ones;
+    if value >= 10 {
+        at -= 1;
+        room[at] = tens;
+    }
+    out.extend_from_slice(&room[at..]);
+}
+
+/// The digits of 0 to 99.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut value = 0;
+    while value < 100 {
+        pairs[value] = [b'0' + value as u8 / 10, b'0' + value as u8 % 10];
+        value += 1;
+    }
+    pairs
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_those_of_the_standard_library() {
+        let mut value = 1u64;
+        for _ in 0..20 {
+            for near in [value - 1, value, value + 1, value.wrapping_mul(7)] {
+                let mut out = Vec::new();
+                digits(&mut out, near);
+                assert_eq!(out, near.to_string().as_bytes());
+            }
+            value = value.saturating_mul(10).min(u64::MAX - 1);
+        }
+        let mut out = Vec::new();
+        signed(&mut out, i64::MIN);
+        signed(&mut out, 0);
+        number(&mut out, u64::MAX);
+        assert_eq!(out, b" -9223372036854775808 0 18446744073709551615");
+    }
+}

@@ -1,0 +1,52 @@
+//! What a caller may count on beside the meaning: where bytes lie, and how much memory is kept.
+
+use super::*;
+
+#[test]
+fn what_arrives_whole_is_not_copied() {
+    let wire = b"VALUE key 1 5\r\nhello\r\nVERSION 1.6\r\n";
+    let lies_within = |piece: &[u8]| wire.as_ptr_range().contains(&piece.as_ptr());
+    let mut decoder = ReplyDecoder::new();
+    let mut input = &wire[..];
+    while let Some(reply) = decoder.next(&mut input).unwrap() {
+        match reply {
+            Reply::Value { key, .. } => assert!(lies_within(key)),
+            Reply::Data { bytes, ends } => assert!(ends && lies_within(bytes)),
+            Reply::Version(version) => assert!(lies_within(version)),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(decoder.partial.capacity(), 0);
+}
+
+#[test]
+fn a_cut_line_leaves_little_memory_behind() {
+    let mut decoder = ReplyDecoder::new();
+    let key = "k".repeat(250);
+    for line in ["VALUE short 0 0\r\n\r\n", &format!("VALUE {key} 0 0\r\n\r\n")] {
+        let (head, tail) = line.as_bytes().split_at(line.len() / 2);
+        assert_eq!(decoder.next(&mut &*head), Ok(None));
+        assert!(!decoder.is_idle());
+        let mut input = tail;
+        assert!(matches!(decoder.next(&mut input), Ok(Some(Reply::Value { .. }))));
+        assert_eq!(decoder.next(&mut input), Ok(Some(Reply::Data { bytes: &[], ends: true })));
+        assert!(decoder.is_idle());
+        let mut next = &b"STORED\r\n"[..];
+        assert_eq!(decoder.next(&mut next), Ok(Some(Reply::Stored)));
+        assert!(decoder.partial.capacity() <= PARTIAL_BYTES_KEPT);
+    }
+}
+
+#[test]
+fn errors_are_recognised_by_their_message() {
+    let read = |line: &[u8]| match ReplyDecoder::new().next(&mut &*line) {
+        Ok(Some(Reply::Error(error))) => {
+            (error.is_bad_data_chunk(), error.is_too_many_connections())
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(read(b"CLIENT_ERROR bad data chunk\r\n"), (true, false));
+    assert_eq!(read(b"SERVER_ERROR bad data chunk\r\n"), (false, false));
+    assert_eq!(read(b"ERROR Too many open connections\r\n"), (false, true));
+    assert_eq!(read(b"ERROR\r\n"), (false, false));
+}

@@ -1,0 +1,459 @@
+//! A client's bytes in, requests out, with memcached's own idea of what is wrong and how the
+//! stream goes on then. A request that arrives whole is decoded where it lies. Nothing is
+//! answered here.
+
+use crate::error::{BadRequest, Then};
+use crate::reply::ErrorKind;
+use crate::request::{KEY_BYTES_MAX, Keys, Request, Verb};
+use crate::scan;
+
+/// The longest line, in bytes before its LF, except for get and gets.
+const LINE_BYTES_MAX: usize = 2048;
+/// The longest line of get and gets.
+const KEYS_LINE_BYTES_MAX: usize = 1 << 20;
+/// How much memory for cut requests is kept between them.
+const BUFFER_BYTES_KEPT: usize = 2048;
+/// What memcached 1.6.18 needs for an item beside key and value: its header with the cas number,
+/// a byte that ends the key, and CRLF.
+const ITEM_BYTES_OVERHEAD: usize = 48 + 8 + 1 + 2;
+
+const UNKNOWN: BadRequest = BadRequest::answer(ErrorKind::Error, b"");
+const BAD_LINE: BadRequest = BadRequest::client(b"bad command line format");
+const BAD_DELETE: BadRequest =
+    BadRequest::client(b"bad command line format.  Usage: delete <key> [noreply]");
+const BAD_DELTA: BadRequest = BadRequest::client(b"invalid numeric delta argument");
+const BAD_EXPIRY: BadRequest = BadRequest::client(b"invalid exptime argument");
+const BAD_CHUNK: BadRequest = BadRequest::client(b"bad data chunk");
+const TOO_LARGE: BadRequest = BadRequest {
+    then: Then::SwallowedValue,
+    ..BadRequest::answer(ErrorKind::Server, b"object too large for cache")
+};
+/// memcached hangs up without a word on lines without an end, and on HTTP.
+const HANG_UP: BadRequest =
+    BadRequest { silent: true, then: Then::Close, ..BadRequest::client(b"line too long") };
+
+/// Decodes what a client sends on one connection.
+#[derive(Debug)]
+pub struct RequestDecoder {
+    item_bytes_max: usize,
+    expect: Expect,
+    /// The beginning of a line; or the key of a store, then its value as far as it came; or a
+    /// request that was just given out.
+    buffer: Vec<u8>,
+    /// Whether `buffer` was given out and must be forgotten.
+    buffer_spent: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Expect {
+    Line,
+    /// The value of this store, whose key is at the front of the buffer.
+    Value(StoreHead),
+    /// This many bytes that belong to a refused store, whose key is all of the buffer.
+    Refused {
+        verb: Verb,
+        silent: bool,
+        left: usize,
+    },
+    /// A refused store, just told, whose key is all of the buffer.
+    RefusedTold(Verb),
+    /// Nothing any more.
+    Closed,
+}
+
+impl Expect {
+    fn after(bad: &BadRequest) -> Self {
+        if bad.then == Then::Close { Self::Closed } else { Self::Line }
+    }
+}
+
+/// A storage command without the bytes of its key and value.
+#[derive(Clone, Copy, Debug)]
+struct StoreHead {
+    verb: Verb,
+    key_start: usize,
+    key_bytes: usize,
+    flags: u32,
+    expiry: i64,
+    value_bytes: usize,
+    cas: Option<u64>,
+    noreply: bool,
+}
+
+impl StoreHead {
+    fn key<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+        &line[self.key_start..self.key_start + self.key_bytes]
+    }
+
+    /// The request, once the value and the two bytes after it are there.
+    fn with<'a>(&self, key: &'a [u8], closed: &'a [u8]) -> Result<Request<'a>, BadRequest> {
+        let Some(value) = closed.strip_suffix(b"\r\n") else {
+            return Err(BAD_CHUNK.silent_if(self.noreply));
+        };
+        let Self { verb, flags, expiry, cas, noreply, .. } = *self;
+        Ok(Request::Store { verb, key, flags, expiry, value, cas, noreply })
+    }
+}
+
+impl RequestDecoder {
+    /// A decoder at the beginning of a stream. A value is too large when [`item_bytes`] of it
+    /// is above `item_bytes_max`.
+    pub fn new(item_bytes_max: usize) -> Self {
+        let expect = Expect::Line;
+        Self { item_bytes_max, expect, buffer: Vec::new(), buffer_spent: false }
+    }
+
+    /// Takes the next request from the front of `input`. `None` means that more bytes are needed;
+    /// `input` is then empty. After an error that does not close, decoding goes on.
+    pub fn next<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Request<'a>>, BadRequest> {
+        match self.expect {
+            Expect::Line | Expect::RefusedTold(_) => self.next_line(input),
+            Expect::Value(head) => self.next_value(head, input),
+            Expect::Refused { verb, silent, left } => self.swallow(verb, silent, left, input),
+            Expect::Closed => {
+                *input = &[];
+                Ok(None)
+            }
+        }
+    }
+
+    /// The verb and key of the store that was too large: right after [`Then::SwallowedValue`] was
+    /// told, and only then. memcached forgets the old value of a set which it refused.
+    pub fn refused(&self) -> Option<(Verb, &[u8])> {
+        match self.expect {
+            Expect::RefusedTold(verb) => Some((verb, &self.buffer)),
+            _ => None,
+        }
+    }
+
+    fn next_line<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Request<'a>>, BadRequest> {
+        if self.buffer_spent {
+            self.forget_buffer();
+        }
+        let end = scan::find(b'\n', input);
+        let (piece, rest) = input.split_at(end.unwrap_or(input.len()));
+        let whole = self.buffer.is_empty() && end.is_some();
+        if !whole {
+            self.buffer.extend_from_slice(piece);
+        }
+        if line_is_too_long(if whole { piece } else { &self.buffer }) {
+            self.expect = Expect::Closed;
+            self.forget_buffer();
+            *input = &[];
+            return Err(HANG_UP);
+        }
+        *input = rest.get(1..).unwrap_or(&[]);
+        if end.is_none() {
+            return Ok(None);
+        }
+        if whole { self.read(without_cr(piece), input) } else { self.read_buffer(input) }
+    }
+
+    /// Reads a line that lies whole in the input.
+    fn read<'a, 'i: 'a>(
+        &'a mut self,
+        line: &'i [u8],
+        input: &mut &'i [u8],
+    ) -> Result<Option<Request<'a>>, BadRequest> {
+        let verb = verb_of(line).inspect_err(|bad| self.expect = Expect::after(bad))?;
+        if !is_store(verb) {
+            return parse_simple(verb, line).map(Some);
+        }
+        let head = parse_store(verb, line)?;
+        let key = head.key(line);
+        match input.split_at_checked(head.value_bytes + 2) {
+            Some((closed, rest)) if self.fits(&head) => {
+                *input = rest;
+                head.with(key, closed).map(Some)
+            }
+            _ => {
+                self.buffer.extend_from_slice(key);
+                self.open_value(head, input)
+            }
+        }
+    }
+
+    /// Reads the line in the buffer.
+    fn read_buffer<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Request<'a>>, BadRequest> {
+        self.buffer_spent = true;
+        self.buffer.truncate(without_cr(&self.buffer).len());
+        let verb = verb_of(&self.buffer).inspect_err(|bad| self.expect = Expect::after(bad))?;
+        if !is_store(verb) {
+            return parse_simple(verb, &self.buffer).map(Some);
+        }
+        let head = parse_store(verb, &self.buffer)?;
+        self.buffer_spent = false;
+        self.buffer.copy_within(head.key_start..head.key_start + head.key_bytes, 0);
+        self.buffer.truncate(head.key_bytes);
+        self.open_value(head, input)
+    }
+
+    /// Goes on to the value of a store whose key is all of the buffer.
+    fn open_value<'a, 'i: 'a>(
+        &'a mut self,
+        head: StoreHead,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Request<'a>>, BadRequest> {
+        let left = head.value_bytes + 2;
+        if self.fits(&head) {
+            self.buffer.reserve_exact(left);
+            self.next_value(head, input)
+        } else {
+            self.swallow(head.verb, head.noreply, left, input)
+        }
+    }
+
+    fn next_value<'a, 'i: 'a>(
+        &'a mut self,
+        head: StoreHead,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Request<'a>>, BadRequest> {
+        let left = head.key_bytes + head.value_bytes + 2 - self.buffer.len();
+        let (piece, rest) = input.split_at(left.min(input.len()));
+        self.buffer.extend_from_slice(piece);
+        *input = rest;
+        if piece.len() < left {
+            self.expect = Expect::Value(head);
+            return Ok(None);
+        }
+        self.expect = Expect::Line;
+        self.buffer_spent = true;
+        let (key, closed) = self.buffer.split_at(head.key_bytes);
+        head.with(key, closed).map(Some)
+    }
+
+    fn swallow<'a>(
+        &'a mut self,
+        verb: Verb,
+        silent: bool,
+        left: usize,
+        input: &mut &[u8],
+    ) -> Result<Option<Request<'a>>, BadRequest> {
+        let taken = left.min(input.len());
+        *input = &input[taken..];
+        if taken < left {
+            self.expect = Expect::Refused { verb, silent, left: left - taken };
+            return Ok(None);
+        }
+        self.expect = Expect::RefusedTold(verb);
+        self.buffer_spent = true;
+        Err(TOO_LARGE.silent_if(silent))
+    }
+
+    fn fits(&self, head: &StoreHead) -> bool {
+        let flags_bytes = if head.flags == 0 { 0 } else { 4 };
+        head.key_bytes + head.value_bytes + ITEM_BYTES_OVERHEAD + flags_bytes <= self.item_bytes_max
+    }
+
+    fn forget_buffer(&mut self) {
+        self.buffer.clear();
+        if self.buffer.capacity() > BUFFER_BYTES_KEPT {
+            self.buffer = Vec::new();
+        }
+        self.buffer_spent = false;
+        if let Expect::RefusedTold(_) = self.expect {
+            self.expect = Expect::Line;
+        }
+    }
+}
+
+/// How many bytes memcached 1.6.18 counts for an item, for its limits and for `stats`. Flags other
+/// than 0 cost four.
+pub fn item_bytes(key_bytes: usize, value_bytes: usize, flags: u32) -> usize {
+    let flags_bytes = if flags == 0 { 0 } else { 4 };
+    ITEM_BYTES_OVERHEAD + key_bytes + value_bytes + flags_bytes
+}
+
+/// A line that has not ended by now never will, unless it is a long list of keys.
+fn line_is_too_long(line: &[u8]) -> bool {
+    let limit = match scan::trimmed_start(line) {
+        [b'g', b'e', b't', b' ', ..] | [b'g', b'e', b't', b's', b' ', ..] => KEYS_LINE_BYTES_MAX,
+        _ => LINE_BYTES_MAX,
+    };
+    line.len() > limit
+}
+
+fn without_cr(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+fn is_store(verb: Verb) -> bool {
+    use Verb::{Add, Append, Cas, Prepend, Replace, Set};
+    matches!(verb, Set | Add | Replace | Append | Prepend | Cas)
+}
+
+/// The command of a line ("Commands").
+fn verb_of(line: &[u8]) -> Result<Verb, BadRequest> {
+    let word = scan::word(&mut &*line).unwrap_or(b"");
+    Ok(match word {
+        b"get" => Verb::Get,
+        b"set" => Verb::Set,
+        b"gets" => Verb::Gets,
+        b"gat" => Verb::Gat,
+        b"gats" => Verb::Gats,
+        b"add" => Verb::Add,
+        b"replace" => Verb::Replace,
+        b"append" => Verb::Append,
+        b"prepend" => Verb::Prepend,
+        b"cas" => Verb::Cas,
+        b"delete" => Verb::Delete,
+        b"incr" => Verb::Incr,
+        b"decr" => Verb::Decr,
+        b"touch" => Verb::Touch,
+        b"stats" => Verb::Stats,
+        b"version" => Verb::Version,
+        b"flush_all" => Verb::FlushAll,
+        b"verbosity" => Verb::Verbosity,
+        b"quit" => Verb::Quit,
+        _ => {
+            let last = Keys::spaced(line).last().unwrap_or(b"");
+            return Err(if last.starts_with(b"HTTP/") { HANG_UP } else { UNKNOWN });
+        }
+    })
+}
+
+/// "Storage commands": `<key> <flags> <exptime> <bytes> [<cas unique>] [noreply]`. As in
+/// memcached, any word may stand where `noreply` does, and a refused line is not followed by its
+/// value: those bytes are read as lines.
+fn parse_store(verb: Verb, line: &[u8]) -> Result<StoreHead, BadRequest> {
+    let words = arguments(line);
+    let fixed = if verb == Verb::Cas { 5 } else { 4 };
+    let noreply = ends_in_noreply(words, fixed..fixed + 2)?;
+    let bad = BAD_LINE.silent_if(noreply);
+    let rest = &mut scan::trimmed_start(words);
+    let key_start = line.len() - rest.len();
+    let key = next_key(rest).ok_or(bad)?;
+    let flags = next_number(rest).and_then(|flags| u32::try_from(flags).ok()).ok_or(bad)?;
+    let expiry = next_signed(rest).ok_or(bad)?;
+    let value_bytes = next_signed(rest).and_then(|bytes| i32::try_from(bytes).ok());
+    let value_bytes = value_bytes.filter(|bytes| *bytes <= i32::MAX - 2);
+    let value_bytes = value_bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or(bad)?;
+    let cas = match verb {
+        Verb::Cas => Some(next_number(rest).ok_or(bad)?),
+        _ => None,
+    };
+    let key_bytes = key.len();
+    Ok(StoreHead { verb, key_start, key_bytes, flags, expiry, value_bytes, cas, noreply })
+}
+
+/// Every command that is a line and nothing more.
+fn parse_simple(verb: Verb, line: &[u8]) -> Result<Request<'_>, BadRequest> {
+    let words = arguments(line);
+    match verb {
+        Verb::Get | Verb::Gets | Verb::Gat | Verb::Gats => parse_retrieval(verb, words),
+        Verb::Delete => parse_delete(words),
+        Verb::Incr | Verb::Decr => {
+            let noreply = ends_in_noreply(words, 2..4)?;
+            let rest = &mut &*words;
+            let key = next_key(rest).ok_or(BAD_LINE.silent_if(noreply))?;
+            let delta = next_number(rest).ok_or(BAD_DELTA.silent_if(noreply))?;
+            Ok(Request::Arithmetic { verb, key, delta, noreply })
+        }
+        Verb::Touch => {
+            let noreply = ends_in_noreply(words, 2..4)?;
+            let rest = &mut &*words;
+            let key = next_key(rest).ok_or(BAD_LINE.silent_if(noreply))?;
+            let expiry = next_signed(rest).ok_or(BAD_EXPIRY.silent_if(noreply))?;
+            Ok(Request::Touch { key, expiry, noreply })
+        }
+        Verb::Stats => {
+            let argument = scan::trimmed(words);
+            Ok(Request::Stats { argument: (!argument.is_empty()).then_some(argument) })
+        }
+        Verb::FlushAll => {
+            let noreply = ends_in_noreply(words, 0..3)?;
+            let alone = Keys::spaced(words).count() == usize::from(noreply);
+            let delay = match alone {
+                true => None,
+                false => Some(next_signed(&mut &*words).ok_or(BAD_EXPIRY.silent_if(noreply))?),
+            };
+            Ok(Request::FlushAll { delay, noreply })
+        }
+        Verb::Verbosity => {
+            let noreply = ends_in_noreply(words, 1..3)?;
+            let level = next_number(&mut &*words).and_then(|level| u32::try_from(level).ok());
+            Ok(Request::Verbosity { level: level.ok_or(BAD_LINE.silent_if(noreply))?, noreply })
+        }
+        Verb::Version => Ok(Request::Version),
+        Verb::Quit => Ok(Request::Quit),
+        Verb::Set | Verb::Add | Verb::Replace | Verb::Append | Verb::Prepend | Verb::Cas => {
+            unreachable!("a store has a value and is read by parse_store")
+        }
+    }
+}
+
+/// "Retrieval command": `<key>*`; "Get And Touch": `<exptime> <key>*`.
+fn parse_retrieval(verb: Verb, words: &[u8]) -> Result<Request<'_>, BadRequest> {
+    let rest = &mut &*words;
+    let expiry = match verb {
+        Verb::Gat | Verb::Gats => {
+            let word = scan::word(rest).ok_or(UNKNOWN)?;
+            Some(scan::signed_decimal(word).ok_or(BAD_EXPIRY)?)
+        }
+        _ => None,
+    };
+    let keys = Keys::spaced(rest);
+    let mut checked = keys.peekable();
+    checked.peek().ok_or(UNKNOWN)?;
+    if checked.any(|key| key.len() > KEY_BYTES_MAX) {
+        return Err(BAD_LINE);
+    }
+    Ok(Request::Retrieve { verb, expiry, keys })
+}
+
+/// "Deletion": `<key> [noreply]`. An ancient `0` after the key is still understood.
+fn parse_delete(words: &[u8]) -> Result<Request<'_>, BadRequest> {
+    let noreply = ends_in_noreply(words, 1..4)?;
+    let rest = &mut &*words;
+    let key = scan::word(rest).ok_or(UNKNOWN)?;
+    // A key by the name of noreply is a key.
+    let (first, second) = (scan::word(rest), scan::word(rest));
+    let noreply = noreply && first.is_some();
+    let valid = match (first, second) {
+        (None, _) => true,
+        (Some(first), None) => first == b"0" || noreply,
+        (Some(first), Some(_)) => first == b"0" && noreply,
+    };
+    match valid {
+        false => Err(BAD_DELETE.silent_if(noreply)),
+        true if key.len() > KEY_BYTES_MAX => Err(BAD_LINE.silent_if(noreply)),
+        true => Ok(Request::Delete { key, noreply }),
+    }
+}
+
+/// What stands after the command's word.
+fn arguments(line: &[u8]) -> &[u8] {
+    let mut rest = line;
+    scan::word(&mut rest);
+    rest
+}
+
+/// Whether the last word asks for no answer; an error when there are too few or too many words.
+fn ends_in_noreply(words: &[u8], allowed: std::ops::Range<usize>) -> Result<bool, BadRequest> {
+    let (count, last) = Keys::spaced(words).fold((0, &b""[..]), |(n, _), word| (n + 1, word));
+    if allowed.contains(&count) { Ok(last == b"noreply") } else { Err(UNKNOWN) }
+}
+
+fn next_key<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    scan::word(rest).filter(|key| key.len() <= KEY_BYTES_MAX)
+}
+
+fn next_number(rest: &mut &[u8]) -> Option<u64> {
+    scan::decimal(scan::word(rest)?)
+}
+
+fn next_signed(rest: &mut &[u8]) -> Option<i64> {
+    scan::signed_decimal(scan::word(rest)?)
+}
+
+#[cfg(test)]
+mod tests;

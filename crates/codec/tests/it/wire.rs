@@ -1,0 +1,133 @@
+//! Runs the vectors in `tests/wire`. A file is a list of cases:
+//!
+//! `-- name` begins a case; `C: line` is sent by the client, `S: line` by the server, each with
+//! CRLF; `C+ bytes` and `S+ bytes` go without; `=> event` is what the lines of the same side
+//! mean. `\r \n \xNN \\` are escapes, `{bytes*count}` repeats, `#` begins a comment.
+
+use crate::events;
+use memtide_codec::text::encode;
+use std::path::Path;
+
+/// Small, so that too large a value fits in a test.
+const ITEM_BYTES_MAX: usize = 1024;
+
+#[derive(Default)]
+struct Case {
+    name: String,
+    client: Vec<u8>,
+    server: Vec<u8>,
+    requests: Vec<String>,
+    replies: Vec<String>,
+}
+
+#[test]
+fn every_vector_means_what_it_says_however_it_is_cut() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire");
+    let mut cases = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        for case in parse(&std::fs::read_to_string(&path).unwrap()) {
+            check(&case, &format!("{}, '{}'", path.display(), case.name));
+            cases += 1;
+        }
+    }
+    assert!(cases >= 70, "only {cases} cases were found");
+}
+
+fn check(case: &Case, place: &str) {
+    let requests = events::requests(&[&case.client], ITEM_BYTES_MAX);
+    assert_eq!(requests, case.requests, "{place}");
+    events::every_cut(&case.client, |pieces| {
+        assert_eq!(events::requests(pieces, ITEM_BYTES_MAX), requests, "{place}: {pieces:?}");
+    });
+    let replies = events::replies(&[&case.server]);
+    assert_eq!(replies, case.replies, "{place}");
+    events::every_cut(&case.server, |pieces| {
+        assert_eq!(events::replies(pieces), replies, "{place}: {pieces:?}");
+    });
+    check_encoding(case, place);
+}
+
+/// What was understood means the same when it is written again.
+fn check_encoding(case: &Case, place: &str) {
+    let mut again = Vec::new();
+    let mut input = &case.server[..];
+    let mut decoder = memtide_codec::text::ReplyDecoder::new();
+    let end = loop {
+        match decoder.next(&mut input) {
+            Ok(Some(reply)) => encode::reply(&mut again, &reply),
+            Ok(None) => break Ok(()),
+            Err(bad) => break Err(bad),
+        }
+    };
+    if end.is_ok() && decoder.is_idle() {
+        assert_eq!(events::replies(&[&again]), case.replies, "{place}");
+    }
+    let mut again = Vec::new();
+    let mut input = &case.client[..];
+    let mut decoder = memtide_codec::text::RequestDecoder::new(ITEM_BYTES_MAX);
+    let mut understood = 0;
+    while let Ok(Some(request)) = decoder.next(&mut input) {
+        encode::request(&mut again, &request);
+        understood += 1;
+    }
+    let events = events::requests(&[&again], ITEM_BYTES_MAX);
+    assert_eq!(events, case.requests[..understood], "{place}");
+}
+
+fn parse(text: &str) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut from_client = true;
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("-- ") {
+            cases.push(Case { name: name.to_owned(), ..Case::default() });
+            continue;
+        }
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let case: &mut Case = cases.last_mut().expect("a line before the first case");
+        let (mark, rest) = line.split_at(line.len().min(2));
+        let rest = rest.strip_prefix(' ').unwrap_or(rest);
+        match mark {
+            "=>" if from_client => case.requests.push(repeated(rest)),
+            "=>" => case.replies.push(repeated(rest)),
+            "C:" | "C+" | "S:" | "S+" => {
+                from_client = mark.starts_with('C');
+                let side = if from_client { &mut case.client } else { &mut case.server };
+                side.extend(unescape(rest));
+                side.extend_from_slice(if mark.ends_with(':') { b"\r\n" } else { b"" });
+            }
+            _ => panic!("a line of a vector that is no line of a vector: {line}"),
+        }
+    }
+    cases
+}
+
+fn unescape(text: &str) -> Vec<u8> {
+    let text = repeated(text);
+    let mut out = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [byte, after @ ..] = rest {
+        (out, rest) = match (byte, after) {
+            (b'\\', [b'r', after @ ..]) => ([out, vec![b'\r']].concat(), after),
+            (b'\\', [b'n', after @ ..]) => ([out, vec![b'\n']].concat(), after),
+            (b'\\', [b'\\', after @ ..]) => ([out, vec![b'\\']].concat(), after),
+            (b'\\', [b'x', after @ ..]) => {
+                let (digits, after) = after.split_at(2);
+                let digits = std::str::from_utf8(digits).unwrap();
+                ([out, vec![u8::from_str_radix(digits, 16).unwrap()]].concat(), after)
+            }
+            (b'\\', _) => panic!("an escape that is none in {text}"),
+            (byte, after) => ([out, vec![*byte]].concat(), after),
+        };
+    }
+    out
+}
+
+fn repeated(text: &str) -> String {
+    let Some((before, rest)) = text.split_once('{') else { return text.to_owned() };
+    let (inside, after) = rest.split_once('}').expect("a repetition ends in }");
+    let (unit, count) = inside.split_once('*').expect("a repetition has a *");
+    [before, &unit.repeat(count.parse().unwrap()), &repeated(after)].concat()
+}

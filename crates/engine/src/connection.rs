@@ -1,0 +1,383 @@
+//! One peer: what it owes us, in order, and what its bytes mean. Bytes in, endings out; never a
+//! socket, never a clock.
+//!
+//! memcached's text protocol answers in order, so matching is a queue. An operation that timed
+//! out keeps its place in it: its answer may still come, and is then known to be late.
+
+use crate::driver::{Closed, PeerError};
+use memtide_base::{Instant, ServerId, Span};
+use memtide_codec::text::ReplyDecoder;
+use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
+use memtide_metrics::{ErrorClass, Fate, ReplyClass};
+use memtide_workload::{Op, OpKind, Outcome};
+use std::collections::VecDeque;
+
+/// An operation on its way, from the schedule to the histogram. At most 48 bytes: there may be
+/// thousands on each of thousands of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InFlight {
+    /// When it was due. Nothing rewrites this.
+    pub(crate) intended: Instant,
+    /// When it could have been sent; from [`Connection::mark_sent`] on, when it was sent.
+    pub(crate) sent: Instant,
+    /// The part of its lag that is the generator's.
+    pub(crate) generator: Span,
+    pub(crate) index: u64,
+    pub(crate) key: u64,
+    pub(crate) segment: u16,
+    pub(crate) keys: u16,
+    /// Keys found so far.
+    pub(crate) hits: u16,
+    pub(crate) kind: OpKind,
+    pub(crate) stage: InFlightStage,
+}
+
+const _: () = assert!(size_of::<InFlight>() <= 48, "an entry in flight grew");
+
+/// How far an operation in flight has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InFlightStage {
+    /// Its (first) answer is awaited.
+    First,
+    /// A cas whose gets was answered and whose cas is awaited.
+    Second,
+    /// It has timed out and is counted; its answer is awaited only to be thrown away.
+    Expired,
+}
+
+impl InFlight {
+    pub(crate) fn op(&self) -> Op {
+        Op { index: self.index, key: self.key, kind: self.kind, keys: self.keys }
+    }
+}
+
+/// How an operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ending {
+    pub(crate) fate: Fate,
+    /// As its source learns it.
+    pub(crate) outcome: Outcome,
+    pub(crate) reply: Option<ReplyClass>,
+    pub(crate) error: Option<ErrorClass>,
+    /// When its reply was complete.
+    pub(crate) received: Instant,
+    /// Bytes of its reply.
+    pub(crate) bytes: u32,
+}
+
+impl Ending {
+    /// An ending without a reply.
+    pub(crate) fn unanswered(fate: Fate) -> Self {
+        let outcome = match fate {
+            Fate::TimedOut => Outcome::TimedOut,
+            Fate::Lost => Outcome::Lost,
+            Fate::Dropped => Outcome::Dropped,
+            Fate::Abandoned => Outcome::Abandoned,
+            Fate::Unacknowledged => Outcome::Unacknowledged,
+            Fate::Answered | Fate::Failed => unreachable!("a reply decides these"),
+        };
+        Self { fate, outcome, reply: None, error: None, received: Instant::NEVER, bytes: 0 }
+    }
+}
+
+/// Where endings go; straight, with no queue between.
+pub(crate) trait Sink {
+    /// `entry` has been handed to the socket.
+    fn sent(&mut self, entry: &InFlight);
+    /// `entry` has ended. Called once for each.
+    fn settle(&mut self, entry: &InFlight, ending: Ending);
+    /// An answer came to an operation that had timed out.
+    fn late(&mut self, entry: &InFlight);
+}
+
+/// A cas whose gets found something: its second request is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FollowUp {
+    pub(crate) entry: InFlight,
+    pub(crate) unique: u64,
+}
+
+/// Whether there is a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// No; a timer may bring it back.
+    Closed,
+    /// A connect is under way since this instant.
+    Opening(Instant),
+    /// Yes.
+    Open,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) server: ServerId,
+    /// The client that uses it.
+    pub(crate) client: u32,
+    pub(crate) state: State,
+    /// Connects that failed in a row.
+    pub(crate) failures: u32,
+    /// When its deadline timer goes off; never when none is armed.
+    pub(crate) deadline_armed: Instant,
+    /// When a slot last became free.
+    pub(crate) free_since: Instant,
+    /// The driver holds bytes of it that the network does not take.
+    pub(crate) unwritable: bool,
+    pipeline: VecDeque<InFlight>,
+    unsent: usize,
+    decoder: ReplyDecoder,
+    /// The unique number that the head's gets brought.
+    cas_unique: u64,
+    /// Bytes of the head's reply so far.
+    reply_bytes: u32,
+    /// A bare ERROR may follow that belongs to the bad data chunk before it.
+    stray_error: bool,
+}
+
+impl Connection {
+    pub(crate) fn new(server: ServerId, client: u32, depth: u32) -> Self {
+        Self {
+            server,
+            client,
+            state: State::Closed,
+            failures: 0,
+            deadline_armed: Instant::NEVER,
+            free_since: Instant::ZERO,
+            unwritable: false,
+            pipeline: VecDeque::with_capacity(depth as usize),
+            unsent: 0,
+            decoder: ReplyDecoder::new(),
+            cas_unique: 0,
+            reply_bytes: 0,
+            stray_error: false,
+        }
+    }
+
+    /// How many operations it carries, those that timed out included.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.pipeline.len()
+    }
+
+    /// Takes charge of an operation whose request is about to be sent. The caller keeps the
+    /// depth.
+    pub(crate) fn issue(&mut self, entry: InFlight) {
+        assert!(self.pipeline.len() < self.pipeline.capacity(), "depth is kept by the route");
+        self.pipeline.push_back(entry);
+        self.unsent += 1;
+    }
+
+    /// What was issued is handed to the socket at `now`.
+    pub(crate) fn mark_sent(&mut self, now: Instant, sink: &mut impl Sink) {
+        let first = self.pipeline.len() - self.unsent;
+        for entry in self.pipeline.range_mut(first..) {
+            if entry.stage == InFlightStage::First {
+                let ready = entry.sent;
+                entry.sent = now;
+                entry.generator += now.since(ready);
+                sink.sent(entry);
+            }
+        }
+        self.unsent = 0;
+    }
+
+    /// Reads replies and ends the operations they belong to. After an error the connection must
+    /// be closed.
+    pub(crate) fn handle_bytes(
+        &mut self,
+        now: Instant,
+        mut bytes: &[u8],
+        follow_ups: &mut Vec<FollowUp>,
+        sink: &mut impl Sink,
+    ) -> Result<(), PeerError> {
+        loop {
+            let before = bytes.len();
+            let reply = self.decoder.next(&mut bytes).map_err(PeerError::Malformed)?;
+            self.reply_bytes += (before - bytes.len()) as u32;
+            let Some(reply) = reply else { return Ok(()) };
+            if let Reply::Error(error) = reply
+                && self.stray_error
+                && error.kind == ErrorKind::Error
+                && error.message.is_empty()
+            {
+                // memcached reads the rest of a bad data chunk as a command of its own.
+                self.stray_error = false;
+                self.reply_bytes = 0;
+                continue;
+            }
+            let Some(head) = self.pipeline.front_mut() else {
+                return Err(unasked(&reply));
+            };
+            let verdict = match reply {
+                Reply::Value { cas, .. } if head.kind.reads() && head.stage != Second => {
+                    head.hits += 1;
+                    self.cas_unique = cas.unwrap_or(0);
+                    continue;
+                }
+                Reply::Data { .. } => continue,
+                Reply::Error(error) => {
+                    self.stray_error = error.is_bad_data_chunk();
+                    if error.is_too_many_connections() {
+                        return Err(PeerError::TooManyConnections);
+                    }
+                    failure(&error)
+                }
+                _ => verdict(head, &reply)?,
+            };
+            self.finish(now, verdict, follow_ups, sink);
+        }
+    }
+
+    /// Ends the head, or sends it on to its second stage.
+    fn finish(
+        &mut self,
+        now: Instant,
+        verdict: Verdict,
+        follow_ups: &mut Vec<FollowUp>,
+        sink: &mut impl Sink,
+    ) {
+        let mut entry = self.pipeline.pop_front().expect("a reply was matched to the head");
+        let bytes = std::mem::take(&mut self.reply_bytes);
+        self.free_since = now;
+        if entry.stage == InFlightStage::Expired {
+            sink.late(&entry);
+            return;
+        }
+        if verdict.outcome == Outcome::Hit && entry.kind == OpKind::Cas {
+            entry.stage = Second;
+            follow_ups.push(FollowUp { entry, unique: self.cas_unique });
+            return;
+        }
+        let Verdict { fate, outcome, reply, error } = verdict;
+        sink.settle(&entry, Ending { fate, outcome, reply, error, received: now, bytes });
+    }
+
+    /// Times out what has been on its way for `timeout` since its intended instant. Returns when
+    /// to look again: no operation in flight has its deadline before that.
+    pub(crate) fn handle_timeout(
+        &mut self,
+        now: Instant,
+        timeout: Span,
+        sink: &mut impl Sink,
+    ) -> Instant {
+        let mut next = Instant::NEVER;
+        for entry in &mut self.pipeline {
+            let deadline = entry.intended + timeout;
+            if entry.stage == InFlightStage::Expired {
+                continue;
+            }
+            if deadline <= now {
+                sink.settle(entry, Ending::unanswered(Fate::TimedOut));
+                entry.stage = InFlightStage::Expired;
+            } else {
+                next = next.min(deadline);
+            }
+        }
+        next
+    }
+
+    /// The peer is gone, or is given up: everything it still owes ends as `fate`.
+    pub(crate) fn handle_closed(&mut self, fate: Fate, sink: &mut impl Sink) {
+        while let Some(entry) = self.pipeline.pop_front() {
+            if entry.stage != InFlightStage::Expired {
+                sink.settle(&entry, Ending::unanswered(fate));
+            }
+        }
+        self.state = State::Closed;
+        self.unsent = 0;
+        self.decoder = ReplyDecoder::new();
+        self.reply_bytes = 0;
+        self.stray_error = false;
+    }
+}
+
+use InFlightStage::Second;
+
+/// What a reply means for the operation it answers.
+struct Verdict {
+    fate: Fate,
+    outcome: Outcome,
+    reply: Option<ReplyClass>,
+    error: Option<ErrorClass>,
+}
+
+fn answered(outcome: Outcome, reply: ReplyClass) -> Verdict {
+    Verdict { fate: Fate::Answered, outcome, reply: Some(reply), error: None }
+}
+
+fn failure(error: &ErrorReply<'_>) -> Verdict {
+    let class = match error.kind {
+        ErrorKind::Error => ErrorClass::Error,
+        ErrorKind::Client => ErrorClass::ClientError,
+        ErrorKind::Server => ErrorClass::ServerError,
+    };
+    Verdict { fate: Fate::Failed, outcome: Outcome::Failed, reply: None, error: Some(class) }
+}
+
+/// Matches a closing reply with the operation at the head; a reply that the protocol rules out
+/// for it means that we no longer understand each other.
+fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
+    use OpKind as Kind;
+    let kind = head.kind;
+    let storing = kind.stores_value() && (kind != Kind::Cas || head.stage == Second);
+    let numeric = kind.is_numeric();
+    let retrieving = kind.reads() && !storing;
+    match reply {
+        Reply::End if retrieving => {
+            let whole = head.hits >= head.keys;
+            let outcome = if whole { Outcome::Hit } else { Outcome::Miss };
+            Ok(answered(outcome, ReplyClass::Values))
+        }
+        Reply::Stored if storing => Ok(answered(Outcome::Stored, ReplyClass::Stored)),
+        Reply::NotStored if storing => Ok(answered(Outcome::NotStored, ReplyClass::NotStored)),
+        Reply::Exists if storing => Ok(answered(Outcome::Exists, ReplyClass::Exists)),
+        Reply::NotFound if !retrieving => Ok(answered(Outcome::NotFound, ReplyClass::NotFound)),
+        Reply::Deleted if kind == Kind::Delete => {
+            Ok(answered(Outcome::Deleted, ReplyClass::Deleted))
+        }
+        Reply::Touched if kind == Kind::Touch => {
+            Ok(answered(Outcome::Touched, ReplyClass::Touched))
+        }
+        Reply::Number(_) if numeric => Ok(answered(Outcome::Number, ReplyClass::Number)),
+        _ => Err(PeerError::Mismatch { kind, got: name(reply) }),
+    }
+}
+
+fn unasked(reply: &Reply<'_>) -> PeerError {
+    match reply {
+        Reply::Error(error) if error.is_too_many_connections() => PeerError::TooManyConnections,
+        Reply::Error(error) => PeerError::UnaskedError { line: Excerpt::of(error.message) },
+        _ => PeerError::Unasked { got: name(reply) },
+    }
+}
+
+fn name(reply: &Reply<'_>) -> &'static str {
+    match reply {
+        Reply::Value { .. } | Reply::Data { .. } => "VALUE",
+        Reply::End => "END",
+        Reply::Stored => "STORED",
+        Reply::NotStored => "NOT_STORED",
+        Reply::Exists => "EXISTS",
+        Reply::NotFound => "NOT_FOUND",
+        Reply::Deleted => "DELETED",
+        Reply::Touched => "TOUCHED",
+        Reply::Ok => "OK",
+        Reply::Reset => "RESET",
+        Reply::Number(_) => "a number",
+        Reply::Version(_) => "VERSION",
+        Reply::Stat { .. } => "STAT",
+        Reply::Error(_) => "an error",
+    }
+}
+
+impl From<Closed> for ErrorClass {
+    fn from(closed: Closed) -> Self {
+        match closed {
+            Closed::ByPeer | Closed::Reset | Closed::Other(_) => Self::Closed,
+            Closed::Broken(PeerError::TooManyConnections) => Self::TooManyConnections,
+            Closed::Broken(_) => Self::Protocol,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1 @@
+//! Replies meet what they answer.

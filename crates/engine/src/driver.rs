@@ -1,0 +1,265 @@
+//! The only door from a worker to its world. It is shaped like io_uring: submit what shall
+//! happen, wait, take completions. A world of readiness (epoll) imitates that.
+
+use memtide_base::{ConnectionId, Full, Instant};
+use memtide_codec::{Excerpt, Malformed};
+use memtide_metrics::Fate;
+use memtide_workload::OpKind;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// TCP over IPv4 or IPv6.
+    Tcp(SocketAddr),
+    /// A unix domain socket's path.
+    Unix(String),
+}
+
+impl Address {
+    /// Whether the server is on this machine for certain.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Tcp(address) => address.ip().is_loopback(),
+            Self::Unix(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{path}"),
+        }
+    }
+}
+
+/// What a worker wants done.
+#[derive(Clone, Copy, Debug)]
+pub enum Submission<'a> {
+    /// Open a connection; answered by [`Event::Connected`] or [`Event::ConnectFailed`].
+    Connect {
+        /// Which connection; it must not be open.
+        connection: ConnectionId,
+        /// Where to.
+        address: &'a Address,
+        /// The local address to come from, if it matters.
+        source: Option<IpAddr>,
+    },
+    /// Send bytes, after all that were submitted before on this connection.
+    Send {
+        /// Which connection; it must be open.
+        connection: ConnectionId,
+        /// What to send. The driver keeps a copy of what it cannot send at once.
+        bytes: &'a [u8],
+    },
+    /// Close, and deliver nothing of this connection any more.
+    Close {
+        /// Which connection; closing a closed one does nothing.
+        connection: ConnectionId,
+    },
+}
+
+/// How far a submission got at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// Nothing more to wait for, or an event will tell.
+    Done,
+    /// Bytes are left over; [`Event::Writable`] tells when they are gone. Until then the worker
+    /// should offer no more.
+    Pending,
+}
+
+/// Something that happened to a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion<'a> {
+    /// To which.
+    pub connection: ConnectionId,
+    /// When: read from the clock after the receive call that brought it (one reading may serve
+    /// up to 8 completions), never the instant at which waiting ended.
+    pub at: Instant,
+    /// What.
+    pub event: Event<'a>,
+}
+
+/// What can happen to a connection.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// It is open.
+    Connected,
+    /// It could not be opened.
+    ConnectFailed(ConnectError),
+    /// Bytes came, at least one.
+    Received(&'a [u8]),
+    /// What was left over is sent.
+    Writable,
+    /// It is gone; the driver has forgotten it.
+    Closed(Closed),
+}
+
+/// Why a connect failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// Nobody listens there.
+    Refused,
+    /// There is no way there.
+    Unreachable,
+    /// No answer in time.
+    TimedOut,
+    /// This process may have no more files open.
+    FilesExhausted,
+    /// No local port is left for this destination.
+    PortsExhausted,
+    /// The unix socket's path does not exist.
+    NoSuchPath,
+    /// The address to come from is not one of this machine's.
+    SourceNotLocal,
+    /// Anything else, as the system numbers it.
+    Other(i32),
+}
+
+impl fmt::Display for ConnectError {
+    /// A sentence without its end, with what can be done.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused => f.write_str("refused the connection; is the server running there?"),
+            Self::Unreachable => f.write_str("cannot be reached from here; check the address"),
+            Self::TimedOut => f.write_str("did not accept a connection in time (see --timeout)"),
+            Self::FilesExhausted => f.write_str(
+                "needs more open files than this process may have; raise the hard limit \
+                 (`ulimit -Hn`) or lower --connections",
+            ),
+            Self::PortsExhausted => f.write_str(
+                "needs more local ports than are free; lower --connections, give more source \
+                 addresses with --bind, or widen net.ipv4.ip_local_port_range",
+            ),
+            Self::NoSuchPath => f.write_str("is not there; check the socket's path"),
+            Self::SourceNotLocal => {
+                f.write_str("cannot be reached from the --bind address; it is not of this machine")
+            }
+            Self::Other(code) => write!(f, "could not be connected to (system error {code})"),
+        }
+    }
+}
+
+/// Why an open connection is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// The server closed it in good order.
+    ByPeer,
+    /// The server or the network reset it.
+    Reset,
+    /// We closed it because the server broke the protocol.
+    Broken(PeerError),
+    /// Anything else, as the system numbers it.
+    Other(i32),
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByPeer => f.write_str("closed the connection"),
+            Self::Reset => f.write_str("reset the connection"),
+            Self::Broken(error) => error.fmt(f),
+            Self::Other(code) => write!(f, "lost the connection (system error {code})"),
+        }
+    }
+}
+
+/// How a server broke the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PeerError {
+    /// It turned the connection away.
+    TooManyConnections,
+    /// Its bytes are not the protocol.
+    Malformed(Malformed),
+    /// A reply of a kind that the request cannot have.
+    Mismatch {
+        /// The request's kind.
+        kind: OpKind,
+        /// The reply, in short.
+        got: &'static str,
+    },
+    /// A reply although nothing was asked.
+    Unasked {
+        /// The reply, in short.
+        got: &'static str,
+    },
+    /// An error line although nothing was asked.
+    UnaskedError {
+        /// How it begins.
+        line: Excerpt,
+    },
+}
+
+impl fmt::Display for PeerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyConnections => f.write_str(
+                "answered 'ERROR Too many open connections'; raise its -c or lower --connections",
+            ),
+            Self::Malformed(error) => error.fmt(f),
+            Self::Mismatch { kind, got } => {
+                write!(f, "answered {got} to a {}, which the protocol rules out", kind.name())
+            }
+            Self::Unasked { got } => write!(f, "sent {got} although nothing was asked"),
+            Self::UnaskedError { line } => write!(f, "sent {line} although nothing was asked"),
+        }
+    }
+}
+
+/// One measured operation, as exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When it was intended.
+    pub intended: Instant,
+    /// When it was sent; [`Instant::NEVER`] if it was not.
+    pub sent: Instant,
+    /// When its reply was complete; [`Instant::NEVER`] if none was.
+    pub received: Instant,
+    /// What it was.
+    pub kind: OpKind,
+    /// How it ended.
+    pub fate: Fate,
+    /// Bytes of its reply.
+    pub bytes: u32,
+    /// The connection, counted over all workers; `u32::MAX` if it got none.
+    pub connection: u32,
+}
+
+/// A world, as a worker sees it.
+pub trait Driver {
+    /// The present instant.
+    fn now(&self) -> Instant;
+
+    /// Asks for something to happen. [`Full`] when the driver has no room for it now.
+    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full>;
+
+    /// Returns when something has completed, or at `until`; an instant in the past only looks.
+    fn wait(&mut self, until: Instant) -> Result<(), DriverError>;
+
+    /// The next completion since the last wait, or `None` when there is none left.
+    fn completion(&mut self) -> Option<Completion<'_>>;
+
+    /// Hands a measured operation to whoever exports them; [`Full`] when it cannot keep up.
+    fn export(&mut self, sample: Sample) -> Result<(), Full>;
+}
+
+/// The world itself failed; there is no going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverError {
+    /// What was tried.
+    pub action: &'static str,
+    /// The system's number for what went wrong.
+    pub code: i32,
+}
+
+impl fmt::Display for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} failed with system error {}", self.action, self.code)
+    }
+}
+
+impl std::error::Error for DriverError {}

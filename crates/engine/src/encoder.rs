@@ -1,0 +1,112 @@
+//! Where operations become requests: the one place in which workload and protocol meet on the
+//! way out. Appends to a buffer; allocates only when that buffer must grow.
+
+use crate::plan::Plan;
+use memtide_codec::Verb;
+use memtide_codec::text::encode::{self, StoreTail};
+use memtide_workload::{KeySpace, Op, OpKind, Source, ValueSpace, numeric_value};
+
+/// Turns operations into the text protocol.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    keys: KeySpace,
+    values: ValueSpace,
+    noreply: bool,
+    expiry: i64,
+    flags: u32,
+    seed: u64,
+    numeric_from: u64,
+}
+
+impl Encoder {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self {
+            keys: plan.keys.clone(),
+            values: plan.values.clone(),
+            noreply: plan.requests.noreply,
+            expiry: plan.requests.expiry,
+            flags: plan.requests.flags,
+            seed: plan.seed,
+            numeric_from: plan.numeric_from,
+        }
+    }
+
+    /// Whether an operation of this kind asks for no answer.
+    pub(crate) fn is_noreply(&self, kind: OpKind) -> bool {
+        self.noreply && kind.allows_noreply()
+    }
+
+    /// Appends the request of `op`; of a cas, its first request, the gets.
+    pub(crate) fn request<S: Source>(&self, op: &Op, source: &S, out: &mut Vec<u8>) {
+        let noreply = self.is_noreply(op.kind);
+        match op.kind {
+            OpKind::Get => self.retrieval(Verb::Get, op, source, out),
+            OpKind::Gets | OpKind::Cas => self.retrieval(Verb::Gets, op, source, out),
+            OpKind::Gat => {
+                encode::command(out, Verb::Gat);
+                encode::signed(out, self.expiry);
+                self.key(op.key, out);
+                encode::line_end(out, false);
+            }
+            OpKind::Set => self.store(Verb::Set, op.key, None, out),
+            OpKind::Add => self.store(Verb::Add, op.key, None, out),
+            OpKind::Replace => self.store(Verb::Replace, op.key, None, out),
+            OpKind::Append => self.store(Verb::Append, op.key, None, out),
+            OpKind::Prepend => self.store(Verb::Prepend, op.key, None, out),
+            OpKind::Delete => {
+                encode::command(out, Verb::Delete);
+                self.key(op.key, out);
+                encode::line_end(out, noreply);
+            }
+            OpKind::Incr | OpKind::Decr => {
+                let verb = if op.kind == OpKind::Incr { Verb::Incr } else { Verb::Decr };
+                encode::command(out, verb);
+                self.key(op.key, out);
+                encode::number(out, 1);
+                encode::line_end(out, noreply);
+            }
+            OpKind::Touch => {
+                encode::command(out, Verb::Touch);
+                self.key(op.key, out);
+                encode::signed(out, self.expiry);
+                encode::line_end(out, noreply);
+            }
+        }
+    }
+
+    /// Appends the second request of a cas, with the number that its gets brought.
+    pub(crate) fn cas(&self, key: u64, unique: u64, out: &mut Vec<u8>) {
+        self.store(Verb::Cas, key, Some(unique), out);
+    }
+
+    fn retrieval<S: Source>(&self, verb: Verb, op: &Op, source: &S, out: &mut Vec<u8>) {
+        encode::command(out, verb);
+        self.key(op.key, out);
+        for nth in 1..op.keys {
+            self.key(source.key(op, nth), out);
+        }
+        encode::line_end(out, false);
+    }
+
+    fn store(&self, verb: Verb, key: u64, cas: Option<u64>, out: &mut Vec<u8>) {
+        encode::command(out, verb);
+        self.key(key, out);
+        let number;
+        let value: &[u8] = if key >= self.numeric_from {
+            number = numeric_value(key, self.seed);
+            &number
+        } else {
+            self.values.slice(key)
+        };
+        let noreply = self.noreply && cas.is_none();
+        let tail =
+            StoreTail { flags: self.flags, expiry: self.expiry, bytes: value.len(), cas, noreply };
+        encode::store_tail(out, tail);
+        out.extend_from_slice(value);
+        out.extend_from_slice(b"\r\n");
+    }
+
+    fn key(&self, id: u64, out: &mut Vec<u8>) {
+        encode::key_with(out, |out| self.keys.write(id, out));
+    }
+}

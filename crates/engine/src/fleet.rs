@@ -1,0 +1,150 @@
+//! The workers of a run, as its controller sees them: threads, simulated workers, or agents on
+//! other machines. The controller cannot tell which.
+
+use crate::driver::{Closed, ConnectError};
+use crate::plan::{Plan, ServerPlan};
+use crate::probe::{Answer, AskError, Question};
+use memtide_base::{Instant, ServerId, Span, WorkerId};
+use memtide_metrics::Totals;
+use std::fmt;
+
+/// A set of workers that carry out plans, one at a time.
+pub trait Fleet {
+    /// The present instant, on the clock of all workers.
+    fn now(&self) -> Instant;
+
+    /// Makes workers for `plan`; they open their connections and then wait for
+    /// [`Command::Begin`].
+    fn start(&mut self, plan: &Plan) -> Result<(), FleetError>;
+
+    /// Tells every worker to do something at `at`, or at once if that is past.
+    fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError>;
+
+    /// Waits until `until`, then folds what the workers recorded into `totals` and says how they
+    /// are. After every worker has finished nothing more is missing from `totals`.
+    fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError>;
+
+    /// Asks a server something, on a connection of its own, beside the load.
+    fn ask(
+        &mut self,
+        server: &ServerPlan,
+        question: Question,
+        timeout: Span,
+    ) -> Result<Answer, AskError>;
+}
+
+/// What a controller can tell its workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Start the schedules.
+    Begin,
+    /// Offer nothing more; wait for what is in flight, but no longer than this.
+    Stop {
+        /// How long.
+        grace: Span,
+    },
+}
+
+/// How the workers are.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// When this was said.
+    pub at: Instant,
+    /// One report per worker, in order.
+    pub workers: Vec<WorkerReport>,
+    /// Workers that did not answer.
+    pub missing: Vec<WorkerId>,
+    /// The user asked to stop.
+    pub interrupted: bool,
+}
+
+/// How one worker is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WorkerReport {
+    /// How far it has come.
+    pub stage: Stage,
+    /// Whether every measured operation has ended and no more will be made.
+    pub measured_done: bool,
+    /// Connections that are open now.
+    pub connections_open: u32,
+    /// Since when none has been open.
+    pub disconnected_since: Option<Instant>,
+    /// The last thing that went wrong with a server.
+    pub trouble: Option<Trouble>,
+    /// The last ending of a measured operation.
+    pub last_settled: Instant,
+    /// The last measured intended instant.
+    pub last_intended: Instant,
+    /// Time spent waiting within the measured window.
+    pub idle: Span,
+    /// Processor time used within the measured window, where the world can tell.
+    pub cpu: Option<CpuTime>,
+}
+
+/// Processor time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In the program itself.
+    pub user: Span,
+    /// In the kernel on its behalf.
+    pub system: Span,
+}
+
+/// How far a worker has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// It opens its connections.
+    Opening,
+    /// All are open; it waits for [`Command::Begin`].
+    Ready,
+    /// Its schedule runs.
+    Running,
+    /// It waits for what is in flight.
+    Draining,
+    /// It has nothing more to say.
+    Finished,
+}
+
+/// Something that went wrong with a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// Which server.
+    pub server: ServerId,
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub what: TroubleKind,
+}
+
+/// What can go wrong with a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TroubleKind {
+    /// It could not be connected to.
+    Connect(ConnectError),
+    /// A connection to it went away.
+    Closed(Closed),
+}
+
+impl fmt::Display for TroubleKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect(error) => error.fmt(f),
+            Self::Closed(closed) => closed.fmt(f),
+        }
+    }
+}
+
+/// A fleet cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetError {
+    /// What happened, and what to do, as a sentence.
+    pub message: String,
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for FleetError {}

@@ -1,0 +1,168 @@
+//! Whose fault a wait was: how much of a past stretch of time the worker spent idle, and how much
+//! without any open connection.
+//!
+//! A queued operation is not stored, so when it is sent at last its wait lies in the past. The
+//! clock therefore remembers its own course at a bounded number of points, evenly over the time
+//! that an operation can wait, and interpolates between them.
+
+use memtide_base::{Instant, Span};
+
+/// Points kept; the resolution is the timeout divided by half of this.
+const POINTS: usize = 8192;
+
+/// How a wait for room divides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The worker was idle and had connections: the server kept it waiting.
+    pub(crate) server: Span,
+    /// No connection was open.
+    pub(crate) disconnected: Span,
+    /// The worker was busy with something else.
+    pub(crate) client_busy: Span,
+}
+
+/// How the worker's time has been spent so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Point {
+    at: Instant,
+    idle_ns: u64,
+    disconnected_ns: u64,
+}
+
+/// The course of a worker's idle time.
+#[derive(Debug)]
+pub(crate) struct IdleClock {
+    points: Box<[Point]>,
+    /// The number of points ever begun; the newest is at `(begun - 1) % POINTS`.
+    begun: usize,
+    spacing: Span,
+    newest: Point,
+}
+
+impl IdleClock {
+    /// A clock that can look back over `timeout`.
+    pub(crate) fn new(timeout: Span) -> Self {
+        let spacing = Span::from_ns(timeout.ns() / (POINTS as u64 / 2) + 1);
+        let points = vec![Point::default(); POINTS].into();
+        Self { points, begun: 1, spacing, newest: Point::default() }
+    }
+
+    /// Between the last call and `from` the worker was busy; from there to `until` it was idle.
+    /// `connected` says whether any connection was open in all that time.
+    pub(crate) fn idled(&mut self, from: Instant, until: Instant, connected: bool) {
+        self.pass(from, 0, connected);
+        self.pass(until, until.since(from).ns(), connected);
+    }
+
+    /// Up to `at` the worker was busy.
+    pub(crate) fn busy(&mut self, at: Instant, connected: bool) {
+        self.pass(at, 0, connected);
+    }
+
+    fn pass(&mut self, at: Instant, idle_ns: u64, connected: bool) {
+        let passed = at.since(self.newest.at);
+        if passed.is_zero() {
+            return;
+        }
+        if connected {
+            self.newest.idle_ns += idle_ns;
+        } else {
+            self.newest.disconnected_ns += passed.ns();
+        }
+        self.newest.at = at;
+        let last = &mut self.points[(self.begun - 1) % POINTS];
+        if at.since(last.at) >= self.spacing {
+            self.points[self.begun % POINTS] = self.newest;
+            self.begun += 1;
+        }
+    }
+
+    /// Divides the wait from `from` to `until`, of which `until` is about now.
+    pub(crate) fn divide(&self, from: Instant, until: Instant) -> Wait {
+        let total = until.since(from).ns();
+        let (early, late) = (self.point_at(from), self.point_at(until));
+        let disconnected = late.disconnected_ns.saturating_sub(early.disconnected_ns).min(total);
+        let idle = late.idle_ns.saturating_sub(early.idle_ns).min(total - disconnected);
+        Wait {
+            server: Span::from_ns(idle),
+            disconnected: Span::from_ns(disconnected),
+            client_busy: Span::from_ns(total - disconnected - idle),
+        }
+    }
+
+    /// The clock's reading at a past instant.
+    fn point_at(&self, at: Instant) -> Point {
+        if at >= self.newest.at {
+            return self.newest;
+        }
+        let kept = self.begun.min(POINTS);
+        let oldest = self.begun - kept;
+        let (mut low, mut high) = (0, kept);
+        while low < high {
+            let middle = (low + high) / 2;
+            if self.points[(oldest + middle) % POINTS].at <= at {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if low == 0 {
+            return self.points[oldest % POINTS];
+        }
+        let before = self.points[(oldest + low - 1) % POINTS];
+        let after = if low == kept { self.newest } else { self.points[(oldest + low) % POINTS] };
+        let width = after.at.since(before.at).ns().max(1) as f64;
+        let share = at.since(before.at).ns() as f64 / width;
+        let between = |a: u64, b: u64| a + ((b - a) as f64 * share) as u64;
+        Point {
+            at,
+            idle_ns: between(before.idle_ns, after.idle_ns),
+            disconnected_ns: between(before.disconnected_ns, after.disconnected_ns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Instant {
+        Instant::from_ns(ms * 1_000_000)
+    }
+
+    #[test]
+    fn a_wait_divides_by_what_the_worker_did() {
+        let mut clock = IdleClock::new(Span::from_s(5));
+        for round in 0..100 {
+            // 30 ms busy, 70 ms idle.
+            clock.idled(ms(round * 100 + 30), ms(round * 100 + 100), true);
+        }
+        let wait = clock.divide(ms(5_000), ms(6_000));
+        let near = |span: Span, want: u64| span.ns().abs_diff(want * 1_000_000) < 5_000_000;
+        assert!(near(wait.server, 700) && near(wait.client_busy, 300), "{wait:?}");
+        assert_eq!(wait.disconnected, Span::ZERO);
+    }
+
+    #[test]
+    fn time_without_connections_is_nobodys_idleness() {
+        let mut clock = IdleClock::new(Span::from_s(5));
+        clock.idled(ms(100), ms(1_000), false);
+        clock.idled(ms(1_100), ms(2_000), true);
+        let wait = clock.divide(ms(0), ms(2_000));
+        assert_eq!(wait.disconnected, Span::from_ms(1_000));
+        assert_eq!(wait.server, Span::from_ms(900));
+        assert_eq!(wait.client_busy, Span::from_ms(100));
+    }
+
+    #[test]
+    fn looking_back_further_than_it_remembers_is_bounded() {
+        let mut clock = IdleClock::new(Span::from_ms(8));
+        for round in 0..100_000 {
+            clock.idled(ms(round), ms(round + 1), true);
+        }
+        let wait = clock.divide(ms(0), ms(100_000));
+        assert!(
+            wait.server <= Span::from_s(100) && wait.server + wait.client_busy == Span::from_s(100)
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! The decided facts of a run. A scenario holds what the user said; a plan holds what will
+//! happen: nothing in it is optional because nobody had decided yet.
+
+use crate::driver::Address;
+use memtide_base::{Instant, ServerId, Span};
+use memtide_metrics::Shape;
+use memtide_workload::{Arrival, KeySpace, OpKind, RateCurve, SourcePlan, ValueSpace};
+use std::net::IpAddr;
+
+/// Everything that workers need to know.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The servers; each holds all keys.
+    pub servers: Vec<ServerPlan>,
+    /// How many workers share the load; at least 1, at most `connections`.
+    pub workers: u16,
+    /// Connections over all workers; at least 1.
+    pub connections: u32,
+    /// Outstanding operations per connection; at least 1.
+    pub depth: u32,
+    /// When operations are due.
+    pub pacing: Pacing,
+    /// What is measured and when to stop.
+    pub window: Window,
+    /// Which operations, on which keys.
+    pub source: SourcePlan,
+    /// What keys look like.
+    pub keys: KeySpace,
+    /// What values look like.
+    pub values: ValueSpace,
+    /// Keys from this id up hold numbers, for incr and decr.
+    pub numeric_from: u64,
+    /// What is the same in every request.
+    pub requests: RequestPlan,
+    /// An operation not answered this long after its intended instant has timed out.
+    pub timeout: Span,
+    /// How long to wait before connecting again.
+    pub backoff: Backoff,
+    /// The root of all randomness.
+    pub seed: u64,
+    /// How workers wait.
+    pub wait: Wait,
+    /// Whether measured operations are exported one by one.
+    pub samples: bool,
+    /// Local addresses to come from, used in turn; empty lets the system choose.
+    pub sources: Vec<IpAddr>,
+}
+
+/// One server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerPlan {
+    /// As the user named it.
+    pub name: String,
+    /// What the name stands for; tried in turn. Never empty.
+    pub addresses: Vec<Address>,
+}
+
+/// What is the same in every request of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestPlan {
+    /// Ask for no answer where the protocol allows it.
+    pub noreply: bool,
+    /// The expiry stored with values, in the protocol's meaning.
+    pub expiry: i64,
+    /// The flags stored with values.
+    pub flags: u32,
+}
+
+/// When operations are due.
+#[derive(Clone, Debug)]
+pub enum Pacing {
+    /// As soon as a slot is free.
+    Closed,
+    /// By a schedule, whatever the answers do.
+    Open {
+        /// The law of the gaps.
+        arrival: Arrival,
+        /// The rate over time.
+        curve: RateCurve,
+        /// Whose schedule it is.
+        sharing: Sharing,
+        /// What becomes of an operation that finds every connection full.
+        on_full: OnFull,
+    },
+}
+
+/// Whose a schedule is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// One sequence for the run; the least loaded connection is picked at send.
+    Shared,
+    /// Every connection has its own.
+    Connection,
+}
+
+/// What becomes of an operation that finds every connection full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFull {
+    /// It waits, and its wait counts.
+    Queue,
+    /// It is dropped, and counted.
+    Drop,
+}
+
+/// What is measured and when to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Load before measuring.
+    pub warmup: Span,
+    /// How long to measure; [`Span::MAX`] when only `ops_max` ends the run.
+    pub duration: Span,
+    /// Operations 0 to this, exclusive, are offered and no more.
+    pub ops_max: Option<u64>,
+    /// What is offered after the window.
+    pub cooldown: Cooldown,
+}
+
+/// What is offered after the measured window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cooldown {
+    /// Load goes on, unmeasured, until every measured operation has its outcome.
+    Load,
+    /// Nothing.
+    Drain,
+}
+
+/// How long to wait before connecting again: doubling from `first` to `longest`, with jitter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// After the first failure.
+    pub first: Span,
+    /// At most.
+    pub longest: Span,
+}
+
+/// How a worker waits for the next instant or event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// In the kernel.
+    Sleep,
+    /// In the kernel until shortly before, then looking all the time.
+    Hybrid,
+    /// Looking all the time.
+    Spin,
+}
+
+/// A part of the run, by intended instant.
+pub mod segment {
+    /// Before the measured window.
+    pub const WARMUP: u16 = 0;
+    /// The measured window.
+    pub const MEASURE: u16 = 1;
+    /// After it.
+    pub const COOLDOWN: u16 = 2;
+    /// How many there are.
+    pub const COUNT: usize = 3;
+}
+
+/// Slots of the response histograms beyond one per kind.
+pub mod slot {
+    use memtide_workload::OpKind;
+
+    /// A get whose every key was found.
+    pub const GET_HIT: usize = OpKind::COUNT;
+    /// A get that missed a key.
+    pub const GET_MISS: usize = OpKind::COUNT + 1;
+    /// How many slots there are.
+    pub const COUNT: usize = OpKind::COUNT + 2;
+}
+
+/// Rows are this wide, unless the timeout is so long that too many would be open at once.
+const ROW_WIDTH: Span = Span::from_s(1);
+const ROWS_OPEN_MAX: u64 = 64;
+
+impl Plan {
+    /// What the tallies of this plan must have room for.
+    pub fn shape(&self) -> Shape {
+        let mut slots = vec![false; slot::COUNT];
+        for kind in self.source.mix.kinds() {
+            slots[kind.index()] = true;
+        }
+        slots[slot::GET_HIT] = slots[OpKind::Get.index()];
+        slots[slot::GET_MISS] = slots[OpKind::Get.index()];
+        // An operation ends at most a timeout after its intended instant; two rows more cover
+        // the row that has just begun and a worker that is late to notice.
+        let spare = ROWS_OPEN_MAX - 3;
+        let row_width = Span::from_ns(ROW_WIDTH.ns().max(self.timeout.ns().div_ceil(spare)));
+        let rows_open = self.timeout.ns().div_ceil(row_width.ns()) as usize + 3;
+        Shape { slots, segments: segment::COUNT, servers: self.servers.len(), row_width, rows_open }
+    }
+
+    /// How many connections worker `worker` has.
+    pub fn connections_of(&self, worker: u16) -> u32 {
+        let (workers, worker) = (u32::from(self.workers), u32::from(worker));
+        self.connections / workers + u32::from(worker < self.connections % workers)
+    }
+
+    /// The run-wide number of a worker's connection.
+    pub fn connection_number(&self, worker: u16, nth: u32) -> u32 {
+        nth * u32::from(self.workers) + u32::from(worker)
+    }
+
+    /// The server of a connection: each worker deals its own over all servers, starting at
+    /// another one than its neighbour.
+    pub fn server_of(&self, worker: u16, nth: u32) -> ServerId {
+        let dealt = u64::from(nth) + u64::from(worker);
+        ServerId((dealt % self.servers.len() as u64) as u16)
+    }
+}
+
+impl Window {
+    /// The segment of an operation intended at `at` in a run that started at `start`.
+    pub fn segment_of(&self, start: Instant, at: Instant) -> u16 {
+        if at >= self.measure_end(start) {
+            segment::COOLDOWN
+        } else if at >= self.measure_start(start) {
+            segment::MEASURE
+        } else {
+            segment::WARMUP
+        }
+    }
+
+    /// When measuring starts in a run that started at `start`.
+    pub fn measure_start(&self, start: Instant) -> Instant {
+        start + self.warmup
+    }
+
+    /// When measuring ends: the first instant that does not belong to it any more.
+    pub fn measure_end(&self, start: Instant) -> Instant {
+        start + self.warmup + self.duration
+    }
+}

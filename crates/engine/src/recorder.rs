@@ -1,0 +1,281 @@
+//! Where endings are written down: counters by segment, distributions of the measured segment,
+//! rows over time. Nothing here allocates after the start.
+
+use crate::connection::{Ending, InFlight, InFlightStage};
+use crate::driver::{Closed, Sample};
+use crate::pacer::Wait;
+use crate::plan::{Plan, Window, segment, slot};
+use memtide_base::{Instant, ServerId, Span};
+use memtide_metrics::{ErrorClass, Fate, Tally};
+use memtide_workload::OpKind;
+
+/// Measured operations that wait to be exported; one receive cannot end more without a drain.
+const SAMPLES_WAITING: usize = 4096;
+
+/// The books of one worker.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) tally: Box<Tally>,
+    /// Measured operations that have no ending yet.
+    pub(crate) measured_open: u64,
+    /// Operations in flight on all connections of the worker.
+    pub(crate) in_flight: u64,
+    /// The last ending of a measured operation.
+    pub(crate) last_settled: Instant,
+    /// The last intended instant that was measured.
+    pub(crate) last_intended: Instant,
+    /// Measured operations to export, if the run exports any.
+    pub(crate) samples: Vec<Sample>,
+    /// Time spent waiting within the measured window.
+    pub(crate) idle: Span,
+    window: Window,
+    start: Instant,
+    sampling: bool,
+    several_servers: bool,
+}
+
+impl Recorder {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let waiting = if plan.samples { SAMPLES_WAITING } else { 0 };
+        Self {
+            tally: Box::new(Tally::new(&plan.shape())),
+            measured_open: 0,
+            in_flight: 0,
+            last_settled: Instant::ZERO,
+            last_intended: Instant::ZERO,
+            samples: Vec::with_capacity(waiting),
+            idle: Span::ZERO,
+            window: plan.window,
+            start: Instant::NEVER,
+            sampling: plan.samples,
+            several_servers: plan.servers.len() > 1,
+        }
+    }
+
+    /// The run starts at `start`; every segment follows from that.
+    pub(crate) fn begin(&mut self, start: Instant) {
+        self.start = start;
+    }
+
+    /// Counts one more intended operation and says to which segment it belongs.
+    pub(crate) fn intended(&mut self, at: Instant) -> u16 {
+        let segment = self.window.segment_of(self.start, at);
+        self.tally.segments[usize::from(segment)].intended += 1;
+        if segment == segment::MEASURE {
+            self.measured_open += 1;
+            self.last_intended = self.last_intended.max(at);
+            self.tally.row_intended(self.since_start(at));
+        }
+        segment
+    }
+
+    /// A measured operation that was queued is about to be sent; its wait divides like this.
+    pub(crate) fn waited(&mut self, segment: u16, wait: Wait) {
+        if segment == segment::MEASURE {
+            let times = &mut self.tally.times;
+            times.lag_server.record(wait.server.ns());
+            times.lag_disconnected.record(wait.disconnected.ns());
+            times.lag_client_busy.record(wait.client_busy.ns());
+        }
+    }
+
+    /// `bytes` of requests were made for an operation of `segment`.
+    pub(crate) fn requested(
+        &mut self,
+        segment: u16,
+        server: ServerId,
+        kind: OpKind,
+        keys: u16,
+        bytes: usize,
+    ) {
+        let counters = &mut self.tally.segments[usize::from(segment)];
+        counters.bytes_sent += bytes as u64;
+        match kind {
+            OpKind::Get | OpKind::Gets | OpKind::Cas => counters.keys_asked += u64::from(keys),
+            OpKind::Touch | OpKind::Gat => counters.touch_commands += 1,
+            OpKind::Set | OpKind::Add | OpKind::Replace | OpKind::Append | OpKind::Prepend => {
+                counters.storage_commands += 1;
+            }
+            OpKind::Delete | OpKind::Incr | OpKind::Decr => {}
+        }
+        if segment == segment::MEASURE && self.several_servers {
+            self.tally.servers[server.index()].bytes_sent += bytes as u64;
+        }
+    }
+
+    /// The second request of a cas was made.
+    pub(crate) fn followed_up(&mut self, segment: u16, bytes: usize) {
+        let counters = &mut self.tally.segments[usize::from(segment)];
+        counters.bytes_sent += bytes as u64;
+        counters.storage_commands += 1;
+    }
+
+    /// `entry` was handed to a socket at `entry.sent`.
+    pub(crate) fn sent(&mut self, entry: &InFlight) {
+        let counters = &mut self.tally.segments[usize::from(entry.segment)];
+        counters.sent += 1;
+        counters.kinds[entry.kind.index()].sent += 1;
+        if self.window.segment_of(self.start, entry.sent) == segment::MEASURE {
+            self.tally.sent_in_window += 1;
+        }
+        if entry.segment == segment::MEASURE {
+            let times = &mut self.tally.times;
+            if let Some(lag) = &mut times.lag[entry.kind.index()] {
+                lag.record(entry.sent.since(entry.intended).ns());
+            }
+            times.in_flight_at_send.record(self.in_flight);
+        }
+    }
+
+    /// An operation ended. `place` is its server and its connection's run-wide number, if it got
+    /// that far.
+    pub(crate) fn settle(
+        &mut self,
+        entry: &InFlight,
+        ending: Ending,
+        place: Option<(ServerId, u32)>,
+    ) {
+        let kind = entry.kind.index();
+        let answered = ending.fate == Fate::Answered;
+        let keys = if answered && entry.kind.reads() { entry.keys } else { 0 };
+        let hits = entry.hits.min(keys);
+        let misses = keys - hits;
+        let counters = &mut self.tally.segments[usize::from(entry.segment)];
+        counters.settle(kind, ending.fate);
+        counters.keys += u64::from(keys);
+        counters.hits += u64::from(hits);
+        counters.misses += u64::from(misses);
+        counters.bytes_received += u64::from(ending.bytes);
+        if entry.kind == OpKind::Gat {
+            counters.gat_misses += u64::from(misses);
+        }
+        if let Some(reply) = ending.reply {
+            counters.replies[reply as usize] += 1;
+        }
+        if let Some(error) = ending.error {
+            counters.errors[error as usize] += 1;
+        }
+        if entry.segment != segment::MEASURE {
+            return;
+        }
+        self.measured_open -= 1;
+        let since_start = self.since_start(entry.intended);
+        if answered {
+            self.answered(entry, ending.received, place);
+            let response = ending.received.since(entry.intended);
+            self.tally.row_answered(since_start, response, u64::from(hits), u64::from(misses));
+        } else if ending.fate != Fate::Unacknowledged {
+            self.tally.row_unanswered(since_start);
+        }
+        if self.several_servers
+            && let Some((server, _)) = place
+        {
+            let counters = &mut self.tally.servers[server.index()];
+            counters.intended += 1;
+            counters.settle(kind, ending.fate);
+            counters.hits += u64::from(hits);
+            counters.misses += u64::from(misses);
+            counters.bytes_received += u64::from(ending.bytes);
+        }
+        if self.sampling {
+            self.sample(entry, ending, place);
+        }
+    }
+
+    fn answered(&mut self, entry: &InFlight, received: Instant, place: Option<(ServerId, u32)>) {
+        self.last_settled = self.last_settled.max(received);
+        let kind = entry.kind.index();
+        let times = &mut self.tally.times;
+        let response = received.since(entry.intended);
+        // A get is kept by whether it hit; its own row is the sum of the two.
+        let slot = match entry.kind {
+            OpKind::Get if entry.hits >= entry.keys => slot::GET_HIT,
+            OpKind::Get => slot::GET_MISS,
+            _ => kind,
+        };
+        if let Some(histogram) = &mut times.response[slot] {
+            histogram.record(response.ns());
+        }
+        if let Some(histogram) = &mut times.service[kind] {
+            histogram.record(received.since(entry.sent).ns());
+        }
+        times.response_ideal.record(response.saturating_sub(entry.generator).ns());
+        if let Some((server, _)) = place
+            && let Some(histogram) = times.servers.get_mut(server.index())
+        {
+            histogram.record(response.ns());
+        }
+    }
+
+    fn sample(&mut self, entry: &InFlight, ending: Ending, place: Option<(ServerId, u32)>) {
+        if self.samples.len() == self.samples.capacity() {
+            self.tally.samples_lost += 1;
+            return;
+        }
+        let was_sent = place.is_some();
+        self.samples.push(Sample {
+            intended: entry.intended,
+            sent: if was_sent { entry.sent } else { Instant::NEVER },
+            received: ending.received,
+            kind: entry.kind,
+            fate: ending.fate,
+            bytes: ending.bytes,
+            connection: place.map_or(u32::MAX, |(_, connection)| connection),
+        });
+    }
+
+    /// An operation that never got a connection ended.
+    pub(crate) fn settle_unsent(&mut self, entry: &InFlight, fate: Fate) {
+        if fate == Fate::TimedOut {
+            self.tally.segments[usize::from(entry.segment)].timed_out_queued += 1;
+        }
+        self.settle(entry, Ending::unanswered(fate), None);
+    }
+
+    /// An answer came to an operation that had timed out.
+    pub(crate) fn late(&mut self, entry: &InFlight) {
+        debug_assert_eq!(entry.stage, InFlightStage::Expired, "only these can be late");
+        self.tally.segments[usize::from(entry.segment)].late_replies += 1;
+    }
+
+    /// A connection went away at `now`.
+    pub(crate) fn connection_lost(&mut self, now: Instant, why: Closed) {
+        self.tally.connections.lost += 1;
+        self.fault(now, why.into());
+    }
+
+    /// A connect failed at `now`.
+    pub(crate) fn connect_failed(&mut self, now: Instant) {
+        self.tally.connections.failed += 1;
+        self.fault(now, ErrorClass::Connect);
+    }
+
+    /// The worker was idle from `from` to `until`; only what lies in the measured window counts.
+    pub(crate) fn idled(&mut self, from: Instant, until: Instant) {
+        let from = from.max(self.window.measure_start(self.start));
+        let until = until.min(self.window.measure_end(self.start));
+        self.idle += until.since(from);
+    }
+
+    /// A reply was received at `at` by a worker that woke up at `woken`.
+    pub(crate) fn received(&mut self, at: Instant, woken: Instant) {
+        if self.window.segment_of(self.start, at) == segment::MEASURE {
+            self.tally.times.client_delay.record(at.since(woken).ns());
+        }
+    }
+
+    /// Whether an operation intended at `at` comes after the measured window.
+    pub(crate) fn is_past(&self, at: Instant) -> bool {
+        at >= self.window.measure_end(self.start)
+    }
+
+    /// Counts an error that belongs to no operation to the segment of its instant.
+    fn fault(&mut self, now: Instant, class: ErrorClass) {
+        let segment = self.window.segment_of(self.start, now);
+        self.tally.segments[usize::from(segment)].errors[class as usize] += 1;
+    }
+
+    fn since_start(&self, at: Instant) -> Span {
+        at.since(self.window.measure_start(self.start))
+    }
+}

@@ -1,0 +1,298 @@
+//! One worker: the loop over clients, and the only loop there is.
+//!
+//! A turn sends what is due, waits for the next instant or event, and takes what completed. What
+//! a reply frees is used at once, before the next reply is looked at, so that no operation waits
+//! for the end of a batch.
+
+mod peers;
+mod sending;
+mod timers;
+
+use crate::client::{Client, Offer, Pace};
+use crate::connection::{Connection, Ending, FollowUp, InFlight, Sink};
+use crate::driver::{Driver, DriverError};
+use crate::encoder::Encoder;
+use crate::fleet::{Stage, Trouble, WorkerReport};
+use crate::pacer::IdleClock;
+use crate::plan::{Backoff, OnFull, Pacing, Plan, ServerPlan, Sharing};
+use crate::recorder::Recorder;
+use crate::route::Route;
+use memtide_base::{Instant, ServerId, Span};
+use memtide_metrics::Tally;
+use memtide_workload::schedule::Lane;
+use memtide_workload::{Arrival, RateCurve, Schedule, Source};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::net::IpAddr;
+use timers::Timers;
+
+/// Operations made in one go before completions are looked at again.
+const BATCH_MAX: usize = 32;
+/// Bytes gathered for one connection before they are sent.
+const OUT_BYTES_MAX: usize = 64 * 1024;
+/// A wait is cut at this, so that a worker that was stopped meanwhile does not count the stop as
+/// idleness, and commands are noticed.
+const HEARTBEAT: Span = Span::from_ms(10);
+/// The same while operations wait for room, when it decides whose fault the wait is.
+const HEARTBEAT_BLOCKED: Span = Span::from_ms(1);
+
+/// A worker in the world of `D`, making load from `S`.
+pub struct Worker<D, S> {
+    driver: D,
+    clients: Vec<Client<S>>,
+    connections: Vec<Connection>,
+    /// Clients by when they have something due.
+    agenda: BinaryHeap<Reverse<(Instant, u32)>>,
+    timers: Timers,
+    encoder: Encoder,
+    recorder: Recorder,
+    idle: IdleClock,
+    facts: Facts,
+    offer: Offer,
+    stage: Stage,
+    /// Requests of `out_connection` that are not submitted yet.
+    out: Vec<u8>,
+    out_connection: u32,
+    /// Operations in `out` that get no reply.
+    quiet: Vec<InFlight>,
+    follow_ups: Vec<FollowUp>,
+    /// A reading of the clock that no send has used yet.
+    fresh: Option<Instant>,
+    /// How many clients are blocked.
+    blocked: u32,
+    /// How many connections are unwritable.
+    unwritable: u32,
+    connections_open: u32,
+    disconnected_since: Option<Instant>,
+    drain_until: Instant,
+    trouble: Option<Trouble>,
+}
+
+/// What a worker knows from its plan.
+struct Facts {
+    worker: u16,
+    workers: u16,
+    servers: Vec<ServerPlan>,
+    sources: Vec<IpAddr>,
+    timeout: Span,
+    backoff: Backoff,
+    seed: u64,
+    on_full: OnFull,
+}
+
+impl<D: Driver, S: Source + Clone> Worker<D, S> {
+    /// Worker number `worker` of `plan`. All memory that the run needs is allocated here.
+    pub fn new(driver: D, plan: &Plan, worker: u16, source: &S) -> Self {
+        let count = plan.connections_of(worker);
+        let clients = clients(plan, worker, source);
+        let one_for_all = clients.len() == 1;
+        let client_of = |connection| if one_for_all { 0 } else { connection };
+        let connections = (0..count)
+            .map(|nth| Connection::new(plan.server_of(worker, nth), client_of(nth), plan.depth))
+            .collect::<Vec<_>>();
+        let on_full = match plan.pacing {
+            Pacing::Closed => OnFull::Queue,
+            Pacing::Open { on_full, .. } => on_full,
+        };
+        Self {
+            agenda: BinaryHeap::with_capacity(clients.len() * 2),
+            timers: Timers::with_capacity(connections.len() * 3 + clients.len() * 2),
+            encoder: Encoder::new(plan),
+            recorder: Recorder::new(plan),
+            idle: IdleClock::new(plan.timeout),
+            offer: Offer::new(plan, Instant::NEVER),
+            stage: Stage::Opening,
+            out: Vec::with_capacity(2 * OUT_BYTES_MAX),
+            out_connection: 0,
+            quiet: Vec::with_capacity(BATCH_MAX),
+            follow_ups: Vec::with_capacity(plan.depth as usize),
+            fresh: None,
+            blocked: 0,
+            unwritable: 0,
+            connections_open: 0,
+            disconnected_since: None,
+            drain_until: Instant::NEVER,
+            trouble: None,
+            facts: Facts {
+                worker,
+                workers: plan.workers,
+                servers: plan.servers.clone(),
+                sources: plan.sources.clone(),
+                timeout: plan.timeout,
+                backoff: plan.backoff,
+                seed: plan.seed,
+                on_full,
+            },
+            driver,
+            clients,
+            connections,
+        }
+    }
+
+    /// Starts to open the connections.
+    pub fn open(&mut self) {
+        let now = self.driver.now();
+        for connection in 0..self.connections.len() as u32 {
+            self.connect(connection, now);
+        }
+    }
+
+    /// The schedules start at `start`.
+    pub fn begin(&mut self, plan: &Plan, start: Instant) {
+        self.offer = Offer::new(plan, start);
+        self.recorder.begin(start);
+        self.stage = Stage::Running;
+        for client in 0..self.clients.len() as u32 {
+            self.schedule(client, start);
+        }
+    }
+
+    /// Offers nothing more; what is in flight may end until `grace` from now.
+    pub fn stop(&mut self, grace: Span) {
+        let now = self.driver.now();
+        for client in 0..self.clients.len() {
+            self.abandon_backlog(client, now);
+            self.clients[client].done = true;
+            self.unblock(client as u32);
+        }
+        self.agenda.clear();
+        self.stage = Stage::Draining;
+        self.drain_until = now + grace;
+    }
+
+    /// One round: send what is due, wait, take what completed.
+    /// Returns when the wait ended.
+    pub fn turn(&mut self) -> Result<Instant, DriverError> {
+        let now = self.driver.now();
+        self.fresh = Some(now);
+        let acted = self.run_due(now);
+        self.fresh = None;
+        let drained = self.recorder.in_flight == 0 && self.unwritable == 0;
+        if self.stage == Stage::Draining && (drained || now >= self.drain_until) {
+            self.finish();
+            return Ok(now);
+        }
+        let from = if acted { self.driver.now() } else { now };
+        let until = self.wake_at(from);
+        self.driver.wait(until)?;
+        let woken = self.driver.now();
+        self.account_wait(from, woken.min(until), woken);
+        self.take_completions(woken);
+        Ok(woken)
+    }
+
+    /// Whether there is nothing more to do.
+    pub fn is_finished(&self) -> bool {
+        self.stage == Stage::Finished
+    }
+
+    /// What was recorded since the last hand-over; a world swaps an empty one in.
+    pub fn tally_mut(&mut self) -> &mut Box<Tally> {
+        &mut self.recorder.tally
+    }
+
+    /// How the worker is.
+    pub fn report(&self) -> WorkerReport {
+        let now = self.driver.now();
+        let past = |client: &Client<S>| match client.due(&self.offer, now) {
+            Some((_, at)) => self.recorder.is_past(at),
+            None => true,
+        };
+        let over = self.stage >= Stage::Draining || self.clients.iter().all(past);
+        WorkerReport {
+            stage: self.stage,
+            measured_done: self.stage >= Stage::Running && over && self.recorder.measured_open == 0,
+            connections_open: self.connections_open,
+            disconnected_since: self.disconnected_since,
+            trouble: self.trouble,
+            last_settled: self.recorder.last_settled,
+            last_intended: self.recorder.last_intended,
+            idle: self.recorder.idle,
+            cpu: None,
+        }
+    }
+
+    fn wake_at(&self, now: Instant) -> Instant {
+        let due = self.agenda.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
+        let heartbeat = if self.blocked > 0 { HEARTBEAT_BLOCKED } else { HEARTBEAT };
+        due.min(self.timers.next()).min(self.drain_until).min(now + heartbeat)
+    }
+
+    /// The worker waited from `from`; it was idle to `until` at most (later it should have been
+    /// awake) and is awake at `woken`.
+    fn account_wait(&mut self, from: Instant, until: Instant, woken: Instant) {
+        let connected = self.connections_open > 0;
+        self.idle.idled(from, until, connected);
+        self.idle.busy(woken, connected);
+        self.recorder.idled(from, until);
+    }
+}
+
+/// The clients of one worker: one for all its connections, or one for each.
+fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Client<S>> {
+    let count = plan.connections_of(worker);
+    let client = |first, count, pace| Client {
+        source: source.clone(),
+        route: Route::new(first, count, plan.depth),
+        pace,
+        scheduled: false,
+        blocked: false,
+        queue_armed: Instant::NEVER,
+        ready_at: Instant::ZERO,
+        done: false,
+    };
+    let schedule = |arrival: &Arrival, curve: &RateCurve, lane| {
+        Pace::Open(Schedule::new(arrival.clone(), curve.clone(), plan.seed, lane))
+    };
+    match &plan.pacing {
+        Pacing::Closed => {
+            let pace = Pace::Closed { next: u64::from(worker), stride: u64::from(plan.workers) };
+            vec![client(0, count, pace)]
+        }
+        Pacing::Open { arrival, curve, sharing: Sharing::Shared, .. } => {
+            let lane = Lane {
+                index: u32::from(worker),
+                count: u32::from(plan.workers),
+                own_stream: false,
+            };
+            vec![client(0, count, schedule(arrival, curve, lane))]
+        }
+        Pacing::Open { arrival, curve, sharing: Sharing::Connection, .. } => (0..count)
+            .map(|nth| {
+                let lane = Lane {
+                    index: plan.connection_number(worker, nth),
+                    count: plan.connections,
+                    own_stream: true,
+                };
+                client(nth, 1, schedule(arrival, curve, lane))
+            })
+            .collect(),
+    }
+}
+
+fn connection_number(facts: &Facts, connection: u32) -> u32 {
+    connection * u32::from(facts.workers) + u32::from(facts.worker)
+}
+
+/// Where the endings of one connection go: to the books, and to the source they came from.
+struct Desk<'a, S> {
+    recorder: &'a mut Recorder,
+    source: &'a mut S,
+    place: (ServerId, u32),
+}
+
+impl<S: Source> Sink for Desk<'_, S> {
+    fn sent(&mut self, entry: &InFlight) {
+        self.recorder.sent(entry);
+    }
+
+    fn settle(&mut self, entry: &InFlight, ending: Ending) {
+        self.recorder.in_flight -= 1;
+        self.recorder.settle(entry, ending, Some(self.place));
+        self.source.settle(&entry.op(), ending.outcome);
+    }
+
+    fn late(&mut self, entry: &InFlight) {
+        self.recorder.late(entry);
+    }
+}

@@ -1,0 +1,238 @@
+//! The half of a worker that hears from servers: replies, connections that open, fail and go away,
+//! and deadlines.
+
+use super::timers::Timer;
+use super::{Desk, Worker, connection_number};
+use crate::connection::{Ending, FollowUp, Sink, State};
+use crate::driver::{Closed, ConnectError, Driver, Event, Submission};
+use crate::fleet::{Stage, Trouble, TroubleKind};
+use crate::plan::Backoff;
+use memtide_base::rng::Stream;
+use memtide_base::{ConnectionId, Instant, Random, Span};
+use memtide_metrics::Fate;
+use memtide_workload::Source;
+
+impl<D: Driver, S: Source + Clone> Worker<D, S> {
+    pub(super) fn take_completions(&mut self, woken: Instant) {
+        while let Some(completion) = self.driver.completion() {
+            let at = completion.at;
+            let number = completion.connection.0;
+            match completion.event {
+                Event::Received(bytes) => {
+                    let connection = &mut self.connections[number as usize];
+                    let place = (connection.server, connection_number(&self.facts, number));
+                    let source = &mut self.clients[connection.client as usize].source;
+                    let before = connection.in_flight();
+                    let mut desk = Desk { recorder: &mut self.recorder, source, place };
+                    let read = connection.handle_bytes(at, bytes, &mut self.follow_ups, &mut desk);
+                    self.fresh = Some(at);
+                    match read {
+                        Ok(()) => self.received(number, before, at, woken),
+                        Err(error) => self.broken(number, before, at, Closed::Broken(error)),
+                    }
+                }
+                Event::Connected => self.connected(number, at),
+                Event::ConnectFailed(error) => self.connect_failed(number, at, error),
+                Event::Writable => {
+                    let client = self.connections[number as usize].client;
+                    self.clients[client as usize].route.set_available(number, true);
+                    let connection = &mut self.connections[number as usize];
+                    connection.free_since = at;
+                    connection.unwritable = false;
+                    self.unwritable -= 1;
+                    self.made_room(number, at);
+                }
+                Event::Closed(closed) => self.lost(number, at, closed),
+            }
+            self.flush();
+            self.fresh = None;
+            // What became due meanwhile must not wait for the rest of the batch.
+            self.serve_agenda(at);
+        }
+    }
+
+    /// After bytes of `connection` were read: uses the room they made.
+    fn received(&mut self, connection: u32, in_flight_before: usize, at: Instant, woken: Instant) {
+        self.recorder.received(at, woken);
+        let at_connection = &self.connections[connection as usize];
+        let client = at_connection.client;
+        let freed = in_flight_before - at_connection.in_flight();
+        if freed > 0 {
+            self.clients[client as usize].route.free(connection, freed as u32);
+        }
+        self.out_connection = connection;
+        for nth in 0..self.follow_ups.len() {
+            let FollowUp { entry, unique } = self.follow_ups[nth];
+            let before = self.out.len();
+            self.encoder.cas(entry.key, unique, &mut self.out);
+            self.recorder.followed_up(entry.segment, self.out.len() - before);
+            self.connections[connection as usize].issue(entry);
+            self.clients[client as usize].route.take(connection);
+        }
+        self.follow_ups.clear();
+        if freed > 0 {
+            self.made_room(connection, at);
+        }
+        self.export();
+    }
+
+    /// The server broke the protocol on `connection`: nothing that it still owes can be told
+    /// apart any more.
+    fn broken(&mut self, connection: u32, in_flight_before: usize, at: Instant, why: Closed) {
+        let at_connection = &self.connections[connection as usize];
+        let freed = (in_flight_before - at_connection.in_flight()) as u32;
+        let place = (at_connection.server, connection_number(&self.facts, connection));
+        let client = &mut self.clients[at_connection.client as usize];
+        client.route.free(connection, freed);
+        let mut desk = Desk { recorder: &mut self.recorder, source: &mut client.source, place };
+        for follow_up in self.follow_ups.drain(..) {
+            desk.settle(&follow_up.entry, Ending::unanswered(Fate::Lost));
+        }
+        self.close(connection);
+        self.lost(connection, at, why);
+    }
+
+    pub(super) fn export(&mut self) {
+        for sample in self.recorder.samples.drain(..) {
+            if self.driver.export(sample).is_err() {
+                self.recorder.tally.samples_lost += 1;
+            }
+        }
+    }
+
+    pub(super) fn connect(&mut self, connection: u32, now: Instant) {
+        if self.stage >= Stage::Draining {
+            return;
+        }
+        let at_connection = &mut self.connections[connection as usize];
+        let addresses = &self.facts.servers[at_connection.server.index()].addresses;
+        let address = &addresses[at_connection.failures as usize % addresses.len()];
+        let sources = &self.facts.sources;
+        let source = match sources.len() {
+            0 => None,
+            count => Some(sources[connection_number(&self.facts, connection) as usize % count]),
+        };
+        at_connection.state = State::Opening(now);
+        let connect = Submission::Connect { connection: ConnectionId(connection), address, source };
+        self.driver.submit(connect).expect("a driver has room for every connection");
+        self.arm_deadline(connection, now + self.facts.timeout);
+    }
+
+    fn connected(&mut self, connection: u32, at: Instant) {
+        let at_connection = &mut self.connections[connection as usize];
+        at_connection.state = State::Open;
+        at_connection.failures = 0;
+        at_connection.free_since = at;
+        self.recorder.tally.connections.opened += 1;
+        self.connections_open += 1;
+        self.disconnected_since = None;
+        let client = at_connection.client;
+        let all = self.connections_open as usize == self.connections.len();
+        if self.stage == Stage::Opening && all {
+            self.stage = Stage::Ready;
+        }
+        self.clients[client as usize].route.set_available(connection, true);
+        self.made_room(connection, at);
+    }
+
+    fn connect_failed(&mut self, connection: u32, at: Instant, why: ConnectError) {
+        let at_connection = &mut self.connections[connection as usize];
+        at_connection.state = State::Closed;
+        at_connection.failures += 1;
+        let server = at_connection.server;
+        let addresses = self.facts.servers[server.index()].addresses.len();
+        let tried_all = at_connection.failures as usize >= addresses;
+        self.recorder.connect_failed(at);
+        if tried_all {
+            self.trouble = Some(Trouble { server, at, what: TroubleKind::Connect(why) });
+            self.retry(connection, at);
+        } else {
+            self.connect(connection, at);
+        }
+    }
+
+    /// An open connection is gone, and with it what it carried.
+    fn lost(&mut self, connection: u32, at: Instant, why: Closed) {
+        let at_connection = &mut self.connections[connection as usize];
+        if at_connection.state != State::Open {
+            return self.connect_failed(connection, at, ConnectError::Refused);
+        }
+        let client = at_connection.client;
+        let server = at_connection.server;
+        let carried = at_connection.in_flight() as u32;
+        let route = &mut self.clients[client as usize].route;
+        route.set_available(connection, false);
+        route.free(connection, carried);
+        let place = (server, connection_number(&self.facts, connection));
+        let source = &mut self.clients[client as usize].source;
+        let mut desk = Desk { recorder: &mut self.recorder, source, place };
+        at_connection.handle_closed(Fate::Lost, &mut desk);
+        debug_assert!(self.out.is_empty(), "nothing is gathered while completions are taken");
+        if at_connection.unwritable {
+            at_connection.unwritable = false;
+            self.unwritable -= 1;
+        }
+        self.recorder.connection_lost(at, why);
+        self.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
+        self.connections_open -= 1;
+        if self.connections_open == 0 {
+            self.disconnected_since = Some(at);
+        }
+        self.export();
+        self.retry(connection, at);
+    }
+
+    /// Connects again after a while: doubling, with jitter so that connections lost together do
+    /// not come back together.
+    fn retry(&mut self, connection: u32, at: Instant) {
+        let failures = self.connections[connection as usize].failures;
+        let Backoff { first, longest } = self.facts.backoff;
+        let doubled = (first * (1u64 << failures.min(20))).min(longest);
+        let lane = u64::from(connection_number(&self.facts, connection));
+        let jitter = Random::at(self.facts.seed, Stream::RECONNECT.of_lane(lane), at.ns()).unit();
+        let delay = Span::from_s_f64(doubled.as_s_f64() * (0.5 + jitter / 2.0));
+        self.timers.arm(at + delay, Timer::Reconnect(connection));
+    }
+
+    fn close(&mut self, connection: u32) {
+        self.driver
+            .submit(Submission::Close { connection: ConnectionId(connection) })
+            .expect("a driver has room to close every connection");
+    }
+
+    /// Gives up what is still in flight and closes everything.
+    pub(super) fn finish(&mut self) {
+        for number in 0..self.connections.len() as u32 {
+            let connection = &mut self.connections[number as usize];
+            let place = (connection.server, connection_number(&self.facts, number));
+            let source = &mut self.clients[connection.client as usize].source;
+            let mut desk = Desk { recorder: &mut self.recorder, source, place };
+            connection.handle_closed(Fate::Abandoned, &mut desk);
+            self.close(number);
+            self.export();
+        }
+        self.stage = Stage::Finished;
+    }
+
+    /// Times out what is overdue on `connection`, be it operations or its connect.
+    pub(super) fn check_deadlines(&mut self, connection: u32, now: Instant) {
+        let at_connection = &mut self.connections[connection as usize];
+        at_connection.deadline_armed = Instant::NEVER;
+        match at_connection.state {
+            State::Closed => {}
+            State::Opening(since) if since + self.facts.timeout <= now => {
+                self.close(connection);
+                self.connect_failed(connection, now, ConnectError::TimedOut);
+            }
+            State::Opening(since) => self.arm_deadline(connection, since + self.facts.timeout),
+            State::Open => {
+                let place = (at_connection.server, connection_number(&self.facts, connection));
+                let source = &mut self.clients[at_connection.client as usize].source;
+                let mut desk = Desk { recorder: &mut self.recorder, source, place };
+                let next = at_connection.handle_timeout(now, self.facts.timeout, &mut desk);
+                self.arm_deadline(connection, next);
+                self.export();
+            }
+        }
+    }
+}

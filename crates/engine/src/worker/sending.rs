@@ -1,0 +1,272 @@
+//! The half of a worker that makes operations: what is due, on which connection, and what becomes
+//! of an operation that finds no room.
+
+use super::timers::Timer;
+use super::{BATCH_MAX, Desk, OUT_BYTES_MAX, Worker, connection_number};
+use crate::connection::{Ending, InFlight, InFlightStage, Sink};
+use crate::driver::{Driver, Submission, Submitted};
+use crate::fleet::Stage;
+use crate::plan::OnFull;
+use memtide_base::{ConnectionId, Instant, Span};
+use memtide_metrics::Fate;
+use memtide_workload::{Next, Source};
+use std::cmp::Reverse;
+
+impl<D: Driver, S: Source + Clone> Worker<D, S> {
+    /// Fires timers and serves clients that are due at `now`; says whether there were any.
+    pub(super) fn run_due(&mut self, now: Instant) -> bool {
+        let mut acted = false;
+        while let Some(timer) = self.timers.fire(now) {
+            acted = true;
+            match timer {
+                Timer::Deadline(connection) => self.check_deadlines(connection, now),
+                Timer::Reconnect(connection) => self.connect(connection, now),
+                Timer::Queue(client) => {
+                    self.clients[client as usize].queue_armed = Instant::NEVER;
+                    if self.clients[client as usize].blocked {
+                        self.serve(client, now);
+                    }
+                }
+            }
+        }
+        self.flush();
+        acted | self.serve_agenda(now)
+    }
+
+    pub(super) fn serve_agenda(&mut self, now: Instant) -> bool {
+        // Each client is served at most once, so that one that is far behind cannot keep the
+        // worker from its completions.
+        let mut turns = self.agenda.len();
+        let mut acted = false;
+        while turns > 0 && self.agenda.peek().is_some_and(|Reverse((at, _))| *at <= now) {
+            let Reverse((_, client)) = self.agenda.pop().expect("it was peeked at");
+            self.clients[client as usize].scheduled = false;
+            self.serve(client, now);
+            turns -= 1;
+            acted = true;
+        }
+        if acted {
+            self.flush();
+        }
+        acted
+    }
+
+    /// Makes operations of `client` that are due, as far as there is room.
+    fn serve(&mut self, client: u32, now: Instant) {
+        for _ in 0..BATCH_MAX {
+            let at_client = &self.clients[client as usize];
+            let connection = at_client.route.pick();
+            let closed = at_client.is_closed();
+            let free_since = match connection {
+                Some(connection) => self.connections[connection as usize].free_since,
+                None if closed => return,
+                None => now,
+            };
+            let Some((index, at)) = at_client.due(&self.offer, free_since) else {
+                self.unblock(client);
+                return;
+            };
+            if at > now {
+                self.unblock(client);
+                self.schedule(client, at);
+                return;
+            }
+            let expired = !closed && at + self.facts.timeout <= now;
+            match connection {
+                _ if expired => self.settle_unsent(client, index, at, Fate::TimedOut),
+                Some(connection) => self.issue(client, connection, (index, at), now),
+                None if self.facts.on_full == OnFull::Drop => {
+                    self.settle_unsent(client, index, at, Fate::Dropped);
+                }
+                None => {
+                    self.block(client, at);
+                    return;
+                }
+            }
+        }
+        // More may be due, but completions must not wait for it.
+        self.unblock(client);
+        self.schedule(client, now);
+    }
+
+    /// Makes one operation and appends its request.
+    fn issue(&mut self, client: u32, connection: u32, due: (u64, Instant), now: Instant) {
+        let (index, at) = due;
+        let at_client = &mut self.clients[client as usize];
+        let Next::Op(op) = at_client.source.next(index, now) else {
+            at_client.done = true;
+            return;
+        };
+        at_client.advance();
+        let ready = at.max(at_client.ready_at);
+        let segment = self.recorder.intended(at);
+        let mut generator = Span::ZERO;
+        if ready > at {
+            let wait = self.idle.divide(at, ready);
+            generator = wait.client_busy;
+            self.recorder.waited(segment, wait);
+        }
+        if self.out_connection != connection || self.out.len() > OUT_BYTES_MAX {
+            self.flush();
+            self.out_connection = connection;
+        }
+        let entry = InFlight {
+            intended: at,
+            sent: ready,
+            generator,
+            index,
+            key: op.key,
+            segment,
+            keys: op.keys,
+            hits: 0,
+            kind: op.kind,
+            stage: InFlightStage::First,
+        };
+        let before = self.out.len();
+        self.encoder.request(&op, &self.clients[client as usize].source, &mut self.out);
+        let bytes = self.out.len() - before;
+        let at_connection = &mut self.connections[connection as usize];
+        self.recorder.requested(segment, at_connection.server, op.kind, op.keys, bytes);
+        self.recorder.in_flight += 1;
+        if self.encoder.is_noreply(op.kind) {
+            // It leaves no load behind, but the connection has had its turn.
+            let route = &mut self.clients[client as usize].route;
+            route.take(connection);
+            route.free(connection, 1);
+            self.quiet.push(entry);
+            if self.quiet.len() == self.quiet.capacity() {
+                self.flush();
+            }
+            return;
+        }
+        at_connection.issue(entry);
+        self.clients[client as usize].route.take(connection);
+        self.arm_deadline(connection, at + self.facts.timeout);
+    }
+
+    /// Submits what is gathered. The stamp is read just before, unless a receive or a wake-up
+    /// has just brought one.
+    pub(super) fn flush(&mut self) {
+        if self.out.is_empty() {
+            return;
+        }
+        let at = self.fresh.take().unwrap_or_else(|| self.driver.now());
+        let number = self.out_connection;
+        let connection = &mut self.connections[number as usize];
+        let place = (connection.server, connection_number(&self.facts, number));
+        let source = &mut self.clients[connection.client as usize].source;
+        let mut desk = Desk { recorder: &mut self.recorder, source, place };
+        connection.mark_sent(at, &mut desk);
+        for entry in &mut self.quiet {
+            entry.generator += at.since(entry.sent);
+            entry.sent = at;
+            desk.sent(entry);
+            desk.settle(entry, Ending::unanswered(Fate::Unacknowledged));
+        }
+        self.quiet.clear();
+        let send = Submission::Send { connection: ConnectionId(number), bytes: &self.out };
+        let submitted = self.driver.submit(send).expect("a driver has room for every connection");
+        self.out.clear();
+        if submitted == Submitted::Pending {
+            let connection = &mut self.connections[number as usize];
+            self.clients[connection.client as usize].route.set_available(number, false);
+            if !connection.unwritable {
+                connection.unwritable = true;
+                self.unwritable += 1;
+            }
+        }
+        self.export();
+    }
+
+    /// An operation that gets no connection ends as `fate`.
+    fn settle_unsent(&mut self, client: u32, index: u64, at: Instant, fate: Fate) {
+        let client = &mut self.clients[client as usize];
+        let Next::Op(op) = client.source.next(index, at) else {
+            client.done = true;
+            return;
+        };
+        client.advance();
+        let segment = self.recorder.intended(at);
+        let entry = InFlight {
+            intended: at,
+            sent: Instant::NEVER,
+            generator: Span::ZERO,
+            index,
+            key: op.key,
+            segment,
+            keys: op.keys,
+            hits: 0,
+            kind: op.kind,
+            stage: InFlightStage::First,
+        };
+        self.recorder.settle_unsent(&entry, fate);
+        client.source.settle(&op, Ending::unanswered(fate).outcome);
+    }
+
+    /// What was due by `now` and was never sent ends as abandoned.
+    pub(super) fn abandon_backlog(&mut self, client: usize, now: Instant) {
+        if self.clients[client].is_closed() {
+            return;
+        }
+        while let Some((index, at)) = self.clients[client].due(&self.offer, now)
+            && at <= now
+        {
+            self.settle_unsent(client as u32, index, at, Fate::Abandoned);
+        }
+    }
+
+    /// Puts `client` on the agenda.
+    pub(super) fn schedule(&mut self, client: u32, at: Instant) {
+        let at_client = &mut self.clients[client as usize];
+        if !at_client.scheduled {
+            at_client.scheduled = true;
+            self.agenda.push(Reverse((at, client)));
+        }
+    }
+
+    /// `client` has an operation due since `at` and no room for it.
+    fn block(&mut self, client: u32, at: Instant) {
+        let at_client = &mut self.clients[client as usize];
+        if !at_client.blocked {
+            at_client.blocked = true;
+            self.blocked += 1;
+        }
+        let deadline = at + self.facts.timeout;
+        if deadline < at_client.queue_armed {
+            at_client.queue_armed = deadline;
+            self.timers.arm(deadline, Timer::Queue(client));
+        }
+    }
+
+    pub(super) fn unblock(&mut self, client: u32) {
+        let client = &mut self.clients[client as usize];
+        if client.blocked {
+            client.blocked = false;
+            self.blocked -= 1;
+        }
+    }
+
+    /// `connection` has room since `at`: its client may go on.
+    pub(super) fn made_room(&mut self, connection: u32, at: Instant) {
+        let number = self.connections[connection as usize].client;
+        let client = &mut self.clients[number as usize];
+        if !client.route.has_room(connection) || client.done {
+            return;
+        }
+        if client.blocked {
+            client.ready_at = at;
+            self.unblock(number);
+            self.serve(number, at);
+        } else if client.is_closed() && self.stage == Stage::Running && at >= self.offer.start {
+            self.serve(number, at);
+        }
+    }
+
+    pub(super) fn arm_deadline(&mut self, connection: u32, deadline: Instant) {
+        let at_connection = &mut self.connections[connection as usize];
+        if deadline < at_connection.deadline_armed {
+            at_connection.deadline_armed = deadline;
+            self.timers.arm(deadline, Timer::Deadline(connection));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The kernel's monotonic clock, counted from a beginning that all threads share.
+
+use memtide_base::{Instant, Span};
+use rustix::time::{ClockId, clock_gettime};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A clock; copies show the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    beginning_ns: u64,
+}
+
+impl Clock {
+    /// A clock that begins now.
+    pub fn start() -> Self {
+        Self { beginning_ns: monotonic_ns() }
+    }
+
+    /// The present instant; about 30 ns.
+    pub fn now(&self) -> Instant {
+        Instant::from_ns(monotonic_ns() - self.beginning_ns)
+    }
+
+    /// Lets the calling thread sleep until `at`.
+    pub fn sleep_until(&self, at: Instant) {
+        let span = at.since(self.now());
+        std::thread::sleep(std::time::Duration::from_nanos(span.ns()));
+    }
+}
+
+/// Time since 1970 in UTC, for labels only: it may jump.
+pub fn since_unix() -> Span {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Span::from_ns(since.as_nanos() as u64)
+}
+
+fn monotonic_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

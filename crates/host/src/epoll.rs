@@ -1,0 +1,324 @@
+//! The driver over epoll: readiness dressed up as completions.
+//!
+//! A completion is produced when it is asked for, one receive call each, so that what a reply
+//! frees can be used before the next connection is read.
+
+use crate::clock::Clock;
+use crate::socket::{self, Connecting};
+use memtide_base::{ConnectionId, Full, Instant, Span};
+use memtide_engine::driver::{
+    Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submission, Submitted,
+};
+use memtide_engine::{Address, Wait};
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{Timespec, epoll as readiness};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use socket2::Socket;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::mpsc::SyncSender;
+
+/// Ready connections taken from the kernel in one call.
+const READY_MAX: usize = 256;
+/// Bytes taken from one connection in one call.
+const RECEIVE_BYTES_MAX: usize = 64 * 1024;
+/// How long before its instant a hybrid wait stops sleeping: above the usual lateness of a timer
+/// with the smallest slack.
+const SPIN_WINDOW: Span = Span::from_us(80);
+
+/// A driver for the connections of one worker.
+pub(crate) struct EpollDriver {
+    clock: Clock,
+    wait: Wait,
+    epoll: OwnedFd,
+    peers: Vec<Peer>,
+    ready: Vec<epoll::Event>,
+    /// The next of `ready` to look at.
+    next: usize,
+    /// What happened outside of a wait.
+    early: VecDeque<(ConnectionId, Happened)>,
+    buffer: Box<[u8]>,
+    samples: Option<SyncSender<Sample>>,
+}
+
+/// One connection's socket.
+#[derive(Debug, Default)]
+struct Peer {
+    socket: Option<Socket>,
+    /// Told apart from the sockets that had this place before.
+    generation: u32,
+    opening: bool,
+    /// Bytes that the kernel has not taken, from `unsent_from` on.
+    unsent: Vec<u8>,
+    unsent_from: usize,
+}
+
+/// An event without borrowed bytes.
+#[derive(Clone, Copy, Debug)]
+enum Happened {
+    Connected,
+    ConnectFailed(ConnectError),
+    Writable,
+    Closed(Closed),
+}
+
+impl EpollDriver {
+    /// A driver for `connections` connections.
+    pub(crate) fn new(
+        clock: Clock,
+        wait: Wait,
+        connections: u32,
+        samples: Option<SyncSender<Sample>>,
+    ) -> Result<Self, DriverError> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create"))?;
+        Ok(Self {
+            clock,
+            wait,
+            epoll,
+            peers: (0..connections).map(|_| Peer::default()).collect(),
+            ready: Vec::with_capacity(READY_MAX),
+            next: 0,
+            early: VecDeque::with_capacity(connections as usize + 1),
+            buffer: vec![0; RECEIVE_BYTES_MAX].into(),
+            samples,
+        })
+    }
+
+    fn connect(&mut self, id: ConnectionId, address: &Address, source: Option<IpAddr>) {
+        let peer = &mut self.peers[id.index()];
+        peer.generation = peer.generation.wrapping_add(1);
+        let happened = match socket::connect(address, source) {
+            Ok((socket, connecting)) => {
+                let flags = match connecting {
+                    Connecting::Connected => EventFlags::IN,
+                    Connecting::Pending => EventFlags::OUT,
+                };
+                if let Err(errno) = epoll::add(&self.epoll, &socket, data(id, peer), flags) {
+                    Some(Happened::ConnectFailed(ConnectError::Other(errno.raw_os_error())))
+                } else {
+                    peer.socket = Some(socket);
+                    peer.opening = matches!(connecting, Connecting::Pending);
+                    (!peer.opening).then_some(Happened::Connected)
+                }
+            }
+            Err(error) => Some(Happened::ConnectFailed(error)),
+        };
+        self.early.extend(happened.map(|happened| (id, happened)));
+    }
+
+    fn send(&mut self, id: ConnectionId, bytes: &[u8]) -> Submitted {
+        let peer = &mut self.peers[id.index()];
+        let Some(socket) = &peer.socket else {
+            // Its end is already on the way as a completion.
+            return Submitted::Done;
+        };
+        if !peer.unsent.is_empty() {
+            peer.unsent.extend_from_slice(bytes);
+            return Submitted::Pending;
+        }
+        let sent = match send(socket, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => sent,
+            Err(Errno::AGAIN | Errno::INTR) => 0,
+            Err(errno) => {
+                peer.forget();
+                self.early.push_back((id, Happened::Closed(socket::close_reason(errno))));
+                return Submitted::Done;
+            }
+        };
+        if sent == bytes.len() {
+            return Submitted::Done;
+        }
+        peer.unsent.extend_from_slice(&bytes[sent..]);
+        peer.unsent_from = 0;
+        self.watch(id, EventFlags::IN | EventFlags::OUT);
+        Submitted::Pending
+    }
+
+    fn watch(&mut self, id: ConnectionId, flags: EventFlags) {
+        let peer = &self.peers[id.index()];
+        let socket = peer.socket.as_ref().expect("only open connections are watched");
+        epoll::modify(&self.epoll, socket, data(id, peer), flags)
+            .expect("an open socket that was added can be modified");
+    }
+
+    /// Looks at connections for at most `timeout`; the smallest slack makes that precise.
+    fn poll(&mut self, timeout: Span) -> Result<(), DriverError> {
+        self.ready.clear();
+        self.next = 0;
+        let timeout = Timespec {
+            tv_sec: (timeout.ns() / 1_000_000_000) as i64,
+            tv_nsec: (timeout.ns() % 1_000_000_000) as i64,
+        };
+        let spare = rustix::buffer::spare_capacity(&mut self.ready);
+        match readiness::wait(&self.epoll, spare, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(failed("epoll_pwait2")(errno)),
+        }
+    }
+
+    /// A connect was decided.
+    fn opened(&mut self, id: ConnectionId) -> Happened {
+        let peer = &mut self.peers[id.index()];
+        peer.opening = false;
+        let socket = peer.socket.as_ref().expect("an opening connection has a socket");
+        match socket.take_error() {
+            Ok(None) => {
+                self.watch(id, EventFlags::IN);
+                Happened::Connected
+            }
+            Ok(Some(error)) | Err(error) => {
+                let error = socket::connect_error(&error);
+                peer.forget();
+                Happened::ConnectFailed(error)
+            }
+        }
+    }
+
+    /// Sends what was left over; `None` while some still is.
+    fn send_rest(&mut self, id: ConnectionId) -> Option<Happened> {
+        let peer = &mut self.peers[id.index()];
+        let socket = peer.socket.as_ref().expect("a writable connection has a socket");
+        match send(socket, &peer.unsent[peer.unsent_from..], SendFlags::NOSIGNAL) {
+            Ok(sent) => peer.unsent_from += sent,
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(errno) => {
+                peer.forget();
+                return Some(Happened::Closed(socket::close_reason(errno)));
+            }
+        }
+        if peer.unsent_from < peer.unsent.len() {
+            return None;
+        }
+        // A large rest must not keep its memory for the life of the connection.
+        peer.unsent = Vec::new();
+        self.watch(id, EventFlags::IN);
+        Some(Happened::Writable)
+    }
+}
+
+impl Peer {
+    /// Closes the socket; the kernel takes it off the epoll by itself.
+    fn forget(&mut self) {
+        self.socket = None;
+        self.opening = false;
+        self.unsent = Vec::new();
+        self.unsent_from = 0;
+    }
+}
+
+impl Driver for EpollDriver {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
+        match submission {
+            Submission::Connect { connection, address, source } => {
+                self.connect(connection, address, source);
+                Ok(Submitted::Done)
+            }
+            Submission::Send { connection, bytes } => Ok(self.send(connection, bytes)),
+            Submission::Close { connection } => {
+                self.peers[connection.index()].forget();
+                self.early.retain(|(id, _)| *id != connection);
+                Ok(Submitted::Done)
+            }
+        }
+    }
+
+    fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
+        let now = self.clock.now();
+        if !self.early.is_empty() || until <= now {
+            return self.poll(Span::ZERO);
+        }
+        let sleep_until = match self.wait {
+            Wait::Sleep => return self.poll(until.since(now)),
+            Wait::Hybrid => until - SPIN_WINDOW,
+            Wait::Spin => Instant::ZERO,
+        };
+        if sleep_until > now {
+            self.poll(sleep_until.since(now))?;
+        }
+        while self.ready.is_empty() && self.clock.now() < until {
+            self.poll(Span::ZERO)?;
+        }
+        Ok(())
+    }
+
+    fn completion(&mut self) -> Option<Completion<'_>> {
+        if let Some((connection, happened)) = self.early.pop_front() {
+            return Some(Completion { connection, at: self.clock.now(), event: happened.into() });
+        }
+        while let Some(event) = self.ready.get(self.next).copied() {
+            self.next += 1;
+            let (flags, data) = (event.flags, event.data);
+            let (id, generation) = split(data);
+            let peer = &self.peers[id.index()];
+            let Some(socket) = peer.socket.as_ref().filter(|_| peer.generation == generation)
+            else {
+                continue;
+            };
+            let happened = if peer.opening {
+                Some(self.opened(id))
+            } else if flags.contains(EventFlags::OUT) && !peer.unsent.is_empty() {
+                // What can be read is seen again at the next wait.
+                self.send_rest(id)
+            } else {
+                match recv(socket, &mut self.buffer[..], RecvFlags::empty()) {
+                    Ok((0, _)) => {
+                        self.peers[id.index()].forget();
+                        Some(Happened::Closed(Closed::ByPeer))
+                    }
+                    Ok((len, _)) => {
+                        let at = self.clock.now();
+                        let event = Event::Received(&self.buffer[..len]);
+                        return Some(Completion { connection: id, at, event });
+                    }
+                    Err(Errno::AGAIN | Errno::INTR) => None,
+                    Err(errno) => {
+                        self.peers[id.index()].forget();
+                        Some(Happened::Closed(socket::close_reason(errno)))
+                    }
+                }
+            };
+            if let Some(happened) = happened {
+                let at = self.clock.now();
+                return Some(Completion { connection: id, at, event: happened.into() });
+            }
+        }
+        None
+    }
+
+    fn export(&mut self, sample: Sample) -> Result<(), Full> {
+        match &self.samples {
+            Some(samples) => samples.try_send(sample).map_err(|_| Full),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<Happened> for Event<'_> {
+    fn from(happened: Happened) -> Self {
+        match happened {
+            Happened::Connected => Event::Connected,
+            Happened::ConnectFailed(error) => Event::ConnectFailed(error),
+            Happened::Writable => Event::Writable,
+            Happened::Closed(closed) => Event::Closed(closed),
+        }
+    }
+}
+
+fn data(id: ConnectionId, peer: &Peer) -> EventData {
+    EventData::new_u64(u64::from(peer.generation) << 32 | u64::from(id.0))
+}
+
+fn split(data: EventData) -> (ConnectionId, u32) {
+    let data = data.u64();
+    (ConnectionId(data as u32), (data >> 32) as u32)
+}
+
+fn failed(action: &'static str) -> impl Fn(Errno) -> DriverError {
+    move |errno| DriverError { action, code: errno.raw_os_error() }
+}

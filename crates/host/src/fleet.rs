@@ -1,0 +1,371 @@
+//! A fleet of threads in this process.
+//!
+//! A thread belongs to one plan: it is made by `start` and gone when the plan is over. It talks
+//! to the fleet through atomics and the hand-over alone.
+
+use crate::clock::Clock;
+use crate::epoll::EpollDriver;
+use crate::handoff::{Giver, Parcel, Taker, handoff};
+use crate::machine;
+use crate::pin;
+use crate::signal::StopFlag;
+use memtide_base::{Instant, Span, WorkerId};
+use memtide_engine::driver::{DriverError, Sample};
+use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, WorkerReport};
+use memtide_engine::probe::{Answer, AskError, Question, ask};
+use memtide_engine::{Plan, ServerPlan, Stage, Wait, Worker};
+use memtide_metrics::{Tally, Totals};
+use memtide_workload::MixSource;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::{io, time};
+
+/// Hand-overs are this far apart.
+const HANDOVER_EVERY: Span = Span::from_ms(100);
+/// How long the collector sleeps between looks at what may end its wait early.
+const COLLECT_STEP: Span = Span::from_ms(20);
+/// Measured operations that may wait to be written, per worker.
+const SAMPLES_WAITING: usize = 1 << 16;
+/// How long the writer of samples rests when there is nothing to write.
+const WRITER_REST: time::Duration = time::Duration::from_millis(2);
+
+/// Where exported operations go; called on a thread of its own.
+pub type SampleSink = Box<dyn FnMut(&Sample) -> io::Result<()> + Send>;
+
+/// Threads as workers.
+pub struct HostFleet {
+    clock: Clock,
+    stop: StopFlag,
+    pin: bool,
+    samples: Option<SampleSink>,
+    writer: Option<JoinHandle<io::Result<SampleSink>>>,
+    workers: Vec<Thread>,
+}
+
+/// One worker's thread, from outside.
+struct Thread {
+    mailbox: Arc<Mailbox>,
+    taker: Taker,
+    report: WorkerReport,
+    handle: Option<JoinHandle<Result<Parcel, DriverError>>>,
+}
+
+/// Commands on their way to a worker.
+#[derive(Debug)]
+struct Mailbox {
+    /// When to begin; never until told.
+    begin_ns: AtomicU64,
+    /// The grace with which to stop; never until told.
+    stop_grace_ns: AtomicU64,
+}
+
+const NEVER_NS: u64 = u64::MAX;
+
+const WAITING: WorkerReport = WorkerReport {
+    stage: Stage::Opening,
+    measured_done: false,
+    connections_open: 0,
+    disconnected_since: None,
+    trouble: None,
+    last_settled: Instant::ZERO,
+    last_intended: Instant::ZERO,
+    idle: Span::ZERO,
+    cpu: None,
+};
+
+impl HostFleet {
+    /// A fleet without workers. With `pin`, workers get a processor each as far as they go.
+    /// `samples` receives what plans export.
+    pub fn new(clock: Clock, stop: StopFlag, pin: bool, samples: Option<SampleSink>) -> Self {
+        Self { clock, stop, pin, samples, writer: None, workers: Vec::new() }
+    }
+
+    /// Ends the export of samples, once no plan runs: waits until all are written. Returns what
+    /// went wrong with writing, if anything.
+    pub fn finish_samples(&mut self) -> io::Result<Option<SampleSink>> {
+        match self.writer.take() {
+            Some(writer) => writer.join().expect("the writer does not panic").map(Some),
+            None => Ok(self.samples.take()),
+        }
+    }
+
+    fn spawn(
+        &self,
+        plan: &Arc<Plan>,
+        worker: u16,
+        samples: Option<SyncSender<Sample>>,
+    ) -> Result<Thread, FleetError> {
+        let empty = Parcel { tally: Box::new(Tally::new(&plan.shape())), report: WAITING };
+        let (giver, taker) = handoff(empty);
+        let mailbox = Arc::new(Mailbox {
+            begin_ns: AtomicU64::new(NEVER_NS),
+            stop_grace_ns: AtomicU64::new(NEVER_NS),
+        });
+        let job = Job {
+            plan: Arc::clone(plan),
+            worker,
+            mailbox: Arc::clone(&mailbox),
+            giver,
+            clock: self.clock,
+            cpu: self.pin.then(|| {
+                let allowed = pin::inherited();
+                allowed[usize::from(worker) % allowed.len().max(1)]
+            }),
+            samples,
+        };
+        let handle = thread::Builder::new()
+            .name(format!("worker-{worker}"))
+            .spawn(move || job.run())
+            .map_err(|error| FleetError {
+                message: format!("no thread for worker {worker} ({error}); lower --threads"),
+            })?;
+        Ok(Thread { mailbox, taker, report: WAITING, handle: Some(handle) })
+    }
+}
+
+impl Fleet for HostFleet {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn start(&mut self, plan: &Plan) -> Result<(), FleetError> {
+        assert!(self.workers.iter().all(|worker| worker.handle.is_none()), "one plan at a time");
+        let plan = Arc::new(plan.clone());
+        self.workers.clear();
+        let mut receivers = Vec::new();
+        for worker in 0..plan.workers {
+            let samples = plan.samples.then(|| {
+                let (sender, receiver) = sync_channel(SAMPLES_WAITING);
+                receivers.push(receiver);
+                sender
+            });
+            let thread = self.spawn(&plan, worker, samples)?;
+            self.workers.push(thread);
+        }
+        if let Some(sink) = self.samples.take_if(|_| plan.samples) {
+            self.writer = Some(thread::spawn(move || write_samples(receivers, sink)));
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
+        for worker in &self.workers {
+            match command {
+                Command::Begin => worker.mailbox.begin_ns.store(at.ns(), Ordering::Release),
+                Command::Stop { grace } => {
+                    worker.mailbox.stop_grace_ns.store(grace.ns(), Ordering::Release);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError> {
+        let interrupted_before = self.stop.is_raised();
+        loop {
+            let now = self.clock.now();
+            let over = self.workers.iter().all(Thread::is_over);
+            let interrupted = self.stop.is_raised() && !interrupted_before;
+            if now >= until || over || interrupted {
+                break;
+            }
+            self.clock.sleep_until(until.min(now + COLLECT_STEP));
+        }
+        for (number, worker) in self.workers.iter_mut().enumerate() {
+            worker.collect(totals).map_err(|error| FleetError {
+                message: format!("worker {number} cannot go on: {error}"),
+            })?;
+        }
+        Ok(Interval {
+            at: self.clock.now(),
+            workers: self.workers.iter().map(|worker| worker.report).collect(),
+            missing: Vec::<WorkerId>::new(),
+            interrupted: self.stop.is_raised(),
+        })
+    }
+
+    fn ask(
+        &mut self,
+        server: &ServerPlan,
+        question: Question,
+        timeout: Span,
+    ) -> Result<Answer, AskError> {
+        let mut driver = EpollDriver::new(self.clock, Wait::Sleep, 1, None)?;
+        ask(&mut driver, &server.addresses, question, timeout)
+    }
+}
+
+impl Drop for HostFleet {
+    /// No thread outlives its fleet, however the run ended.
+    fn drop(&mut self) {
+        for worker in &mut self.workers {
+            worker.mailbox.stop_grace_ns.store(0, Ordering::Release);
+            if let Some(handle) = worker.handle.take() {
+                drop(handle.join());
+            }
+        }
+    }
+}
+
+impl Thread {
+    /// Whether nothing more will come; its last parcel may still wait to be collected.
+    fn is_over(&self) -> bool {
+        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    fn collect(&mut self, totals: &mut Totals) -> Result<(), DriverError> {
+        let over = self.is_over();
+        let report = &mut self.report;
+        self.taker.take(|parcel| {
+            totals.absorb(&mut parcel.tally);
+            *report = parcel.report;
+        });
+        if over && let Some(handle) = self.handle.take() {
+            let mut last = handle.join().expect("a worker's panic ends the program")?;
+            totals.absorb(&mut last.tally);
+            self.report = last.report;
+        }
+        Ok(())
+    }
+}
+
+/// One worker's thread, from inside.
+struct Job {
+    plan: Arc<Plan>,
+    worker: u16,
+    mailbox: Arc<Mailbox>,
+    giver: Giver,
+    clock: Clock,
+    cpu: Option<usize>,
+    samples: Option<SyncSender<Sample>>,
+}
+
+impl Job {
+    fn run(mut self) -> Result<Parcel, DriverError> {
+        if let Some(cpu) = self.cpu {
+            pin::pin(cpu).map_err(|errno| DriverError {
+                action: "sched_setaffinity",
+                code: errno.raw_os_error(),
+            })?;
+        }
+        // The default slack of 50 µs would be the largest part of a paced operation's lag. Where
+        // it cannot be set the lag shows it.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let connections = self.plan.connections_of(self.worker);
+        let driver =
+            EpollDriver::new(self.clock, self.plan.wait, connections, self.samples.take())?;
+        let source = MixSource::new(&self.plan.source);
+        let mut worker = Worker::new(driver, &self.plan, self.worker, &source);
+        worker.open();
+        self.conduct(&mut worker)
+    }
+
+    fn conduct(
+        &mut self,
+        worker: &mut Worker<EpollDriver, MixSource>,
+    ) -> Result<Parcel, DriverError> {
+        let mut meter = CpuMeter::default();
+        let mut begun = false;
+        let mut stopped = false;
+        let mut handover = self.clock.now();
+        loop {
+            let begin_ns = self.mailbox.begin_ns.load(Ordering::Acquire);
+            if !begun && begin_ns != NEVER_NS {
+                begun = true;
+                let start = Instant::from_ns(begin_ns);
+                meter.window(&self.plan, start);
+                worker.begin(&self.plan, start);
+            }
+            let grace_ns = self.mailbox.stop_grace_ns.load(Ordering::Acquire);
+            if !stopped && grace_ns != NEVER_NS {
+                stopped = true;
+                worker.stop(Span::from_ns(grace_ns));
+            }
+            let now = worker.turn()?;
+            meter.pass(now);
+            if now >= handover {
+                handover = now + HANDOVER_EVERY;
+                let report = WorkerReport { cpu: meter.used(), ..worker.report() };
+                self.giver.give(worker.tally_mut(), report);
+            }
+            if worker.is_finished() {
+                let report = WorkerReport { cpu: meter.used(), ..worker.report() };
+                let empty = Box::new(Tally::new(&self.plan.shape()));
+                let tally = std::mem::replace(worker.tally_mut(), empty);
+                return Ok(Parcel { tally, report });
+            }
+        }
+    }
+}
+
+/// Processor time of this thread within the measured window, to the length of a turn.
+#[derive(Debug)]
+struct CpuMeter {
+    start: Instant,
+    end: Instant,
+    at_start: Option<(Span, Span)>,
+    at_end: Option<(Span, Span)>,
+}
+
+impl Default for CpuMeter {
+    fn default() -> Self {
+        Self { start: Instant::NEVER, end: Instant::NEVER, at_start: None, at_end: None }
+    }
+}
+
+impl CpuMeter {
+    fn window(&mut self, plan: &Plan, start: Instant) {
+        self.start = plan.window.measure_start(start);
+        self.end = plan.window.measure_end(start);
+    }
+
+    fn pass(&mut self, now: Instant) {
+        if self.at_start.is_none() && now >= self.start {
+            self.at_start = Some(machine::thread_cpu());
+        }
+        if self.at_end.is_none() && now >= self.end {
+            self.at_end = Some(machine::thread_cpu());
+        }
+    }
+
+    fn used(&self) -> Option<CpuTime> {
+        let from = self.at_start?;
+        let to = self.at_end.unwrap_or_else(machine::thread_cpu);
+        Some(CpuTime { user: to.0.saturating_sub(from.0), system: to.1.saturating_sub(from.1) })
+    }
+}
+
+/// Writes until every worker is gone and everything is written. After an error the rest is taken
+/// and thrown away, so that workers never find the queue full because of it.
+fn write_samples(
+    mut receivers: Vec<Receiver<Sample>>,
+    mut sink: SampleSink,
+) -> io::Result<SampleSink> {
+    let mut outcome = Ok(());
+    while !receivers.is_empty() {
+        let mut idle = true;
+        receivers.retain(|receiver| {
+            // A bounded bite from each, so that all are drained evenly.
+            for _ in 0..SAMPLES_WAITING {
+                match receiver.try_recv() {
+                    Ok(sample) => {
+                        idle = false;
+                        if outcome.is_ok() {
+                            outcome = sink(&sample);
+                        }
+                    }
+                    Err(TryRecvError::Empty) => return true,
+                    Err(TryRecvError::Disconnected) => return false,
+                }
+            }
+            true
+        });
+        if idle {
+            thread::sleep(WRITER_REST);
+        }
+    }
+    outcome.map(|()| sink)
+}

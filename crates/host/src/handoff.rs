@@ -1,0 +1,84 @@
+//! The hand-over of what a worker recorded. One parcel goes round: the worker fills it when it is
+//! empty, the collector empties it when it is full. Neither ever waits for the other, and the
+//! worker allocates nothing.
+
+use memtide_engine::WorkerReport;
+use memtide_metrics::Tally;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// What is handed over.
+#[derive(Debug)]
+pub(crate) struct Parcel {
+    pub(crate) tally: Box<Tally>,
+    pub(crate) report: WorkerReport,
+}
+
+/// Where the parcel lies while neither side holds it. At most one of the two is occupied.
+#[derive(Debug)]
+struct Slots {
+    full: AtomicPtr<Parcel>,
+    empty: AtomicPtr<Parcel>,
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        for slot in [&self.full, &self.empty] {
+            let parcel = slot.swap(ptr::null_mut(), Ordering::AcqRel);
+            if !parcel.is_null() {
+                // SAFETY: a pointer in a slot came from `Box::into_raw` and the swap above made
+                // us its only holder.
+                drop(unsafe { Box::from_raw(parcel) });
+            }
+        }
+    }
+}
+
+/// The worker's side.
+#[derive(Debug)]
+pub(crate) struct Giver(Arc<Slots>);
+
+/// The collector's side.
+#[derive(Debug)]
+pub(crate) struct Taker(Arc<Slots>);
+
+/// Both sides, with an empty parcel between them.
+pub(crate) fn handoff(empty: Parcel) -> (Giver, Taker) {
+    let slots = Arc::new(Slots {
+        full: AtomicPtr::new(ptr::null_mut()),
+        empty: AtomicPtr::new(Box::into_raw(Box::new(empty))),
+    });
+    (Giver(Arc::clone(&slots)), Taker(slots))
+}
+
+impl Giver {
+    /// Hands over `tally` and takes an empty one in its place; if the collector is behind,
+    /// nothing happens and the worker goes on with the same tally.
+    pub(crate) fn give(&mut self, tally: &mut Box<Tally>, report: WorkerReport) {
+        let parcel = self.0.empty.swap(ptr::null_mut(), Ordering::Acquire);
+        if parcel.is_null() {
+            return;
+        }
+        // SAFETY: a pointer in a slot came from `Box::into_raw` and the swap above made us its
+        // only holder.
+        let mut parcel = unsafe { Box::from_raw(parcel) };
+        std::mem::swap(&mut parcel.tally, tally);
+        parcel.report = report;
+        self.0.full.store(Box::into_raw(parcel), Ordering::Release);
+    }
+}
+
+impl Taker {
+    /// Lets `read` see what was handed over, if anything was; `read` leaves the tally empty.
+    pub(crate) fn take(&mut self, read: impl FnOnce(&mut Parcel)) {
+        let parcel = self.0.full.swap(ptr::null_mut(), Ordering::Acquire);
+        if parcel.is_null() {
+            return;
+        }
+        // SAFETY: as in `give`.
+        let mut parcel = unsafe { Box::from_raw(parcel) };
+        read(&mut parcel);
+        self.0.empty.store(Box::into_raw(parcel), Ordering::Release);
+    }
+}

@@ -1,0 +1,92 @@
+//! Sockets as the driver and the server need them: non-blocking, without Nagle's delay.
+
+use memtide_engine::{Address, Closed, ConnectError};
+use rustix::io::Errno;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
+
+/// How far a connect got at once.
+pub(crate) enum Connecting {
+    /// All the way.
+    Connected,
+    /// The socket becomes writable when it is decided.
+    Pending,
+}
+
+/// Starts to connect to `address`, from `source` if one is given.
+pub(crate) fn connect(
+    address: &Address,
+    source: Option<IpAddr>,
+) -> Result<(Socket, Connecting), ConnectError> {
+    let (domain, protocol, peer) = match address {
+        Address::Tcp(peer) => (Domain::for_address(*peer), Some(Protocol::TCP), (*peer).into()),
+        Address::Unix(path) => {
+            let peer = SockAddr::unix(path).map_err(|_| ConnectError::NoSuchPath)?;
+            (Domain::UNIX, None, peer)
+        }
+    };
+    let socket = Socket::new(domain, Type::STREAM.nonblocking(), protocol)
+        .map_err(|error| connect_error(&error))?;
+    if let Address::Tcp(_) = address {
+        socket.set_tcp_nodelay(true).map_err(|error| connect_error(&error))?;
+        if let Some(source) = source {
+            // The port is chosen at connect, when the destination is known: far more are free.
+            let bound = choose_port_at_connect(&socket)
+                .and_then(|()| socket.bind(&SocketAddr::new(source, 0).into()));
+            bound.map_err(|error| match error.kind() {
+                io::ErrorKind::AddrNotAvailable => ConnectError::SourceNotLocal,
+                _ => connect_error(&error),
+            })?;
+        }
+    }
+    match socket.connect(&peer) {
+        Ok(()) => Ok((socket, Connecting::Connected)),
+        Err(error) if error.raw_os_error() == Some(Errno::INPROGRESS.raw_os_error()) => {
+            Ok((socket, Connecting::Pending))
+        }
+        Err(error) => Err(connect_error(&error)),
+    }
+}
+
+fn choose_port_at_connect(socket: &Socket) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: the pointer and the length describe `on`, which outlives the call.
+    let code = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            size_of_val(&on) as libc::socklen_t,
+        )
+    };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// What a failed connect means.
+pub(crate) fn connect_error(error: &io::Error) -> ConnectError {
+    let Some(errno) = Errno::from_io_error(error) else {
+        return ConnectError::Other(0);
+    };
+    match errno {
+        Errno::CONNREFUSED => ConnectError::Refused,
+        Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::NETDOWN | Errno::AFNOSUPPORT => {
+            ConnectError::Unreachable
+        }
+        Errno::TIMEDOUT => ConnectError::TimedOut,
+        Errno::MFILE | Errno::NFILE => ConnectError::FilesExhausted,
+        Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => ConnectError::PortsExhausted,
+        Errno::NOENT => ConnectError::NoSuchPath,
+        other => ConnectError::Other(other.raw_os_error()),
+    }
+}
+
+/// What a failed send or receive means for an open connection.
+pub(crate) fn close_reason(errno: Errno) -> Closed {
+    match errno {
+        Errno::CONNRESET | Errno::PIPE => Closed::Reset,
+        other => Closed::Other(other.raw_os_error()),
+    }
+}

@@ -1,0 +1,97 @@
+//! Every law against its closed form, and the words for them.
+
+use super::*;
+use crate::check::{
+    assert_round_trip, assert_survives_nonsense, critical_distance, distance, exponential,
+};
+use memtide_base::rng::{Stream, hash, unit};
+
+const N: usize = 50_000;
+
+fn gaps(arrival: &Arrival) -> Vec<f64> {
+    (0..N as u64).map(|i| arrival.unit_gap(unit(hash(5, Stream::GAP, i)))).collect()
+}
+
+/// The distribution function of a Pareto law that was scaled to mean 1.
+fn pareto(location: f64, scale: f64, shape: f64) -> impl Fn(f64) -> f64 {
+    let mean = location + scale / (1.0 - shape);
+    move |x| {
+        let z = (x * mean - location) / scale;
+        1.0 - (1.0 + shape * z).max(0.0).powf(-1.0 / shape)
+    }
+}
+
+#[test]
+fn gaps_follow_their_closed_forms() {
+    let critical = critical_distance(N);
+    assert!(distance(gaps(&Arrival::Poisson), exponential) < critical);
+    assert!(distance(gaps(&Arrival::Uniform), |x| x / 2.0) < critical);
+    for (location, scale, shape) in [(0.0, 16.0, 0.15), (3.0, 2.0, 0.4), (1.0, 5.0, -0.5)] {
+        let sample = gaps(&Arrival::Pareto(location, scale, shape));
+        assert!(distance(sample, pareto(location, scale, shape)) < critical);
+    }
+    assert!(distance(gaps(&Arrival::Etc), pareto(0.0, 16.0292, 0.154_971)) < critical);
+    assert!(gaps(&Arrival::Fixed).iter().all(|&gap| gap == 1.0));
+}
+
+#[test]
+fn gaps_have_mean_one_and_the_variance_that_is_told() {
+    let laws = [
+        Arrival::Poisson,
+        Arrival::Uniform,
+        Arrival::Pareto(4.0, 3.0, 0.1),
+        Arrival::Pareto(0.0, 1.0, 0.0),
+        Arrival::Etc,
+    ];
+    for law in laws {
+        let sample = gaps(&law);
+        let mean = sample.iter().sum::<f64>() / N as f64;
+        let told = law.squared_variation();
+        assert!((mean - 1.0).abs() < 4.0 * (told / N as f64).sqrt(), "{law}: mean {mean}");
+        let variance = sample.iter().map(|gap| (gap - 1.0).powi(2)).sum::<f64>() / N as f64;
+        assert!((variance / told - 1.0).abs() < 0.06, "{law}: variance {variance}, told {told}");
+    }
+    assert!((Arrival::Etc.squared_variation() - 1.4492).abs() < 1e-4);
+    assert_eq!(Arrival::Fixed.squared_variation(), 0.0);
+    assert_eq!(Arrival::Pareto(0.0, 1.0, 0.5).squared_variation(), f64::INFINITY);
+}
+
+#[test]
+fn gaps_are_never_negative_nor_infinite() {
+    let laws = [Arrival::Poisson, Arrival::Uniform, Arrival::Pareto(0.0, 1e-12, -10.0)];
+    for law in laws.into_iter().chain([Arrival::Etc, Arrival::Pareto(0.0, 1.0, 0.99)]) {
+        for bits in [0, 1, u64::MAX / 2, u64::MAX] {
+            let gap = law.unit_gap(unit(bits));
+            assert!(gap >= 0.0 && gap.is_finite(), "{law}: {gap}");
+        }
+    }
+}
+
+#[test]
+fn words_are_read_and_written() {
+    let words = ["poisson", "fixed", "uniform", "etc", "pareto:0,16,0.15", "pareto: 1, 2, -0.5"];
+    for word in words {
+        assert_round_trip::<Arrival>(word);
+    }
+    assert_survives_nonsense::<Arrival>(1, &words);
+    assert_eq!("pareto:0,16,0.15".parse(), Ok(Arrival::Pareto(0.0, 16.0, 0.15)));
+}
+
+#[test]
+fn refusals_name_the_fault_and_every_form() {
+    let refused = |word: &str| word.parse::<Arrival>().unwrap_err().to_string();
+    assert_eq!(
+        refused("poison"),
+        "'poison' is not an arrival law: there is no 'poison', the nearest name is 'poisson'; \
+         write poisson, fixed, uniform, etc, or pareto:LOCATION,SCALE,SHAPE (such as \
+         pareto:0,16,0.15)"
+    );
+    assert!(refused("").contains("it names nothing"));
+    assert!(refused("xyzzy").contains("there is no 'xyzzy';"));
+    assert!(refused("pareto:1,2").contains("it takes 3 arguments, 2 given"));
+    assert!(refused("poisson:5").contains("it takes no argument, 1 given"));
+    assert!(refused("pareto:0,16,1").contains("'1' must be a shape from -10 to 0.99"));
+    assert!(refused("pareto:0,0,0.1").contains("must be a scale"));
+    assert!(refused("pareto:-1,1,0.1").contains("must be a location"));
+    assert!(refused("pareto:nan,1,0.1").contains("must be a location"));
+}

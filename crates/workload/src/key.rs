@@ -1,0 +1,154 @@
+//! The bytes of the keys, by id. The bytes of a key are a function of (seed, id): however many
+//! keys there are, none is stored.
+
+use crate::size::SizeLaw;
+use memtide_base::rng::{Random, Stream, hash, unit};
+use std::fmt;
+
+/// The longest key that memcached takes, in bytes.
+const KEY_BYTES_MAX: usize = 250;
+
+/// Why keys of the asked sizes cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyError {
+    /// Keys this short cannot all differ.
+    TooSmall {
+        /// The least size that was asked for, in bytes.
+        asked: u64,
+        /// The least size that would do, in bytes.
+        needed: u64,
+        /// How many keys there are to be.
+        keys: u64,
+    },
+    /// Longer than memcached allows.
+    TooLarge {
+        /// The greatest size that was asked for, in bytes.
+        asked: u64,
+    },
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooSmall { asked, needed, keys } => write!(
+                f,
+                "key size {asked} is too small: {keys} keys need at least {needed} bytes each to \
+                 differ; ask for {needed} to {KEY_BYTES_MAX} bytes, or for fewer keys"
+            ),
+            Self::TooLarge { asked } => write!(
+                f,
+                "key size {asked} is too large: memcached takes keys of up to {KEY_BYTES_MAX} \
+                 bytes; ask for at most {KEY_BYTES_MAX}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+/// The keys of a run: ids `0..count`. A key is its id in base 32 at a width that all share, then
+/// filler of the same alphabet (0-9, a-v) up to its size.
+#[derive(Clone, Debug)]
+pub struct KeySpace {
+    count: u64,
+    width: usize,
+    size: SizeLaw,
+    constant: Option<usize>,
+    seed: u64,
+}
+
+impl KeySpace {
+    /// The space of `count` keys, numeric ones included, with sizes by a law. A fixed or uniform
+    /// law or a table must lie within what is possible; other laws are clamped to it.
+    pub fn new(count: u64, size: SizeLaw, seed: u64) -> Result<Self, KeyError> {
+        let width = width_of(count);
+        let (least, most) = size.bounds();
+        if size.is_spelt_out() {
+            if least < width as u64 {
+                return Err(KeyError::TooSmall { asked: least, needed: width as u64, keys: count });
+            }
+            if let Some(asked) = most.filter(|&most| most > KEY_BYTES_MAX as u64) {
+                return Err(KeyError::TooLarge { asked });
+            }
+        }
+        let constant = size.constant().map(|bytes| bytes as usize);
+        Ok(Self { count, width, size, constant, seed })
+    }
+
+    /// How long the key of `id` is, in bytes: from 1 to 250.
+    pub fn len(&self, id: u64) -> usize {
+        match self.constant {
+            Some(len) => len,
+            None => {
+                let drawn = self.size.size_at(unit(hash(self.seed, Stream::KEY_SIZE, id)));
+                (drawn as usize).clamp(self.width, KEY_BYTES_MAX)
+            }
+        }
+    }
+
+    /// Appends the key of `id`, which must be below the count.
+    pub fn write(&self, id: u64, out: &mut Vec<u8>) {
+        let len = self.len(id);
+        let start = out.len();
+        // Whole blocks are written, then what is too much is cut off.
+        out.reserve(len + 2 * BLOCK);
+        if self.width > BLOCK {
+            let high = letters(digits(id >> 40)) << (8 * (2 * BLOCK - self.width));
+            out.extend_from_slice(&high.to_be_bytes());
+            out.truncate(start + self.width - BLOCK);
+            out.extend_from_slice(&letters(digits(id)).to_be_bytes());
+        } else {
+            let low = letters(digits(id)) << (8 * (BLOCK - self.width));
+            out.extend_from_slice(&low.to_be_bytes());
+            out.truncate(start + self.width);
+        }
+        let mut random = Random::at(self.seed, Stream::KEY_BYTES, id);
+        while out.len() < start + len {
+            // Five bits of each byte are used; mixing anew is cheaper than moving the others.
+            let five = random.bits() & 0x1f1f_1f1f_1f1f_1f1f;
+            out.extend_from_slice(&letters(five).to_be_bytes());
+        }
+        out.truncate(start + len);
+    }
+
+    /// The id of a key of this space, read back from its front; `None` for anything that cannot
+    /// be one.
+    pub fn id_of(&self, key: &[u8]) -> Option<u64> {
+        let id = key.get(..self.width)?.iter().try_fold(0u64, |id, &letter| {
+            let digit = match letter {
+                b'0'..=b'9' => letter - b'0',
+                b'a'..=b'v' => letter - b'a' + 10,
+                _ => return None,
+            };
+            Some(id.checked_mul(32)? + u64::from(digit))
+        })?;
+        (id < self.count && key.len() == self.len(id)).then_some(id)
+    }
+}
+
+/// Letters that are made at once.
+const BLOCK: usize = 8;
+
+/// How many digits in base 32 tell `count` ids apart; at least 1.
+fn width_of(count: u64) -> usize {
+    let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
+    (bits.div_ceil(5) as usize).max(1)
+}
+
+/// Spreads the lowest 40 bits over the eight bytes of a number, five to each.
+const fn digits(bits: u64) -> u64 {
+    let x = bits & 0xff_ffff_ffff;
+    let x = (x & 0xf_ffff) | ((x << 12) & 0x000f_ffff_0000_0000);
+    let x = (x & 0x0000_03ff_0000_03ff) | ((x << 6) & 0x03ff_0000_03ff_0000);
+    (x & 0x001f_001f_001f_001f) | ((x << 3) & 0x1f00_1f00_1f00_1f00)
+}
+
+/// Eight digits in base 32, one in each byte, as eight letters: all moved into the two ranges of
+/// the alphabet at once. No byte carries into the next.
+const fn letters(digits: u64) -> u64 {
+    let above_nine = ((digits + 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080) >> 7;
+    digits + 0x3030_3030_3030_3030 + above_nine * 39
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! Keys differ, can be read back, and have the sizes that their law promises.
+
+use super::*;
+use std::collections::HashSet;
+
+fn space(count: u64, law: &str) -> KeySpace {
+    KeySpace::new(count, law.parse().unwrap(), 1).unwrap()
+}
+
+fn key(space: &KeySpace, id: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    space.write(id, &mut out);
+    out
+}
+
+#[test]
+fn keys_are_golden() {
+    let keys = |law: &str| {
+        let space = space(100_000, law);
+        [0, 1, 99_999].map(|id| String::from_utf8(key(&space, id)).unwrap())
+    };
+    let thirty = [
+        "00006rsqs15ncdb6514rvrqu997afs",
+        "000116hfvgmsi5oc8il28css000708",
+        "31kvrgen1o55rci90tdgtq0ehmlg94",
+    ];
+    assert_eq!(keys("fixed:30"), thirty);
+    assert_eq!(keys("fixed:4"), ["0000", "0001", "31kv"]);
+    let etc = [
+        "00006rsqs15ncdb6514rvrqu997a",
+        "000116hfvgmsi5oc8il28css000708i6kdi3ajvfab",
+        "31kvrgen1o55rci90tdgt",
+    ];
+    assert_eq!(keys("etc-key"), etc);
+}
+
+#[test]
+fn keys_differ_and_are_read_back() {
+    for law in ["fixed:30", "fixed:4", "uniform:4,250", "etc-key", "normal:2,3", "exponential:300"]
+    {
+        let space = space(100_000, law);
+        let mut seen = HashSet::new();
+        for id in 0..100_000 {
+            let key = key(&space, id);
+            assert_eq!(key.len(), space.len(id));
+            assert!((4..=KEY_BYTES_MAX).contains(&key.len()));
+            assert!(key.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'v')), "{key:?}");
+            assert_eq!(space.id_of(&key), Some(id));
+            assert!(seen.insert(key), "{law}: key {id} is not the first of its bytes");
+        }
+    }
+}
+
+#[test]
+fn huge_spaces_cost_nothing_more() {
+    for (count, width) in [(1_000_000_000, 6), (1 << 40, 8), ((1 << 40) + 1, 9), (u64::MAX, 13)] {
+        let space = space(count, "fixed:30");
+        for id in [0, 1, 31, 32, count / 3, count - 2, count - 1] {
+            let key = key(&space, id);
+            let digits = std::str::from_utf8(&key[..width]).unwrap();
+            assert_eq!(u64::from_str_radix(digits, 32), Ok(id));
+            assert_eq!(space.id_of(&key), Some(id));
+        }
+        let short = format!("fixed:{}", width - 1).parse().unwrap();
+        assert!(KeySpace::new(count, short, 1).is_err());
+    }
+}
+
+#[test]
+fn a_key_is_appended_to_what_is_there() {
+    let space = space(1, "fixed:1");
+    let mut out = b"get ".to_vec();
+    space.write(0, &mut out);
+    assert_eq!(out, b"get 0");
+}
+
+#[test]
+fn etc_keys_have_the_published_moments() {
+    let space = space(100_000, "etc-key");
+    let mut sizes: Vec<f64> = (0..100_000).map(|id| space.len(id) as f64).collect();
+    let mean = sizes.iter().sum::<f64>() / 1e5;
+    let variance = sizes.iter().map(|size| (size - mean).powi(2)).sum::<f64>() / 1e5;
+    // Four standard errors of the mean; rounding to whole bytes moves it by less.
+    assert!((mean - 36.223).abs() < 4.0 * 11.809 / 1e5f64.sqrt(), "mean {mean}");
+    assert!((variance.sqrt() / 11.809 - 1.0).abs() < 0.02, "deviation {}", variance.sqrt());
+    sizes.sort_by(f64::total_cmp);
+    for (p, size) in [(0.01, 18.99), (0.5, 33.85), (0.9, 51.0), (0.99, 76.28), (0.999, 106.1)] {
+        let got = sizes[(p * 1e5) as usize];
+        assert!((got / size - 1.0).abs() < 0.04, "quantile {p}: {got} for {size}");
+    }
+}
+
+#[test]
+fn what_is_no_key_of_the_space_has_no_id() {
+    let space = space(100_000, "fixed:30");
+    let good = key(&space, 99_999);
+    assert_eq!(space.id_of(&good[..29]), None);
+    assert_eq!(space.id_of(b""), None);
+    assert_eq!(space.id_of(b"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"), None);
+    assert_eq!(space.id_of(b"vvvvvvvvvvvvvvvvvvvvvvvvvvvvvv"), None);
+}
+
+#[test]
+fn impossible_sizes_are_refused_with_what_is_possible() {
+    let refused =
+        |count, law: &str| KeySpace::new(count, law.parse().unwrap(), 1).unwrap_err().to_string();
+    assert_eq!(
+        refused(100_000, "fixed:2"),
+        "key size 2 is too small: 100000 keys need at least 4 bytes each to differ; ask for 4 to \
+         250 bytes, or for fewer keys"
+    );
+    assert_eq!(
+        refused(10, "uniform:20,251"),
+        "key size 251 is too large: memcached takes keys of up to 250 bytes; ask for at most 250"
+    );
+    assert!(refused(10, "fixed:0").contains("at least 1 bytes"));
+    assert!(refused(33, "table:1=1,30=5").contains("at least 2 bytes"));
+    for (count, law) in [(32, "fixed:1"), (33, "fixed:2"), (10, "fixed:250"), (10, "etc-value")] {
+        assert!(KeySpace::new(count, law.parse().unwrap(), 1).is_ok());
+    }
+}

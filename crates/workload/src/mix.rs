@@ -1,0 +1,132 @@
+//! Which kinds of operation there are, and how many of each: weights, and the draw by weight.
+
+use crate::op::OpKind;
+use crate::word::{Grammar, WordError};
+use memtide_base::units::parse_fraction;
+use std::fmt;
+use std::str::FromStr;
+
+/// Weights over the kinds of operation; at least one is positive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mix {
+    /// Kinds of positive weight, in the order of [`OpKind::ALL`].
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    kind: OpKind,
+    weight: f64,
+    /// A draw below this, and below no earlier entry's, is this kind; the last needs no look.
+    below: u64,
+}
+
+/// Weights above this would drown all others.
+const WEIGHT_MAX: f64 = 1e12;
+
+const GRAMMAR: Grammar = Grammar {
+    what: "a mix",
+    names: &OpKind::NAMES,
+    forms: "KIND=WEIGHT,… with weights above 0 (such as get=9,set=1 or get=90%,set=10%) and \
+            kinds of get gets set add replace append prepend cas delete incr decr touch gat",
+};
+
+impl Mix {
+    /// Which share of the operations is of this kind, from 0 to 1.
+    pub fn share(&self, kind: OpKind) -> f64 {
+        let weight = self.entries.iter().find(|entry| entry.kind == kind).map(|e| e.weight);
+        weight.unwrap_or(0.0) / self.total()
+    }
+
+    /// The kinds that occur, in the order of [`OpKind::ALL`].
+    pub fn kinds(&self) -> impl Iterator<Item = OpKind> + '_ {
+        self.entries.iter().map(|entry| entry.kind)
+    }
+
+    /// The kind that belongs to 64 uniform bits.
+    pub fn pick(&self, bits: u64) -> OpKind {
+        let (last, others) = self.entries.split_last().expect("a mix has a positive weight");
+        let found = others.iter().find(|entry| bits < entry.below);
+        found.unwrap_or(last).kind
+    }
+
+    /// Whether any kind asks for values, so that it matters whether keys are there.
+    pub fn reads(&self) -> bool {
+        self.kinds().any(OpKind::reads)
+    }
+
+    /// Whether any kind carries values to the server.
+    pub fn writes_values(&self) -> bool {
+        self.kinds().any(OpKind::stores_value)
+    }
+
+    /// Whether any kind works on numeric keys.
+    pub fn uses_numeric(&self) -> bool {
+        self.kinds().any(OpKind::is_numeric)
+    }
+
+    /// The mix of these weights per kind, none negative, at least one positive.
+    fn of(weights: &[f64; OpKind::COUNT]) -> Self {
+        let total: f64 = weights.iter().sum();
+        let mut sum = 0.0;
+        let mut entries = Vec::new();
+        for (kind, &weight) in OpKind::ALL.into_iter().zip(weights) {
+            if weight > 0.0 {
+                sum += weight;
+                // 2^64 as a double; the cast saturates.
+                let below = (sum / total * 18_446_744_073_709_551_616.0) as u64;
+                entries.push(Entry { kind, weight, below });
+            }
+        }
+        Self { entries }
+    }
+
+    fn total(&self) -> f64 {
+        self.entries.iter().map(|entry| entry.weight).sum()
+    }
+}
+
+impl FromStr for Mix {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        let mut weights = [0.0; OpKind::COUNT];
+        for part in word.split(',') {
+            let (name, weight) = match part.split_once('=') {
+                Some((name, weight)) => (name.trim(), weight.trim()),
+                None => (part.trim(), ""),
+            };
+            let kind = OpKind::from_name(name).ok_or_else(|| GRAMMAR.unknown(word, name))?;
+            if weights[kind.index()] > 0.0 {
+                return Err(GRAMMAR.wrong(word, format!("'{name}' is given twice")));
+            }
+            let percent = weight.ends_with('%').then(|| parse_fraction(weight).ok()).flatten();
+            weights[kind.index()] = match percent {
+                Some(fraction) if fraction > 0.0 => fraction * 100.0,
+                _ => weight_of(word, name, weight)?,
+            };
+        }
+        Ok(Self::of(&weights))
+    }
+}
+
+fn weight_of(word: &str, name: &str, weight: &str) -> Result<f64, WordError> {
+    if weight.is_empty() {
+        return Err(GRAMMAR.wrong(word, format!("'{name}' has no weight")));
+    }
+    let range = "a weight above 0 and up to 1e12 (leave out what should not occur)";
+    GRAMMAR.number(word, weight, range, |value| value > 0.0 && value <= WEIGHT_MAX)
+}
+
+impl fmt::Display for Mix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, Entry { kind, weight, .. }) in self.entries.iter().enumerate() {
+            let comma = if position > 0 { "," } else { "" };
+            write!(f, "{comma}{}={weight}", kind.name())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

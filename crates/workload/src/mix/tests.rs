@@ -1,0 +1,81 @@
+//! Draws against the weights, and the words for a mix.
+
+use super::*;
+use crate::check::{assert_round_trip, assert_shares, assert_survives_nonsense};
+use memtide_base::rng::{Stream, hash};
+
+fn mix(word: &str) -> Mix {
+    word.parse().unwrap()
+}
+
+const WORDS: [&str; 5] = [
+    "get=9,set=1",
+    "set=1,get=9",
+    "get=90%,set=10%",
+    "gat=0.25,touch=0.5,delete=1e3",
+    "get=1,gets=2,set=3,add=4,replace=5,append=6,prepend=7,cas=8,delete=9,incr=10,decr=11,\
+     touch=12,gat=13",
+];
+
+#[test]
+fn draws_follow_the_weights() {
+    for word in WORDS {
+        let mix = mix(word);
+        let mut counts = [0u64; OpKind::COUNT];
+        for i in 0..100_000 {
+            counts[mix.pick(hash(3, Stream::KIND, i)).index()] += 1;
+        }
+        let kinds: Vec<OpKind> = mix.kinds().collect();
+        let drawn: Vec<u64> = kinds.iter().map(|kind| counts[kind.index()]).collect();
+        let shares: Vec<f64> = kinds.iter().map(|&kind| mix.share(kind)).collect();
+        assert_eq!(drawn.iter().sum::<u64>(), 100_000, "only what has a weight is drawn");
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        assert_shares(&drawn, &shares);
+    }
+}
+
+#[test]
+fn a_mix_of_one_kind_is_always_that_kind() {
+    for kind in OpKind::ALL {
+        let mix = mix(&format!("{}=0.001", kind.name()));
+        assert!([0, 1, u64::MAX / 2, u64::MAX].iter().all(|&bits| mix.pick(bits) == kind));
+        assert_eq!(mix.share(kind), 1.0);
+        assert_eq!(mix.reads(), kind.reads());
+        assert_eq!(mix.writes_values(), kind.stores_value());
+        assert_eq!(mix.uses_numeric(), kind.is_numeric());
+    }
+}
+
+#[test]
+fn the_ends_of_the_range_belong_to_the_first_and_the_last() {
+    let mix = mix("get=1,gat=1e-9");
+    assert_eq!((mix.pick(0), mix.pick(u64::MAX)), (OpKind::Get, OpKind::Gat));
+    assert_eq!(mix.share(OpKind::Set), 0.0);
+}
+
+#[test]
+fn words_are_read_and_written() {
+    for word in WORDS {
+        assert_round_trip::<Mix>(word);
+    }
+    assert_survives_nonsense::<Mix>(2, &WORDS);
+    assert_eq!(mix("set=1, get = 9").to_string(), "get=9,set=1");
+    assert_eq!(mix("set=10%,get=90%").to_string(), "get=90,set=10");
+}
+
+#[test]
+fn refusals_name_the_fault_and_every_kind() {
+    let refused = |word: &str| word.parse::<Mix>().unwrap_err().to_string();
+    let unknown = refused("gte=9,set=1");
+    assert!(unknown.starts_with("'gte=9,set=1' is not a mix: there is no 'gte', the nearest name"));
+    assert!(OpKind::ALL.iter().all(|kind| unknown.contains(kind.name())), "{unknown}");
+    assert!(refused("get").contains("'get' has no weight"));
+    assert!(refused("get=").contains("'get' has no weight"));
+    assert!(refused("get=1,get=2").contains("'get' is given twice"));
+    for weight in ["0", "-1", "nan", "inf", "1e13", "x", "0%", "-5%", "110%"] {
+        let refusal = refused(&format!("get={weight}"));
+        assert!(refusal.contains("must be a weight above 0"), "{refusal}");
+    }
+    assert!(refused("").contains("it names nothing"));
+    assert!(refused("get=1,").contains("it names nothing"));
+}

@@ -1,0 +1,180 @@
+//! Which keys are asked for how often. Draw number n is a function of (seed, n); nothing is
+//! remembered, whatever the number of keys.
+
+use crate::word::{Grammar, WordError, split};
+use memtide_base::rng::{Random, Stream, below, hash};
+use memtide_base::units::parse_fraction;
+use rand_core::TryRng;
+use rand_distr::{Distribution, Zipf};
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+/// How often each key is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Popularity {
+    /// All keys equally often.
+    Uniform,
+    /// The key of rank r in proportion to r to the power of minus this; rank r has id r - 1.
+    Zipf(f64),
+    /// One key after the other, and again from the first.
+    Sequential,
+    /// A few keys take most operations; both parts evenly within.
+    Hotspot {
+        /// Fraction of the keys that is hot, above 0 and below 1.
+        keys: f64,
+        /// Fraction of the operations that goes to the hot keys, from 0 to 1.
+        ops: f64,
+    },
+    /// Evenly, drawn apart from every workload's draws: which keys a probe asks for. Not a word.
+    Sample,
+}
+
+const GRAMMAR: Grammar = Grammar {
+    what: "a popularity",
+    names: &["uniform", "zipf", "sequential", "hotspot"],
+    forms: "uniform, sequential, zipf:S (such as zipf:0.99), or hotspot:KEYS,OPS as fractions \
+            (such as hotspot:0.2,0.8 or hotspot:20%,80%)",
+};
+
+impl FromStr for Popularity {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        let (name, arguments) = split(word);
+        let plain = |popularity| GRAMMAR.arguments::<0>(word, arguments).map(|_| popularity);
+        match name {
+            "uniform" => plain(Self::Uniform),
+            "sequential" => plain(Self::Sequential),
+            "zipf" => {
+                let [exponent] = GRAMMAR.arguments(word, arguments)?;
+                let range = "an exponent from 0 to 10";
+                let exponent =
+                    GRAMMAR.number(word, exponent, range, |v| (0.0..=10.0).contains(&v))?;
+                Ok(Self::Zipf(exponent))
+            }
+            "hotspot" => {
+                let [keys, ops] = GRAMMAR.arguments(word, arguments)?;
+                let fraction =
+                    |part| parse_fraction(part).map_err(|e| GRAMMAR.wrong(word, e.to_string()));
+                let (keys, ops) = (fraction(keys)?, fraction(ops)?);
+                if keys <= 0.0 || keys >= 1.0 {
+                    let reason = "the fraction of hot keys must be above 0 and below 1";
+                    return Err(GRAMMAR.wrong(word, reason));
+                }
+                Ok(Self::Hotspot { keys, ops })
+            }
+            _ => Err(GRAMMAR.unknown(word, name)),
+        }
+    }
+}
+
+impl fmt::Display for Popularity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uniform => f.write_str("uniform"),
+            Self::Zipf(exponent) => write!(f, "zipf:{exponent}"),
+            Self::Sequential => f.write_str("sequential"),
+            Self::Hotspot { keys, ops } => write!(f, "hotspot:{keys},{ops}"),
+            Self::Sample => f.write_str("sample"),
+        }
+    }
+}
+
+/// Draws key ids by a popularity.
+#[derive(Clone, Debug)]
+pub struct KeyPicker {
+    draw: Draw,
+    keys: u64,
+    seed: u64,
+    stride: u64,
+}
+
+/// A popularity with what it needs worked out.
+#[derive(Clone, Debug)]
+enum Draw {
+    Even(Stream),
+    Zipf(Zipf<f64>),
+    Next,
+    Hotspot { hot: u64, ops: f64 },
+}
+
+impl KeyPicker {
+    /// A picker among ids `0..keys`, with one key per operation. There must be at least one key,
+    /// and the parameters of the popularity must be such as its word allows.
+    pub fn new(popularity: Popularity, keys: u64, seed: u64) -> Self {
+        assert!(keys > 0, "a popularity needs at least one key");
+        let draw = match popularity {
+            Popularity::Uniform => Draw::Even(Stream::KEY),
+            Popularity::Sample => Draw::Even(Stream::SAMPLE),
+            Popularity::Sequential => Draw::Next,
+            Popularity::Zipf(exponent) => {
+                // Next to 1 the general form cancels all its digits away; 1 has a form of its own.
+                let exponent = if (exponent - 1.0).abs() < 1e-9 { 1.0 } else { exponent };
+                let zipf = Zipf::new(keys as f64, exponent);
+                Draw::Zipf(zipf.expect("the exponent is at least 0 and there are keys"))
+            }
+            Popularity::Hotspot { keys: fraction, ops } => {
+                let hot = ((keys as f64 * fraction).round() as u64).clamp(1, keys);
+                Draw::Hotspot { hot, ops }
+            }
+        };
+        Self { draw, keys, seed, stride: 1 }
+    }
+
+    /// The same picker for operations of up to `keys_per_op` keys (at least 1), so that no two
+    /// operations share a draw.
+    pub fn with_stride(mut self, keys_per_op: u16) -> Self {
+        self.stride = u64::from(keys_per_op.max(1));
+        self
+    }
+
+    /// The id of the `nth` key of operation `index`; `nth` is below the keys per operation.
+    pub fn pick(&self, index: u64, nth: u16) -> u64 {
+        let number = index.wrapping_mul(self.stride).wrapping_add(u64::from(nth));
+        match &self.draw {
+            Draw::Even(stream) => below(hash(self.seed, *stream, number), self.keys),
+            Draw::Next => number % self.keys,
+            Draw::Zipf(zipf) => {
+                let mut bits = Bits(Random::at(self.seed, Stream::KEY, number));
+                let rank = zipf.sample(&mut bits) as u64;
+                // Rounding may put the very end of the tail one rank too far.
+                rank.clamp(1, self.keys) - 1
+            }
+            Draw::Hotspot { hot, ops } => {
+                let mut random = Random::at(self.seed, Stream::KEY, number);
+                if random.unit() < *ops || *hot == self.keys {
+                    random.below(*hot)
+                } else {
+                    hot + random.below(self.keys - hot)
+                }
+            }
+        }
+    }
+}
+
+/// Our generator in the shape in which the sampler wants it.
+struct Bits(Random);
+
+impl TryRng for Bits {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok((self.0.bits() >> 32) as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.0.bits())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        for chunk in bytes.chunks_mut(8) {
+            let word = self.0.bits().to_le_bytes();
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

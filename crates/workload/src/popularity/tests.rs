@@ -1,0 +1,130 @@
+//! Draws against the shares that each popularity promises, and the words for them.
+
+use super::*;
+use crate::check::{assert_round_trip, assert_shares, assert_survives_nonsense};
+
+fn counts(popularity: Popularity, keys: u64, draws: u64) -> Vec<u64> {
+    let picker = KeyPicker::new(popularity, keys, 17);
+    let mut counts = vec![0; keys as usize];
+    for i in 0..draws {
+        counts[picker.pick(i, 0) as usize] += 1;
+    }
+    counts
+}
+
+/// The shares of a Zipf law over `keys` ranks, summed from the small ones up.
+fn zipf_shares(exponent: f64, keys: u64) -> Vec<f64> {
+    let weights: Vec<f64> = (1..=keys).map(|rank| (rank as f64).powf(-exponent)).collect();
+    let total: f64 = weights.iter().rev().sum();
+    weights.iter().map(|weight| weight / total).collect()
+}
+
+#[test]
+fn even_popularities_are_even() {
+    for popularity in [Popularity::Uniform, Popularity::Sample] {
+        assert_shares(&counts(popularity, 100, 100_000), &[0.01; 100]);
+    }
+    assert!(counts(Popularity::Sequential, 100, 100_000).iter().all(|&count| count == 1000));
+}
+
+#[test]
+fn zipf_has_exact_shares_over_few_keys() {
+    for exponent in [0.0, 0.5, 0.99, 1.0, 1.0 + 1e-12, 1.0 - 1e-8, 1.2, 2.0] {
+        let got = counts(Popularity::Zipf(exponent), 20, 100_000);
+        assert_shares(&got, &zipf_shares(exponent, 20));
+    }
+}
+
+#[test]
+fn zipf_has_exact_shares_at_its_head_over_many_keys() {
+    let (keys, draws) = (1_000_000, 2_000_000);
+    let got = counts(Popularity::Zipf(0.99), keys, draws);
+    let shares = zipf_shares(0.99, keys);
+    for rank in 0..5 {
+        let expected = draws as f64 * shares[rank];
+        let sigma = (expected * (1.0 - shares[rank])).sqrt();
+        let off = (got[rank] as f64 - expected) / sigma;
+        assert!(off.abs() < 4.0, "rank {}: {off} standard deviations off", rank + 1);
+    }
+    // The rest in parts of a tenfold of ranks each.
+    let edges = [0, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
+    let parts = edges.windows(2).map(|pair| pair[0]..pair[1]);
+    let got: Vec<u64> = parts.clone().map(|part| got[part].iter().sum()).collect();
+    let shares: Vec<f64> = parts.map(|part| shares[part].iter().sum()).collect();
+    assert_shares(&got, &shares);
+}
+
+#[test]
+fn zipf_stays_within_its_keys_at_its_limits() {
+    for exponent in [0.0, 1.0, 10.0] {
+        for keys in [1, 2, 1 << 40, u64::MAX] {
+            let picker = KeyPicker::new(Popularity::Zipf(exponent), keys, 1);
+            assert!((0..1000).all(|i| picker.pick(i, 0) < keys), "zipf:{exponent} of {keys}");
+        }
+    }
+}
+
+#[test]
+fn a_hotspot_is_as_hot_as_asked_and_even_within() {
+    let shares: Vec<f64> =
+        (0..50).map(|key| if key < 10 { 0.8 / 10.0 } else { 0.2 / 40.0 }).collect();
+    let hotspot = Popularity::Hotspot { keys: 0.2, ops: 0.8 };
+    assert_shares(&counts(hotspot, 50, 100_000), &shares);
+    // One key is hot even when the fraction is less than one key; a single key is all there is.
+    let tiny = Popularity::Hotspot { keys: 0.001, ops: 0.5 };
+    assert_shares(&counts(tiny, 3, 100_000), &[0.5, 0.25, 0.25]);
+    assert_eq!(counts(tiny, 1, 100), [100]);
+    let all = Popularity::Hotspot { keys: 0.5, ops: 1.0 };
+    assert_eq!(counts(all, 4, 1000)[2..], [0, 0]);
+}
+
+#[test]
+fn the_keys_of_many_key_operations_share_no_draw() {
+    let picker = |popularity| KeyPicker::new(popularity, 1000, 1).with_stride(4);
+    let sequential = picker(Popularity::Sequential);
+    let first: Vec<u64> = (0..8).map(|n| sequential.pick(n / 4, (n % 4) as u16)).collect();
+    assert_eq!(first, [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(sequential.pick(250, 1), 1, "it begins again after the last key");
+    let (single, many) =
+        (KeyPicker::new(Popularity::Zipf(0.9), 1000, 1), picker(Popularity::Zipf(0.9)));
+    for n in 0..1000 {
+        assert_eq!(single.pick(n, 0), many.pick(n / 4, (n % 4) as u16));
+    }
+}
+
+#[test]
+fn a_sample_is_drawn_apart_from_the_workload() {
+    let picker = KeyPicker::new(Popularity::Sample, 1 << 40, 9);
+    for i in 0..100 {
+        assert_eq!(picker.pick(i, 0), below(hash(9, Stream::SAMPLE, i), 1 << 40));
+    }
+}
+
+#[test]
+fn words_are_read_and_written() {
+    let words = ["uniform", "sequential", "zipf:0.99", "zipf:0", "hotspot:0.2,0.8"];
+    for word in words {
+        assert_round_trip::<Popularity>(word);
+    }
+    assert_survives_nonsense::<Popularity>(3, &words);
+    let hotspot = Popularity::Hotspot { keys: 0.2, ops: 0.8 };
+    assert_eq!("hotspot:20%, 80%".parse(), Ok(hotspot));
+}
+
+#[test]
+fn refusals_name_the_fault_and_every_form() {
+    let refused = |word: &str| word.parse::<Popularity>().unwrap_err().to_string();
+    assert_eq!(
+        refused("zipf"),
+        "'zipf' is not a popularity: it takes 1 argument, 0 given; write uniform, \
+         sequential, zipf:S (such as zipf:0.99), or hotspot:KEYS,OPS as fractions (such as \
+         hotspot:0.2,0.8 or hotspot:20%,80%)"
+    );
+    assert!(refused("ziph:1").contains("the nearest name is 'zipf'"));
+    assert!(refused("zipf:-1").contains("'-1' must be an exponent from 0 to 10"));
+    assert!(refused("zipf:nan").contains("must be an exponent"));
+    assert!(refused("hotspot:0,0.5").contains("above 0 and below 1"));
+    assert!(refused("hotspot:1,0.5").contains("above 0 and below 1"));
+    assert!(refused("hotspot:0.5,1.5").contains("'1.5' is not a fraction"));
+    assert!(refused("sample").contains("there is no 'sample'"));
+}

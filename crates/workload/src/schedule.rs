@@ -1,0 +1,135 @@
+//! The one place where an intended instant is made. An instant is an offset from the schedule's
+//! start, given out once and never changed afterwards; what became of its operation is not asked.
+
+use crate::arrival::Arrival;
+use crate::wave::{Cursor, RateCurve};
+use memtide_base::Span;
+use memtide_base::rng::{Stream, hash, unit};
+
+/// Which part of the run's one sequence a schedule takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// This lane's place among the lanes, below `count`: it takes the operations whose index
+    /// leaves this rest when divided by `count`.
+    pub index: u32,
+    /// How many lanes share the sequence, at least 1.
+    pub count: u32,
+    /// Whether the lane draws gaps of its own instead of the run's; Poisson lanes always do,
+    /// because together they are a Poisson sequence again.
+    pub own_stream: bool,
+}
+
+/// One operation's place in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Position in the run's sequence.
+    pub index: u64,
+    /// When it is intended, from the schedule's start; [`Span::MAX`] means never.
+    pub at: Span,
+}
+
+/// The intended instants of one lane, in order, without end.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    arrival: Arrival,
+    curve: RateCurve,
+    cursor: Cursor,
+    seed: u64,
+    lane: Lane,
+    walk: Walk,
+    gaps: Gaps,
+    due: Due,
+}
+
+/// How a lane gets from one of its operations to its next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Walk {
+    /// Operation i stands at position i.
+    Grid,
+    /// The run's gaps are summed, those of the other lanes' operations too.
+    Shared,
+    /// The lane's own gaps are summed, and stretched by the number of lanes.
+    Own,
+}
+
+/// A sum of gaps whose mean is 1, kept as a whole number and a fraction so that it does not lose
+/// digits as it grows.
+#[derive(Clone, Debug)]
+struct Gaps {
+    stream: Stream,
+    drawn: u64,
+    whole: u64,
+    part: f64,
+}
+
+impl Schedule {
+    /// The schedule of a lane, standing at its first operation.
+    pub fn new(arrival: Arrival, curve: RateCurve, seed: u64, lane: Lane) -> Self {
+        assert!(lane.index < lane.count, "a lane is one of those that share the sequence");
+        let walk = if arrival.is_grid() {
+            Walk::Grid
+        } else if lane.own_stream || arrival == Arrival::Poisson {
+            Walk::Own
+        } else {
+            Walk::Shared
+        };
+        let stream = if walk == Walk::Own && lane.count > 1 {
+            Stream::GAP.of_lane(u64::from(lane.index))
+        } else {
+            Stream::GAP
+        };
+        let gaps = Gaps { stream, drawn: 0, whole: 0, part: 0.0 };
+        let due = Due { index: u64::from(lane.index), at: Span::ZERO };
+        let cursor = Cursor::default();
+        let mut schedule = Self { arrival, curve, cursor, seed, lane, walk, gaps, due };
+        schedule.step(u64::from(lane.index) + 1);
+        schedule
+    }
+
+    /// The next operation.
+    pub fn due(&self) -> Due {
+        self.due
+    }
+
+    /// Goes on to the operation after it.
+    pub fn advance(&mut self) {
+        self.due.index += u64::from(self.lane.count);
+        self.step(u64::from(self.lane.count));
+    }
+
+    /// Works out the instant of `due.index`, which lies `ahead` operations of the run further.
+    fn step(&mut self, ahead: u64) {
+        let position = match self.walk {
+            Walk::Grid => self.due.index as f64,
+            Walk::Shared => {
+                self.gaps.add(&self.arrival, self.seed, ahead);
+                self.gaps.times(1)
+            }
+            Walk::Own => {
+                self.gaps.add(&self.arrival, self.seed, 1);
+                self.gaps.times(u64::from(self.lane.count))
+            }
+        };
+        self.due.at = self.curve.invert(position, &mut self.cursor);
+    }
+}
+
+impl Gaps {
+    fn add(&mut self, arrival: &Arrival, seed: u64, count: u64) {
+        for _ in 0..count {
+            self.part += arrival.unit_gap(unit(hash(seed, self.stream, self.drawn)));
+            self.drawn += 1;
+            let whole = self.part as u64;
+            self.whole += whole;
+            self.part -= whole as f64;
+        }
+    }
+
+    /// The sum, `factor` times.
+    fn times(&self, factor: u64) -> f64 {
+        (self.whole * factor) as f64 + self.part * factor as f64
+    }
+}
+
+#[cfg(test)]
+mod tests;

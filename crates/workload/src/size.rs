@@ -1,0 +1,223 @@
+//! The laws of sizes in bytes, as people write them. A size is a function of one uniform number;
+//! clamping it to what a key or a value may be is left to those who know.
+
+use crate::word::{Grammar, WordError, split};
+use memtide_base::law::{ETC_KEY, Law};
+use memtide_base::units::parse_size;
+use std::fmt;
+use std::str::FromStr;
+
+/// A law of sizes in whole bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeLaw {
+    law: Law,
+    least: u64,
+    most: Option<u64>,
+    /// The word in its canonical form, from which the same law can be read again.
+    word: String,
+}
+
+/// The largest size that may be asked for: memcached's own limit.
+const SIZE_MAX: u64 = 1 << 30;
+/// A table has at most this many rows.
+const ROWS_MAX: usize = 1000;
+
+const GRAMMAR: Grammar = Grammar {
+    what: "a size law",
+    names: &[
+        "fixed",
+        "uniform",
+        "normal",
+        "exponential",
+        "pareto",
+        "gev",
+        "etc-key",
+        "etc-value",
+        "table",
+    ],
+    forms: "a size up to 1GiB (such as 200 or 64KiB), fixed:SIZE, uniform:LEAST,MOST, \
+            normal:MEAN,DEVIATION, exponential:MEAN, pareto:LOCATION,SCALE,SHAPE, \
+            gev:LOCATION,SCALE,SHAPE, etc-key, etc-value, or table:SIZE=WEIGHT,SIZE=WEIGHT,…",
+};
+
+impl SizeLaw {
+    /// Always `bytes`, at most 1 GiB.
+    pub fn fixed(bytes: u64) -> Self {
+        let bytes = bytes.min(SIZE_MAX);
+        let word = format!("fixed:{bytes}");
+        Self { law: Law::Fixed(bytes as f64), least: bytes, most: Some(bytes), word }
+    }
+
+    /// The law on the real numbers; a size is its draw rounded to whole bytes. A uniform law
+    /// reaches half a byte past both its ends, so that all its sizes are equally likely.
+    pub fn law(&self) -> &Law {
+        &self.law
+    }
+
+    /// The least size in bytes and, where there is one, the greatest.
+    pub fn bounds(&self) -> (u64, Option<u64>) {
+        (self.least, self.most)
+    }
+
+    /// The one size that this law gives, if there is only one.
+    pub(crate) fn constant(&self) -> Option<u64> {
+        match self.law {
+            Law::Fixed(_) => Some(self.least),
+            _ => None,
+        }
+    }
+
+    /// Whether both bounds were written by the user, who then means them.
+    pub(crate) fn is_spelt_out(&self) -> bool {
+        matches!(self.law, Law::Fixed(_) | Law::Uniform(..) | Law::Table(_))
+    }
+
+    /// The size that belongs to `u` in (0, 1).
+    pub(crate) fn size_at(&self, u: f64) -> u64 {
+        // The cast saturates: what is below zero becomes zero.
+        let size = (self.law.quantile(u) + 0.5) as u64;
+        size.clamp(self.least, self.most.unwrap_or(u64::MAX))
+    }
+
+    fn of(law: Law, word: String) -> Self {
+        let (least, most) = bounds_of(&law);
+        let whole = |bound: f64| (bound + 0.5) as u64;
+        Self { law, least: whole(least), most: most.map(whole), word }
+    }
+}
+
+/// Between which numbers a law's draws lie, the upper end being open for some.
+fn bounds_of(law: &Law) -> (f64, Option<f64>) {
+    match law {
+        Law::Fixed(value) => (*value, Some(*value)),
+        Law::Uniform(low, high) => (low + 0.5, Some(high - 0.5)),
+        Law::Normal(..) | Law::Exponential(_) | Law::EtcValue => (0.0, None),
+        Law::Pareto(location, scale, shape) => {
+            (*location, (*shape < 0.0).then(|| location - scale / shape))
+        }
+        Law::Gev(location, scale, shape) if *shape > 0.0 => (location - scale / shape, None),
+        Law::Gev(location, scale, shape) => (0.0, (*shape < 0.0).then(|| location - scale / shape)),
+        Law::Table(entries) => {
+            let ends = entries.first().zip(entries.last());
+            let (first, last) = ends.expect("a table has at least one row");
+            (first.0, Some(last.0))
+        }
+    }
+}
+
+impl FromStr for SizeLaw {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        let (name, arguments) = split(word);
+        match name {
+            "fixed" => {
+                let [bytes] = GRAMMAR.arguments(word, arguments)?;
+                Ok(Self::fixed(size(word, bytes)?))
+            }
+            "uniform" => {
+                let [least, most] = GRAMMAR.arguments(word, arguments)?;
+                uniform(word, size(word, least)?, size(word, most)?)
+            }
+            "normal" => {
+                let [mean, deviation] = GRAMMAR.arguments(word, arguments)?;
+                let (mean, deviation) = (amount(word, mean)?, amount(word, deviation)?);
+                let canonical = format!("normal:{mean},{deviation}");
+                Ok(Self::of(Law::Normal(mean, deviation), canonical))
+            }
+            "exponential" => {
+                let [mean] = GRAMMAR.arguments(word, arguments)?;
+                let mean = amount(word, mean)?;
+                Ok(Self::of(Law::Exponential(mean), format!("exponential:{mean}")))
+            }
+            "pareto" | "gev" => {
+                let (location, scale, shape) = three(word, arguments)?;
+                let canonical = format!("{name}:{location},{scale},{shape}");
+                let law = if name == "gev" { Law::Gev } else { Law::Pareto };
+                Ok(Self::of(law(location, scale, shape), canonical))
+            }
+            "etc-key" | "etc-value" => {
+                let [] = GRAMMAR.arguments(word, arguments)?;
+                let law = if name == "etc-key" { ETC_KEY } else { Law::EtcValue };
+                Ok(Self::of(law, name.to_owned()))
+            }
+            "table" => table(word, arguments.unwrap_or("")),
+            _ if arguments.is_none() && name.starts_with(|c: char| c.is_ascii_digit()) => {
+                Ok(Self::fixed(size(word, name)?))
+            }
+            _ => Err(GRAMMAR.unknown(word, name)),
+        }
+    }
+}
+
+fn uniform(word: &str, least: u64, most: u64) -> Result<SizeLaw, WordError> {
+    if least > most {
+        let reason = format!("the least size {least} is above the greatest {most}");
+        return Err(GRAMMAR.wrong(word, reason));
+    }
+    let law = Law::Uniform(least as f64 - 0.5, most as f64 + 0.5);
+    Ok(SizeLaw::of(law, format!("uniform:{least},{most}")))
+}
+
+fn three(word: &str, arguments: Option<&str>) -> Result<(f64, f64, f64), WordError> {
+    let [location, scale, shape] = GRAMMAR.arguments(word, arguments)?;
+    let scale = amount(word, scale)?;
+    if scale <= 0.0 {
+        return Err(GRAMMAR.wrong(word, "the scale must be above 0"));
+    }
+    let range = "a shape from -10 to 10";
+    let shape = GRAMMAR.number(word, shape, range, |value| value.abs() <= 10.0)?;
+    Ok((amount(word, location)?, scale, shape))
+}
+
+fn table(word: &str, rows: &str) -> Result<SizeLaw, WordError> {
+    let mut weighted = Vec::new();
+    for row in rows.split(',') {
+        let (bytes, weight) = row
+            .split_once('=')
+            .ok_or_else(|| GRAMMAR.wrong(word, format!("'{row}' is not SIZE=WEIGHT")))?;
+        let bytes = size(word, bytes.trim())?;
+        let range = "a weight above 0 and up to 1e12";
+        let allowed = |value: f64| value > 0.0 && value <= 1e12;
+        let weight = GRAMMAR.number(word, weight.trim(), range, allowed)?;
+        weighted.push((bytes, weight));
+    }
+    weighted.sort_by_key(|&(bytes, _)| bytes);
+    if let Some(pair) = weighted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(GRAMMAR.wrong(word, format!("the size {} is given twice", pair[0].0)));
+    }
+    if weighted.len() > ROWS_MAX {
+        return Err(GRAMMAR.wrong(word, format!("a table has at most {ROWS_MAX} rows")));
+    }
+    let rows: Vec<String> = weighted.iter().map(|(bytes, w)| format!("{bytes}={w}")).collect();
+    let weighted: Vec<(f64, f64)> = weighted.iter().map(|&(b, w)| (b as f64, w)).collect();
+    let law = Law::table(&weighted).expect("all weights are positive and finite");
+    Ok(SizeLaw::of(law, format!("table:{}", rows.join(","))))
+}
+
+/// A whole size in bytes.
+fn size(word: &str, argument: &str) -> Result<u64, WordError> {
+    match parse_size(argument) {
+        Ok(bytes) if bytes <= SIZE_MAX => Ok(bytes),
+        Ok(_) => Err(GRAMMAR.wrong(word, format!("'{argument}' is above 1GiB"))),
+        Err(error) => Err(GRAMMAR.wrong(word, error.to_string())),
+    }
+}
+
+/// A parameter in bytes, which need not be whole.
+fn amount(word: &str, argument: &str) -> Result<f64, WordError> {
+    match argument.parse::<f64>() {
+        Ok(value) if (0.0..=SIZE_MAX as f64).contains(&value) => Ok(value),
+        Ok(_) => Err(GRAMMAR.wrong(word, format!("'{argument}' must be from 0 to 1GiB"))),
+        Err(_) => size(word, argument).map(|bytes| bytes as f64),
+    }
+}
+
+impl fmt::Display for SizeLaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.word)
+    }
+}
+
+#[cfg(test)]
+mod tests;

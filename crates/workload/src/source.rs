@@ -1,0 +1,102 @@
+//! What to do next, and what came of it: the door through which an engine asks for operations.
+//! Knows neither when (see [`crate::schedule`]) nor over which connection.
+
+use crate::mix::Mix;
+use crate::op::{Op, Outcome};
+use crate::popularity::{KeyPicker, Popularity};
+use memtide_base::Instant;
+use memtide_base::rng::{Stream, hash};
+
+/// What a source has to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Do this.
+    Op(Op),
+    /// There is nothing more to do, ever.
+    Done,
+}
+
+/// Decides operations and learns what came of them.
+pub trait Source {
+    /// The operation at position `index` of the run's sequence, a position which the schedule
+    /// gave out; `now` is for sources that replay recorded times.
+    fn next(&mut self, index: u64, now: Instant) -> Next;
+
+    /// The id of the `nth` key of an operation of this source, `nth` below `op.keys`; the 0th is
+    /// `op.key`. The keys of one operation may repeat each other.
+    fn key(&self, op: &Op, nth: u16) -> u64;
+
+    /// What came of an operation; called exactly once for each.
+    fn settle(&mut self, op: &Op, outcome: Outcome);
+}
+
+/// What a [`MixSource`] is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourcePlan {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Which kinds, and how many of each.
+    pub mix: Mix,
+    /// Which keys, and how often each.
+    pub popularity: Popularity,
+    /// How many ordinary keys there are, at least 1: ids `0..keys`.
+    pub keys: u64,
+    /// How many keys a get or gets asks for, at least 1.
+    pub multiget: u16,
+    /// How many numeric keys there are, for incr and decr: the ids that follow `keys`.
+    pub numeric_keys: u64,
+}
+
+/// Operations without a memory: operation i is a function of (seed, i).
+#[derive(Clone, Debug)]
+pub struct MixSource {
+    seed: u64,
+    mix: Mix,
+    multiget: u16,
+    keys: u64,
+    ordinary: KeyPicker,
+    /// Made even when no kind uses it; never asked then.
+    numeric: KeyPicker,
+}
+
+impl MixSource {
+    /// The source of a plan, which must keep to the bounds of [`SourcePlan`]'s fields.
+    pub fn new(plan: &SourcePlan) -> Self {
+        assert!(plan.multiget > 0, "a get asks for at least one key");
+        assert!(
+            plan.numeric_keys > 0 || !plan.mix.uses_numeric(),
+            "a mix with incr or decr needs numeric keys"
+        );
+        let picker = |keys| KeyPicker::new(plan.popularity, keys, plan.seed);
+        Self {
+            seed: plan.seed,
+            mix: plan.mix.clone(),
+            multiget: plan.multiget,
+            keys: plan.keys,
+            ordinary: picker(plan.keys).with_stride(plan.multiget),
+            numeric: picker(plan.numeric_keys.max(1)),
+        }
+    }
+}
+
+impl Source for MixSource {
+    fn next(&mut self, index: u64, _now: Instant) -> Next {
+        let kind = self.mix.pick(hash(self.seed, Stream::KIND, index));
+        let key = if kind.is_numeric() {
+            self.keys + self.numeric.pick(index, 0)
+        } else {
+            self.ordinary.pick(index, 0)
+        };
+        let keys = if kind.allows_many_keys() { self.multiget } else { 1 };
+        Next::Op(Op { index, key, kind, keys })
+    }
+
+    fn key(&self, op: &Op, nth: u16) -> u64 {
+        if nth == 0 { op.key } else { self.ordinary.pick(op.index, nth) }
+    }
+
+    fn settle(&mut self, _op: &Op, _outcome: Outcome) {}
+}
+
+#[cfg(test)]
+mod tests;

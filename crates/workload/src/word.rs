@@ -1,0 +1,161 @@
+//! How the words of this crate are read: `name` or `name:a,b,c`, and what is said of a word that
+//! cannot be read. Knows no particular law.
+
+use std::fmt;
+
+/// Why a word could not be read: what is wrong with it, and every form that would have been right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordError {
+    given: String,
+    what: &'static str,
+    reason: String,
+    forms: &'static str,
+}
+
+impl fmt::Display for WordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { given, what, reason, forms } = self;
+        write!(f, "'{given}' is not {what}: {reason}; write {forms}")
+    }
+}
+
+impl std::error::Error for WordError {}
+
+/// One family of words.
+pub(crate) struct Grammar {
+    /// What a word of the family is, with its article: "a popularity".
+    pub what: &'static str,
+    /// Every name that may stand before the colon, for the nearest one to be found.
+    pub names: &'static [&'static str],
+    /// Every form, as a person would be told.
+    pub forms: &'static str,
+}
+
+impl Grammar {
+    /// The error for `given`.
+    pub fn wrong(&self, given: &str, reason: impl Into<String>) -> WordError {
+        WordError {
+            given: given.to_owned(),
+            what: self.what,
+            reason: reason.into(),
+            forms: self.forms,
+        }
+    }
+
+    /// The error for a name that is none of the family's.
+    pub fn unknown(&self, given: &str, name: &str) -> WordError {
+        let reason = match nearest(name, self.names) {
+            Some(near) => format!("there is no '{name}', the nearest name is '{near}'"),
+            None if name.is_empty() => "it names nothing".to_owned(),
+            None => format!("there is no '{name}'"),
+        };
+        self.wrong(given, reason)
+    }
+
+    /// Exactly `N` arguments, separated by commas.
+    pub fn arguments<'a, const N: usize>(
+        &self,
+        given: &str,
+        text: Option<&'a str>,
+    ) -> Result<[&'a str; N], WordError> {
+        let parts: Vec<&str> = match text {
+            None => Vec::new(),
+            Some(text) => text.split(',').map(str::trim).collect(),
+        };
+        let count = parts.len();
+        parts.try_into().map_err(|_| {
+            let reason = match N {
+                0 => format!("it takes no argument, {count} given"),
+                1 => format!("it takes 1 argument, {count} given"),
+                _ => format!("it takes {N} arguments, {count} given"),
+            };
+            self.wrong(given, reason)
+        })
+    }
+
+    /// A finite number for which `allowed` holds; `range` says in words what that is.
+    pub fn number(
+        &self,
+        given: &str,
+        argument: &str,
+        range: &str,
+        allowed: impl Fn(f64) -> bool,
+    ) -> Result<f64, WordError> {
+        match argument.parse::<f64>() {
+            Ok(value) if value.is_finite() && allowed(value) => Ok(value),
+            _ => Err(self.wrong(given, format!("'{argument}' must be {range}"))),
+        }
+    }
+}
+
+/// Splits `name:arguments`; without a colon there are no arguments.
+pub(crate) fn split(word: &str) -> (&str, Option<&str>) {
+    match word.split_once(':') {
+        Some((name, arguments)) => (name.trim(), Some(arguments)),
+        None => (word.trim(), None),
+    }
+}
+
+/// The name closest to `word`, when it is close enough to have been meant.
+pub(crate) fn nearest<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
+    let letters = word.chars().count();
+    if letters > 40 {
+        return None; // Longer than any name; not worth the work.
+    }
+    let limit = (letters / 3).clamp(1, 3);
+    names
+        .iter()
+        .map(|name| (distance(word, name), *name))
+        .filter(|&(far, _)| far <= limit)
+        .min_by_key(|&(far, _)| far)
+        .map(|(_, name)| name)
+}
+
+/// How many letters must be added, dropped, changed, or swapped with their neighbour.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let width = b.len() + 1;
+    // Row i, column j: the distance of the first i letters of one from the first j of the other.
+    let mut table = vec![0; (a.len() + 1) * width];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            let at = |up: usize, left: usize| (i - up) * width + j - left;
+            table[i * width + j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let changed = table[at(1, 1)] + usize::from(a[i - 1] != b[j - 1]);
+                let least = changed.min(table[at(1, 0)] + 1).min(table[at(0, 1)] + 1);
+                let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                if swapped { least.min(table[at(2, 2)] + 1) } else { least }
+            };
+        }
+    }
+    table[a.len() * width + b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_counted() {
+        for (a, b, far) in [
+            ("get", "get", 0),
+            ("", "get", 3),
+            ("gte", "get", 1),
+            ("sets", "get", 2),
+            ("ab", "ba", 1),
+        ] {
+            assert_eq!((distance(a, b), distance(b, a)), (far, far), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_name_is_close_or_none() {
+        let names = ["poisson", "fixed", "uniform"];
+        assert_eq!(nearest("posson", &names), Some("poisson"));
+        assert_eq!(nearest("fxied", &names), Some("fixed"));
+        assert_eq!(nearest("gaussian", &names), None);
+        assert_eq!(nearest("", &names), None);
+    }
+}

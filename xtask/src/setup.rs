@@ -1,0 +1,103 @@
+//! The programs that the tests call, and the Debian packages that bring them.
+//!
+//! Installs only as root or with a sudo that asks no password; otherwise it says the command.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A program that tests start, and where it comes from.
+struct Need {
+    program: &'static str,
+    package: &'static str,
+    why: &'static str,
+}
+
+const NEEDS: &[Need] =
+    &[Need { program: "memcached", package: "memcached", why: "the server under test" }];
+
+/// Packaged servers live outside an ordinary user's PATH on some systems.
+const MORE_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// Makes sure that every program which the tests call is there.
+///
+/// # Errors
+/// When one is missing and may not be installed from here; the message is what to type.
+pub(crate) fn install_missing() -> Result<(), String> {
+    let missing: Vec<&Need> = NEEDS.iter().filter(|need| find(need.program).is_none()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for need in &missing {
+        eprintln!("xtask: {} is missing ({})", need.program, need.why);
+    }
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    match privilege() {
+        Some(prefix) => apt_install(prefix, &packages),
+        None => Err(format!("please run\n\n    {}\n\nand then this again", by_hand(&packages))),
+    }
+}
+
+/// Where `program` is, if it is installed.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(MORE_FOLDERS.iter().map(PathBuf::from))
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+/// The words before `apt-get` with which packages can be installed without a question; `None`
+/// when they cannot.
+fn privilege() -> Option<&'static [&'static str]> {
+    find("apt-get")?;
+    if answers("id", &["-u"]).as_deref() == Some("0") {
+        return Some(&["env"]);
+    }
+    answers("sudo", &["-n", "true"])?;
+    Some(&["sudo", "-n", "env"])
+}
+
+fn apt_install(prefix: &[&str], packages: &[&str]) -> Result<(), String> {
+    let apt_get = |words: &[&str]| {
+        let mut command = Command::new(prefix[0]);
+        command.args(&prefix[1..]).args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]);
+        command.args(words).stdin(Stdio::null());
+        crate::run(&mut command)
+    };
+    let install = [&["install", "-y", "--no-install-recommends"], packages].concat();
+    let by_hand = || by_hand(packages);
+    apt_get(&["update"])
+        .and_then(|()| apt_get(&install))
+        .map_err(|error| format!("{error}\nplease run\n\n    {}\n\nand then this again", by_hand()))
+}
+
+fn by_hand(packages: &[&str]) -> String {
+    if Path::new("/etc/debian_version").exists() {
+        format!("sudo apt-get update && sudo apt-get install -y {}", packages.join(" "))
+    } else {
+        format!("the package manager of this system, to install: {}", packages.join(" "))
+    }
+}
+
+/// What a command prints, trimmed, if it can be started and succeeds.
+fn answers(program: &str, words: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(words).stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    output.status.success().then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_by_name() {
+        assert!(find("sh").is_some());
+        assert!(find("no-program-has-this-name").is_none());
+    }
+
+    #[test]
+    fn the_command_to_type_names_every_package() {
+        assert!(by_hand(&["memcached", "other"]).contains("memcached other"));
+    }
+}

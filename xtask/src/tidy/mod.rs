@@ -1,0 +1,149 @@
+//! The rules of STYLE.md that a program can check; run as a test, so that nobody argues.
+//!
+//! Each finding says what is wrong, why the rule is there, and what to write instead. The checks
+//! read words, not meanings: what needs judgement is left to people.
+
+mod arrows;
+mod shape;
+mod source;
+mod surface;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use source::Source;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+/// One breach of a rule.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    path: String,
+    /// Counted from 1; 0 when the finding is about the whole file or folder.
+    line: usize,
+    rule: Rule,
+    what: String,
+    why: &'static str,
+    instead: String,
+}
+
+/// The rules, as the table of exceptions names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rule {
+    CrateArrow,
+    ModuleArrow,
+    Header,
+    LineWidth,
+    FileLength,
+    FunctionLength,
+    Parameters,
+    FolderSize,
+    Call,
+    World,
+    Word,
+    Unsafe,
+    DeadPub,
+}
+
+/// A breach that is right where it stands.
+struct Exception {
+    rule: Rule,
+    path: &'static str,
+    /// The function or item; empty when the rule is about the whole file.
+    name: &'static str,
+    /// Why it is right; read by people only, and never empty.
+    reason: &'static str,
+}
+
+/// Every exception of the tree. One that no longer excuses anything is itself a finding.
+const EXCEPTIONS: &[Exception] = &[];
+
+/// Everything that is wrong with the workspace at `root`, in the order of its paths.
+///
+/// # Errors
+/// When a file cannot be read or cargo cannot describe the workspace.
+pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
+    let sources = sources(root)?;
+    let mut findings = arrows::check_packages(&crate::metadata(root)?);
+    for source in &sources {
+        findings.extend(text::check(source));
+        findings.extend(shape::check(source));
+    }
+    findings.extend(shape::check_folders(&sources));
+    findings.extend(arrows::check_modules(&sources));
+    let settings = fs::read_to_string(root.join("rustfmt.toml"))
+        .map_err(|error| format!("cannot read rustfmt.toml: {error}"))?;
+    findings.extend(arrows::check_formatter(&settings));
+    findings.extend(surface::check(&sources));
+    let mut findings = without_exceptions(findings, EXCEPTIONS);
+    findings.sort();
+    findings.dedup();
+    Ok(findings)
+}
+
+/// Takes away what an exception excuses, and adds a finding for each exception that is idle.
+fn without_exceptions(findings: Vec<Finding>, exceptions: &[Exception]) -> Vec<Finding> {
+    let excuses = |exception: &Exception, finding: &Finding| {
+        exception.rule == finding.rule
+            && exception.path == finding.path
+            && source::words(&finding.what).any(|(_, word)| word == exception.name)
+                != exception.name.is_empty()
+    };
+    let idle = exceptions.iter().filter(|exception| {
+        exception.reason.is_empty() || !findings.iter().any(|found| excuses(exception, found))
+    });
+    let idle: Vec<Finding> = idle
+        .map(|exception| Finding {
+            path: exception.path.to_owned(),
+            line: 0,
+            rule: exception.rule,
+            what: format!(
+                "the exception for '{}' excuses nothing or gives no reason",
+                exception.name
+            ),
+            why: "the list of exceptions must stay true",
+            instead: "take it out of xtask/src/tidy/mod.rs, or state its reason".to_owned(),
+        })
+        .collect();
+    let excused = |finding: &Finding| exceptions.iter().any(|each| excuses(each, finding));
+    findings.into_iter().filter(|finding| !excused(finding)).chain(idle).collect()
+}
+
+/// Every Rust file of the workspace, in the order of its paths.
+fn sources(root: &Path) -> Result<Vec<Source>, String> {
+    let mut sources = Vec::new();
+    for part in ["crates", "xtask", "bench", "fuzz"] {
+        read_folder(root, &root.join(part), &mut sources)?;
+    }
+    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    source::mark_test_modules(&mut sources);
+    Ok(sources)
+}
+
+fn read_folder(root: &Path, folder: &Path, sources: &mut Vec<Source>) -> Result<(), String> {
+    let cannot = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
+    for entry in fs::read_dir(folder).map_err(cannot)? {
+        let path = entry.map_err(cannot)?.path();
+        if path.is_dir() {
+            if path.file_name().is_some_and(|name| name != "target") {
+                read_folder(root, &path, sources)?;
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).map_err(cannot)?;
+            let inner = path.strip_prefix(root).expect("folders are walked from the root");
+            sources.push(Source::new(inner.to_string_lossy().replace('\\', "/"), text));
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, line, what, why, instead, .. } = self;
+        match line {
+            0 => write!(f, "{path}: {what}; {why}; {instead}"),
+            line => write!(f, "{path}:{line}: {what}; {why}; {instead}"),
+        }
+    }
+}

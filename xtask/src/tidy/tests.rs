@@ -1,0 +1,281 @@
+//! Each rule fires on a tiny example and keeps quiet on its neighbour; then the tree itself.
+
+use super::source::{Named, Source};
+use super::*;
+use serde_json::json;
+
+/// The rules that fire on `text` when it is the inside of a file with a good header.
+fn rules(path: &str, text: &str) -> Vec<Rule> {
+    let source = Source::new(path, format!("//! A file.\n{text}"));
+    let mut findings = text::check(&source);
+    findings.extend(shape::check(&source));
+    findings.into_iter().map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn the_tree_is_tidy() {
+    let findings = check(&crate::workspace_root()).expect("the tree can be read");
+    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    assert!(lines.is_empty(), "{} findings:\n{}", lines.len(), lines.join("\n"));
+}
+
+#[test]
+fn calls_are_banned_where_they_do_not_belong() {
+    let pure = "crates/engine/src/worker.rs";
+    let table: &[(&str, &str, &[Rule])] = &[
+        (pure, "fn f() { println!(); }", &[Rule::Call]),
+        (pure, "fn f() { eprintln!(); }", &[Rule::Call]),
+        (pure, "fn f() { print!(); eprint!(); }", &[Rule::Call, Rule::Call]),
+        ("crates/memtide/src/cmd.rs", "fn f() { println!(); }", &[]),
+        ("crates/engine/src/worker/tests.rs", "fn f() { println!(); }", &[]),
+        (pure, "fn f() { x.unwrap(); }", &[Rule::Call]),
+        (pure, "fn f() { x.unwrap_or(1); }", &[]),
+        (pure, "#[cfg(test)]\nmod tests { fn f() { x.unwrap(); } }", &[]),
+        (pure, "#[cfg(test)]\nmod tests;\nfn f() { x.unwrap(); }", &[Rule::Call]),
+        (pure, "fn f() { x.expect(\".unwrap() is banned\"); } // todo!", &[]),
+        (pure, "fn f() { todo!() }", &[Rule::Call]),
+        (pure, "fn f() { unimplemented!() }", &[Rule::Call]),
+        (pure, "fn f() { dbg!(1); }", &[Rule::Call]),
+        ("crates/engine/tests/it.rs", "#[ignore]\nfn f() {}", &[Rule::Call]),
+        ("crates/engine/tests/it.rs", "#[ignore = \"slow\"]\nfn f() {}", &[Rule::Call]),
+    ];
+    for (path, text, expected) in table {
+        assert_eq!(rules(path, text), *expected, "{path}: {text}");
+    }
+}
+
+#[test]
+fn pure_crates_have_no_door_to_the_world() {
+    let pure = "crates/workload/src/schedule.rs";
+    let table: &[(&str, &str, &[Rule])] = &[
+        (pure, "use std::time::Instant;", &[Rule::World]),
+        (pure, "fn f() { std::time::SystemTime::now(); }", &[Rule::World]),
+        (pure, "use std::{fmt, fs::{self, File}};", &[Rule::World, Rule::World]),
+        (pure, "use std::{fmt, collections::HashMap};", &[]),
+        (pure, "use std::net::{IpAddr, TcpStream};", &[Rule::World]),
+        (pure, "use std::net::SocketAddr;", &[]),
+        (pure, "use std::thread as t;", &[Rule::World]),
+        (pure, "fn f() { std::process::abort() }", &[Rule::World]),
+        (pure, "use std::io::{self, Write};", &[]),
+        (pure, "fn f() { std::io::stdout(); }", &[Rule::World]),
+        (pure, "use std::env;", &[Rule::World]),
+        (pure, "#[cfg(test)]\nmod tests { use std::fs; }", &[]),
+        ("crates/host/src/clock.rs", "use std::time::Instant;", &[]),
+        ("xtask/src/setup.rs", "use std::process::Command;", &[]),
+    ];
+    for (path, text, expected) in table {
+        assert_eq!(rules(path, text), *expected, "{path}: {text}");
+    }
+}
+
+#[test]
+fn empty_names_are_banned() {
+    let path = "crates/engine/src/worker.rs";
+    for name in ["latency_ns", "LatencyLaw", "LATENCY", "Manager", "test_helper", "io_utils"] {
+        assert_eq!(rules(path, &format!("fn f() {{ {name}; }}")), [Rule::Word], "{name}");
+    }
+    for name in ["managers_choice", "translatency", "utility", "stats_command"] {
+        assert_eq!(rules(path, &format!("fn f() {{ {name}; }}")), [], "{name}");
+    }
+    assert_eq!(rules(path, "mod stats;"), [Rule::Word]);
+    assert_eq!(rules(path, "fn stats() {}"), []);
+}
+
+#[test]
+fn unsafe_stands_in_host_alone() {
+    let text = "fn f() { unsafe { g() } }";
+    assert_eq!(rules("crates/engine/src/worker.rs", text), [Rule::Unsafe]);
+    assert_eq!(rules("crates/host/src/socket.rs", text), []);
+    assert_eq!(rules("bench/src/usage.rs", text), []);
+    assert_eq!(rules("crates/engine/tests/allocations.rs", text), []);
+    assert_eq!(rules("crates/engine/src/lib.rs", "pub mod worker;"), [Rule::Unsafe]);
+    assert_eq!(rules("crates/engine/src/lib.rs", "#![forbid(unsafe_code)]"), []);
+    assert_eq!(rules("crates/host/src/lib.rs", "pub mod clock;"), []);
+}
+
+#[test]
+fn sizes_have_limits() {
+    let path = "crates/engine/src/worker.rs";
+    let body = |lines: usize| format!("fn f() {{\n{}}}\n", "g();\n".repeat(lines - 2));
+    assert_eq!(rules(path, &body(70)), []);
+    assert_eq!(rules(path, &body(71)), [Rule::FunctionLength]);
+    assert_eq!(rules(path, &format!("#[cfg(test)]\nmod tests {{ {} }}", body(90))), []);
+    assert_eq!(rules(path, &"\n".repeat(799)), []);
+    assert_eq!(rules(path, &"\n".repeat(800)), [Rule::FileLength]);
+    assert_eq!(rules(path, &format!("// {}", "é".repeat(97))), []);
+    assert_eq!(rules(path, &format!("// {}", "x".repeat(98))), [Rule::LineWidth]);
+    let table: &[(&str, &[Rule])] = &[
+        ("fn f(a: A, b: B, c: C, d: D, e: E, f: F) {}", &[]),
+        ("fn f(a: A, b: B, c: C, d: D, e: E, f: F, g: G) {}", &[Rule::Parameters]),
+        ("fn f(&mut self, a: A, b: B, c: C, d: D, e: E, f: F) {}", &[]),
+        ("fn f(a: M<A, B>, c: (C, D), e: impl Fn(E, F) -> G, h: [H; 3]) {}", &[]),
+        ("fn f<T: Fn(A, B) -> C, U>(a: T, b: U) -> Vec<T> where T: D {}", &[]),
+        ("type F = fn(A, B, C, D, E, F, G) -> H;", &[]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(rules(path, text), *expected, "{text}");
+    }
+}
+
+#[test]
+fn every_file_opens_with_a_header() {
+    let rule = |text: &str| {
+        let findings = shape::check(&Source::new("crates/base/src/id.rs", text));
+        findings.first().map(|finding| finding.rule)
+    };
+    assert_eq!(rule("//! What it is.\n//!\n//! More.\nfn f() {}\n"), None);
+    assert_eq!(rule("fn f() {}\n"), Some(Rule::Header));
+    assert_eq!(rule("// What it is.\n"), Some(Rule::Header));
+    assert_eq!(rule(&"//! Line.\n".repeat(6)), None);
+    assert_eq!(rule(&"//! Line.\n".repeat(7)), Some(Rule::Header));
+}
+
+#[test]
+fn folders_have_room_for_twelve() {
+    let files = |count: usize| -> Vec<Source> {
+        (0..count).map(|i| Source::new(format!("crates/x/src/{i}.rs"), "//! A file.")).collect()
+    };
+    assert_eq!(shape::check_folders(&files(12)), []);
+    assert_eq!(shape::check_folders(&files(13))[0].path, "crates/x/src");
+}
+
+#[test]
+fn crates_depend_only_downwards() {
+    let check = |package: &str, dependency: &str, kind: Option<&str>| {
+        let metadata = json!({"packages": [
+            {"name": package, "dependencies": [{"name": dependency, "kind": kind}]}
+        ]});
+        arrows::check_packages(&metadata).len()
+    };
+    assert_eq!(check("memtide-engine", "memtide-codec", None), 0);
+    assert_eq!(check("memtide-codec", "memtide-engine", None), 1);
+    assert_eq!(check("memtide-workload", "memtide-codec", None), 1);
+    assert_eq!(check("memtide-engine", "memtide-host", Some("dev")), 0);
+    assert_eq!(check("memtide-base", "libc", None), 1);
+    assert_eq!(check("memtide-base", "cc", Some("build")), 1);
+    assert_eq!(check("memtide-unheard", "memtide-base", None), 1);
+}
+
+#[test]
+fn modules_use_only_what_stands_below_them() {
+    let findings = |root: &str, path: &str, text: &str| {
+        let root = Source::new("crates/x/src/lib.rs", root);
+        let file = Source::new(format!("crates/x/src/{path}"), text);
+        arrows::check_modules(&[root, file]).len()
+    };
+    let root = "pub mod top;\nmod low;\n#[cfg(test)]\nmod tests;\npub use top::Thing;";
+    let table: &[(&str, &str, usize)] = &[
+        ("top.rs", "use crate::low::A;", 0),
+        ("low.rs", "use crate::top::A;", 1),
+        ("low.rs", "fn f() { crate::top::g() }", 1),
+        ("low.rs", "use super::top::A;", 1),
+        ("low.rs", "use crate::{low::B, top::{A, C}};", 2),
+        ("low.rs", "use crate::Thing;", 1),
+        ("low/deep.rs", "use crate::top::A;", 1),
+        ("low/deep.rs", "use super::top::A;", 0),
+        ("low.rs", "#[cfg(test)]\nmod tests { use crate::top::A; }", 0),
+        ("low/tests.rs", "use crate::top::A;", 0),
+    ];
+    for (path, text, expected) in table {
+        assert_eq!(findings(root, path, text), *expected, "{path}: {text}");
+    }
+}
+
+#[test]
+fn the_formatter_must_leave_the_reading_order_alone() {
+    assert_eq!(arrows::check_formatter("max_width = 100\nreorder_modules = false\n"), None);
+    assert!(arrows::check_formatter("max_width = 100\n").is_some());
+}
+
+#[test]
+fn what_is_shown_is_used() {
+    let findings = |files: &[(&str, &str)]| -> Vec<String> {
+        let sources: Vec<Source> =
+            files.iter().map(|(path, text)| Source::new(*path, *text)).collect();
+        surface::check(&sources).into_iter().map(|finding| finding.what).collect()
+    };
+    let dead = "pub const fn dead() {}";
+    assert_eq!(findings(&[("crates/x/src/a.rs", dead)]).len(), 1);
+    let user = |path, text| findings(&[("crates/x/src/a.rs", dead), (path, text)]).len();
+    assert_eq!(user("crates/y/src/b.rs", "fn f() { x::dead() }"), 0);
+    assert_eq!(user("crates/y/tests/b.rs", "fn f() { x::dead() }"), 0);
+    assert_eq!(user("crates/x/src/b.rs", "fn f() { dead() }"), 0);
+    assert_eq!(user("crates/x/src/a/tests.rs", "fn f() { dead() }"), 1);
+    assert_eq!(user("crates/x/src/lib.rs", "pub use a::dead;"), 1);
+    assert_eq!(user("crates/y/src/b.rs", "// dead\nfn f() { \"dead\" }"), 1);
+    let shown = "pub(crate) fn own() {}\nstruct Own;\npub fn f() -> Error {}\npub struct Error;";
+    assert_eq!(findings(&[("crates/x/src/a.rs", shown), ("xtask/src/b.rs", "f()")]).len(), 0);
+}
+
+#[test]
+fn exceptions_excuse_one_thing_and_must_not_be_idle() {
+    let finding = || Finding {
+        path: "a.rs".to_owned(),
+        line: 3,
+        rule: Rule::FunctionLength,
+        what: "`long_one` has 90 lines".to_owned(),
+        why: "",
+        instead: String::new(),
+    };
+    let exception =
+        |name, reason| [Exception { rule: Rule::FunctionLength, path: "a.rs", name, reason }];
+    let left = |exceptions: &[Exception]| without_exceptions(vec![finding()], exceptions).len();
+    assert_eq!(left(&[]), 1);
+    assert_eq!(left(&exception("long_one", "a table")), 0);
+    assert_eq!(left(&exception("", "a table")), 0);
+    assert_eq!(left(&exception("other", "a table")), 2);
+    assert_eq!(left(&exception("long_one", "")), 1);
+}
+
+#[test]
+fn a_finding_says_where_what_why_and_what_instead() {
+    let source = Source::new("crates/x/src/a.rs", "//! A file.\n\nfn f() { x.unwrap(); }\n");
+    let line = text::check(&source)[0].to_string();
+    assert!(line.starts_with("crates/x/src/a.rs:3: `.unwrap()`; a panic must"), "{line}");
+    assert!(line.ends_with("or return the error"), "{line}");
+}
+
+#[test]
+fn literals_and_comments_are_no_code() {
+    let table: &[(&str, &str)] = &[
+        (r#"a("x"); b"#, r#"a(  "); b"#),
+        (r#"a("\""); b"#, r#"a(   "); b"#),
+        ("a // b\nc", "a     \nc"),
+        ("a /* b /* c */ d */ e", "a                   e"),
+        ("'x' 'a: 'static", "  \" 'a: 'static"),
+        (r"'\'' b'\n' b", "   \"     \" b"),
+        ("r#\"a\"b\"# c", "       \" c"),
+        ("br\"a\" r#fn bread crab", "    \" r#fn bread crab"),
+        ("é", "__"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(Source::new("a.rs", *text).code, *expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_declared_as_a_test_is_one() {
+    let mut sources = [
+        Source::new("crates/x/src/lib.rs", "mod a;\n#[cfg(test)]\nmod check;"),
+        Source::new("crates/x/src/a.rs", "#[cfg(test)]\npub(crate) mod b;"),
+        Source::new("crates/x/src/a/b.rs", ""),
+        Source::new("crates/x/src/check/mod.rs", ""),
+        Source::new("crates/x/src/check/deep.rs", ""),
+        Source::new("crates/x/src/checked.rs", ""),
+    ];
+    source::mark_test_modules(&mut sources);
+    let tests: Vec<bool> = sources.iter().map(Source::is_test).collect();
+    assert_eq!(tests, [false, false, true, true, true, false]);
+}
+
+#[test]
+fn use_trees_are_spelled_out() {
+    let named = |text: &str| -> Vec<String> {
+        let paths = Source::new("a.rs", text).named().into_iter();
+        paths.map(|Named { path, .. }| path).collect()
+    };
+    assert_eq!(named("pub use a::b;"), ["a::b"]);
+    assert_eq!(named("use a::{b, c::{self, d as e}, *};"), ["a::b", "a::c", "a::c::d", "a::*"]);
+    assert_eq!(named("use {a::b, c};"), ["a::b", "c"]);
+    assert_eq!(named("fn f() { std::a::b(crate::c::D { x }) }"), ["std::a::b", "crate::c::D"]);
+}

@@ -1,0 +1,235 @@
+//! Words that do not belong: calls with a better replacement, doors to the world in pure crates,
+//! `unsafe` outside its one crate, and names that say nothing.
+//!
+//! Each ban is a row of a table that carries its reason and its replacement.
+
+use super::source::Source;
+use super::{Finding, Rule};
+
+/// Where a ban does not hold.
+#[derive(Clone, Copy)]
+enum Free {
+    Nowhere,
+    /// In tests.
+    Tests,
+    /// In tests and in these parts.
+    TestsAnd(&'static [&'static str]),
+}
+
+struct Call {
+    pattern: &'static str,
+    free: Free,
+    why: &'static str,
+    instead: &'static str,
+}
+
+/// Parts that are programs, and may speak to a person.
+const PROGRAMS: &[&str] = &["memtide", "xtask", "bench"];
+/// Parts that may open the doors to the world; all other crates are pure.
+const WORLDS: &[&str] = &["host", "sinks", "report", "memtide", "xtask", "bench", "fuzz"];
+/// Parts that may say `unsafe`; tests and bench are exempt by name.
+const UNSAFE_PARTS: &[&str] = &["host", "bench"];
+
+const ONE_MOUTH: &str = "only a program speaks; a library that prints cannot be silenced";
+const UNFINISHED: &str = "the tree holds nothing unfinished";
+
+const CALLS: &[Call] = &[
+    Call {
+        pattern: "println!",
+        free: Free::TestsAnd(PROGRAMS),
+        why: ONE_MOUTH,
+        instead: "return the text, or emit an event",
+    },
+    Call {
+        pattern: "print!",
+        free: Free::TestsAnd(PROGRAMS),
+        why: ONE_MOUTH,
+        instead: "return the text, or emit an event",
+    },
+    Call {
+        pattern: "eprintln!",
+        free: Free::TestsAnd(PROGRAMS),
+        why: ONE_MOUTH,
+        instead: "return an error or a warning of the record",
+    },
+    Call {
+        pattern: "eprint!",
+        free: Free::TestsAnd(PROGRAMS),
+        why: ONE_MOUTH,
+        instead: "return an error or a warning of the record",
+    },
+    Call {
+        pattern: "dbg!",
+        free: Free::Nowhere,
+        why: UNFINISHED,
+        instead: "take it out, or assert what you looked for",
+    },
+    Call {
+        pattern: ".unwrap()",
+        free: Free::Tests,
+        why: "a panic must name the invariant that broke",
+        instead: "`.expect(\"the invariant\")`, or return the error",
+    },
+    Call { pattern: "todo!", free: Free::Nowhere, why: UNFINISHED, instead: "write it" },
+    Call { pattern: "unimplemented!", free: Free::Nowhere, why: UNFINISHED, instead: "write it" },
+    Call {
+        pattern: "#[ignore",
+        free: Free::Nowhere,
+        why: "a test that does not run states nothing",
+        instead: "make it fast and sure, or delete it",
+    },
+];
+
+struct Door {
+    prefix: &'static str,
+    instead: &'static str,
+}
+
+const ANOTHER_DOOR: &str = "let a world do it through `Driver` or `Fleet`, or take the result as \
+                            an argument";
+
+/// Paths behind which the world lies.
+const DOORS: &[Door] = &[
+    Door { prefix: "std::time", instead: "take base's `Instant` and `Span` as arguments" },
+    Door { prefix: "core::time", instead: "take base's `Span` as an argument" },
+    Door { prefix: "std::fs", instead: "take the text or the bytes as an argument" },
+    Door { prefix: "std::env", instead: "take the words as arguments" },
+    Door { prefix: "std::thread", instead: ANOTHER_DOOR },
+    Door { prefix: "std::process", instead: ANOTHER_DOOR },
+    Door { prefix: "std::os", instead: ANOTHER_DOOR },
+    Door { prefix: "std::net::TcpStream", instead: ANOTHER_DOOR },
+    Door { prefix: "std::net::TcpListener", instead: ANOTHER_DOOR },
+    Door { prefix: "std::net::UdpSocket", instead: ANOTHER_DOOR },
+    Door { prefix: "std::net::ToSocketAddrs", instead: ANOTHER_DOOR },
+    Door { prefix: "std::io::stdin", instead: "take an `impl Read`" },
+    Door { prefix: "std::io::stdout", instead: "return the text, or take an `impl Write`" },
+    Door { prefix: "std::io::stderr", instead: "return the text, or take an `impl Write`" },
+];
+
+/// Words that no name may contain, and what to say.
+const WORDS: &[(&str, &str)] = &[
+    ("latency", "say which: lag, service or response"),
+    ("latencies", "say which: lag, service or response"),
+    ("manager", "name what it does or what it is"),
+    ("helper", "name what it does"),
+    ("helpers", "name what they do"),
+    ("util", "put it where it is used, and name it"),
+    ("utils", "put it where it is used, and name it"),
+];
+
+/// Every word of one file that does not belong there.
+pub(super) fn check(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(calls(source));
+    findings.extend(doors(source));
+    findings.extend(names(source));
+    findings.extend(unsafety(source));
+    findings
+}
+
+fn found(
+    source: &Source,
+    at: usize,
+    rule: Rule,
+    (what, why, instead): (String, &'static str, &str),
+) -> Finding {
+    let (path, line) = (source.path.clone(), source.line_of(at));
+    Finding { path, line, rule, what, why, instead: instead.to_owned() }
+}
+
+fn calls(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for call in CALLS {
+        for (at, _) in source.code.match_indices(call.pattern) {
+            let begins = call.pattern.as_bytes()[0];
+            let before = source.code[..at].bytes().last().unwrap_or(b' ');
+            let inside_a_word =
+                begins.is_ascii_alphabetic() && (before.is_ascii_alphanumeric() || before == b'_');
+            let free = match call.free {
+                Free::Nowhere => false,
+                Free::Tests => source.in_test(at),
+                Free::TestsAnd(parts) => source.in_test(at) || parts.contains(&source.part()),
+            };
+            if !inside_a_word && !free {
+                let what = format!("`{}`", call.pattern);
+                findings.push(found(source, at, Rule::Call, (what, call.why, call.instead)));
+            }
+        }
+    }
+    findings
+}
+
+fn doors(source: &Source) -> Vec<Finding> {
+    if WORLDS.contains(&source.part()) {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for named in source.named() {
+        let through = |door: &&Door| {
+            named
+                .path
+                .strip_prefix(door.prefix)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        if let Some(door) = DOORS.iter().find(through)
+            && !source.in_test(named.at)
+        {
+            let what = format!("`{}`", named.path);
+            let why = "a crate that cannot reach the world can be replayed from a seed";
+            findings.push(found(source, named.at, Rule::World, (what, why, door.instead)));
+        }
+    }
+    findings
+}
+
+fn names(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let why = "a name says what a thing is, in the words of the glossary";
+    let mut before = "";
+    for (at, word) in source.words() {
+        let banned = |(bad, _): &&(&str, &str)| pieces(word).any(|piece| piece == *bad);
+        if let Some((_, instead)) = WORDS.iter().find(banned) {
+            findings.push(found(source, at, Rule::Word, (format!("`{word}`"), why, instead)));
+        }
+        if before == "mod" && word == "stats" {
+            let instead = "name what it holds: counters, series, summary";
+            findings.push(found(source, at, Rule::Word, ("`mod stats`".to_owned(), why, instead)));
+        }
+        before = word;
+    }
+    findings
+}
+
+/// The words inside an identifier, in small letters: `lagNs`, `LagNs`, `lag_ns`, `LAG_NS`.
+fn pieces(identifier: &str) -> impl Iterator<Item = String> {
+    let shouted = !identifier.bytes().any(|byte| byte.is_ascii_lowercase());
+    let mut spaced = String::new();
+    for letter in identifier.chars() {
+        if letter == '_' || (letter.is_ascii_uppercase() && !shouted) {
+            spaced.push(' ');
+        }
+        if letter != '_' {
+            spaced.push(letter.to_ascii_lowercase());
+        }
+    }
+    spaced.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_iter()
+}
+
+fn unsafety(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if UNSAFE_PARTS.contains(&source.part()) {
+        return findings;
+    }
+    let why = "what the compiler cannot check stands in one crate, where it is looked at";
+    for (at, _) in source.words().filter(|(_, word)| *word == "unsafe") {
+        if !source.in_test(at) {
+            let instead = "move it to host behind a safe function";
+            findings.push(found(source, at, Rule::Unsafe, ("`unsafe`".to_owned(), why, instead)));
+        }
+    }
+    if source.is_root() && !source.code.contains("#![forbid(unsafe_code)]") {
+        let what = "no `#![forbid(unsafe_code)]`".to_owned();
+        findings.push(found(source, 0, Rule::Unsafe, (what, why, "write it under the header")));
+    }
+    findings
+}
