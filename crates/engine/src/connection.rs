@@ -5,6 +5,7 @@
 //! out keeps its place in it: its answer may still come, and is then known to be late.
 
 use crate::driver::{Closed, PeerError};
+use crate::fleet::Refusal;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_codec::text::ReplyDecoder;
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
@@ -46,6 +47,14 @@ pub(crate) enum InFlightStage {
 }
 
 impl InFlight {
+    /// Marks it as sent at `now`; returns how long after it could have been.
+    pub(crate) fn hand_over(&mut self, now: Instant) -> Span {
+        let late = now.since(self.sent);
+        self.sent = now;
+        self.generator += late;
+        late
+    }
+
     pub(crate) fn op(&self) -> Op {
         Op { index: self.index, key: self.key, kind: self.kind, keys: self.keys }
     }
@@ -82,8 +91,10 @@ impl Ending {
 
 /// Where endings go; straight, with no queue between.
 pub(crate) trait Sink {
-    /// `entry` has been handed to the socket.
-    fn sent(&mut self, entry: &InFlight);
+    /// `entry` has been handed to the socket, `late` after it could have been.
+    fn sent(&mut self, entry: &InFlight, late: Span);
+    /// The server answered with an error line.
+    fn refused(&mut self, refusal: Refusal);
     /// `entry` has ended. Called once for each.
     fn settle(&mut self, entry: &InFlight, ending: Ending);
     /// An answer came to an operation that had timed out.
@@ -171,10 +182,8 @@ impl Connection {
         let first = self.pipeline.len() - self.unsent;
         for entry in self.pipeline.range_mut(first..) {
             if entry.stage == InFlightStage::First {
-                let ready = entry.sent;
-                entry.sent = now;
-                entry.generator += now.since(ready);
-                sink.sent(entry);
+                let late = entry.hand_over(now);
+                sink.sent(entry, late);
             }
         }
         self.unsent = 0;
@@ -219,6 +228,8 @@ impl Connection {
                     if error.is_too_many_connections() {
                         return Err(PeerError::TooManyConnections);
                     }
+                    let line = Excerpt::of(error.message);
+                    sink.refused(Refusal { kind: error.kind, line });
                     failure(&error)
                 }
                 _ => verdict(head, &reply)?,

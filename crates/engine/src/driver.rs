@@ -3,8 +3,7 @@
 
 use memtide_base::{ConnectionId, Full, Instant};
 use memtide_codec::{Excerpt, Malformed};
-use memtide_metrics::Fate;
-use memtide_workload::OpKind;
+use memtide_workload::{OpKind, Outcome};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
@@ -222,7 +221,7 @@ pub struct Sample {
     /// What it was.
     pub kind: OpKind,
     /// How it ended.
-    pub fate: Fate,
+    pub outcome: Outcome,
     /// Bytes of its reply.
     pub bytes: u32,
     /// The connection, counted over all workers; `u32::MAX` if it got none.

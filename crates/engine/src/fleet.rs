@@ -5,6 +5,7 @@ use crate::driver::{Closed, ConnectError};
 use crate::plan::{Plan, ServerPlan};
 use crate::probe::{Answer, AskError, Question};
 use memtide_base::{Instant, ServerId, Span, WorkerId};
+use memtide_codec::{ErrorKind, Excerpt};
 use memtide_metrics::Totals;
 use std::fmt;
 
@@ -71,6 +72,8 @@ pub struct WorkerReport {
     pub disconnected_since: Option<Instant>,
     /// The last thing that went wrong with a server.
     pub trouble: Option<Trouble>,
+    /// The first error line that a server answered with.
+    pub refusal: Option<Refusal>,
     /// The last ending of a measured operation.
     pub last_settled: Instant,
     /// The last measured intended instant.
@@ -103,6 +106,21 @@ pub enum Stage {
     Draining,
     /// It has nothing more to say.
     Finished,
+}
+
+/// An error line that a server answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Which of the protocol's three.
+    pub kind: ErrorKind,
+    /// How its message begins.
+    pub line: Excerpt,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.word(), self.line.bytes().escape_ascii())
+    }
 }
 
 /// Something that went wrong with a server.

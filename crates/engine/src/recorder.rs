@@ -3,6 +3,7 @@
 
 use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::driver::{Closed, Sample};
+use crate::fleet::Refusal;
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
 use memtide_base::{Instant, ServerId, Span};
@@ -28,6 +29,8 @@ pub(crate) struct Recorder {
     pub(crate) samples: Vec<Sample>,
     /// Time spent waiting within the measured window.
     pub(crate) idle: Span,
+    /// The first error line that a server answered with.
+    pub(crate) refusal: Option<Refusal>,
     window: Window,
     start: Instant,
     sampling: bool,
@@ -45,6 +48,7 @@ impl Recorder {
             last_intended: Instant::ZERO,
             samples: Vec::with_capacity(waiting),
             idle: Span::ZERO,
+            refusal: None,
             window: plan.window,
             start: Instant::NEVER,
             sampling: plan.samples,
@@ -110,8 +114,8 @@ impl Recorder {
         counters.storage_commands += 1;
     }
 
-    /// `entry` was handed to a socket at `entry.sent`.
-    pub(crate) fn sent(&mut self, entry: &InFlight) {
+    /// `entry` was handed to a socket at `entry.sent`, `late` after it could have been.
+    pub(crate) fn sent(&mut self, entry: &InFlight, late: Span) {
         let counters = &mut self.tally.segments[usize::from(entry.segment)];
         counters.sent += 1;
         counters.kinds[entry.kind.index()].sent += 1;
@@ -123,6 +127,7 @@ impl Recorder {
             if let Some(lag) = &mut times.lag[entry.kind.index()] {
                 lag.record(entry.sent.since(entry.intended).ns());
             }
+            times.lag_generator.record(late.ns());
             times.in_flight_at_send.record(self.in_flight);
         }
     }
@@ -218,7 +223,7 @@ impl Recorder {
             sent: if was_sent { entry.sent } else { Instant::NEVER },
             received: ending.received,
             kind: entry.kind,
-            fate: ending.fate,
+            outcome: ending.outcome,
             bytes: ending.bytes,
             connection: place.map_or(u32::MAX, |(_, connection)| connection),
         });
@@ -230,6 +235,11 @@ impl Recorder {
             self.tally.segments[usize::from(entry.segment)].timed_out_queued += 1;
         }
         self.settle(entry, Ending::unanswered(fate), None);
+    }
+
+    /// A server answered with an error line.
+    pub(crate) fn refused(&mut self, refusal: Refusal) {
+        self.refusal.get_or_insert(refusal);
     }
 
     /// An answer came to an operation that had timed out.

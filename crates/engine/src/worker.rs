@@ -12,7 +12,7 @@ use crate::client::{Client, Offer, Pace};
 use crate::connection::{Connection, Ending, FollowUp, InFlight, Sink};
 use crate::driver::{Driver, DriverError};
 use crate::encoder::Encoder;
-use crate::fleet::{Stage, Trouble, WorkerReport};
+use crate::fleet::{Refusal, Stage, Trouble, WorkerReport};
 use crate::pacer::IdleClock;
 use crate::plan::{Backoff, OnFull, Pacing, Plan, ServerPlan, Sharing};
 use crate::recorder::Recorder;
@@ -205,6 +205,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             connections_open: self.connections_open,
             disconnected_since: self.disconnected_since,
             trouble: self.trouble,
+            refusal: self.recorder.refusal,
             last_settled: self.recorder.last_settled,
             last_intended: self.recorder.last_intended,
             idle: self.recorder.idle,
@@ -282,8 +283,12 @@ struct Desk<'a, S> {
 }
 
 impl<S: Source> Sink for Desk<'_, S> {
-    fn sent(&mut self, entry: &InFlight) {
-        self.recorder.sent(entry);
+    fn sent(&mut self, entry: &InFlight, late: Span) {
+        self.recorder.sent(entry, late);
+    }
+
+    fn refused(&mut self, refusal: Refusal) {
+        self.recorder.refused(refusal);
     }
 
     fn settle(&mut self, entry: &InFlight, ending: Ending) {

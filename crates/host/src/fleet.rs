@@ -70,6 +70,7 @@ const WAITING: WorkerReport = WorkerReport {
     connections_open: 0,
     disconnected_since: None,
     trouble: None,
+    refusal: None,
     last_settled: Instant::ZERO,
     last_intended: Instant::ZERO,
     idle: Span::ZERO,

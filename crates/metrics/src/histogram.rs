@@ -137,6 +137,15 @@ impl<C: Counter> Histogram<C> {
 }
 
 impl Histogram<u64> {
+    /// Counts `times` zeros: values that were known without being recorded one by one.
+    pub fn record_zeros(&mut self, times: u64) {
+        if times > 0 {
+            self.moments.count += times;
+            self.moments.min = 0;
+            self.buckets.saturating_record_n(0, times);
+        }
+    }
+
     /// Adds all of `other`.
     pub fn absorb<C: Counter>(&mut self, other: &Histogram<C>) {
         self.moments.absorb(&other.moments);

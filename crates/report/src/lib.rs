@@ -1,2 +1,32 @@
-//! a record as text for people.
+//! A record as text for people: the report on stdout, the plan, the progress line.
+//!
+//! Pure: values in, text out. No judgement is made here and no figure is computed that could
+//! disagree with the record; whoever calls decides where the text goes. The list below is the
+//! reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
+
+mod text;
+
+mod plan;
+
+mod progress;
+
+mod times;
+
+mod counts;
+
+mod judgement;
+
+mod layout;
+
+mod number;
+
+#[cfg(test)]
+mod fixture;
+
+#[cfg(test)]
+mod expect;
+
+pub use plan::plan_text;
+pub use progress::progress_line;
+pub use text::text;

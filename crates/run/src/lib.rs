@@ -1,2 +1,17 @@
-//! from a scenario to a plan, through its phases, to a record.
+//! From a scenario to a plan, through the phases of a run, to a record.
+//!
+//! Pure decisions over a [`memtide_engine::Fleet`]: it owns no thread, no socket and no clock, and
+//! cannot tell the real world from a simulated one. The list below is the reading order.
 #![forbid(unsafe_code)]
+
+pub mod controller;
+mod fill;
+mod conduct;
+mod seal;
+mod doctor;
+mod goal;
+mod survey;
+pub mod lower;
+
+pub use controller::{Failure, Outcome, Witness, run};
+pub use lower::{Lowered, Surroundings, lower};

@@ -158,9 +158,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let mut desk = Desk { recorder: &mut self.recorder, source, place };
         connection.mark_sent(at, &mut desk);
         for entry in &mut self.quiet {
-            entry.generator += at.since(entry.sent);
-            entry.sent = at;
-            desk.sent(entry);
+            let late = entry.hand_over(at);
+            desk.sent(entry, late);
             desk.settle(entry, Ending::unanswered(Fate::Unacknowledged));
         }
         self.quiet.clear();

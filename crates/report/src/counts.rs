@@ -1,0 +1,99 @@
+//! Lines of counts: what became of operations, keys and bytes, and what it cost the client.
+//!
+//! A line that would only say "none" is left out, except for what a reader looks for.
+
+use crate::layout::labelled;
+use crate::number::{percent, whole};
+use memtide_base::units::{format_bytes, format_count};
+use memtide_schema::record::{Record, Totals};
+use std::collections::BTreeMap;
+
+/// Every line of counts.
+pub(crate) fn counts(out: &mut String, record: &Record) {
+    let totals = &record.totals;
+    labelled(out, "operations", &outcomes(totals));
+    if totals.keys > 0 {
+        let hits = percent(totals.hits as f64 / totals.keys as f64);
+        let (keys, found, missed) = (whole(totals.keys), whole(totals.hits), whole(totals.misses));
+        let text = format!("{keys} read: {found} hits ({hits}), {missed} misses");
+        labelled(out, "keys", &text);
+    }
+    // Reads and stored values are the normal case and stand in the table already.
+    let unusual = |name: &str| !matches!(name, "values" | "stored");
+    line_of(out, "replies", &totals.replies, unusual);
+    line_of(out, "errors", &totals.errors, |_| true);
+    let connections = &totals.connections;
+    if connections.failed + connections.lost > 0 {
+        let (opened, failed) = (whole(connections.opened), whole(connections.failed));
+        let lost = whole(connections.lost);
+        labelled(out, "reconnects", &format!("{opened} opened, {failed} failed, {lost} lost"));
+    }
+    let (sent, received) = (format_bytes(totals.bytes_sent), format_bytes(totals.bytes_received));
+    labelled(out, "bytes", &format!("{sent} sent, {received} received"));
+    labelled(out, "client", &client(record));
+    if let Some(cpu) = &record.machine_cpu {
+        let (avg, min, max) = (percent(cpu.avg), percent(cpu.min), percent(cpu.max));
+        let text = format!("CPUs {avg} busy (idlest {min}, busiest {max})");
+        labelled(out, "machine", &text);
+    }
+}
+
+fn outcomes(totals: &Totals) -> String {
+    let mut text = format!("{} intended", whole(totals.intended));
+    let queued = match totals.timed_out_queued {
+        0 => String::new(),
+        queued => format!(" ({} of them never sent)", whole(queued)),
+    };
+    let parts = [
+        (totals.answered, "answered"),
+        (totals.failed, "failed"),
+        (totals.timed_out, "timed out"),
+        (totals.lost, "lost"),
+        (totals.dropped, "dropped"),
+        (totals.unacknowledged, "unacknowledged"),
+        (totals.abandoned, "abandoned"),
+    ];
+    let mut separator = ": ";
+    for (count, name) in parts.into_iter().filter(|(count, _)| *count > 0) {
+        text.push_str(&format!("{separator}{} {name}", whole(count)));
+        if name == "timed out" {
+            text.push_str(&queued);
+        }
+        separator = ", ";
+    }
+    if totals.late_replies > 0 {
+        text.push_str(&format!("; {} answers came too late", whole(totals.late_replies)));
+    }
+    text
+}
+
+/// The counts that are not zero, by name, when there are any.
+fn line_of(
+    out: &mut String,
+    label: &str,
+    counts: &BTreeMap<String, u64>,
+    shown: impl Fn(&str) -> bool,
+) {
+    let shown = counts.iter().filter(|(name, count)| **count > 0 && shown(name));
+    let each: Vec<String> =
+        shown.map(|(name, count)| format!("{name} {}", whole(*count))).collect();
+    if !each.is_empty() {
+        labelled(out, label, &each.join(", "));
+    }
+}
+
+fn client(record: &Record) -> String {
+    let client = &record.client;
+    let cpu_s = client.cpu_user_s + client.cpu_system_s;
+    let (user, system) = (client.cpu_user_s, client.cpu_system_s);
+    let mut text = format!("{cpu_s:.2} s of CPU ({user:.2} user, {system:.2} system)");
+    if let Some(per_mops) = client.cpu_s_per_mops.filter(|per_mops| *per_mops > 0.0) {
+        let per_cpu_s = format_count(1e6 / per_mops);
+        text.push_str(&format!(", {per_cpu_s} operations per CPU-second"));
+    }
+    if let Some(busiest) = client.worker_busy.iter().copied().reduce(f64::max) {
+        text.push_str(&format!(", busiest worker {}", percent(busiest)));
+    }
+    text.push_str(&format!(", {}", format_bytes(client.rss_max_bytes)));
+    text
+}

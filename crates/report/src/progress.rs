@@ -1,0 +1,76 @@
+//! The progress line of a terminal: where the run is, how fast, and how slow.
+//!
+//! One line of text without control characters; whoever shows it overwrites the last one.
+
+use crate::number::{or_none, percent, seconds, time, whole};
+use memtide_base::units::format_count;
+use memtide_schema::Progress;
+use memtide_schema::record::Phase;
+
+/// How far a run is, in at most 79 characters for all but absurd figures.
+pub fn progress_line(progress: &Progress) -> String {
+    let elapsed = format!("{:.1}", progress.elapsed_s);
+    let whereabouts = match (progress.total, progress.length_s) {
+        (Some(total), _) if total > 0 => {
+            let part = percent(done_part(progress.done, total));
+            format!("{elapsed} s, {part} of {}", whole(total))
+        }
+        (_, Some(length_s)) => format!("{elapsed} of {}", seconds(length_s)),
+        _ => format!("{elapsed} s"),
+    };
+    let mut line = format!("{} {whereabouts}  ", progress.phase);
+    line.push_str(&format!("{}/s", format_count(progress.rate_per_s)));
+    if progress.phase != Phase::Load {
+        let p99 = progress.response_p99_ns.map(|ns| time(ns as f64));
+        line.push_str(&format!("  p99 {}", or_none(p99)));
+    }
+    if progress.unanswered > 0 {
+        line.push_str(&format!("  {} not answered", whole(progress.unanswered)));
+    }
+    line
+}
+
+/// The part that is done, in whole percent, never rounded up to the end.
+fn done_part(done: u64, total: u64) -> f64 {
+    (done as f64 / total as f64 * 100.0).floor().min(100.0) / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measuring() -> Progress {
+        Progress {
+            phase: Phase::Measure,
+            elapsed_s: 3.24,
+            length_s: Some(10.0),
+            done: 64_800,
+            total: None,
+            rate_per_s: 20_012.0,
+            response_p99_ns: Some(412_000),
+            unanswered: 0,
+        }
+    }
+
+    #[test]
+    fn a_line_says_where_how_fast_and_how_slow() {
+        assert_eq!(progress_line(&measuring()), "measure 3.2 of 10 s  20.01k/s  p99 412 µs");
+        let bad = Progress { response_p99_ns: None, unanswered: 1200, ..measuring() };
+        let line = progress_line(&bad);
+        assert_eq!(line, "measure 3.2 of 10 s  20.01k/s  p99 —  1 200 not answered");
+    }
+
+    #[test]
+    fn a_phase_of_counted_operations_says_which_part_is_done() {
+        let load = Progress {
+            phase: Phase::Load,
+            done: 99_999,
+            total: Some(100_000),
+            length_s: None,
+            ..measuring()
+        };
+        assert_eq!(progress_line(&load), "load 3.2 s, 99 % of 100 000  20.01k/s");
+        let cooldown = Progress { phase: Phase::Cooldown, length_s: None, ..measuring() };
+        assert_eq!(progress_line(&cooldown), "cooldown 3.2 s  20.01k/s  p99 412 µs");
+    }
+}

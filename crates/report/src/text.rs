@@ -1,0 +1,111 @@
+//! The report on stdout: what was run, the times, the counts, and whether to believe them.
+//!
+//! Everything in it is in the record too; programs should read that.
+
+use crate::counts::counts;
+use crate::judgement::judgement;
+use crate::layout::labelled;
+use crate::number::{counted, rate, seconds, whole};
+use crate::plan::{mix_words, rate_words, servers};
+use crate::times::{self, times};
+use memtide_base::units::format_count;
+use memtide_schema::record::{EndedBy, LoopKind, Record};
+
+/// The whole report, ending with its verdict and a line break.
+pub fn text(record: &Record) -> String {
+    let mut out = String::new();
+    heading(&mut out, record);
+    out.push('\n');
+    times(&mut out, record);
+    times::servers(&mut out, record);
+    out.push('\n');
+    counts(&mut out, record);
+    judgement(&mut out, record);
+    out
+}
+
+/// What was run, in a few lines.
+fn heading(out: &mut String, record: &Record) {
+    let plan = &record.plan;
+    if record.loop_kind == LoopKind::Closed {
+        let rate = format_count(two_digits(0.7 * record.rate.achieved_per_s));
+        out.push_str(&format!(
+            "closed loop: throughput is the result; the times are those at saturation. \
+             For response times try --rate {rate}\n"
+        ));
+    }
+    if record.partial {
+        let after = seconds(record.measured_s);
+        out.push_str(&format!(
+            "partial: {}, {after} were measured\n",
+            why_partial(record.ended_by)
+        ));
+    }
+    labelled(out, "memtide", &format!("{}, {}", record.machine.memtide_version, what(record)));
+    labelled(out, "server", &servers(plan));
+    let schedule = match plan.schedule.as_str() {
+        "connection" => "a schedule for each connection",
+        _ => "one schedule",
+    };
+    let mut load = format!(
+        "{}, {}, depth {}, {}, {}, wait {}",
+        counted(u64::from(plan.workers), "worker"),
+        counted(u64::from(plan.connections), "connection"),
+        whole(u64::from(plan.depth)),
+        schedule,
+        plan.io,
+        plan.wait
+    );
+    if !plan.cpus.is_empty() {
+        load.push_str(", pinned");
+    }
+    labelled(out, "load", &load);
+    let data = format!(
+        "{} ({}), values {}, {}, mix {}",
+        counted(plan.keys, "key"),
+        plan.key_size,
+        plan.value_size,
+        plan.popularity,
+        mix_words(plan)
+    );
+    labelled(out, "data", &data);
+    let achieved = rate(record.rate.achieved_per_s);
+    let text = match record.rate.target_per_s {
+        Some(target) => format!("{achieved} achieved of {} asked", rate(target)),
+        None => format!("{achieved} achieved"),
+    };
+    labelled(out, "rate", &text);
+}
+
+fn what(record: &Record) -> String {
+    let plan = &record.plan;
+    let mut text = match record.loop_kind {
+        LoopKind::Closed => "closed loop".to_owned(),
+        LoopKind::Open => format!("open loop at {}, {} arrivals", rate_words(plan), plan.arrival),
+    };
+    text.push_str(&format!(", {} measured", seconds(record.measured_s)));
+    if plan.warmup_s > 0.0 {
+        text.push_str(&format!(" after {} of warm-up", seconds(plan.warmup_s)));
+    }
+    text
+}
+
+const fn why_partial(ended_by: EndedBy) -> &'static str {
+    match ended_by {
+        EndedBy::Interrupted => "the run was interrupted",
+        EndedBy::ServersLost => "every server was gone for longer than the timeout",
+        EndedBy::Duration | EndedBy::Operations => "the run ended early",
+    }
+}
+
+/// Rounded to two digits that matter: advice need not be more precise.
+fn two_digits(value: f64) -> f64 {
+    if value < 1.0 {
+        return 1.0;
+    }
+    let scale = 10f64.powf(value.log10().floor() - 1.0);
+    (value / scale).round() * scale
+}
+
+#[cfg(test)]
+mod tests;

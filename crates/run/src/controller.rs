@@ -1,0 +1,285 @@
+//! The course of a run: ask the servers, fill them if need be, make the load, ask again, seal the
+//! record. It decides from data alone.
+
+use crate::conduct::{Ended, conduct};
+use crate::fill::{Filled, fill};
+use crate::lower::Lowered;
+use crate::seal::{Material, seal};
+use crate::survey::{Agreement, Survey, compare, figures, whole};
+use memtide_base::{Instant, Span};
+use memtide_engine::Plan;
+use memtide_engine::fleet::{Fleet, FleetError};
+use memtide_engine::plan::segment;
+use memtide_engine::probe::{AskError, Question};
+use memtide_metrics::{Counters, Totals};
+use memtide_schema::record::{MachineCpu, MachineRecord, Phase};
+use memtide_schema::scenario::Load;
+use memtide_schema::{Event, Progress, Record, Scenario};
+
+/// What a run needs of its world beside a fleet.
+pub trait Witness {
+    /// Something happened.
+    fn on(&mut self, event: &Event);
+    /// Milliseconds since 1970.
+    fn unix_ms(&self) -> u64;
+    /// About a second of the measured window has passed.
+    fn tick(&mut self);
+    /// How busy the machine was between the ticks; none where that cannot be told.
+    fn machine_cpu(&self) -> Option<MachineCpu>;
+    /// The most memory this process has had, in bytes.
+    fn rss_max_bytes(&self) -> u64;
+    /// The machine that makes the load.
+    fn machine(&self) -> MachineRecord;
+}
+
+/// A run that came to its end, be it an early one.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What it found.
+    pub record: Record,
+    /// Why it ended early with a failure, as a sentence; the record is then partial.
+    pub failure: Option<Failure>,
+}
+
+/// A run that cannot go on: the program's exit code, and a sentence that says whose fault it is
+/// and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// 1 a check failed, 2 usage, 3 a server cannot be reached or was lost.
+    pub exit: u8,
+    /// The sentence.
+    pub message: String,
+}
+
+impl Failure {
+    pub(crate) fn unreachable(message: String) -> Self {
+        Self { exit: 3, message }
+    }
+
+    pub(crate) fn usage(message: String) -> Self {
+        Self { exit: 2, message }
+    }
+
+    pub(crate) fn goal(message: String) -> Self {
+        Self { exit: 1, message }
+    }
+}
+
+impl From<FleetError> for Failure {
+    fn from(error: FleetError) -> Self {
+        Self::unreachable(error.message)
+    }
+}
+
+/// How long the servers may take to count what was sent without asking for an answer.
+const SETTLE: Span = Span::from_s(1);
+const SETTLE_STEP: Span = Span::from_ms(20);
+const TICK: Span = Span::from_s(1);
+/// A lone memcached counts its listening sockets, and our question, among its connections.
+const CONNECTIONS_OF_NOBODY: i64 = 3;
+
+/// Carries out `scenario` as it was lowered. With `load_only` the servers are filled and nothing
+/// else happens.
+pub fn run<F: Fleet>(
+    fleet: &mut F,
+    scenario: &Scenario,
+    lowered: &Lowered,
+    load_only: bool,
+    witness: &mut impl Witness,
+) -> Result<Outcome, Failure> {
+    let plan = &lowered.plan;
+    let started_unix_ms = witness.unix_ms();
+    witness.on(&Event::Started(Box::new(lowered.record.clone())));
+    let mut survey = greet(fleet, plan)?;
+    let load = if load_only { Load::Always } else { scenario.load };
+    let filled = fill(fleet, scenario, plan, load, witness)?;
+    survey.asked_between = filled.asked + plan.servers.len() as u64;
+    let main = if load_only || filled.interrupted {
+        None
+    } else {
+        Some(main_phase(fleet, plan, witness)?)
+    };
+    let all = all_counters(&filled, main.as_ref());
+    let opened = filled.opened + main.as_ref().map_or(0, |ended| ended.totals.connections.opened);
+    let agreement = take_leave(fleet, plan, &mut survey, (&all, opened));
+    let interrupted = filled.interrupted || main.as_ref().is_some_and(|main| main.interrupted);
+    let failure = main.as_ref().filter(|ended| ended.servers_lost).map(|ended| {
+        let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
+        let what =
+            trouble.map_or_else(|| "went away".to_owned(), |trouble| trouble.what.to_string());
+        Failure::unreachable(format!(
+            "every server was gone for longer than the timeout of {}: the last thing seen is that \
+             {} {what}",
+            plan.timeout,
+            trouble.map_or("the server", |trouble| &plan.servers[trouble.server.index()].name)
+        ))
+    });
+    let record = seal(Material {
+        scenario,
+        lowered,
+        filled: &filled,
+        main: main.as_ref(),
+        survey: &survey,
+        agreement,
+        interrupted,
+        started_unix_ms,
+        witness,
+    });
+    witness.on(&Event::Done(Box::new(record.clone())));
+    Ok(Outcome { record, failure })
+}
+
+/// Asks every server who it is and what it has counted so far.
+fn greet<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Survey, Failure> {
+    let mut survey = Survey::default();
+    for server in &plan.servers {
+        let unreachable =
+            |error: AskError| Failure::unreachable(format!("server {} {error}", server.name));
+        match fleet.ask(server, Question::Version, plan.timeout) {
+            // Some servers know no version; the load will show whether they know the rest.
+            Ok(_) | Err(AskError::Refused(_)) => {}
+            Err(error) => return Err(unreachable(error)),
+        }
+        match figures(fleet, server, plan.timeout) {
+            Ok(figures) => {
+                survey.others_connected |=
+                    whole(&figures, "curr_connections") > CONNECTIONS_OF_NOBODY;
+                survey.before.insert(server.name.clone(), figures);
+            }
+            Err(AskError::Refused(line)) => {
+                survey.unavailable =
+                    Some(format!("server {} answered '{line}' to stats", server.name));
+            }
+            Err(error) => return Err(unreachable(error)),
+        }
+    }
+    Ok(survey)
+}
+
+/// The load that everything is about.
+fn main_phase<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    witness: &mut impl Witness,
+) -> Result<Ended, Failure> {
+    let mut monitor = Monitor::new(plan);
+    let ended =
+        conduct(fleet, plan, &mut |start, now, totals| monitor.watch(start, now, totals, witness))?;
+    if !plan.window.warmup.is_zero() || plan.window.duration != Span::MAX {
+        witness.tick();
+    }
+    Ok(ended)
+}
+
+/// Asks every server again. What was sent without asking for an answer may still be on its way
+/// through them, so a count that falls short is looked at again for a while.
+fn take_leave<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    survey: &mut Survey,
+    (all, opened): (&Counters, u64),
+) -> Agreement {
+    let deadline = fleet.now() + SETTLE;
+    loop {
+        for server in &plan.servers {
+            match figures(fleet, server, plan.timeout) {
+                Ok(figures) => drop(survey.after.insert(server.name.clone(), figures)),
+                Err(error) => {
+                    survey.unavailable = Some(format!("server {} {error}", server.name));
+                }
+            }
+        }
+        let agreement = compare(survey, plan, all, opened);
+        let short =
+            matches!(agreement, Agreement::Differs(_, theirs, ours) if theirs < ours as i64);
+        if !short || fleet.now() >= deadline {
+            return agreement;
+        }
+        survey.asked_between += plan.servers.len() as u64;
+        let mut nothing = Totals::new(&plan.shape());
+        let pause = fleet.now() + SETTLE_STEP;
+        if fleet.collect(pause, &mut nothing).is_err() {
+            return agreement;
+        }
+    }
+}
+
+/// The sum over everything that was sent.
+fn all_counters(filled: &Filled, main: Option<&Ended>) -> Counters {
+    let mut all = filled.counters.clone();
+    for counters in main.into_iter().flat_map(|ended| &ended.totals.segments) {
+        all += counters;
+    }
+    all
+}
+
+/// Turns what a fleet collects into progress and ticks.
+struct Monitor<'a> {
+    plan: &'a Plan,
+    phase: Option<Phase>,
+    last_tick: Instant,
+    last: (Instant, u64),
+    rate_per_s: f64,
+}
+
+impl<'a> Monitor<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        Self {
+            plan,
+            phase: None,
+            last_tick: Instant::ZERO,
+            last: (Instant::ZERO, 0),
+            rate_per_s: 0.0,
+        }
+    }
+
+    fn watch(&mut self, start: Instant, now: Instant, totals: &Totals, witness: &mut impl Witness) {
+        let window = self.plan.window;
+        let (phase, since) = match window.segment_of(start, now) {
+            segment::WARMUP => (Phase::Warmup, start),
+            segment::MEASURE => (Phase::Measure, window.measure_start(start)),
+            _ => (Phase::Cooldown, window.measure_end(start)),
+        };
+        if self.phase != Some(phase) && now >= start {
+            self.phase = Some(phase);
+            witness.on(&Event::Phase(phase));
+        }
+        if phase == Phase::Measure && now.since(self.last_tick) >= TICK {
+            self.last_tick = now;
+            witness.tick();
+        }
+        let done: u64 = totals.segments.iter().map(|segment| segment.answered).sum();
+        let passed = now.since(self.last.0).as_s_f64();
+        if self.last.0 == Instant::ZERO {
+            self.last = (now, done);
+        } else if passed >= 0.5 {
+            self.rate_per_s = (done - self.last.1) as f64 / passed;
+            self.last = (now, done);
+        }
+        let length = match phase {
+            Phase::Warmup => window.warmup,
+            _ => window.duration,
+        };
+        witness.on(&Event::Progress(Progress {
+            phase,
+            elapsed_s: now.since(since).as_s_f64(),
+            length_s: (length != Span::MAX).then(|| length.as_s_f64()),
+            done,
+            total: window.ops_max,
+            rate_per_s: self.rate_per_s,
+            response_p99_ns: latest_p99(totals),
+            unanswered: totals.segments.iter().map(Counters::unanswered).sum(),
+        }));
+    }
+}
+
+/// The 99th percentile of the last row that is likely whole.
+fn latest_p99(totals: &Totals) -> Option<u64> {
+    let rows = totals.series.rows();
+    let row = rows.len().checked_sub(2).map_or(rows.last(), |at| rows.get(at))?;
+    let total = row.answered + row.unanswered;
+    if total < memtide_metrics::summary::samples_needed(0.99) {
+        return None;
+    }
+    row.response_at_rank(memtide_metrics::summary::rank(0.99, total))
+}

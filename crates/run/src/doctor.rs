@@ -1,0 +1,191 @@
+//! Whether the numbers can be believed: a few checks, each with its figure and its bound, and the
+//! warnings that explain what went wrong.
+
+use crate::survey::Agreement;
+use memtide_engine::fleet::WorkerReport;
+use memtide_engine::{Pacing, Plan, Wait};
+use memtide_metrics::{Histogram, Quantile, quantile};
+use memtide_schema::Warning;
+use memtide_schema::record::{Check, CheckKind, CheckResult};
+
+/// Achieved and asked rate may differ by this share, or by 4 σ of the arrival law.
+const RATE_TOLERANCE: f64 = 0.005;
+/// The generator may add this share to a percentile.
+const GENERATOR_SHARE_MAX: f64 = 0.10;
+/// Above this utilisation a worker's own queueing shows in the times.
+const BUSY_MAX: f64 = 0.70;
+
+/// What the checks look at.
+pub(crate) struct Findings<'a> {
+    pub(crate) plan: &'a Plan,
+    /// Length of the measured window in seconds.
+    pub(crate) measured_s: f64,
+    /// Operations the schedule called for per second; none in a closed loop.
+    pub(crate) target_per_s: Option<f64>,
+    /// Operations handed to sockets within the window, per second.
+    pub(crate) sent_per_s: f64,
+    /// All response times, and how many operations rank above them.
+    pub(crate) response: (&'a Histogram<u64>, u64),
+    /// The same less the generator's lag.
+    pub(crate) response_ideal: &'a Histogram<u64>,
+    /// The generator's part of the lag.
+    pub(crate) lag_generator: &'a Histogram<u64>,
+    /// Busy share of each worker.
+    pub(crate) busy: &'a [f64],
+    /// How the servers' counters compare.
+    pub(crate) agreement: &'a Agreement,
+}
+
+/// Every check, in the order in which a reader should see them.
+pub(crate) fn examine(findings: &Findings<'_>) -> Vec<Check> {
+    vec![
+        rate(findings),
+        generator(findings, 0.5, CheckKind::GeneratorP50),
+        generator(findings, 0.99, CheckKind::GeneratorP99),
+        busy(findings),
+        agreement(findings),
+    ]
+}
+
+fn rate(findings: &Findings<'_>) -> Check {
+    let code = CheckKind::Rate;
+    let (Some(target), Pacing::Open { arrival, .. }) =
+        (findings.target_per_s, &findings.plan.pacing)
+    else {
+        return skipped(code, "a closed loop has no rate to keep");
+    };
+    let expected = target * findings.measured_s;
+    if expected < 1.0 {
+        return skipped(code, "nothing was due in the measured window");
+    }
+    let four_sigma = 4.0 * (arrival.squared_variation() * expected).sqrt() / expected;
+    let allowed = RATE_TOLERANCE.max(four_sigma);
+    let off = findings.sent_per_s / target - 1.0;
+    let message = format!(
+        "{:.0} operations per second were sent of {target:.0} asked ({:+.2} %)",
+        findings.sent_per_s,
+        off * 100.0
+    );
+    judged(code, off.abs() <= allowed, message, off.abs(), allowed)
+}
+
+fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
+    if findings.target_per_s.is_none() {
+        return skipped(
+            code,
+            "a closed loop sends when a slot is free, so there is no lag to judge",
+        );
+    }
+    let (times, unanswered) = findings.response;
+    let name = format!("p{:.0}", p * 100.0);
+    let (seen, ideal) =
+        match (quantile(times, unanswered, p), quantile(findings.response_ideal, unanswered, p)) {
+            (Quantile::Known(seen), Quantile::Known(ideal)) => (seen as f64, ideal as f64),
+            (Quantile::TooFew { needed }, _) => {
+                return skipped(code, &format!("too few operations for {name}: it takes {needed}"));
+            }
+            _ => return skipped(code, &format!("{name} falls among operations without an answer")),
+        };
+    let share = if seen > 0.0 { 1.0 - ideal / seen } else { 0.0 };
+    let message = format!(
+        "the generator's lateness is {:.1} % of the {name} response time (allowed {:.0} %)",
+        share * 100.0,
+        GENERATOR_SHARE_MAX * 100.0
+    );
+    judged(code, share <= GENERATOR_SHARE_MAX, message, share, GENERATOR_SHARE_MAX)
+}
+
+fn busy(findings: &Findings<'_>) -> Check {
+    let code = CheckKind::WorkerBusy;
+    let Some((worker, busy)) =
+        findings.busy.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
+    else {
+        return skipped(code, "no worker ran");
+    };
+    let message = if busy < BUSY_MAX {
+        format!("the busiest worker was busy {:.0} % of the time", busy * 100.0)
+    } else if findings.target_per_s.is_none() {
+        format!(
+            "the client is the limit: worker {worker} was busy {:.0} % of the time",
+            busy * 100.0
+        )
+    } else {
+        format!(
+            "worker {worker} was busy {:.0} % of the time (allowed {:.0} %)",
+            busy * 100.0,
+            BUSY_MAX * 100.0
+        )
+    };
+    judged(code, busy < BUSY_MAX, message, busy, BUSY_MAX)
+}
+
+fn agreement(findings: &Findings<'_>) -> Check {
+    let code = CheckKind::ServerCounters;
+    match findings.agreement {
+        Agreement::Equal(count) => Check {
+            code,
+            result: CheckResult::Passed,
+            message: format!("{count} counters of the servers equal ours"),
+            measured: None,
+            allowed: None,
+        },
+        Agreement::Differs(name, theirs, ours) => Check {
+            code,
+            result: CheckResult::Failed,
+            message: format!("the servers counted {theirs} in {name} where we sent {ours}"),
+            measured: Some(*theirs as f64),
+            allowed: Some(*ours as f64),
+        },
+        Agreement::Skipped(why) => skipped(code, why),
+        Agreement::OtherClients(commands) => skipped(
+            code,
+            &format!("other clients used the servers meanwhile ({commands} commands are theirs)"),
+        ),
+    }
+}
+
+fn skipped(code: CheckKind, why: &str) -> Check {
+    let message = why.to_owned();
+    Check { code, result: CheckResult::Skipped, message, measured: None, allowed: None }
+}
+
+fn judged(code: CheckKind, passed: bool, message: String, measured: f64, allowed: f64) -> Check {
+    let result = if passed { CheckResult::Passed } else { CheckResult::Failed };
+    Check { code, result, message, measured: Some(measured), allowed: Some(allowed) }
+}
+
+/// The warnings that follow from failed checks.
+pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning> {
+    let failed = |code| {
+        checks.iter().find(|check| check.code == code && check.result == CheckResult::Failed)
+    };
+    let mut warnings = Vec::new();
+    let late = failed(CheckKind::GeneratorP99).or(failed(CheckKind::GeneratorP50));
+    if let Some(share) = late.and_then(|check| check.measured) {
+        let lag_ns_p99 = match quantile(findings.lag_generator, 0, 0.99) {
+            Quantile::Known(ns) => ns,
+            Quantile::Unanswered | Quantile::TooFew { .. } => findings.lag_generator.moments().max,
+        };
+        warnings.push(Warning::GeneratorLate { share, lag_ns_p99 });
+    }
+    for (worker, &busy) in findings.busy.iter().enumerate() {
+        if busy >= BUSY_MAX {
+            warnings.push(Warning::ClientSaturated { worker: worker as u32, busy });
+        }
+    }
+    warnings
+}
+
+/// The busy share of a worker over `measured_s`: what it did not spend waiting, and, where it
+/// sleeps, its processor time if that is more (waiting that ends at once is work, too).
+pub(crate) fn busy_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) -> f64 {
+    if measured_s <= 0.0 {
+        return 0.0;
+    }
+    let not_idle = 1.0 - worker.idle.as_s_f64() / measured_s;
+    let cpu = match (plan.wait, worker.cpu) {
+        (Wait::Sleep, Some(cpu)) => (cpu.user + cpu.system).as_s_f64() / measured_s,
+        _ => 0.0,
+    };
+    not_idle.max(cpu).clamp(0.0, 1.0)
+}

@@ -1,0 +1,273 @@
+//! Filling the servers, and finding out whether that is needed and whether it worked.
+//!
+//! A fill and a probe are plans like any other, carried out by the same workers. Nothing is ever
+//! flushed.
+
+use crate::conduct::{Ended, conduct};
+use crate::controller::{Failure, Witness};
+use crate::lower::needs_keys;
+use crate::survey::{Figures, figures, whole};
+use memtide_base::{Instant, Span};
+use memtide_engine::fleet::Fleet;
+use memtide_engine::plan::{RequestPlan, segment};
+use memtide_engine::{Cooldown, Pacing, Plan, ServerPlan, Window};
+use memtide_metrics::{Counters, ReplyClass, Totals};
+use memtide_schema::record::Phase;
+use memtide_schema::scenario::Load;
+use memtide_schema::{Event, Progress, Scenario, Warning};
+use memtide_workload::{Popularity, SourcePlan};
+
+/// Keys that a probe asks for.
+const SAMPLE: u64 = 1_000;
+const FILL_CONNECTIONS_PER_WORKER: u32 = 4;
+const FILL_DEPTH_MAX: u32 = 64;
+/// Bytes of requests that a fill has outstanding on one connection.
+const FILL_BYTES: usize = 256 * 1024;
+const PROBE_DEPTH: u32 = 16;
+
+/// What filling did.
+#[derive(Debug, Default)]
+pub(crate) struct Filled {
+    /// Counts of all fills and probes.
+    pub(crate) counters: Counters,
+    /// Connections that were opened for them.
+    pub(crate) opened: u64,
+    /// Questions asked meanwhile, each on a connection of its own.
+    pub(crate) asked: u64,
+    /// The user asked to stop.
+    pub(crate) interrupted: bool,
+    /// What was accepted only because the scenario says so.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Fills each server that needs it, as `load` says.
+pub(crate) fn fill<F: Fleet>(
+    fleet: &mut F,
+    scenario: &Scenario,
+    plan: &Plan,
+    load: Load,
+    witness: &mut impl Witness,
+) -> Result<Filled, Failure> {
+    let mut filled = Filled::default();
+    let wanted = match load {
+        Load::Always => true,
+        Load::Never => false,
+        Load::Auto => needs_keys(&plan.source.mix),
+    };
+    if !wanted {
+        return Ok(filled);
+    }
+    witness.on(&Event::Phase(Phase::Load));
+    for server in &plan.servers {
+        if load == Load::Auto && !missing_keys(fleet, plan, server, &mut filled)? {
+            continue;
+        }
+        if filled.interrupted {
+            break;
+        }
+        let before = figures(fleet, server, plan.timeout).ok();
+        store_all(fleet, plan, server, &mut filled, witness)?;
+        if filled.interrupted {
+            break;
+        }
+        check(fleet, scenario, plan, (server, before), &mut filled)?;
+    }
+    Ok(filled)
+}
+
+/// Asks for a sample of keys. Whether some are missing; refuses to fill a server of somebody
+/// else.
+fn missing_keys<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    server: &ServerPlan,
+    filled: &mut Filled,
+) -> Result<bool, Failure> {
+    let probed = probe(fleet, plan, server, filled)?;
+    if probed.hits == probed.keys {
+        return Ok(false);
+    }
+    filled.asked += 1;
+    let items =
+        figures(fleet, server, plan.timeout).map_or(0, |figures| whole(&figures, "curr_items"));
+    let local = server.addresses.iter().all(|address| address.is_local());
+    let somebodys = probed.hits == 0 && items > 0 || items as u64 > keys_all(plan);
+    if !local && somebodys {
+        return Err(Failure::usage(format!(
+            "server {} holds {items} items that are not of this scenario; filling could evict \
+             them: use --load always to fill it all the same, or --load never to leave it as it is",
+            server.name
+        )));
+    }
+    Ok(true)
+}
+
+fn probe<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    server: &ServerPlan,
+    filled: &mut Filled,
+) -> Result<Counters, Failure> {
+    let source = SourcePlan {
+        mix: "get=1".parse().ok().expect("a mix of gets parses"),
+        popularity: Popularity::Sample,
+        keys: keys_all(plan),
+        multiget: 1,
+        numeric_keys: 0,
+        seed: plan.seed,
+    };
+    let probe = Plan {
+        connections: u32::from(plan.workers),
+        depth: PROBE_DEPTH,
+        ..side_plan(plan, server, source, SAMPLE)
+    };
+    let ended = conduct(fleet, &probe, &mut |_, _, _| {})?;
+    let counters = filled.absorb(&ended, server)?;
+    if counters.answered < counters.intended && !ended.interrupted {
+        return Err(Failure::unreachable(format!(
+            "server {} answered {} of {} gets; is it a memcached with the text protocol?{}",
+            server.name,
+            counters.answered,
+            counters.intended,
+            said(&ended)
+        )));
+    }
+    Ok(counters)
+}
+
+fn store_all<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    server: &ServerPlan,
+    filled: &mut Filled,
+    witness: &mut impl Witness,
+) -> Result<(), Failure> {
+    let total = keys_all(plan);
+    let source = SourcePlan {
+        mix: "set=1".parse().ok().expect("a mix of sets parses"),
+        popularity: Popularity::Sequential,
+        keys: total,
+        multiget: 1,
+        numeric_keys: 0,
+        seed: plan.seed,
+    };
+    let sampled = (0..16).map(|nth| plan.values.len(nth * total / 16)).sum::<usize>() / 16;
+    let fitting = (FILL_BYTES / (sampled + 64)) as u32;
+    let workers = u32::from(plan.workers);
+    let fill = Plan {
+        connections: (workers * FILL_CONNECTIONS_PER_WORKER).min(plan.connections.max(workers)),
+        depth: fitting.clamp(1, FILL_DEPTH_MAX),
+        ..side_plan(plan, server, source, total)
+    };
+    let mut watch = |start: Instant, now: Instant, totals: &Totals| {
+        let counters = &totals.segments[usize::from(segment::MEASURE)];
+        let elapsed_s = now.since(start).as_s_f64();
+        witness.on(&Event::Progress(Progress {
+            phase: Phase::Load,
+            elapsed_s,
+            length_s: None,
+            done: counters.answered,
+            total: Some(total),
+            rate_per_s: if elapsed_s > 0.0 { counters.answered as f64 / elapsed_s } else { 0.0 },
+            response_p99_ns: None,
+            unanswered: counters.unanswered(),
+        }));
+    };
+    let ended = conduct(fleet, &fill, &mut watch)?;
+    let counters = filled.absorb(&ended, server)?;
+    let stored = counters.replies[ReplyClass::Stored as usize];
+    if stored < total && !ended.interrupted {
+        return Err(Failure::unreachable(format!(
+            "filling server {} failed: it stored {stored} of {total} keys{}",
+            server.name,
+            said(&ended)
+        )));
+    }
+    Ok(())
+}
+
+/// After a fill nothing may have been evicted and a sample must be there.
+fn check<F: Fleet>(
+    fleet: &mut F,
+    scenario: &Scenario,
+    plan: &Plan,
+    (server, before): (&ServerPlan, Option<Figures>),
+    filled: &mut Filled,
+) -> Result<(), Failure> {
+    let after = figures(fleet, server, plan.timeout).ok();
+    filled.asked += 2;
+    let of = |side: &Option<Figures>, name| side.as_ref().map_or(0, |side| whole(side, name));
+    let evicted = of(&after, "evictions") - of(&before, "evictions");
+    let probed = probe(fleet, plan, server, filled)?;
+    if filled.interrupted || (evicted == 0 && probed.hits == probed.keys) {
+        return Ok(());
+    }
+    let missing = probed.keys - probed.hits;
+    if scenario.load_partial {
+        filled.warnings.push(Warning::LoadPartial { sampled: probed.keys, missing });
+        return Ok(());
+    }
+    let items = of(&after, "curr_items").max(1);
+    let item_bytes = of(&after, "bytes") / items;
+    // A quarter more than the items themselves: slabs leave room unused.
+    let needed_mb = (keys_all(plan) as i64 * item_bytes * 5 / 4 / (1024 * 1024) + 1).max(64);
+    Err(Failure::goal(format!(
+        "server {} cannot hold the {} keys: {evicted} items were evicted and {missing} of {} \
+         sampled keys are missing after the fill; give it about -m {needed_mb}, use fewer or \
+         smaller --keys, or accept it with --load-partial",
+        server.name,
+        keys_all(plan),
+        probed.keys
+    )))
+}
+
+/// A plan beside the main one: as fast as it goes, a fixed number of operations, one server.
+fn side_plan(plan: &Plan, server: &ServerPlan, source: SourcePlan, ops: u64) -> Plan {
+    Plan {
+        servers: vec![server.clone()],
+        pacing: Pacing::Closed,
+        window: Window {
+            warmup: Span::ZERO,
+            duration: Span::MAX,
+            ops_max: Some(ops),
+            cooldown: Cooldown::Drain,
+        },
+        source,
+        requests: RequestPlan { noreply: false, ..plan.requests },
+        samples: false,
+        ..plan.clone()
+    }
+}
+
+fn keys_all(plan: &Plan) -> u64 {
+    plan.source.keys + plan.source.numeric_keys
+}
+
+/// The server's own words for what went wrong, if it had any.
+fn said(ended: &Ended) -> String {
+    let refusal = ended.workers.iter().find_map(|worker| worker.refusal);
+    let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
+    match (refusal, trouble) {
+        (Some(refusal), _) => format!("; it answered '{refusal}'"),
+        (None, Some(trouble)) => format!("; it {}", trouble.what),
+        (None, None) => String::new(),
+    }
+}
+
+impl Filled {
+    fn absorb(&mut self, ended: &Ended, server: &ServerPlan) -> Result<Counters, Failure> {
+        if ended.servers_lost {
+            return Err(Failure::unreachable(format!(
+                "server {} went away while it was filled{}",
+                server.name,
+                said(ended)
+            )));
+        }
+        for counters in &ended.totals.segments {
+            self.counters += counters;
+        }
+        self.opened += ended.totals.connections.opened;
+        self.interrupted |= ended.interrupted;
+        Ok(ended.measured().clone())
+    }
+}

@@ -1,0 +1,241 @@
+//! What the user said becomes what will happen: every default that depends on the machine or on
+//! other fields is decided here, once, and says why.
+
+use memtide_base::Span;
+use memtide_engine::plan::{Backoff, RequestPlan};
+use memtide_engine::{Cooldown, OnFull, Pacing, Plan, ServerPlan, Sharing, Wait, Window};
+use memtide_schema::Scenario;
+use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
+use memtide_schema::scenario::{self as word, Problem};
+use memtide_workload::{KeySpace, Mix, RateCurve, SourcePlan, ValueSpace, Wave};
+use std::collections::BTreeMap;
+
+/// What a plan needs to know of the world.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The servers with their addresses, in the scenario's order.
+    pub servers: Vec<ServerPlan>,
+    /// Whether they are this program's own.
+    pub embedded: bool,
+    /// Processors that this process may use, by its mask.
+    pub cpus_allowed: Vec<usize>,
+    /// Processors of the machine.
+    pub cpus_online: usize,
+    /// The control group's limit, in processors.
+    pub cpu_quota: Option<f64>,
+    /// How workers do input and output.
+    pub io: &'static str,
+}
+
+/// A plan, and what a record says of it.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// For the workers.
+    pub plan: Plan,
+    /// For people and programs.
+    pub record: PlanRecord,
+    /// Whether workers get a processor each.
+    pub pin: bool,
+}
+
+const CONNECTIONS_PER_SERVER: u32 = 64;
+const DEPTH_WITH_RATE: u32 = 64;
+const RATE_EMBEDDED: f64 = 10_000.0;
+const DURATION: Span = Span::from_s(10);
+const WORKERS_MAX_LOCAL: u32 = 4;
+const WORKERS_MAX: u32 = 8;
+
+/// Decides everything. Fails when the scenario is impossible, with the first of its problems.
+pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Problem> {
+    if let Some(problem) = scenario.check().into_iter().next() {
+        return Err(problem);
+    }
+    let mut why = BTreeMap::new();
+    let servers = around.servers.len() as u32;
+    let connections = scenario.connections.unwrap_or(CONNECTIONS_PER_SERVER) * servers;
+    let closed = scenario.is_closed_loop();
+    let depth = scenario.depth.unwrap_or(if closed { 1 } else { DEPTH_WITH_RATE });
+    let workers = workers(scenario, around, &mut why).min(connections);
+    let window = window(scenario);
+    let numeric_keys = if scenario.mix.uses_numeric() { scenario.keys } else { 0 };
+    let keys_all = scenario.keys.saturating_add(numeric_keys);
+    let keys = KeySpace::new(keys_all, scenario.key_size.clone(), scenario.seed)
+        .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
+    let plan = Plan {
+        servers: around.servers.clone(),
+        workers: workers as u16,
+        connections,
+        depth,
+        pacing: pacing(scenario, closed, window),
+        window,
+        source: SourcePlan {
+            seed: scenario.seed,
+            mix: scenario.mix.clone(),
+            popularity: scenario.popularity,
+            keys: scenario.keys,
+            multiget: scenario.multiget,
+            numeric_keys,
+        },
+        keys,
+        values: ValueSpace::new(
+            scenario.value_size.clone(),
+            scenario.value_max as usize,
+            scenario.seed,
+        ),
+        numeric_from: scenario.keys,
+        requests: RequestPlan {
+            noreply: scenario.noreply,
+            expiry: scenario.expiry,
+            flags: scenario.flags,
+        },
+        timeout: scenario.timeout,
+        backoff: Backoff { first: scenario.reconnect.first, longest: scenario.reconnect.longest },
+        seed: scenario.seed,
+        wait: wait(scenario, around, &mut why),
+        samples: scenario.samples.is_some(),
+        sources: scenario.bind.clone(),
+    };
+    let narrowed = around.cpus_allowed.len() < around.cpus_online;
+    let enough = around.cpus_allowed.len() >= workers as usize;
+    let pin = scenario.pin || (narrowed && enough);
+    let record = plan_record(scenario, around, &plan, pin, why);
+    Ok(Lowered { plan, record, pin })
+}
+
+fn workers(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String, String>) -> u32 {
+    if let Some(threads) = scenario.threads {
+        return threads;
+    }
+    let allowed = around.cpus_allowed.len().max(1) as f64;
+    let cpus = around.cpu_quota.unwrap_or(allowed).min(allowed);
+    let most = if is_local(around) { WORKERS_MAX_LOCAL } else { WORKERS_MAX };
+    why.insert(
+        "threads".to_owned(),
+        format!("half of the {cpus} CPUs that may be used, from 1 to {most}"),
+    );
+    ((cpus / 2.0) as u32).clamp(1, most)
+}
+
+fn wait(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String, String>) -> Wait {
+    if let Some(wait) = scenario.wait {
+        return match wait {
+            word::Wait::Sleep => Wait::Sleep,
+            word::Wait::Hybrid => Wait::Hybrid,
+            word::Wait::Spin => Wait::Spin,
+        };
+    }
+    let reason = if around.cpus_allowed.len() <= 2 {
+        "spinning would take CPU from the server: at most 2 CPUs may be used"
+    } else if around.cpu_quota.is_some() {
+        "spinning would use up the control group's quota"
+    } else if is_local(around) {
+        "spinning would take CPU from the server on this machine"
+    } else {
+        why.insert("wait".to_owned(), "the server is elsewhere and CPUs are free".to_owned());
+        return Wait::Hybrid;
+    };
+    why.insert("wait".to_owned(), reason.to_owned());
+    Wait::Sleep
+}
+
+fn is_local(around: &Surroundings) -> bool {
+    let mut addresses = around.servers.iter().flat_map(|server| &server.addresses);
+    addresses.any(|address| address.is_local())
+}
+
+fn window(scenario: &Scenario) -> Window {
+    let duration = match (scenario.duration, scenario.ops_max) {
+        (Some(duration), _) => duration,
+        (None, Some(_)) => Span::MAX,
+        (None, None) => DURATION,
+    };
+    // Operations 0 to N − 1 are exactly what is asked for, so nothing may follow them.
+    let cooldown = match (scenario.cooldown, scenario.ops_max) {
+        (word::Cooldown::Load, None) => Cooldown::Load,
+        _ => Cooldown::Drain,
+    };
+    Window { warmup: scenario.warmup, duration, ops_max: scenario.ops_max, cooldown }
+}
+
+fn pacing(scenario: &Scenario, closed: bool, window: Window) -> Pacing {
+    if closed {
+        return Pacing::Closed;
+    }
+    let rate = scenario.rate.unwrap_or(RATE_EMBEDDED);
+    Pacing::Open {
+        arrival: scenario.arrival,
+        curve: RateCurve::new(&scenario.wave, rate, window.warmup, window.duration, scenario.seed),
+        sharing: match scenario.schedule {
+            word::ScheduleKind::Shared => Sharing::Shared,
+            word::ScheduleKind::Connection => Sharing::Connection,
+        },
+        on_full: match scenario.on_full {
+            word::OnFull::Queue => OnFull::Queue,
+            word::OnFull::Drop => OnFull::Drop,
+        },
+    }
+}
+
+/// Whether the mix is answered well only by a server that holds the keys.
+pub(crate) fn needs_keys(mix: &Mix) -> bool {
+    mix.kinds().any(|kind| !matches!(kind.name(), "set" | "add"))
+}
+
+fn plan_record(
+    scenario: &Scenario,
+    around: &Surroundings,
+    plan: &Plan,
+    pin: bool,
+    why: BTreeMap<String, String>,
+) -> PlanRecord {
+    let closed = matches!(plan.pacing, Pacing::Closed);
+    let paced = !closed && scenario.wave == Wave::Constant;
+    let finite = plan.window.duration != Span::MAX;
+    let cpus = around.cpus_allowed.iter().cycle().take(usize::from(plan.workers));
+    PlanRecord {
+        embedded: around.embedded,
+        servers: plan
+            .servers
+            .iter()
+            .map(|server| PlannedServer {
+                name: server.name.clone(),
+                addresses: server.addresses.iter().map(ToString::to_string).collect(),
+            })
+            .collect(),
+        loop_kind: if closed { LoopKind::Closed } else { LoopKind::Open },
+        rate_per_s: paced.then(|| scenario.rate.unwrap_or(RATE_EMBEDDED)),
+        arrival: scenario.arrival.to_string(),
+        wave: scenario.wave.to_string(),
+        schedule: scenario.schedule.to_string(),
+        on_full: scenario.on_full.to_string(),
+        duration_s: finite.then(|| plan.window.duration.as_s_f64()),
+        warmup_s: plan.window.warmup.as_s_f64(),
+        ops_max: plan.window.ops_max,
+        workers: u32::from(plan.workers),
+        cpus: if pin { cpus.map(|&cpu| cpu as u32).collect() } else { Vec::new() },
+        connections: plan.connections,
+        depth: plan.depth,
+        wait: match plan.wait {
+            Wait::Sleep => "sleep",
+            Wait::Hybrid => "hybrid",
+            Wait::Spin => "spin",
+        }
+        .to_owned(),
+        io: around.io.to_owned(),
+        timeout_s: plan.timeout.as_s_f64(),
+        cooldown: match plan.window.cooldown {
+            Cooldown::Load => "load",
+            Cooldown::Drain => "drain",
+        }
+        .to_owned(),
+        load: scenario.load.to_string(),
+        keys: scenario.keys,
+        key_size: scenario.key_size.to_string(),
+        value_size: scenario.value_size.to_string(),
+        popularity: scenario.popularity.to_string(),
+        mix: scenario.mix.to_string(),
+        multiget: scenario.multiget,
+        seed: scenario.seed,
+        why,
+    }
+}

@@ -1,0 +1,382 @@
+//! Everything that was seen becomes one record.
+
+use crate::conduct::Ended;
+use crate::controller::Witness;
+use crate::doctor::{self, Findings};
+use crate::fill::Filled;
+use crate::goal;
+use crate::lower::Lowered;
+use crate::survey::{Agreement, Survey, whole};
+use memtide_engine::plan::{segment, slot};
+use memtide_engine::{Pacing, Plan};
+use memtide_metrics::summary::{rank, samples_needed};
+use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Totals};
+use memtide_schema::record::{
+    Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
+    IntervalRecord, LagSplit, Phases, RateRecord, ServerCounters, ServerRecord, WarningRecord,
+};
+use memtide_schema::{Kind, Record, Scenario, Warning};
+use memtide_workload::OpKind;
+
+/// What a record is made of.
+pub(crate) struct Material<'a, W> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) lowered: &'a Lowered,
+    pub(crate) filled: &'a Filled,
+    /// None when only the servers were filled.
+    pub(crate) main: Option<&'a Ended>,
+    pub(crate) survey: &'a Survey,
+    pub(crate) agreement: Agreement,
+    pub(crate) interrupted: bool,
+    pub(crate) started_unix_ms: u64,
+    pub(crate) witness: &'a W,
+}
+
+/// Makes the record.
+pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> Record {
+    let Material { scenario, lowered, filled, survey, witness, .. } = material;
+    let mut record = Record {
+        loop_kind: lowered.record.loop_kind,
+        scenario: scenario.words(),
+        plan: lowered.record.clone(),
+        machine: witness.machine(),
+        started_unix_ms: material.started_unix_ms,
+        ended_unix_ms: witness.unix_ms(),
+        server: ServerCounters::new(survey.before.clone(), survey.after.clone()),
+        machine_cpu: witness.machine_cpu(),
+        partial: material.interrupted,
+        ended_by: if material.interrupted { EndedBy::Interrupted } else { EndedBy::Duration },
+        exit: if material.interrupted { 130 } else { 0 },
+        ..Record::default()
+    };
+    record.phases.load = (&filled.counters).into();
+    record.client.rss_max_bytes = witness.rss_max_bytes();
+    let mut warnings = filled.warnings.clone();
+    if let Some(ended) = material.main {
+        measured(&mut record, ended, &lowered.plan);
+        judge(&mut record, ended, &material, &mut warnings);
+    }
+    warnings.extend(server_warnings(&material));
+    record.warnings = warnings.iter().map(WarningRecord::from).collect();
+    if let Err(why) = record.check_conservation() {
+        panic!("operations must end exactly once, but in {why}");
+    }
+    record
+}
+
+/// The figures of the measured window.
+fn measured(record: &mut Record, ended: &Ended, plan: &Plan) {
+    let totals = &ended.totals;
+    let (start, end) = ended.window(plan);
+    record.measured_s = end.since(start).as_s_f64();
+    if ended.servers_lost {
+        record.partial = true;
+        record.ended_by = EndedBy::ServersLost;
+        record.exit = 3;
+    } else if plan.window.ops_max.is_some() && !ended.interrupted {
+        record.ended_by = EndedBy::Operations;
+    }
+    let load = record.phases.load.clone();
+    let of = |segment: u16| (&totals.segments[usize::from(segment)]).into();
+    record.phases = Phases {
+        load,
+        warmup: of(segment::WARMUP),
+        measure: of(segment::MEASURE),
+        cooldown: of(segment::COOLDOWN),
+    };
+    record.phases.measure.totals.connections = ConnectionCounts {
+        opened: totals.connections.opened,
+        failed: totals.connections.failed,
+        lost: totals.connections.lost,
+    };
+    record.totals = record.phases.measure.totals.clone();
+    let measured = ended.measured();
+    let at_least = plan.timeout;
+    for kind in kinds(plan) {
+        let unanswered = unanswered(measured, kind);
+        let response = merged(&totals.times.response, kind, plan);
+        record.response.insert(kind, Distribution::of(&response, unanswered, at_least));
+        if !matches!(kind, Kind::GetHit | Kind::GetMiss) {
+            let service = merged(&totals.times.service, kind, plan);
+            record.service.insert(kind, Distribution::of(&service, 0, at_least));
+            let lag = merged(&totals.times.lag, kind, plan);
+            record.lag.insert(kind, Distribution::of(&lag, 0, at_least));
+        }
+    }
+    record.lag_split = lag_split(totals, plan);
+    record.client_delay = Distribution::of(&totals.times.client_delay, 0, at_least);
+    record.in_flight_at_send = Counts::of(&totals.times.in_flight_at_send);
+    record.intervals = intervals(totals, record.measured_s);
+    record.rate = RateRecord {
+        target_per_s: target(plan, ended),
+        achieved_per_s: per_second(totals.sent_in_window, record.measured_s),
+    };
+    record.servers = servers(totals, plan, record);
+    record.client = client(ended, plan, record);
+}
+
+/// Verdict, goals and warnings.
+fn judge<W: Witness>(
+    record: &mut Record,
+    ended: &Ended,
+    material: &Material<'_, W>,
+    warnings: &mut Vec<Warning>,
+) {
+    let plan = &material.lowered.plan;
+    let totals = &ended.totals;
+    let measured = ended.measured();
+    let response = merged(&totals.times.response, Kind::All, plan);
+    let findings = Findings {
+        plan,
+        measured_s: record.measured_s,
+        target_per_s: record.rate.target_per_s,
+        sent_per_s: record.rate.achieved_per_s,
+        response: (&response, measured.unanswered()),
+        response_ideal: &totals.times.response_ideal,
+        lag_generator: &totals.times.lag_generator,
+        busy: &record.client.worker_busy,
+        agreement: &material.agreement,
+    };
+    let checks = doctor::examine(&findings);
+    warnings.extend(doctor::warnings(&findings, &checks));
+    warnings.extend(measurement_warnings(record, ended, material));
+    record.believable = Believable::from_checks(checks);
+    let of_kind = |kind: Kind| {
+        kinds(plan)
+            .contains(&kind)
+            .then(|| (merged(&totals.times.response, kind, plan), unanswered(measured, kind)))
+    };
+    let figures = goal::Measured {
+        response: &of_kind,
+        rate_per_s: per_second(measured.answered + measured.unacknowledged, record.measured_s),
+        unanswered: measured.unanswered(),
+        intended: measured.intended,
+    };
+    record.goals = material.scenario.goals.iter().map(|goal| goal::judge(goal, &figures)).collect();
+    if record.exit == 0 && record.goals.iter().any(|goal| goal.result != GoalResult::Met) {
+        record.exit = 1;
+    }
+}
+
+/// The rows of this plan's tables: all, the kinds of the mix, and get by hit and miss.
+fn kinds(plan: &Plan) -> Vec<Kind> {
+    let mut kinds = vec![Kind::All];
+    for kind in plan.source.mix.kinds() {
+        kinds.push(kind.into());
+        if kind == OpKind::Get {
+            kinds.extend([Kind::GetHit, Kind::GetMiss]);
+        }
+    }
+    kinds
+}
+
+/// The distribution of a kind, put together from its slots.
+fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) -> Histogram<u64> {
+    let wanted: Vec<usize> = match (kind, kind.op()) {
+        (Kind::All, _) | (_, None) => {
+            let all = plan.source.mix.kinds().map(OpKind::index);
+            all.chain([slot::GET_HIT, slot::GET_MISS]).collect()
+        }
+        (Kind::GetHit, _) => vec![slot::GET_HIT],
+        (Kind::GetMiss, _) => vec![slot::GET_MISS],
+        (Kind::Get, _) => vec![OpKind::Get.index(), slot::GET_HIT, slot::GET_MISS],
+        (_, Some(op)) => vec![op.index()],
+    };
+    let mut sum = Histogram::new();
+    for part in wanted.into_iter().filter_map(|slot| slots[slot].as_ref()) {
+        sum.absorb(part);
+    }
+    sum
+}
+
+/// How many operations of a kind rank above its answered ones. Whether one of them would have
+/// hit or missed nobody knows, so they are ranked above neither.
+fn unanswered(counters: &Counters, kind: Kind) -> u64 {
+    match (kind, kind.op()) {
+        (Kind::GetHit | Kind::GetMiss, _) => 0,
+        (_, Some(op)) => counters.kinds[op.index()].unanswered,
+        (_, None) => counters.unanswered(),
+    }
+}
+
+/// Operations that never waited are in no part of the split but the generator's; they count as
+/// zeros in the others.
+fn lag_split(totals: &Totals, plan: &Plan) -> LagSplit {
+    let times = &totals.times;
+    let sent = times.lag_generator.count();
+    let part = |part: &Histogram<u64>| {
+        let mut whole = part.clone();
+        whole.record_zeros(sent.saturating_sub(part.count()));
+        Distribution::of(&whole, 0, plan.timeout)
+    };
+    LagSplit {
+        generator: part(&times.lag_generator),
+        client_busy: part(&times.lag_client_busy),
+        server: part(&times.lag_server),
+        disconnected: part(&times.lag_disconnected),
+    }
+}
+
+fn intervals(totals: &Totals, measured_s: f64) -> Vec<IntervalRecord> {
+    let width_s = totals.series.width().as_s_f64();
+    let row = |(number, row): (usize, &Row)| {
+        let start_s = number as f64 * width_s;
+        let length_s = width_s.min(measured_s - start_s).max(0.0);
+        let total = row.answered + row.unanswered;
+        let at = |p: f64| {
+            let enough = total >= samples_needed(p);
+            enough.then(|| row.response_at_rank(rank(p, total))).flatten()
+        };
+        IntervalRecord {
+            start_s,
+            length_s,
+            ops: row.answered,
+            rate_per_s: per_second(row.answered, length_s),
+            hits: row.hits,
+            misses: row.misses,
+            response_p50_ns: at(0.5),
+            response_p99_ns: at(0.99),
+        }
+    };
+    totals.series.rows().iter().enumerate().map(row).collect()
+}
+
+/// The mean rate that the schedule called for in the measured window.
+fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
+    let Pacing::Open { curve, .. } = &plan.pacing else { return None };
+    let (start, end) = ended.window(plan);
+    let (from, to) = (start.since(ended.start), end.since(ended.start));
+    let length_s = end.since(start).as_s_f64();
+    (length_s > 0.0).then(|| (curve.cumulative(to) - curve.cumulative(from)) / length_s)
+}
+
+fn servers(totals: &Totals, plan: &Plan, record: &Record) -> Vec<ServerRecord> {
+    let single = plan.servers.len() == 1;
+    let row = |(number, server): (usize, &memtide_engine::ServerPlan)| {
+        let connections = (0..plan.workers)
+            .flat_map(|worker| (0..plan.connections_of(worker)).map(move |nth| (worker, nth)))
+            .filter(|&(worker, nth)| plan.server_of(worker, nth).index() == number)
+            .count();
+        let (counts, response) = if single {
+            (record.totals.clone(), record.response[&Kind::All].clone())
+        } else {
+            let counters = &totals.servers[number];
+            let times = &totals.times.servers[number];
+            (counters.into(), Distribution::of(times, counters.unanswered(), plan.timeout))
+        };
+        ServerRecord {
+            name: server.name.clone(),
+            address: server.addresses.first().map(ToString::to_string),
+            connections: connections as u32,
+            rate_per_s: per_second(counts.answered, record.measured_s),
+            totals: counts,
+            response,
+        }
+    };
+    plan.servers.iter().enumerate().map(row).collect()
+}
+
+fn client(ended: &Ended, plan: &Plan, record: &Record) -> ClientRecord {
+    let cpu = ended.workers.iter().filter_map(|worker| worker.cpu);
+    let (user, system) = cpu.fold((0.0, 0.0), |(user, system), cpu| {
+        (user + cpu.user.as_s_f64(), system + cpu.system.as_s_f64())
+    });
+    let sent = ended.totals.sent_in_window;
+    let busy = |worker| doctor::busy_share(plan, worker, record.measured_s);
+    ClientRecord {
+        cpu_user_s: user,
+        cpu_system_s: system,
+        cpu_s_per_mops: (sent > 0).then(|| (user + system) * 1e6 / sent as f64),
+        rss_max_bytes: record.client.rss_max_bytes,
+        worker_busy: ended.workers.iter().map(busy).collect(),
+    }
+}
+
+/// Connections per server thread below which single connections sway the result, and the rate
+/// from which on that matters.
+const CONNECTIONS_PER_THREAD: u64 = 50;
+const RATE_MANY: f64 = 100_000.0;
+
+fn measurement_warnings<W: Witness>(
+    record: &Record,
+    ended: &Ended,
+    material: &Material<'_, W>,
+) -> Vec<Warning> {
+    let plan = &material.lowered.plan;
+    let mut warnings = Vec::new();
+    let saturated: u64 = record.response.values().map(|times| times.saturated).sum();
+    if saturated > 0 {
+        warnings.push(Warning::HistogramSaturated { count: saturated });
+    }
+    if ended.totals.samples_lost > 0 {
+        warnings.push(Warning::SampleOverflow { lost: ended.totals.samples_lost });
+    }
+    if let Some(all) = record.response.get(&Kind::All) {
+        let missing = all.missing.iter().find_map(|(percentile, why)| match why {
+            memtide_schema::record::Missing::TooFew { needed, has } => {
+                Some(Warning::TooFewSamples {
+                    kind: Kind::All,
+                    percentile: *percentile,
+                    needed: *needed,
+                    has: *has,
+                })
+            }
+            memtide_schema::record::Missing::Unanswered => None,
+        });
+        warnings.extend(missing);
+    }
+    let errors = |class: ErrorClass| -> u64 {
+        ended.totals.segments.iter().map(|segment| segment.errors[class as usize]).sum()
+    };
+    let named = |server: Option<usize>| plan.servers[server.unwrap_or(0)].name.clone();
+    if errors(ErrorClass::TooManyConnections) > 0 {
+        warnings.push(Warning::TooManyConnections {
+            server: named(ended.turned_away()),
+            refused: errors(ErrorClass::TooManyConnections),
+        });
+    } else if ended.totals.connections.lost > 0 {
+        let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
+        warnings.push(Warning::ConnectionsLost {
+            server: named(trouble.map(|trouble| trouble.server.index())),
+            count: ended.totals.connections.lost,
+        });
+    }
+    let threads: i64 = material.survey.after.values().map(|server| whole(server, "threads")).sum();
+    let few = u64::from(plan.connections) < CONNECTIONS_PER_THREAD * threads.max(0) as u64;
+    if few && record.rate.achieved_per_s >= RATE_MANY {
+        warnings.push(Warning::FewConnections {
+            connections: plan.connections,
+            server_threads: threads as u32,
+            rate_per_s: record.rate.achieved_per_s,
+        });
+    }
+    warnings
+}
+
+/// What the servers' own counters give cause to say.
+fn server_warnings<W: Witness>(material: &Material<'_, W>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let survey = material.survey;
+    for (server, after) in &survey.after {
+        let before = survey.before.get(server);
+        let grown = whole(after, "evictions") - before.map_or(0, |f| whole(f, "evictions"));
+        if grown > 0 {
+            warnings.push(Warning::Evictions { server: server.clone(), count: grown as u64 });
+        }
+    }
+    let server = || material.lowered.plan.servers[0].name.clone();
+    match &material.agreement {
+        Agreement::OtherClients(commands) => {
+            warnings.push(Warning::OtherClients { server: server(), commands: *commands });
+        }
+        Agreement::Skipped(why) => {
+            warnings.push(Warning::StatsUnavailable { server: server(), why: why.clone() });
+        }
+        Agreement::Equal(_) | Agreement::Differs(..) => {}
+    }
+    warnings
+}
+
+fn per_second(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}

@@ -1,0 +1,130 @@
+//! What the servers say of themselves, before and after, and how that compares with our counts.
+
+use memtide_base::Span;
+use memtide_engine::fleet::Fleet;
+use memtide_engine::probe::{Answer, AskError, Question};
+use memtide_engine::{Plan, ServerPlan};
+use memtide_metrics::{Counters, ReplyClass};
+use memtide_schema::record::Figure;
+use memtide_workload::OpKind;
+use std::collections::BTreeMap;
+
+/// One server's statistics.
+pub(crate) type Figures = BTreeMap<String, Figure>;
+
+/// Asks a server for its statistics.
+pub(crate) fn figures<F: Fleet>(
+    fleet: &mut F,
+    server: &ServerPlan,
+    timeout: Span,
+) -> Result<Figures, AskError> {
+    match fleet.ask(server, Question::Statistics, timeout)? {
+        Answer::Statistics(rows) => {
+            Ok(rows.into_iter().map(|(name, word)| (name, Figure::from_word(&word))).collect())
+        }
+        Answer::Version(version) => Err(AskError::Refused(version)),
+    }
+}
+
+/// The whole number under `name`, or 0.
+pub(crate) fn whole(figures: &Figures, name: &str) -> i64 {
+    match figures.get(name) {
+        Some(Figure::Whole(number)) => *number,
+        _ => 0,
+    }
+}
+
+/// What memcached counts, as we expect it: the counter's name and our count.
+///
+/// cmd_get counts keys of get and gets (and of a gat that missed), cmd_set all storage commands
+/// whatever came of them, cmd_touch touch and gat.
+pub(crate) fn expected(counters: &Counters) -> Vec<(&'static str, u64)> {
+    let sent = |kind: OpKind| counters.kinds[kind.index()].sent;
+    let mut expected = vec![
+        ("cmd_get", counters.keys_asked + counters.gat_misses),
+        ("cmd_set", counters.storage_commands),
+        ("cmd_touch", counters.touch_commands),
+    ];
+    // Hits and misses are known only of what was answered.
+    let all_answered = counters.unanswered() == 0 && counters.late_replies == 0;
+    if all_answered && sent(OpKind::Cas) == 0 && sent(OpKind::Gat) == 0 {
+        expected.push(("get_hits", counters.hits));
+        expected.push(("get_misses", counters.misses));
+    }
+    if all_answered && counters.unacknowledged == 0 {
+        let replies = |class: ReplyClass| counters.replies[class as usize];
+        expected.push(("delete_hits", replies(ReplyClass::Deleted)));
+        expected.push(("touch_hits", replies(ReplyClass::Touched) + gat_hits(counters)));
+    }
+    expected
+}
+
+fn gat_hits(counters: &Counters) -> u64 {
+    counters.kinds[OpKind::Gat.index()].answered - counters.gat_misses
+}
+
+/// How the servers' counters compare with ours.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Agreement {
+    /// Exactly; how many counters were compared.
+    Equal(usize),
+    /// Not, although nobody else is seen: the counter, theirs, ours.
+    Differs(&'static str, i64, u64),
+    /// They cannot be compared, for this reason.
+    Skipped(String),
+    /// Others used the servers meanwhile: so many commands were not ours.
+    OtherClients(u64),
+}
+
+/// Compares the sums over all servers.
+pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64) -> Agreement {
+    if let Some(why) = &survey.unavailable {
+        return Agreement::Skipped(why.clone());
+    }
+    if all.lost + all.abandoned > 0 {
+        let lost = all.lost + all.abandoned;
+        return Agreement::Skipped(format!(
+            "{lost} operations were lost or abandoned on their way, so neither side knows the other's count"
+        ));
+    }
+    let delta = |name: &str| -> i64 {
+        plan.servers
+            .iter()
+            .map(|server| {
+                let of = |side: &BTreeMap<String, Figures>| {
+                    side.get(&server.name).map_or(0, |figures| whole(figures, name))
+                };
+                of(&survey.after) - of(&survey.before)
+            })
+            .sum()
+    };
+    let expected = expected(all);
+    let differs = expected
+        .iter()
+        .find_map(|&(name, ours)| (delta(name) != ours as i64).then(|| (name, delta(name), ours)));
+    let Some((name, theirs, ours)) = differs else {
+        return Agreement::Equal(expected.len());
+    };
+    let others = delta("total_connections") > (opened + survey.asked_between) as i64
+        || survey.others_connected;
+    let surplus: i64 = expected.iter().map(|&(name, ours)| delta(name) - ours as i64).sum();
+    if others && surplus > 0 {
+        return Agreement::OtherClients(surplus as u64);
+    }
+    Agreement::Differs(name, theirs, ours)
+}
+
+/// Everything that was asked of the servers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Survey {
+    /// By server's name, before anything was sent.
+    pub(crate) before: BTreeMap<String, Figures>,
+    /// After everything had ended.
+    pub(crate) after: BTreeMap<String, Figures>,
+    /// Why there is nothing to compare.
+    pub(crate) unavailable: Option<String>,
+    /// Questions that counted as connections between the two.
+    pub(crate) asked_between: u64,
+    /// Somebody else was connected before we were.
+    pub(crate) others_connected: bool,
+}

@@ -1,0 +1,44 @@
+//! What everybody downstream of a run sees, in the order in which it happens.
+//!
+//! Events carry values, never lines of text: each front end finds its own words.
+
+use crate::record::{Phase, PlanRecord, Record};
+use crate::warning::Warning;
+
+/// Something that happened in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The plan is decided and the run begins.
+    Started(Box<PlanRecord>),
+    /// A phase begins.
+    Phase(Phase),
+    /// How far the run is; at most a few times a second.
+    Progress(Progress),
+    /// Something worth saying that needs no remedy, as a sentence.
+    Note(String),
+    /// Something is not as it should be.
+    Warning(Warning),
+    /// The run is over.
+    Done(Box<Record>),
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// The phase it is in.
+    pub phase: Phase,
+    /// Seconds since this phase began.
+    pub elapsed_s: f64,
+    /// Seconds this phase will take; none when something else ends it.
+    pub length_s: Option<f64>,
+    /// Operations answered in this phase so far (keys stored, while loading).
+    pub done: u64,
+    /// How many there will be; none when time ends the phase.
+    pub total: Option<u64>,
+    /// Operations answered per second, lately.
+    pub rate_per_s: f64,
+    /// The 99th percentile of response times lately, in ns; none when too few or unanswered.
+    pub response_p99_ns: Option<u64>,
+    /// Operations of this phase that failed, timed out, were lost or dropped so far.
+    pub unanswered: u64,
+}

@@ -1,0 +1,239 @@
+//! The fields of the data: keys, values, what is asked of them, and the fill.
+//!
+//! Rows of the table only; a row parses and shows, and decides nothing.
+
+use super::parse::{count, one, parsed};
+use super::{Field, Section};
+use crate::scenario::parse_switch;
+use memtide_base::units;
+
+/// The grammar of sizes, shared by the rows of keys and values.
+macro_rules! size_laws {
+    () => {
+        "`fixed:N` or just `N`, `uniform:A,B`, `normal:MEAN,SD`, `exponential:MEAN`, \
+         `pareto:LOC,SCALE,SHAPE`, `gev:LOC,SCALE,SHAPE`, `etc-key` and `etc-value` (Facebook's \
+         ETC pool), or `table:SIZE=WEIGHT,…`; sizes are bytes and may carry `k`, `KiB`, `MiB`."
+    };
+}
+
+pub(super) const KEYS: Field = Field {
+    name: "keys",
+    short: None,
+    value: Some("N"),
+    default: "100k",
+    help: "How many different keys there are",
+    long: "A count from 1 to `1000G`, such as `500`, `100k` or `1G`. The size and the bytes of a key and of its value \
+           are functions of the key's number and the seed, so no number of keys costs memory. \
+           incr and decr have numeric keys of their own beside these.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.keys = count(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.keys),
+};
+
+pub(super) const KEY_SIZE: Field = Field {
+    name: "key-size",
+    short: None,
+    value: Some("LAW"),
+    default: "fixed:30",
+    help: "The law of key lengths",
+    long: concat!(
+        "A law of lengths: ",
+        size_laws!(),
+        " A key is at most 250 bytes long, and at least as long as it must be to differ from all \
+         others: four bytes for 100k keys."
+    ),
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.key_size = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(&scenario.key_size),
+};
+
+pub(super) const VALUE_SIZE: Field = Field {
+    name: "value-size",
+    short: None,
+    value: Some("LAW"),
+    default: "fixed:200",
+    help: "The law of value lengths",
+    long: concat!(
+        "A law of lengths: ",
+        size_laws!(),
+        " No value is longer than `value-max`: laws without an end are cut there, and a law that \
+         names a longer value is refused."
+    ),
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.value_size = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(&scenario.value_size),
+};
+
+pub(super) const VALUE_MAX: Field = Field {
+    name: "value-max",
+    short: None,
+    value: Some("SIZE"),
+    default: "1MiB",
+    help: "The longest value that may be sent",
+    long: "A size from 1 byte to 1GiB, such as `64k` or `4MiB`. Beyond memcached's own limit of \
+           1MiB the server must be told as well, with its `-I`.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.value_max = units::parse_size(word).map_err(|e| e.to_string())?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.value_max),
+};
+
+pub(super) const POPULARITY: Field = Field {
+    name: "popularity",
+    short: None,
+    value: Some("LAW"),
+    default: "uniform",
+    help: "Which keys are asked for how often",
+    long: "`uniform`; `zipf:S` (rank r has a share in proportion to r^−S, drawn exactly); \
+           `sequential` (one after the other, round and round); or `hotspot:KEYS,OPS`: this \
+           fraction of the keys gets that fraction of the operations, as in `hotspot:20%,80%`.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.popularity = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.popularity),
+};
+
+pub(super) const MIX: Field = Field {
+    name: "mix",
+    short: None,
+    value: Some("OP=WEIGHT,…"),
+    default: "get=9,set=1",
+    help: "The kinds of operation and their weights",
+    long: "Weights over `get gets set add replace append prepend cas delete incr decr touch gat`; \
+           only their proportions count. A cas is a gets and then a cas with what it brought: \
+           one operation. incr and decr use numeric keys of their own. Example: \
+           `get=30,set=1,delete=0.5`.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.mix = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(&scenario.mix),
+};
+
+pub(super) const MULTIGET: Field = Field {
+    name: "multiget",
+    short: None,
+    value: Some("N"),
+    default: "1",
+    help: "Keys in one get or gets",
+    long: "A count from 1 to 65535. A get of several keys is one operation, and its response ends \
+           with the last of them; hits and misses count keys.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.multiget = count(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.multiget),
+};
+
+pub(super) const EXPIRY: Field = Field {
+    name: "expiry",
+    short: None,
+    value: Some("SECONDS"),
+    default: "0",
+    help: "The expiry sent with every store, touch and gat",
+    long: "In memcached's sense: 0 never expires, up to 2592000 (30 days) counts seconds from the \
+           store, more is a time in seconds since 1970, and a negative number has expired \
+           already.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        let number = word.trim().parse();
+        scenario.expiry = number
+            .map_err(|_| format!("'{word}' is not a whole number of seconds, such as 0 or 3600"))?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.expiry),
+};
+
+pub(super) const FLAGS: Field = Field {
+    name: "flags",
+    short: None,
+    value: Some("N"),
+    default: "0",
+    help: "The flags sent with every store",
+    long: "A whole number from 0 to 4294967295, kept by the server and handed back with the \
+           value; memtide gives it no meaning.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.flags = count(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.flags),
+};
+
+pub(super) const NOREPLY: Field = Field {
+    name: "noreply",
+    short: None,
+    value: None,
+    default: "off",
+    help: "Ask for no answer where an operation can do without",
+    long: "Stores, delete, incr, decr and touch then end as `unacknowledged` when they are sent; \
+           they have no response time, and errors of theirs may upset other answers. Reads and \
+           cas are answered as always.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.noreply = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.noreply),
+};
+
+pub(super) const LOAD: Field = Field {
+    name: "load",
+    short: None,
+    value: Some("WHEN"),
+    default: "auto",
+    help: "Whether the server is filled before the run",
+    long: "`auto`: when the mix reads, 1 000 sampled keys are asked for, and the server is filled \
+           only if some are missing; a server that is not on this machine and holds items of \
+           somebody else is refused. `always`: it is filled in any case. `never`: it is taken as \
+           it is. Nothing is ever flushed.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.load = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.load),
+};
+
+pub(super) const LOAD_PARTIAL: Field = Field {
+    name: "load-partial",
+    short: None,
+    value: None,
+    default: "off",
+    help: "Accept a server that could not hold every key",
+    long: "Without this switch a fill after which the server has evicted items, or misses sampled \
+           keys, ends the run with the `-m` that the server would need.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.load_partial = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.load_partial),
+};

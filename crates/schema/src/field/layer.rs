@@ -1,0 +1,160 @@
+//! Layers of words: what the flags, the environment and the file said, each with its origin.
+//!
+//! A higher layer is applied later and wins; a list in it replaces the list below. An error names
+//! the field as its origin spells it.
+
+use super::{FIELDS, Field, find, nearest};
+use crate::scenario::Scenario;
+use std::fmt;
+
+/// What stands before the name of every environment variable of ours.
+const PREFIX: &str = "MEMTIDE_";
+
+/// Where a word was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// On the command line.
+    Flag,
+    /// In the environment.
+    Environment,
+    /// In a file.
+    File {
+        /// The file's path, as it was given.
+        path: String,
+        /// The line, from 1.
+        line: u32,
+    },
+}
+
+/// What one origin said, field by field.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layer {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Entry {
+    field: &'static Field,
+    words: Vec<String>,
+    origin: Origin,
+}
+
+impl Layer {
+    /// A layer that says nothing.
+    pub const fn new() -> Self {
+        Self { entries: Vec::new() }
+    }
+
+    /// Adds what was said about `field`; no words at all say an empty list.
+    pub fn push(&mut self, field: &'static Field, words: Vec<String>, origin: Origin) {
+        self.entries.push(Entry { field, words, origin });
+    }
+
+    /// Whether this layer says anything about `field`.
+    pub fn mentions(&self, field: &Field) -> bool {
+        self.entries.iter().any(|entry| entry.field == field)
+    }
+
+    /// The layer of an environment: its variables that begin with `MEMTIDE_`. An error names a
+    /// variable that stands for no field.
+    pub fn from_environment(
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, FieldError> {
+        let mut layer = Self::new();
+        for (variable, word) in variables {
+            let Some(name) = variable.strip_prefix(PREFIX) else { continue };
+            let name = name.to_ascii_lowercase().replace('_', "-");
+            let field = find(&name).ok_or_else(|| unknown(&name, Origin::Environment))?;
+            layer.push(field, vec![word], Origin::Environment);
+        }
+        Ok(layer)
+    }
+}
+
+impl Scenario {
+    /// Sets every field that `layer` mentions. The error names the first word that is not
+    /// allowed; the scenario is then half changed and of no use.
+    pub fn apply(&mut self, layer: &Layer) -> Result<(), FieldError> {
+        for Entry { field, words, origin } in &layer.entries {
+            let fail = |message| FieldError {
+                field: Some(field.name.to_owned()),
+                origin: origin.clone(),
+                message,
+            };
+            let word = match words.as_slice() {
+                [word] => word.clone(),
+                words if field.many => words.join(","),
+                words => {
+                    return Err(fail(format!("it takes one value, {} were given", words.len())));
+                }
+            };
+            (field.set)(self, &word).map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// Every given or defaulted field as words: a list for a list, a boolean for a switch, else a
+    /// string. Written as TOML it is a scenario file that gives this scenario again.
+    pub fn words(&self) -> serde_json::Map<String, serde_json::Value> {
+        let mut words = serde_json::Map::new();
+        for field in FIELDS {
+            let mut shown = (field.show)(self);
+            let value = if field.many {
+                shown.into()
+            } else if field.value.is_none() {
+                (shown == ["true"]).into()
+            } else if let Some(word) = shown.pop() {
+                word.into()
+            } else {
+                continue;
+            };
+            words.insert(field.name.to_owned(), value);
+        }
+        words
+    }
+}
+
+/// A word that is not allowed, where it was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    /// The name that was used; none when the file could not be read as far as a name.
+    pub field: Option<String>,
+    /// Where it was said.
+    pub origin: Origin,
+    /// What is wrong and what is allowed.
+    pub message: String,
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { field, origin, message } = self;
+        match (field, origin) {
+            (Some(field), Origin::Flag) => write!(f, "--{field}: {message}"),
+            (Some(field), Origin::Environment) => write!(f, "{}: {message}", variable(field)),
+            (Some(field), Origin::File { path, line }) => {
+                write!(f, "{field} in {path} line {line}: {message}")
+            }
+            (None, Origin::File { path, line }) => write!(f, "{path} line {line}: {message}"),
+            (None, _) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for FieldError {}
+
+/// The environment variable of a field's name.
+pub(super) fn variable(name: &str) -> String {
+    format!("{PREFIX}{}", name.to_ascii_uppercase().replace('-', "_"))
+}
+
+/// The error of a name that is no field's.
+pub(crate) fn unknown(name: &str, origin: Origin) -> FieldError {
+    let message = match nearest(name) {
+        Some(near) if origin == Origin::Environment => {
+            format!("there is no such field; did you mean {}?", variable(near))
+        }
+        Some(near) => format!("there is no such field; did you mean {near}?"),
+        None => "there is no such field; memtide run --help lists all of them".to_owned(),
+    };
+    FieldError { field: Some(name.to_owned()), origin, message }
+}

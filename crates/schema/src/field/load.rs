@@ -1,0 +1,154 @@
+//! The fields of the load: how much, when, and by whom it is made.
+//!
+//! Rows of the table only; a row parses and shows, and decides nothing.
+
+use super::parse::{count, given, one, parsed};
+use super::{Field, Section};
+use crate::scenario::parse_switch;
+use memtide_base::units;
+
+pub(super) const RATE: Field = Field {
+    name: "rate",
+    short: None,
+    value: Some("RATE"),
+    default: "10k with the embedded server, else 0",
+    help: "Operations per second over all workers; 0 is a closed loop",
+    long: "Operations per second, over all workers and servers: `500`, `20k`, `1.5M` (k is \
+           1 000), at most `1G`. 0 asks for a closed loop, as fast as the connections and their depth allow: \
+           its result is the throughput, and its times are those at saturation, which are never \
+           comparable with the times at a rate. With a `wave` the rate is left out.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.rate),
+};
+
+pub(super) const ARRIVAL: Field = Field {
+    name: "arrival",
+    short: None,
+    value: Some("LAW"),
+    default: "poisson",
+    help: "The law of the gaps between operations",
+    long: "`poisson` (independent users), `fixed` (a metronome), `uniform`, \
+           `pareto:LOC,SCALE,SHAPE` (generalised Pareto, SHAPE below 1) or `etc` (the gaps of \
+           Facebook's ETC pool). Whatever the law, its gaps are rescaled to the asked rate.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.arrival = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.arrival),
+};
+
+pub(super) const SCHEDULE: Field = Field {
+    name: "schedule",
+    short: None,
+    value: Some("WHOSE"),
+    default: "shared",
+    help: "One schedule for all connections, or one for each",
+    long: "`shared`: one sequence of intended instants, and the least loaded connection is picked \
+           when an operation is sent. `connection`: each connection has a schedule of its own, \
+           and an operation waits for that connection even while others are free.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.schedule = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.schedule),
+};
+
+pub(super) const ON_FULL: Field = Field {
+    name: "on-full",
+    short: None,
+    value: Some("WHAT"),
+    default: "queue",
+    help: "What an operation does that finds every connection full",
+    long: "`queue`: it waits, and its wait counts in its response time. `drop`: it is never sent, \
+           and counted; dropped operations rank above every answered one. A closed loop has \
+           nothing to drop.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.on_full = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.on_full),
+};
+
+pub(super) const WAVE: Field = Field {
+    name: "wave",
+    short: None,
+    value: Some("SHAPE"),
+    default: "constant",
+    help: "The rate over time, instead of one rate",
+    long: "`constant`, `ramp:FROM,TO` over the duration, `step:A,B,…@EVERY` in turn, \
+           `sine:MEAN,AMPLITUDE,PERIOD`, or `random:MIN,MAX@EVERY`, a new level each time. Rates \
+           are per second, times carry their unit. Anything but constant replaces `rate`. \
+           Example: `step:10k,50k,10k@20s`.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.wave = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(&scenario.wave),
+};
+
+pub(super) const THREADS: Field = Field {
+    name: "threads",
+    short: None,
+    value: Some("N"),
+    default: "half the CPUs; 1 to 4 for a local server, 1 to 8 else",
+    help: "Workers, each a thread with connections of its own",
+    long: "A count from 1 to 1024. The default is half the CPUs that the process may use, by its \
+           inherited mask and its control group's quota: at most 4 for a server on this machine, \
+           at most 8 else. Operations are the same whatever the number of workers.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.threads = Some(count(word)?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.threads),
+};
+
+pub(super) const PIN: Field = Field {
+    name: "pin",
+    short: None,
+    value: None,
+    default: "when the mask was narrowed and holds enough CPUs",
+    help: "Bind each worker to a CPU of its own",
+    long: "Workers are bound to CPUs by themselves when somebody narrowed the process's mask (as \
+           `taskset` does) and it holds a CPU for each of them; this switch binds them in any \
+           case.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.pin = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.pin),
+};
+
+pub(super) const WAIT: Field = Field {
+    name: "wait",
+    short: None,
+    value: Some("HOW"),
+    default: "sleep with at most 2 CPUs, a quota or a local server, else hybrid",
+    help: "How a worker waits for the next instant",
+    long: "`sleep`: in the kernel, which wakes late by some tens of microseconds. `hybrid`: \
+           asleep until shortly before, then spinning. `spin`: always spinning, which needs a CPU \
+           of its own for each worker.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.wait = Some(parsed(word)?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.wait),
+};

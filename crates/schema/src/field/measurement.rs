@@ -1,0 +1,80 @@
+//! The fields of the measurement: how it is judged, ended and repeated.
+//!
+//! Rows of the table only; a row parses and shows, and decides nothing.
+
+use super::parse::{bits, one, parsed};
+use super::{Field, Section};
+use crate::scenario::{Goal, parse_list, parse_switch};
+
+pub(super) const GOAL: Field = Field {
+    name: "goal",
+    short: None,
+    value: Some("GOAL"),
+    default: "",
+    help: "What must be true of the result, such as 'get.p99<1ms'",
+    long: "`KIND.MEASURE`, `rate` or `errors`, then `<`, `<=`, `>` or `>=`, then a bound. KIND is \
+           `all`, an operation of the mix, `get_hit` or `get_miss`; MEASURE is `mean`, `max` or a \
+           percentile such as `p99.9`, of response times; `errors` is the fraction of operations \
+           that were not answered well. Bounds: a time, a rate, a fraction. May be repeated and \
+           takes comma lists. Each goal prints met, missed or undecided, and the exit code is 1 \
+           unless all are met. Examples: `'all.p99.9<=5ms'`, `'rate>=50k'`, `'errors<0.1%'`.",
+    section: Section::Measurement,
+    many: true,
+    set: |scenario, word| {
+        scenario.goals = parse_list(word)?;
+        Ok(())
+    },
+    show: |scenario| scenario.goals.iter().map(Goal::to_string).collect(),
+};
+
+pub(super) const STRICT: Field = Field {
+    name: "strict",
+    short: None,
+    value: None,
+    default: "off",
+    help: "Exit with 4 when the result cannot be believed",
+    long: "The report ends with `believable: yes` or no and the reason; with this switch a no is \
+           also the exit code 4, for scripts.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.strict = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.strict),
+};
+
+pub(super) const COOLDOWN: Field = Field {
+    name: "cooldown",
+    short: None,
+    value: Some("HOW"),
+    default: "load",
+    help: "What goes on while the last measured operations end",
+    long: "`load`: the same load, unmeasured, until each measured operation has its outcome, so \
+           that the last ones see the same server as the first. `drain`: nothing more is offered.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.cooldown = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.cooldown),
+};
+
+pub(super) const SEED: Field = Field {
+    name: "seed",
+    short: None,
+    value: Some("N"),
+    default: "1",
+    help: "The seed of everything random",
+    long: "A whole number below 2^64, decimal or hexadecimal (`0x2a`). Operation i and its \
+           intended instant are functions of the seed and i, so two runs of one scenario ask for \
+           the same.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.seed = bits(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.seed),
+};

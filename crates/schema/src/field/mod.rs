@@ -1,0 +1,163 @@
+//! THE table: every field of a scenario, declared once. Flags, TOML keys, environment variables,
+//! help, man page, completions and docs/scenario.md are all read from it.
+//!
+//! It knows words and where they came from; it opens no file and reads no environment itself.
+
+mod data;
+mod layer;
+mod limits;
+mod load;
+mod measurement;
+mod output;
+mod parse;
+mod target;
+
+pub(crate) use layer::unknown;
+pub use layer::{FieldError, Layer, Origin};
+
+use crate::scenario::Scenario;
+
+/// One field of a scenario.
+pub struct Field {
+    /// The name: of the flag after its two dashes, and of the TOML key.
+    pub name: &'static str,
+    /// The flag's one-letter form.
+    pub short: Option<char>,
+    /// What stands for the value in help; none for a switch, which takes none.
+    pub value: Option<&'static str>,
+    /// The default as shown to people; empty when there is none.
+    pub default: &'static str,
+    /// The meaning in one line.
+    pub help: &'static str,
+    /// The meaning in full: grammar, units, bounds, an example.
+    pub long: &'static str,
+    /// Where it stands in help and docs.
+    pub section: Section,
+    /// Whether it is a list: may be repeated, and takes comma lists.
+    pub many: bool,
+    /// Sets it from a word; for a list, from the whole comma list, replacing what was there. The
+    /// error says what is wrong with the word and what is allowed.
+    pub set: fn(&mut Scenario, &str) -> Result<(), String>,
+    /// The words that `set` would need to make it what it is; none when it is not given.
+    pub show: fn(&Scenario) -> Vec<String>,
+}
+
+/// A group of fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// Which servers, and how they are reached.
+    Target,
+    /// How much load, and when.
+    Load,
+    /// What is asked for.
+    Data,
+    /// When to stop, and when to give up.
+    Limits,
+    /// How it is measured and judged.
+    Measurement,
+    /// Where results go.
+    Output,
+}
+
+impl Section {
+    /// Every section, in the order of help and docs.
+    pub const ALL: [Self; 6] =
+        [Self::Target, Self::Load, Self::Data, Self::Limits, Self::Measurement, Self::Output];
+
+    /// The heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Target => "Target",
+            Self::Load => "Load",
+            Self::Data => "Data",
+            Self::Limits => "Limits",
+            Self::Measurement => "Measurement",
+            Self::Output => "Output",
+        }
+    }
+}
+
+/// Every field, section by section.
+pub static FIELDS: &[Field] = &[
+    target::SERVER,
+    target::CONNECTIONS,
+    target::DEPTH,
+    target::RECONNECT,
+    target::BIND,
+    load::RATE,
+    load::ARRIVAL,
+    load::SCHEDULE,
+    load::ON_FULL,
+    load::WAVE,
+    load::THREADS,
+    load::PIN,
+    load::WAIT,
+    data::KEYS,
+    data::KEY_SIZE,
+    data::VALUE_SIZE,
+    data::VALUE_MAX,
+    data::POPULARITY,
+    data::MIX,
+    data::MULTIGET,
+    data::EXPIRY,
+    data::FLAGS,
+    data::NOREPLY,
+    data::LOAD,
+    data::LOAD_PARTIAL,
+    limits::DURATION,
+    limits::WARMUP,
+    limits::OPS_MAX,
+    limits::TIMEOUT,
+    measurement::GOAL,
+    measurement::STRICT,
+    measurement::COOLDOWN,
+    measurement::SEED,
+    output::JSON,
+    output::SAMPLES,
+    output::PLAN,
+    output::QUIET,
+];
+
+/// The field of this name; `_` may stand for `-`.
+pub fn find(name: &str) -> Option<&'static Field> {
+    let name = name.replace('_', "-");
+    FIELDS.iter().find(|field| field.name == name)
+}
+
+/// The name of the field that was probably meant: at most two slips away, or one of the two is
+/// the beginning of the other.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    let name = name.replace('_', "-").to_ascii_lowercase();
+    let slips = |field: &&Field| strsim::damerau_levenshtein(field.name, &name);
+    let near = FIELDS.iter().min_by_key(slips).filter(|field| {
+        // Two slips in a word of three letters make any word of any other.
+        slips(field) <= 2 && slips(field) * 2 < name.chars().count().max(3)
+    });
+    let begins = |field: &&Field| {
+        (name.len() >= 2 && field.name.starts_with(&name)) || name.starts_with(field.name)
+    };
+    near.or_else(|| FIELDS.iter().find(begins)).map(|field| field.name)
+}
+
+impl Field {
+    /// The environment variable of this field: `MEMTIDE_KEY_SIZE`.
+    pub fn variable(&self) -> String {
+        layer::variable(self.name)
+    }
+}
+
+impl std::fmt::Debug for Field {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Field({})", self.name)
+    }
+}
+
+impl PartialEq for Field {
+    /// Fields are equal by name, which is unique.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+#[cfg(test)]
+mod tests;

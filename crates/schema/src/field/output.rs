@@ -1,0 +1,76 @@
+//! The fields of the output: where results go, and what is shown on the way.
+//!
+//! Rows of the table only; a row parses and shows, and decides nothing.
+
+use super::parse::{given, one, place};
+use super::{Field, Section};
+use crate::scenario::parse_switch;
+
+pub(super) const JSON: Field = Field {
+    name: "json",
+    short: None,
+    value: Some("FILE"),
+    default: "",
+    help: "Write the record, as JSON; - replaces the report on stdout",
+    long: "The whole result in the shape `memtide.record/1`, which docs/record.md explains and \
+           docs/record.schema.json defines. `-` writes it to stdout instead of the report.",
+    section: Section::Output,
+    many: false,
+    set: |scenario, word| {
+        scenario.json = place(word)?;
+        Ok(())
+    },
+    show: |scenario| given(&scenario.json),
+};
+
+pub(super) const SAMPLES: Field = Field {
+    name: "samples",
+    short: None,
+    value: Some("FILE.csv"),
+    default: "",
+    help: "Write a row for each measured operation, as CSV",
+    long: "Columns: `intended_ns,sent_ns,received_ns,op,outcome,bytes,connection`; a cell is empty \
+           where an operation never came so far. Rows are written beside the load by another \
+           thread; what it cannot keep up with is counted and warned of. `-` writes to stdout.",
+    section: Section::Output,
+    many: false,
+    set: |scenario, word| {
+        scenario.samples = place(word)?;
+        Ok(())
+    },
+    show: |scenario| given(&scenario.samples),
+};
+
+pub(super) const PLAN: Field = Field {
+    name: "plan",
+    short: None,
+    value: None,
+    default: "off",
+    help: "Print what would be done, and stop",
+    long: "Every decision that a run of this scenario would make here, with its reason; no load is \
+           made.",
+    section: Section::Output,
+    many: false,
+    set: |scenario, word| {
+        scenario.plan = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.plan),
+};
+
+pub(super) const QUIET: Field = Field {
+    name: "quiet",
+    short: None,
+    value: None,
+    default: "off",
+    help: "Show no progress",
+    long: "Progress is shown on a terminal only; this switch hides it there too. The report and \
+           warnings stay.",
+    section: Section::Output,
+    many: false,
+    set: |scenario, word| {
+        scenario.quiet = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.quiet),
+};

@@ -1,0 +1,80 @@
+//! Readers of single words, shared by the sections of the table.
+//!
+//! Each error says what was given and what is allowed, but not which field: that is added where
+//! the origin is known.
+
+use crate::scenario::span_word;
+use memtide_base::{Span, units};
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// A word by its type's own grammar.
+pub(super) fn parsed<T: FromStr>(word: &str) -> Result<T, String>
+where
+    T::Err: Display,
+{
+    word.trim().parse().map_err(|e: T::Err| e.to_string())
+}
+
+/// A count that fits its type; the error says the largest.
+pub(super) fn count<T: TryFrom<u64> + Bounded>(word: &str) -> Result<T, String> {
+    let count = units::parse_count(word).map_err(|e| e.to_string())?;
+    T::try_from(count).map_err(|_| format!("'{word}' is above {}", T::LARGEST))
+}
+
+/// A type with a largest value.
+pub(super) trait Bounded {
+    /// The largest value.
+    const LARGEST: u64;
+}
+
+impl Bounded for u16 {
+    const LARGEST: u64 = Self::MAX as u64;
+}
+
+impl Bounded for u32 {
+    const LARGEST: u64 = Self::MAX as u64;
+}
+
+impl Bounded for u64 {
+    const LARGEST: u64 = Self::MAX;
+}
+
+/// A length of time.
+pub(super) fn span(word: &str) -> Result<Span, String> {
+    units::parse_span(word).map_err(|e| e.to_string())
+}
+
+/// A whole number of 64 bits, decimal or hexadecimal; no suffixes, every bit counts.
+pub(super) fn bits(word: &str) -> Result<u64, String> {
+    let word = word.trim();
+    let number = match word.strip_prefix("0x") {
+        Some(digits) if digits.starts_with('+') => None,
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    };
+    number.ok_or_else(|| format!("'{word}' is not a whole number below 2^64, such as 42 or 0x2a"))
+}
+
+/// A place for an output: a path, or `-` for stdout.
+pub(super) fn place(word: &str) -> Result<Option<String>, String> {
+    match word.is_empty() || word.contains('\0') {
+        true => Err(format!("{word:?} is not a file's path, nor - for stdout")),
+        false => Ok(Some(word.to_owned())),
+    }
+}
+
+/// An optional value as words.
+pub(super) fn given<T: ToString>(value: &Option<T>) -> Vec<String> {
+    value.iter().map(ToString::to_string).collect()
+}
+
+/// An optional span as words.
+pub(super) fn given_span(value: Option<Span>) -> Vec<String> {
+    value.map(span_word).into_iter().collect()
+}
+
+/// A value as its one word.
+pub(super) fn one(value: impl ToString) -> Vec<String> {
+    vec![value.to_string()]
+}

@@ -1,0 +1,107 @@
+//! The fields of the target: which servers, and how they are reached.
+//!
+//! Rows of the table only; a row parses and shows, and decides nothing.
+
+use super::parse::{count, given, one, parsed};
+use super::{Field, Section};
+use crate::scenario::Target;
+use std::net::IpAddr;
+
+pub(super) const SERVER: Field = Field {
+    name: "server",
+    short: Some('s'),
+    value: Some("HOST[:PORT]"),
+    default: "embedded",
+    help: "The servers to measure; without any, memtide starts one of its own",
+    long: "A server is `host`, `host:port` (the port is 11211 unless said), `[v6-address]:port`, \
+           `host:first-last` for a range of ports (at most 1024), or `unix:/path`. The field may \
+           be repeated and takes comma lists. Every server holds all keys, and every address a \
+           name resolves to is tried. Without a server the embedded one is started on a free \
+           loopback port. Example: `10.0.0.1,10.0.0.2:11300,[::1]:11211`.",
+    section: Section::Target,
+    many: true,
+    set: |scenario, word| {
+        scenario.servers = Target::parse_list(word)?;
+        Ok(())
+    },
+    show: |scenario| scenario.servers.iter().map(Target::to_string).collect(),
+};
+
+pub(super) const CONNECTIONS: Field = Field {
+    name: "connections",
+    short: None,
+    value: Some("N"),
+    default: "64",
+    help: "Connections to each server, over all workers",
+    long: "How many connections are opened to each server; the workers share them as evenly as \
+           they can, and each worker needs at least one. A count from 1 to 1M, such as `16` or \
+           `2k`.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.connections = Some(count(word)?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.connections),
+};
+
+pub(super) const DEPTH: Field = Field {
+    name: "depth",
+    short: None,
+    value: Some("N"),
+    default: "1 in a closed loop, 64 with a rate",
+    help: "Operations outstanding on one connection at most",
+    long: "A connection on which this many operations wait for their answers is full; what an \
+           operation does that finds every connection full is said by `on-full`. A count from 1 \
+           to 65536.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.depth = Some(count(word)?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.depth),
+};
+
+pub(super) const RECONNECT: Field = Field {
+    name: "reconnect",
+    short: None,
+    value: Some("FIRST..LONGEST"),
+    default: "10ms..1s",
+    help: "The waits before a lost connection is opened again",
+    long: "The first wait, doubling up to the longest, each with a seeded jitter. A single time \
+           means that every wait is that long. The first wait is at least 1ms. What the lost \
+           connection carried is never sent again. Example: `50ms..5s`.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.reconnect = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.reconnect),
+};
+
+pub(super) const BIND: Field = Field {
+    name: "bind",
+    short: None,
+    value: Some("ADDRESS"),
+    default: "",
+    help: "Source addresses of the connections, used in turn",
+    long: "IPv4 or IPv6 addresses of this machine, without ports; may be repeated and takes comma \
+           lists. Connections use them in turn, which lifts the limit of about 28000 \
+           connections from one address to one server. Without any the system chooses. Example: \
+           `10.0.0.7,10.0.0.8`.",
+    section: Section::Target,
+    many: true,
+    set: |scenario, word| {
+        let address = |item: &str| {
+            item.trim().parse::<IpAddr>().map_err(|_| {
+                format!("'{item}' is not an address such as 10.0.0.7 or fd00::7, without a port")
+            })
+        };
+        let items = word.split(',').filter(|_| !word.trim().is_empty());
+        scenario.bind = items.map(address).collect::<Result<_, _>>()?;
+        Ok(())
+    },
+    show: |scenario| scenario.bind.iter().map(IpAddr::to_string).collect(),
+};

@@ -1,0 +1,242 @@
+//! The table against itself, layers against each other, and words against their way back.
+
+use super::*;
+use crate::file::from_toml;
+use memtide_base::Random;
+use std::collections::BTreeSet;
+
+/// For each field, words that it must take.
+const GOOD: &[(&str, &[&str])] = &[
+    ("server", &["localhost", "a:1-3,[::1]:11300,unix:/run/a.sock"]),
+    ("connections", &["16", "2k"]),
+    ("depth", &["1", "4096"]),
+    ("reconnect", &["50ms..5s", "1500us"]),
+    ("bind", &["127.0.0.1,::1", "10.0.0.7"]),
+    ("rate", &["0", "20k", "1.5M", "0.1"]),
+    ("arrival", &["fixed", "etc", "pareto:0,16.0292,0.154971"]),
+    ("schedule", &["connection", "shared"]),
+    ("on-full", &["drop", "queue"]),
+    ("wave", &["step:10k,50k@20s", "ramp:0,20k", "sine:10k,5k,60s"]),
+    ("threads", &["1", "8"]),
+    ("pin", &["true", "no"]),
+    ("wait", &["hybrid", "spin"]),
+    ("keys", &["10M", "500"]),
+    ("key-size", &["etc-key", "40", "uniform:20,64"]),
+    ("value-size", &["etc-value", "64KiB", "table:10=1,1k=3"]),
+    ("value-max", &["4MiB", "1000"]),
+    ("popularity", &["zipf:0.99", "hotspot:20%,80%", "sequential"]),
+    ("mix", &["get=30,set=1,delete=0.5", "gets=1,cas=1"]),
+    ("multiget", &["100", "65535"]),
+    ("expiry", &["-1", "3600"]),
+    ("flags", &["4294967295", "7"]),
+    ("noreply", &["1", "off"]),
+    ("load", &["always", "never"]),
+    ("load-partial", &["yes", "false"]),
+    ("duration", &["30s", "1.5h", "123456789ns"]),
+    ("warmup", &["5s", "0"]),
+    ("ops-max", &["1M", "1"]),
+    ("timeout", &["250ms", "1m"]),
+    ("goal", &["get.p99<1ms,rate>=50k", "errors<0.1%"]),
+    ("strict", &["on", "0"]),
+    ("cooldown", &["drain", "load"]),
+    ("seed", &["18446744073709551615", "0x2a"]),
+    ("json", &["-", "out file.json"]),
+    ("samples", &["-", "a \"b\"\\n.csv"]),
+    ("plan", &["true", "false"]),
+    ("quiet", &["true", "false"]),
+];
+
+/// For each field, words that it must refuse, naming what it would take.
+const BAD: &[(&str, &[&str])] = &[
+    ("server", &["host:0", "a,,b"]),
+    ("connections", &["-1", "many", "5G", "1.5"]),
+    ("depth", &["", "x"]),
+    ("reconnect", &["10", "1s..1ms"]),
+    ("bind", &["localhost", "10.0.0.1:80", ","]),
+    ("rate", &["fast", "-1", "1e3"]),
+    ("arrival", &["poison", "pareto:1"]),
+    ("schedule", &["mine"]),
+    ("on-full", &["cry"]),
+    ("wave", &["ramp:1", "tsunami"]),
+    ("threads", &["0.5"]),
+    ("pin", &["maybe"]),
+    ("wait", &["patiently"]),
+    ("keys", &["1.5", "lots"]),
+    ("key-size", &["fixed:", "big"]),
+    ("value-size", &["uniform:5", "-3"]),
+    ("value-max", &["1 parsec"]),
+    ("popularity", &["zipf", "hotspot:2,3"]),
+    ("mix", &["get", "got=1", "get=0"]),
+    ("multiget", &["65536"]),
+    ("expiry", &["tomorrow", "1.5"]),
+    ("flags", &["-1", "4294967296"]),
+    ("noreply", &["2"]),
+    ("load", &["sometimes"]),
+    ("load-partial", &[""]),
+    ("duration", &["10", "-1s", "forever"]),
+    ("warmup", &["5"]),
+    ("ops-max", &["-5"]),
+    ("timeout", &["5"]),
+    ("goal", &["get.p99", "get.p99<1ms,,"]),
+    ("strict", &["very"]),
+    ("cooldown", &["ice"]),
+    ("seed", &["-1", "0x+1", "1k", "18446744073709551616"]),
+    ("json", &["", "a\0b"]),
+    ("samples", &[""]),
+    ("plan", &["b"]),
+    ("quiet", &["loud"]),
+];
+
+fn layer(words: &[(&str, &str)], origin: &Origin) -> Layer {
+    let mut layer = Layer::new();
+    for (name, word) in words {
+        layer.push(find(name).unwrap(), vec![(*word).to_owned()], origin.clone());
+    }
+    layer
+}
+
+#[test]
+fn every_row_is_whole() {
+    let mut names = BTreeSet::new();
+    for field in FIELDS {
+        let name = field.name;
+        assert!(names.insert(name), "{name} stands twice");
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
+        assert!(!field.help.ends_with('.') && field.help.len() <= 72, "{name}: help is one line");
+        assert!(field.long.ends_with('.'), "{name}: long is sentences");
+        assert!(!field.long.contains("  ") && !field.long.contains('\n'), "{name}: stray space");
+        assert_eq!(find(&name.replace('-', "_")), Some(field));
+        assert!(GOOD.iter().any(|row| row.0 == name) && BAD.iter().any(|row| row.0 == name));
+    }
+    assert_eq!(FIELDS.len(), GOOD.len());
+    let sections: Vec<Section> = FIELDS.iter().map(|field| field.section).collect();
+    let order: Vec<usize> =
+        sections.iter().map(|s| Section::ALL.iter().position(|t| t == s).unwrap()).collect();
+    assert!(order.is_sorted(), "fields of one section stand together");
+}
+
+#[test]
+fn defaults_say_what_is_the_default() {
+    for field in FIELDS {
+        let shown = (field.show)(&Scenario::default());
+        if shown.is_empty() || field.default.contains(' ') {
+            continue;
+        }
+        let mut scenario = Scenario::default();
+        (field.set)(&mut scenario, field.default).unwrap();
+        assert_eq!(scenario, Scenario::default(), "{}", field.name);
+    }
+}
+
+#[test]
+fn good_words_are_taken_and_shown_so_that_they_read_back() {
+    for (name, words) in GOOD {
+        let field = find(name).unwrap();
+        for word in *words {
+            let mut scenario = Scenario::default();
+            (field.set)(&mut scenario, word).unwrap_or_else(|e| panic!("{name} {word}: {e}"));
+            let shown = (field.show)(&scenario).join(",");
+            let mut again = Scenario::default();
+            (field.set)(&mut again, &shown).unwrap_or_else(|e| panic!("{name} {shown}: {e}"));
+            assert_eq!(scenario, again, "{name} {word} was shown as {shown}");
+        }
+    }
+}
+
+#[test]
+fn bad_words_are_refused_with_a_sentence() {
+    for (name, words) in BAD {
+        for word in *words {
+            let mut scenario = Scenario::default();
+            let error = scenario.apply(&layer(&[(name, word)], &Origin::Flag)).unwrap_err();
+            let sentence = error.to_string();
+            assert!(sentence.starts_with(&format!("--{name}: ")), "{sentence}");
+            assert!(sentence.len() > name.len() + 20, "{name} {word} only says: {sentence}");
+        }
+    }
+}
+
+#[test]
+fn a_record_of_words_is_a_scenario_file() {
+    let seed = 11;
+    let mut random = Random::new(seed);
+    for round in 0..300 {
+        let mut scenario = Scenario::default();
+        for (name, words) in GOOD {
+            if random.below(2) == 0 {
+                let word = words[random.below(words.len() as u64) as usize];
+                (find(name).unwrap().set)(&mut scenario, word).unwrap();
+            }
+        }
+        let text = toml::to_string(&scenario.words()).unwrap();
+        let mut again = Scenario::default();
+        again.apply(&from_toml(&text, "words").unwrap()).unwrap();
+        assert_eq!(scenario, again, "seed {seed}, round {round}:\n{text}");
+    }
+}
+
+#[test]
+fn a_higher_layer_wins_and_replaces_lists() {
+    let file = Origin::File { path: "a.toml".to_owned(), line: 1 };
+    let mut scenario = Scenario::default();
+    let below = [("server", "a,b"), ("rate", "5k"), ("keys", "7"), ("goal", "rate>1")];
+    scenario.apply(&layer(&below, &file)).unwrap();
+    let environment =
+        [("MEMTIDE_RATE", "6k"), ("MEMTIDE_KEY_SIZE", "44"), ("PATH", "x"), ("MEMTIDE_GOAL", "")];
+    let pairs = environment.map(|(name, word)| (name.to_owned(), word.to_owned()));
+    scenario.apply(&Layer::from_environment(pairs).unwrap()).unwrap();
+    let mut flags = layer(&[("rate", "7k")], &Origin::Flag);
+    let servers = vec!["c".to_owned(), "d,e".to_owned()];
+    flags.push(find("server").unwrap(), servers, Origin::Flag);
+    scenario.apply(&flags).unwrap();
+    assert_eq!(scenario.rate, Some(7e3));
+    assert_eq!(scenario.keys, 7);
+    assert_eq!(scenario.key_size.to_string(), "fixed:44");
+    assert!(scenario.goals.is_empty());
+    let names: Vec<String> = scenario.servers.iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["c:11211", "d:11211", "e:11211"]);
+}
+
+#[test]
+fn errors_name_the_field_as_its_origin_spells_it() {
+    let said = |origin: Origin| {
+        let mut scenario = Scenario::default();
+        scenario.apply(&layer(&[("key-size", "big")], &origin)).unwrap_err().to_string()
+    };
+    assert!(said(Origin::Flag).starts_with("--key-size: 'big' is not "));
+    assert!(said(Origin::Environment).starts_with("MEMTIDE_KEY_SIZE: 'big' is not "));
+    let file = Origin::File { path: "s.toml".to_owned(), line: 3 };
+    assert!(said(file).starts_with("key-size in s.toml line 3: 'big' is not "));
+    let pair = ("MEMTIDE_KYE_SIZE".to_owned(), "4".to_owned());
+    assert_eq!(
+        Layer::from_environment([pair]).unwrap_err().to_string(),
+        "MEMTIDE_KYE_SIZE: there is no such field; did you mean MEMTIDE_KEY_SIZE?"
+    );
+    let mut twice = Layer::new();
+    let words = vec!["1".to_owned(), "2".to_owned()];
+    twice.push(find("keys").unwrap(), words, Origin::Flag);
+    assert_eq!(
+        Scenario::default().apply(&twice).unwrap_err().to_string(),
+        "--keys: it takes one value, 2 were given"
+    );
+}
+
+#[test]
+fn the_nearest_name_is_found_and_no_far_one() {
+    let cases = [
+        ("kye-size", Some("key-size")),
+        ("Key_Size", Some("key-size")),
+        ("conections", Some("connections")),
+        ("conn", Some("connections")),
+        ("rates", Some("rate")),
+        ("serevr", Some("server")),
+        ("durations-in-s", Some("duration")),
+        ("qps", None),
+        ("x", None),
+        ("", None),
+        ("zzzzzz", None),
+    ];
+    for (name, near) in cases {
+        assert_eq!(nearest(name), near, "{name}");
+    }
+}

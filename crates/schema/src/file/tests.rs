@@ -1,0 +1,106 @@
+//! Files that are read, files that are refused, and noise that must not panic.
+
+use super::*;
+use crate::page::EXAMPLE;
+use crate::scenario::Scenario;
+use memtide_base::Random;
+
+fn read(text: &str) -> Result<Scenario, String> {
+    let mut scenario = Scenario::default();
+    let layer = from_toml(text, "s.toml").map_err(|e| e.to_string())?;
+    scenario.apply(&layer).map_err(|e| e.to_string())?;
+    Ok(scenario)
+}
+
+#[test]
+fn values_may_stand_as_toml_has_them() {
+    let text = "rate = 20_000\nserver = [\"a\", \"b:1\"]\nkey_size = 40\nstrict = true\n\
+                popularity = \"zipf:0.99\"\nexpiry = -1\nseed = 0xff\nmultiget = 1_0\n";
+    let scenario = read(text).unwrap();
+    assert_eq!(scenario.rate, Some(20_000.0));
+    assert_eq!(scenario.servers.len(), 2);
+    assert_eq!(scenario.key_size.to_string(), "fixed:40");
+    assert_eq!((scenario.expiry, scenario.seed, scenario.multiget), (-1, 255, 10));
+    assert!(scenario.strict);
+    assert_eq!(read("rate = 1.5e4").unwrap().rate, Some(15_000.0));
+    assert_eq!(read("").unwrap(), Scenario::default());
+    assert_eq!(read("server = []").unwrap(), Scenario::default());
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    let cases = [
+        (
+            "rate = 1\nkye-size = 3",
+            "kye-size in s.toml line 2: there is no such field; did you mean key-size?",
+        ),
+        ("\n\nwaves = 3\n", "waves in s.toml line 3: there is no such field; did you mean wave?"),
+        (
+            "zzz = 1",
+            "zzz in s.toml line 1: there is no such field; memtide run --help lists all of them",
+        ),
+        ("keys = \"ten\"", "keys in s.toml line 1: 'ten' is not a count such as 500, 20k or 1.5M"),
+        (
+            "timeout = 5",
+            "timeout in s.toml line 1: '5' is not a time with its unit, such as 500us, 10s or 2m",
+        ),
+        (
+            "keys = [1, 2]",
+            "keys in s.toml line 1: a value of type array is not allowed here; allowed are a \
+             string and a number",
+        ),
+        (
+            "[rate]\nx = 1",
+            "rate in s.toml line 1: a value of type table is not allowed here; allowed are a \
+             string and a number",
+        ),
+        (
+            "server = [[\"a\"]]",
+            "server in s.toml line 1: a value of type array is not allowed here; allowed are a \
+             string, and an array of strings",
+        ),
+        (
+            "key-size = 3\nkey_size = 4",
+            "key_size in s.toml line 2: it is given twice in this file; leave one of them",
+        ),
+        ("rate = nan", "rate in s.toml line 1: nan is not a finite number"),
+        ("strict = \"very\"", "strict in s.toml line 1: 'very' is neither true nor false"),
+    ];
+    for (text, sentence) in cases {
+        assert_eq!(read(text).unwrap_err(), sentence);
+    }
+}
+
+#[test]
+fn text_that_is_not_toml_is_named_with_its_line() {
+    for (text, line) in [("rate = 1\nrate 2\n", 2), ("x", 1), ("a = \"\n\n", 1)] {
+        let error = read(text).unwrap_err();
+        let start = format!("s.toml line {line}: this is not TOML: ");
+        assert!(error.starts_with(&start), "{error}");
+        assert!(!error.contains('\n'));
+    }
+    assert!(read("keys = 1\nkeys = 2").unwrap_err().contains("line 2"));
+}
+
+#[test]
+fn noise_gives_an_error_and_never_a_panic() {
+    let seed = 3;
+    let mut random = Random::new(seed);
+    let pool = b"\"'[]{}=,.#\n\r\t\\ 019eE+-_xnai:%<>@\xc3\xa9\xff\0";
+    for _ in 0..5_000 {
+        let mut bytes = EXAMPLE.as_bytes().to_vec();
+        for _ in 0..=random.below(6) {
+            let at = random.below(bytes.len() as u64) as usize;
+            let byte = pool[random.below(pool.len() as u64) as usize];
+            match random.below(3) {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                _ => drop(bytes.remove(at)),
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        if let Err(error) = read(&text) {
+            assert!(error.contains("s.toml line "), "{error}, seed {seed}");
+        }
+    }
+}

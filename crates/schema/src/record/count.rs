@@ -1,0 +1,164 @@
+//! Counts: what became of the operations of a phase, and the law that they add up.
+//!
+//! All figures are sums, so records merge by adding them.
+
+use crate::kind::Kind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Filling the server.
+    Load,
+    /// Load before the measured window.
+    Warmup,
+    /// The measured window.
+    Measure,
+    /// After it, while the last measured operations end.
+    Cooldown,
+}
+
+impl Phase {
+    /// The name in records and progress lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Warmup => "warmup",
+            Self::Measure => "measure",
+            Self::Cooldown => "cooldown",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The counts of all phases; zero where one did not happen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Phases {
+    /// Filling the server, with the probes before and after.
+    pub load: PhaseCounts,
+    /// Load before the measured window.
+    pub warmup: PhaseCounts,
+    /// Operations intended in the measured window.
+    pub measure: PhaseCounts,
+    /// Operations intended after it.
+    pub cooldown: PhaseCounts,
+}
+
+impl Phases {
+    /// Every phase with its counts, in order.
+    pub fn each(&self) -> [(Phase, &PhaseCounts); 4] {
+        [
+            (Phase::Load, &self.load),
+            (Phase::Warmup, &self.warmup),
+            (Phase::Measure, &self.measure),
+            (Phase::Cooldown, &self.cooldown),
+        ]
+    }
+}
+
+/// The counts of one phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseCounts {
+    /// What became of its operations.
+    #[serde(flatten)]
+    pub totals: Totals,
+    /// Operations sent, by kind; kinds that were never sent are absent.
+    pub ops: BTreeMap<Kind, u64>,
+}
+
+/// What became of operations. Each one ends in exactly one of answered, failed, timed_out, lost,
+/// dropped, unacknowledged and abandoned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Totals {
+    /// Operations the schedule wanted.
+    pub intended: u64,
+    /// Operations of which some byte was sent.
+    pub sent: u64,
+    /// Answered, and not with an error: a miss is an answer.
+    pub answered: u64,
+    /// Answered with an error.
+    pub failed: u64,
+    /// Without a complete answer at the deadline.
+    pub timed_out: u64,
+    /// Those of `timed_out` that were never sent.
+    pub timed_out_queued: u64,
+    /// Carried by a connection that was lost.
+    pub lost: u64,
+    /// Not sent because every connection was full.
+    pub dropped: u64,
+    /// Sent without asking for an answer.
+    pub unacknowledged: u64,
+    /// Without an outcome when the run ended early.
+    pub abandoned: u64,
+    /// Answers that came after their operation had timed out; discarded.
+    pub late_replies: u64,
+    /// Keys asked for by answered reads.
+    pub keys: u64,
+    /// Those of `keys` that were found.
+    pub hits: u64,
+    /// Those of `keys` that were not found.
+    pub misses: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Errors by what they were: a kind of error reply, a cause of loss, a stage of a time-out.
+    pub errors: BTreeMap<String, u64>,
+    /// Answers by what they said: stored, not_stored, exists, not_found…
+    pub replies: BTreeMap<String, u64>,
+    /// What became of connections.
+    pub connections: ConnectionCounts,
+}
+
+impl Totals {
+    /// Whether the outcomes add up to what was intended; the error shows the sum.
+    pub fn check_conservation(&self) -> Result<(), String> {
+        let ended = self.answered
+            + self.failed
+            + self.timed_out
+            + self.lost
+            + self.dropped
+            + self.unacknowledged
+            + self.abandoned;
+        match ended == self.intended {
+            true => Ok(()),
+            false => Err(format!(
+                "{} operations were intended but {ended} ended: {} answered, {} failed, \
+                 {} timed out, {} lost, {} dropped, {} unacknowledged, {} abandoned",
+                self.intended,
+                self.answered,
+                self.failed,
+                self.timed_out,
+                self.lost,
+                self.dropped,
+                self.unacknowledged,
+                self.abandoned
+            )),
+        }
+    }
+
+    /// Operations that ended without a good answer: failed, timed out, lost, dropped, abandoned.
+    pub const fn unanswered(&self) -> u64 {
+        self.failed + self.timed_out + self.lost + self.dropped + self.abandoned
+    }
+}
+
+/// What became of connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConnectionCounts {
+    /// Opened.
+    pub opened: u64,
+    /// Could not be opened.
+    pub failed: u64,
+    /// Open, and lost.
+    pub lost: u64,
+}

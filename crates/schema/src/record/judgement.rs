@@ -1,0 +1,139 @@
+//! What was concluded from a run: whether its numbers can be believed, what became of the goals,
+//! and warnings.
+//!
+//! The conclusions are drawn elsewhere; here they only have their shape.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether the numbers can be believed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Believable {
+    /// The answer.
+    pub verdict: Verdict,
+    /// Why not; empty exactly when the verdict is yes.
+    pub reasons: Vec<Reason>,
+    /// Everything that was looked at, passed, failed or skipped.
+    pub checks: Vec<Check>,
+}
+
+impl Believable {
+    /// The verdict that follows from `checks`: no when any of them failed.
+    pub fn from_checks(checks: Vec<Check>) -> Self {
+        let failed = checks.iter().filter(|check| check.result == CheckResult::Failed);
+        let reasons: Vec<Reason> = failed
+            .map(|check| Reason {
+                code: check.code,
+                message: check.message.clone(),
+                measured: check.measured,
+                allowed: check.allowed,
+            })
+            .collect();
+        let verdict = if reasons.is_empty() { Verdict::Yes } else { Verdict::No };
+        Self { verdict, reasons, checks }
+    }
+}
+
+/// Yes or no.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The numbers say what they seem to say.
+    Yes,
+    /// They do not, or nothing was concluded.
+    #[default]
+    No,
+}
+
+/// Why the numbers cannot be believed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    /// The check that failed.
+    pub code: CheckKind,
+    /// What it found, as a clause for people.
+    pub message: String,
+    /// The figure that was judged, when there is one.
+    pub measured: Option<f64>,
+    /// The figure it had to keep, when there is one.
+    pub allowed: Option<f64>,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// What was looked at.
+    pub code: CheckKind,
+    /// What came of it.
+    pub result: CheckResult,
+    /// What was found, or why nothing was looked at, as a clause for people.
+    pub message: String,
+    /// The figure that was judged, when there is one.
+    pub measured: Option<f64>,
+    /// The figure it had to keep, when there is one.
+    pub allowed: Option<f64>,
+}
+
+/// What can be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckKind {
+    /// The achieved rate is the one that was asked for.
+    Rate,
+    /// The generator's share of the median response time is small.
+    GeneratorP50,
+    /// The generator's share of the 99th percentile of response is small.
+    GeneratorP99,
+    /// No worker was busy nearly all the time.
+    WorkerBusy,
+    /// The servers' counters equal ours.
+    ServerCounters,
+}
+
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckResult {
+    /// As it should be.
+    Passed,
+    /// Not as it should be.
+    Failed,
+    /// Not looked at; the message says why.
+    Skipped,
+}
+
+/// A goal and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalRecord {
+    /// The goal as it was given.
+    pub goal: String,
+    /// What became of it.
+    pub result: GoalResult,
+    /// The figure: nanoseconds, operations per second or a fraction, as the goal has it; none
+    /// when there is none.
+    pub measured: Option<f64>,
+    /// How the result came about, as a clause for people.
+    pub why: String,
+}
+
+/// What became of a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalResult {
+    /// It is true of the result.
+    Met,
+    /// It is false of the result.
+    Missed,
+    /// The result cannot tell.
+    Undecided,
+}
+
+/// Something that was not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WarningRecord {
+    /// A stable word for programs.
+    pub code: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+}

@@ -1,0 +1,194 @@
+//! What a run answers: `memtide.record/1`, the versioned shape that leaves the program as JSON.
+//!
+//! Numbers only, no judgement of its own: verdicts and goals arrive decided. Every time is in
+//! nanoseconds when its name ends in `_ns`, in seconds when it ends in `_s`.
+
+mod base64;
+mod count;
+mod distribution;
+mod judgement;
+mod measured;
+mod plan;
+mod server;
+
+pub use count::{ConnectionCounts, Phase, PhaseCounts, Phases, Totals};
+pub use distribution::{Counts, Distribution, LagSplit, Missing, Percentile, Wide};
+pub use judgement::{
+    Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
+    WarningRecord,
+};
+pub use plan::{LoopKind, MachineRecord, PlanRecord, PlannedServer};
+pub use server::{Figure, ServerCounters, ServerRecord};
+
+use crate::kind::Kind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The name of the shape. A record of another version is refused when it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SchemaName {
+    /// The first shape.
+    #[default]
+    #[serde(rename = "memtide.record/1")]
+    V1,
+}
+
+/// The result of one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Record {
+    /// The name and version of this shape.
+    pub schema: SchemaName,
+    /// Whether the run ended before its scenario was done.
+    pub partial: bool,
+    /// What ended the run.
+    pub ended_by: EndedBy,
+    /// The exit code that the run calls for, before `--strict` is considered.
+    pub exit: u8,
+    /// Whether the load waited for answers. Times of a closed loop are never comparable with an
+    /// open loop's.
+    #[serde(rename = "loop")]
+    pub loop_kind: LoopKind,
+    /// The scenario as words, every given or defaulted field; a scenario file can be made of it.
+    pub scenario: serde_json::Map<String, serde_json::Value>,
+    /// What was decided from it.
+    pub plan: PlanRecord,
+    /// The machine that made the load.
+    pub machine: MachineRecord,
+    /// When the run began, in milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// When it ended, in milliseconds since 1970.
+    pub ended_unix_ms: u64,
+    /// The length of the measured window in seconds.
+    pub measured_s: f64,
+    /// Counts of the measured window.
+    pub totals: Totals,
+    /// Counts of each phase; all four are always here.
+    pub phases: Phases,
+    /// A row per server.
+    pub servers: Vec<ServerRecord>,
+    /// What the servers' own `stats` said.
+    pub server: ServerCounters,
+    /// Whether the numbers can be believed.
+    pub believable: Believable,
+    /// The goals and what became of them.
+    pub goals: Vec<GoalRecord>,
+    /// The rate that was asked for and the one that was achieved.
+    pub rate: RateRecord,
+    /// Received − intended, by kind of operation: the headline.
+    pub response: BTreeMap<Kind, Distribution>,
+    /// Received − sent, by kind of operation.
+    pub service: BTreeMap<Kind, Distribution>,
+    /// Sent − intended, by kind of operation.
+    pub lag: BTreeMap<Kind, Distribution>,
+    /// Whose the lag was.
+    pub lag_split: LagSplit,
+    /// From the wake-up that brought an answer to the stamp of its receipt.
+    pub client_delay: Distribution,
+    /// How many operations were outstanding on the connection when one was sent.
+    pub in_flight_at_send: Counts,
+    /// The measured window in pieces, by intended instant.
+    pub intervals: Vec<IntervalRecord>,
+    /// What the load cost this process.
+    pub client: ClientRecord,
+    /// How busy the machine's CPUs were, 0 to 1; none where that cannot be read.
+    pub machine_cpu: Option<MachineCpu>,
+    /// What was not as it should be.
+    pub warnings: Vec<WarningRecord>,
+}
+
+/// What ended a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndedBy {
+    /// The measured window was over.
+    #[default]
+    Duration,
+    /// The last operation was issued.
+    Operations,
+    /// Somebody interrupted it.
+    Interrupted,
+    /// Every server was gone for longer than the timeout.
+    ServersLost,
+}
+
+/// The rate that was asked for and the one that was achieved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateRecord {
+    /// The mean rate of the schedule over the measured window; none in a closed loop.
+    pub target_per_s: Option<f64>,
+    /// Answered operations of the measured window per second of it.
+    pub achieved_per_s: f64,
+}
+
+/// A piece of the measured window, by intended instant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalRecord {
+    /// Where it begins, in seconds after the window's beginning.
+    pub start_s: f64,
+    /// How long it is, in seconds.
+    pub length_s: f64,
+    /// Answered operations.
+    pub ops: u64,
+    /// Answered operations per second.
+    pub rate_per_s: f64,
+    /// Keys found.
+    pub hits: u64,
+    /// Keys not found.
+    pub misses: u64,
+    /// The median response; none when not printable.
+    pub response_p50_ns: Option<u64>,
+    /// The 99th percentile of response; none when not printable.
+    pub response_p99_ns: Option<u64>,
+}
+
+/// What the load cost this process, over the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientRecord {
+    /// CPU seconds in user mode.
+    pub cpu_user_s: f64,
+    /// CPU seconds in the kernel.
+    pub cpu_system_s: f64,
+    /// CPU seconds per million operations sent; none when none were.
+    pub cpu_s_per_mops: Option<f64>,
+    /// The largest resident memory of the process so far, in bytes.
+    pub rss_max_bytes: u64,
+    /// For each worker, the part of the time in which it was busy, 0 to 1.
+    pub worker_busy: Vec<f64>,
+}
+
+/// How busy the machine's CPUs were over the measured window, 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineCpu {
+    /// The mean over all CPUs.
+    pub avg: f64,
+    /// The idlest CPU.
+    pub min: f64,
+    /// The busiest CPU.
+    pub max: f64,
+}
+
+impl Record {
+    /// The record as JSON for files and pipes: indented, ending with a line break.
+    pub fn to_json(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        let mut text = text.expect("a record has only names as keys");
+        text.push('\n');
+        text
+    }
+
+    /// Whether every intended operation of every phase ended in exactly one outcome, and the
+    /// totals are those of the measured phase. The error names the phase and the counts.
+    pub fn check_conservation(&self) -> Result<(), String> {
+        for (phase, counts) in self.phases.each() {
+            counts.totals.check_conservation().map_err(|why| format!("{phase}: {why}"))?;
+        }
+        match self.totals == self.phases.measure.totals {
+            true => Ok(()),
+            false => Err("the totals are not those of the measured phase".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

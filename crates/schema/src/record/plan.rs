@@ -1,0 +1,122 @@
+//! What was decided before the run, and the machine it was decided for.
+//!
+//! Words stay words here; nothing is computed from them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Whether the load waits for answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopKind {
+    /// Intended instants come from a schedule.
+    #[default]
+    Open,
+    /// An operation is intended when a slot becomes free.
+    Closed,
+}
+
+impl fmt::Display for LoopKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Open => "open",
+            Self::Closed => "closed",
+        })
+    }
+}
+
+/// The decided plan of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanRecord {
+    /// Whether the embedded server is measured.
+    pub embedded: bool,
+    /// The servers.
+    pub servers: Vec<PlannedServer>,
+    /// Whether the load waits for answers.
+    #[serde(rename = "loop")]
+    pub loop_kind: LoopKind,
+    /// Operations per second; none in a closed loop or when the wave says it.
+    pub rate_per_s: Option<f64>,
+    /// The law of gaps.
+    pub arrival: String,
+    /// The rate over time.
+    pub wave: String,
+    /// Who owns a schedule.
+    pub schedule: String,
+    /// What an operation does that finds every connection full.
+    pub on_full: String,
+    /// The length of the measured window; none when the number of operations ends it.
+    pub duration_s: Option<f64>,
+    /// The length of the warm-up.
+    pub warmup_s: f64,
+    /// How many operations are issued; none when the duration ends the run.
+    pub ops_max: Option<u64>,
+    /// Workers.
+    pub workers: u32,
+    /// The CPU of each worker; empty when they are not pinned.
+    pub cpus: Vec<u32>,
+    /// Connections in all.
+    pub connections: u32,
+    /// Operations outstanding on one connection at most.
+    pub depth: u32,
+    /// How workers wait.
+    pub wait: String,
+    /// How they do input and output.
+    pub io: String,
+    /// Deadline of an operation after its intended instant.
+    pub timeout_s: f64,
+    /// What goes on while the last measured operations end.
+    pub cooldown: String,
+    /// Whether the server is filled first.
+    pub load: String,
+    /// Different keys.
+    pub keys: u64,
+    /// The law of key lengths.
+    pub key_size: String,
+    /// The law of value lengths.
+    pub value_size: String,
+    /// Which keys are asked for how often.
+    pub popularity: String,
+    /// The weights of kinds of operation.
+    pub mix: String,
+    /// Keys in one get or gets.
+    pub multiget: u16,
+    /// The seed.
+    pub seed: u64,
+    /// Why decided fields are what they are, by the field's name.
+    pub why: BTreeMap<String, String>,
+}
+
+/// A server of the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedServer {
+    /// Its name, as it was given.
+    pub name: String,
+    /// The addresses it resolved to, in the order in which they are tried.
+    pub addresses: Vec<String>,
+}
+
+/// The machine that made the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineRecord {
+    /// The operating system's name.
+    pub os: String,
+    /// Its kernel's version.
+    pub kernel: String,
+    /// The processor architecture.
+    pub architecture: String,
+    /// CPUs of the machine.
+    pub cpus: u32,
+    /// CPUs this process may use, by its mask.
+    pub cpus_allowed: u32,
+    /// CPUs' worth of time its control group allows; none without a quota.
+    pub cpu_quota: Option<f64>,
+    /// The CPUs' name for themselves; none where it cannot be read.
+    pub cpu_model: Option<String>,
+    /// Memory, in bytes; none where it cannot be read.
+    pub memory_bytes: Option<u64>,
+    /// The version of memtide.
+    pub memtide_version: String,
+}

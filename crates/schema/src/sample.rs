@@ -1,0 +1,65 @@
+//! One measured operation as a row: what a sample file holds.
+//!
+//! A plain value, small enough to be handed between threads by copy; it knows no file format.
+
+use crate::kind::Kind;
+use memtide_base::Instant;
+
+/// One measured operation. Instants count from the beginning of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When the schedule wanted it sent.
+    pub intended: Instant,
+    /// When it was sent; none when it never was.
+    pub sent: Option<Instant>,
+    /// When its answer was complete; none when there was none.
+    pub received: Option<Instant>,
+    /// What kind of operation it was.
+    pub kind: Kind,
+    /// What came of it.
+    pub outcome: SampleOutcome,
+    /// Bytes sent and received for it.
+    pub bytes: u64,
+    /// The connection that carried it, counted over the whole run; none when none did.
+    pub connection: Option<u32>,
+}
+
+/// What came of one operation. Every intended operation ends in exactly one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleOutcome {
+    /// Every key it asked for was there.
+    Hit,
+    /// Some key it asked for was not there.
+    Miss,
+    /// Answered, and it was no read: a store, delete, touch or count, done or declined.
+    Answered,
+    /// The server answered with an error.
+    Failed,
+    /// No complete answer by its deadline.
+    TimedOut,
+    /// Its connection was lost before the answer.
+    Lost,
+    /// Never sent: every connection was full and the scenario said to drop.
+    Dropped,
+    /// Sent without asking for an answer.
+    Unacknowledged,
+    /// The run ended before its outcome was known.
+    Abandoned,
+}
+
+impl SampleOutcome {
+    /// The word in a sample file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hit => "hit",
+            Self::Miss => "miss",
+            Self::Answered => "answered",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Lost => "lost",
+            Self::Dropped => "dropped",
+            Self::Unacknowledged => "unacknowledged",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Combinations of fields that no machine could run or that say two things at once.
+//!
+//! Each problem is a sentence that names the field, what is allowed, and what to do. What needs
+//! knowledge of the machine is checked where plans are made.
+
+use super::{Goal, OnFull, Scenario, Subject, span_word};
+use crate::kind::Kind;
+use memtide_base::Span;
+use memtide_workload::{KeySpace, OpKind, Wave};
+use std::fmt;
+
+/// Workers at most.
+const THREADS_MAX: u32 = 1024;
+/// Connections to one server at most.
+const CONNECTIONS_MAX: u32 = 1_000_000;
+/// Outstanding operations on one connection at most.
+const DEPTH_MAX: u32 = 65_536;
+/// Servers at most.
+const SERVERS_MAX: usize = 1024;
+/// The longest time that histograms tell apart, and so the longest useful timeout.
+const TIMEOUT_MAX: Span = Span::from_s(3600);
+/// The longest warm-up and the longest window: a year.
+const DURATION_MAX: Span = Span::from_s(366 * 86_400);
+/// The highest rate: one operation each nanosecond.
+const RATE_MAX: f64 = 1e9;
+/// Keys at most.
+const KEYS_MAX: u64 = 1_000_000_000_000;
+/// The largest value that memcached can be told to accept.
+const VALUE_MAX: u64 = 1 << 30;
+
+/// A combination that cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The field to change, by its name.
+    pub field: &'static str,
+    /// What is wrong, what is allowed, what to do: a sentence that names the field.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Scenario {
+    /// Everything that makes this scenario impossible, whatever the machine; empty when nothing
+    /// does.
+    pub fn check(&self) -> Vec<Problem> {
+        let mut problems = Problems(Vec::new());
+        self.check_bounds(&mut problems);
+        self.check_load(&mut problems);
+        self.check_data(&mut problems);
+        self.check_goals(&mut problems);
+        problems.0
+    }
+
+    /// Single fields against their limits.
+    fn check_bounds(&self, problems: &mut Problems) {
+        problems.count("threads", self.threads, THREADS_MAX);
+        problems.count("connections", self.connections, CONNECTIONS_MAX);
+        problems.count("depth", self.depth, DEPTH_MAX);
+        if self.servers.len() > SERVERS_MAX {
+            let given = self.servers.len();
+            problems.add("server", format!("{given} servers are too many: name at most 1024"));
+        }
+        if self.duration == Some(Span::ZERO) {
+            problems.add("duration", "duration 0 measures nothing: give a time such as 10s");
+        }
+        for (field, span) in [("duration", self.duration), ("warmup", Some(self.warmup))] {
+            if let Some(span) = span.filter(|span| *span > DURATION_MAX) {
+                let given = span_word(span);
+                problems.add(field, format!("{field} {given} is too long: give at most 366d"));
+            }
+        }
+        if let Some(rate) = self.rate.filter(|rate| *rate > RATE_MAX) {
+            problems.add("rate", format!("rate {rate} is too high: give at most 1G"));
+        }
+        if self.ops_max == Some(0) {
+            problems.add("ops-max", "ops-max 0 measures nothing: give a count such as 1M");
+        }
+        if self.timeout.is_zero() || self.timeout > TIMEOUT_MAX {
+            let given = span_word(self.timeout);
+            problems.add(
+                "timeout",
+                format!("timeout {given} is out of bounds: give a time above 0, at most 1h"),
+            );
+        }
+        if self.value_max == 0 || self.value_max > VALUE_MAX {
+            let given = size_word(self.value_max);
+            problems.add(
+                "value-max",
+                format!("value-max {given} is out of bounds: give a size from 1 to 1GiB"),
+            );
+        }
+        if self.keys == 0 || self.keys > KEYS_MAX {
+            let given = self.keys;
+            problems.add(
+                "keys",
+                format!("keys {given} is out of bounds: give a count from 1 to 1000G"),
+            );
+        }
+        if self.json.as_deref() == Some("-") && self.samples.as_deref() == Some("-") {
+            problems
+                .add("samples", "samples and json cannot both go to stdout: name a file for one");
+        }
+    }
+
+    /// Rate, wave, stop rule and connections against each other.
+    fn check_load(&self, problems: &mut Problems) {
+        let waves = self.wave != Wave::Constant;
+        if waves && let Some(rate) = self.rate {
+            let what = if rate == 0.0 { "asks for a closed loop" } else { "is a second rate" };
+            problems.add(
+                "rate",
+                format!("rate {rate} {what} beside wave {}: leave one of them out", self.wave),
+            );
+        }
+        if matches!(self.wave, Wave::Ramp { .. })
+            && self.duration.is_none()
+            && self.ops_max.is_some()
+        {
+            problems.add(
+                "duration",
+                format!("wave {} needs to know how long it is: give a duration as well", self.wave),
+            );
+        }
+        if self.on_full == OnFull::Drop && self.is_closed_loop() {
+            problems.add(
+                "on-full",
+                "on-full drop has nothing to drop in a closed loop: give a rate above 0, or leave \
+                 it out",
+            );
+        }
+        if let (Some(threads), Some(connections)) = (self.threads, self.connections) {
+            let all = u64::from(connections) * self.servers.len().max(1) as u64;
+            if all > 0 && u64::from(threads) > all {
+                problems.add(
+                    "threads",
+                    format!(
+                        "threads {threads} leaves workers without a connection, there are {all}: \
+                         use at most {all} threads, or more connections"
+                    ),
+                );
+            }
+        }
+    }
+
+    /// Keys, values and mix against each other.
+    fn check_data(&self, problems: &mut Problems) {
+        if let Err(error) = KeySpace::new(self.keys.max(1), self.key_size.clone(), self.seed) {
+            problems.add("key-size", format!("key-size {}: {error}", self.key_size));
+        }
+        let (low, high) = self.value_size.bounds();
+        if high.unwrap_or(low) > self.value_max {
+            problems.add(
+                "value-size",
+                format!(
+                    "value-size {} is above value-max {}: raise value-max, and the server's -I \
+                     beyond 1MiB, or ask for smaller values",
+                    self.value_size,
+                    size_word(self.value_max)
+                ),
+            );
+        }
+        let names = |op: OpKind| self.mix.kinds().any(|kind| kind == op);
+        if self.multiget == 0 {
+            problems.add("multiget", "multiget 0 asks for no key: give a count of at least 1");
+        } else if self.multiget > 1 && !names(OpKind::Get) && !names(OpKind::Gets) {
+            problems.add(
+                "multiget",
+                format!(
+                    "multiget {} needs get or gets in the mix, which is {}: add one, or leave it \
+                     out",
+                    self.multiget, self.mix
+                ),
+            );
+        }
+        if self.noreply && !self.mix.kinds().any(OpKind::allows_noreply) {
+            problems.add(
+                "noreply",
+                format!(
+                    "noreply needs an operation that can do without an answer, and mix {} has \
+                     none: add one such as set, or leave it out",
+                    self.mix
+                ),
+            );
+        }
+    }
+
+    /// Goals against the mix.
+    fn check_goals(&self, problems: &mut Problems) {
+        for goal in &self.goals {
+            let Goal { subject: Subject::Response { kind, .. }, .. } = goal else { continue };
+            let Some(op) = kind.op() else { continue };
+            if !self.mix.kinds().any(|kind| kind == op) {
+                problems.add(
+                    "goal",
+                    format!(
+                        "goal {goal} is about {kind}, of which mix {} has none: use one of all, {}",
+                        self.mix,
+                        self.mix.kinds().map(OpKind::name).collect::<Vec<_>>().join(", ")
+                    ),
+                );
+            } else if self.noreply && op.allows_noreply() && *kind != Kind::All {
+                problems.add(
+                    "goal",
+                    format!(
+                        "goal {goal} needs answers, and noreply asks for none: leave one of them \
+                         out"
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// The problems found so far.
+struct Problems(Vec<Problem>);
+
+impl Problems {
+    fn add(&mut self, field: &'static str, message: impl Into<String>) {
+        self.0.push(Problem { field, message: message.into() });
+    }
+
+    /// A count that must be from 1 to `max`.
+    fn count(&mut self, field: &'static str, given: Option<u32>, max: u32) {
+        if let Some(count) = given.filter(|count| *count == 0 || *count > max) {
+            self.add(
+                field,
+                format!("{field} {count} is out of bounds: give a count from 1 to {max}"),
+            );
+        }
+    }
+}
+
+/// A size in the largest binary unit that divides it.
+fn size_word(bytes: u64) -> String {
+    match bytes {
+        0 => "0".to_owned(),
+        _ if bytes.is_multiple_of(1 << 30) => format!("{}GiB", bytes >> 30),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{}MiB", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{}KiB", bytes >> 10),
+        _ => format!("{bytes} bytes"),
+    }
+}

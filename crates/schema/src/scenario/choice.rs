@@ -1,0 +1,132 @@
+//! The fields that are a choice between a few words, and the waits of reconnecting.
+//!
+//! Each choice lists its words once; parsing, printing and messages come from that list.
+
+use super::word::span_word;
+use memtide_base::{Span, units};
+use std::fmt;
+use std::str::FromStr;
+
+/// Declares an enum whose variants are words.
+macro_rules! choice {
+    (
+        $(#[$doc:meta])*
+        $name:ident {
+            $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self { $(Self::$variant => $word,)* })
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(word: &str) -> Result<Self, String> {
+                match word {
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err(not_one_of(word, &[$($word),*])),
+                }
+            }
+        }
+    };
+}
+
+choice! {
+    /// Who owns a schedule of intended instants.
+    ScheduleKind {
+        /// One sequence; the least loaded connection is picked when an operation is sent.
+        Shared = "shared",
+        /// Each connection has a schedule of its own.
+        Connection = "connection",
+    }
+}
+
+choice! {
+    /// What happens to an operation that is due while every connection is at its depth.
+    OnFull {
+        /// It waits, and the wait is part of its response time.
+        Queue = "queue",
+        /// It is never sent, and counted.
+        Drop = "drop",
+    }
+}
+
+choice! {
+    /// Whether the server is filled before the run.
+    Load {
+        /// Only when the mix reads and some sampled keys are missing.
+        Auto = "auto",
+        /// Always.
+        Always = "always",
+        /// Never.
+        Never = "never",
+    }
+}
+
+choice! {
+    /// How a worker waits for the next instant.
+    Wait {
+        /// It sleeps in the kernel.
+        Sleep = "sleep",
+        /// It sleeps until shortly before, then spins.
+        Hybrid = "hybrid",
+        /// It spins.
+        Spin = "spin",
+    }
+}
+
+choice! {
+    /// What is offered to the server while the last measured operations end.
+    Cooldown {
+        /// The same load, unmeasured.
+        Load = "load",
+        /// Nothing more.
+        Drain = "drain",
+    }
+}
+
+/// The waits before a lost connection is opened again: the first one, doubling to the longest.
+/// Written `10ms..1s`; a single span means that every wait is that long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// The first wait; at least 1 ms.
+    pub first: Span,
+    /// The longest wait; not shorter than the first.
+    pub longest: Span,
+}
+
+impl fmt::Display for Backoff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}..{}", span_word(self.first), span_word(self.longest))
+    }
+}
+
+impl FromStr for Backoff {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let (first, longest) = word.split_once("..").unwrap_or((word, word));
+        let span = |part: &str| units::parse_span(part).map_err(|e| e.to_string());
+        let (first, longest) = (span(first)?, span(longest)?);
+        if first < Span::from_ms(1) || longest < first {
+            return Err(format!(
+                "'{word}' is not a pair of waits: the first is at least 1ms and the longest not \
+                 shorter, such as 10ms..1s"
+            ));
+        }
+        Ok(Self { first, longest })
+    }
+}
+
+fn not_one_of(word: &str, words: &[&str]) -> String {
+    format!("'{word}' is not one of {}", words.join(", "))
+}

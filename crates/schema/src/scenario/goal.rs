@@ -1,0 +1,188 @@
+//! Goals: what must be true of the result, as `get.p99<1ms`, `rate>=50k` or `errors<0.1%`.
+//!
+//! Only the sentence is read here; whether it came true is judged where the measurements are.
+
+use super::word::span_word;
+use crate::kind::Kind;
+use memtide_base::{Span, units};
+use std::fmt;
+use std::str::FromStr;
+
+const GRAMMAR: &str = "a goal such as get.p99<1ms, all.mean<=500us, rate>=50k or errors<0.1%";
+
+/// One goal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goal {
+    /// What is compared.
+    pub subject: Subject,
+    /// How it is compared.
+    pub relation: Relation,
+    /// With what: nanoseconds of a response time, operations per second, or a fraction.
+    pub bound: f64,
+}
+
+/// What a goal is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Subject {
+    /// A measure of the response times of one kind of operation.
+    Response {
+        /// Which operations.
+        kind: Kind,
+        /// Which measure of their response times.
+        measure: Measure,
+    },
+    /// The achieved rate, in operations per second.
+    Rate,
+    /// The fraction of intended operations that were not answered well.
+    Errors,
+}
+
+/// A number that stands for many response times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure {
+    /// A percentile, above 0 and below 100.
+    Percentile(f64),
+    /// The mean of the answered operations.
+    Mean,
+    /// The longest.
+    Max,
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// `<`
+    Less,
+    /// `<=`
+    LessEq,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEq,
+}
+
+impl Relation {
+    /// Whether `measured` stands in this relation to `bound`.
+    pub fn holds(self, measured: f64, bound: f64) -> bool {
+        match self {
+            Self::Less => measured < bound,
+            Self::LessEq => measured <= bound,
+            Self::Greater => measured > bound,
+            Self::GreaterEq => measured >= bound,
+        }
+    }
+}
+
+impl FromStr for Goal {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let explain = |why: String| format!("'{word}' is not {GRAMMAR}: {why}");
+        let at = word.find(['<', '>']).ok_or_else(|| explain("it compares nothing".to_owned()))?;
+        let (subject, rest) = word.split_at(at);
+        let (relation, bound) = split_relation(rest);
+        let subject = parse_subject(subject.trim()).map_err(explain)?;
+        let bound = match subject {
+            Subject::Response { .. } => units::parse_span(bound).map(|span| span.ns() as f64),
+            Subject::Rate => units::parse_rate(bound),
+            Subject::Errors => units::parse_fraction(bound),
+        };
+        Ok(Self { subject, relation, bound: bound.map_err(|e| explain(e.to_string()))? })
+    }
+}
+
+/// `rest` begins with `<` or `>`.
+fn split_relation(rest: &str) -> (Relation, &str) {
+    let (sign, after) = rest.split_at(1);
+    let (equal, bound) = match after.strip_prefix('=') {
+        Some(bound) => (true, bound),
+        None => (false, after),
+    };
+    let relation = match (sign, equal) {
+        ("<", false) => Relation::Less,
+        ("<", true) => Relation::LessEq,
+        (_, false) => Relation::Greater,
+        (_, true) => Relation::GreaterEq,
+    };
+    (relation, bound.trim())
+}
+
+fn parse_subject(word: &str) -> Result<Subject, String> {
+    match word {
+        "rate" => return Ok(Subject::Rate),
+        "errors" => return Ok(Subject::Errors),
+        _ => {}
+    }
+    let (kind, measure) = word
+        .split_once('.')
+        .ok_or_else(|| format!("'{word}' is neither rate, errors nor an operation's measure"))?;
+    Ok(Subject::Response { kind: kind.parse()?, measure: parse_measure(measure)? })
+}
+
+fn parse_measure(word: &str) -> Result<Measure, String> {
+    match word {
+        "mean" => return Ok(Measure::Mean),
+        "max" => return Ok(Measure::Max),
+        _ => {}
+    }
+    let plain = |c: char| c.is_ascii_digit() || c == '.';
+    match word.strip_prefix('p').filter(|p| p.chars().all(plain)).map(str::parse) {
+        Some(Ok(p)) if p > 0.0 && p < 100.0 => Ok(Measure::Percentile(p)),
+        _ => Err(format!(
+            "'{word}' is no measure; allowed are mean, max and percentiles such as p50 or p99.9"
+        )),
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, relation, bound } = self;
+        match subject {
+            Subject::Response { .. } => {
+                write!(f, "{subject}{relation}{}", span_word(Span::from_ns(*bound as u64)))
+            }
+            Subject::Rate => write!(f, "{subject}{relation}{bound}"),
+            Subject::Errors => write!(f, "{subject}{relation}{}", fraction_word(*bound)),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Response { kind, measure } => write!(f, "{kind}.{measure}"),
+            Self::Rate => f.write_str("rate"),
+            Self::Errors => f.write_str("errors"),
+        }
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Percentile(p) => write!(f, "p{p}"),
+            Self::Mean => f.write_str("mean"),
+            Self::Max => f.write_str("max"),
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Less => "<",
+            Self::LessEq => "<=",
+            Self::Greater => ">",
+            Self::GreaterEq => ">=",
+        })
+    }
+}
+
+/// In percent where that reads back exactly, else as it is.
+fn fraction_word(fraction: f64) -> String {
+    let percent = format!("{}%", fraction * 100.0);
+    match units::parse_fraction(&percent) {
+        Ok(back) if back == fraction => percent,
+        _ => fraction.to_string(),
+    }
+}

@@ -1,0 +1,168 @@
+//! What the user wants, parsed but not yet decided: absent words stay absent here, and only a
+//! plan fills them in, because that needs knowledge of the machine.
+//!
+//! It refuses words that cannot be meant, and combinations that no machine could run.
+
+mod check;
+mod choice;
+mod goal;
+mod target;
+mod word;
+
+pub use check::Problem;
+pub use choice::{Backoff, Cooldown, Load, OnFull, ScheduleKind, Wait};
+pub use goal::{Goal, Measure, Relation, Subject};
+pub use target::Target;
+pub(crate) use word::{parse_list, parse_switch, span_word};
+
+use memtide_base::Span;
+use memtide_workload::{Arrival, Mix, Popularity, SizeLaw, Wave};
+use std::net::IpAddr;
+
+/// The seed of every run that names none, so that two runs of one scenario do the same.
+const SEED: u64 = 1;
+/// Values above this need the user's word for it: memcached's own default item limit.
+const VALUE_MAX_BYTES: u64 = 1024 * 1024;
+
+/// A run as its user describes it. Every field is a row of [`crate::FIELDS`], which says what it
+/// means; `None` means "not given".
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The servers, each of which holds all keys; empty asks for the embedded one.
+    pub servers: Vec<Target>,
+    /// Operations per second over all workers; 0 asks for a closed loop.
+    pub rate: Option<f64>,
+    /// The law of the gaps between intended instants.
+    pub arrival: Arrival,
+    /// One schedule for all connections of a worker, or one for each.
+    pub schedule: ScheduleKind,
+    /// What an operation does that finds every connection full.
+    pub on_full: OnFull,
+    /// The rate over time; anything but constant replaces `rate`.
+    pub wave: Wave,
+    /// How long to measure.
+    pub duration: Option<Span>,
+    /// How long to load before measuring.
+    pub warmup: Span,
+    /// How many operations to issue, warm-up included.
+    pub ops_max: Option<u64>,
+    /// Workers.
+    pub threads: Option<u32>,
+    /// Whether workers are bound to CPUs even when nobody narrowed the mask.
+    pub pin: bool,
+    /// Connections to each server, counted over all workers.
+    pub connections: Option<u32>,
+    /// Operations outstanding on one connection at most.
+    pub depth: Option<u32>,
+    /// How many different keys there are.
+    pub keys: u64,
+    /// The law of key lengths, in bytes.
+    pub key_size: SizeLaw,
+    /// The law of value lengths, in bytes.
+    pub value_size: SizeLaw,
+    /// The longest value that may be sent, in bytes.
+    pub value_max: u64,
+    /// Which keys are asked for how often.
+    pub popularity: Popularity,
+    /// The weights of the kinds of operation.
+    pub mix: Mix,
+    /// Keys in one get or gets.
+    pub multiget: u16,
+    /// The expiry sent with every store, in memcached's sense.
+    pub expiry: i64,
+    /// The flags sent with every store.
+    pub flags: u32,
+    /// Whether operations that can do without an answer do.
+    pub noreply: bool,
+    /// Whether the server is filled first.
+    pub load: Load,
+    /// Whether a fill that did not fit is accepted.
+    pub load_partial: bool,
+    /// How long after its intended instant an operation has its deadline.
+    pub timeout: Span,
+    /// The waits before a lost connection is opened again.
+    pub reconnect: Backoff,
+    /// What must be true of the result.
+    pub goals: Vec<Goal>,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// How a worker waits for the next instant.
+    pub wait: Option<Wait>,
+    /// What goes on while the last measured operations end.
+    pub cooldown: Cooldown,
+    /// Source addresses, used in turn; empty leaves the choice to the system.
+    pub bind: Vec<IpAddr>,
+    /// Where the record goes; `-` is stdout.
+    pub json: Option<String>,
+    /// Where the samples go; `-` is stdout.
+    pub samples: Option<String>,
+    /// Whether to print the plan and stop.
+    pub plan: bool,
+    /// Whether to show no progress.
+    pub quiet: bool,
+    /// Whether an unbelievable result is an error.
+    pub strict: bool,
+}
+
+impl Scenario {
+    /// Whether the load is as fast as the connections allow: asked for with rate 0, or meant by
+    /// naming a server and no rate or wave.
+    pub fn is_closed_loop(&self) -> bool {
+        match self.rate {
+            Some(rate) => rate == 0.0,
+            None => !self.servers.is_empty() && self.wave == Wave::Constant,
+        }
+    }
+}
+
+impl Default for Scenario {
+    fn default() -> Self {
+        Self {
+            servers: Vec::new(),
+            rate: None,
+            arrival: Arrival::Poisson,
+            schedule: ScheduleKind::Shared,
+            on_full: OnFull::Queue,
+            wave: Wave::Constant,
+            duration: None,
+            warmup: Span::ZERO,
+            ops_max: None,
+            threads: None,
+            pin: false,
+            connections: None,
+            depth: None,
+            keys: 100_000,
+            key_size: known("fixed:30"),
+            value_size: known("fixed:200"),
+            value_max: VALUE_MAX_BYTES,
+            popularity: Popularity::Uniform,
+            mix: known("get=9,set=1"),
+            multiget: 1,
+            expiry: 0,
+            flags: 0,
+            noreply: false,
+            load: Load::Auto,
+            load_partial: false,
+            timeout: Span::from_s(5),
+            reconnect: Backoff { first: Span::from_ms(10), longest: Span::from_s(1) },
+            goals: Vec::new(),
+            seed: SEED,
+            wait: None,
+            cooldown: Cooldown::Load,
+            bind: Vec::new(),
+            json: None,
+            samples: None,
+            plan: false,
+            quiet: false,
+            strict: false,
+        }
+    }
+}
+
+/// A default's word as its value.
+fn known<T: std::str::FromStr>(word: &str) -> T {
+    word.parse().ok().expect("the words of defaults parse")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! Words of the scenario's own types, and combinations that are refused.
+
+use super::*;
+use memtide_base::Random;
+
+fn targets(word: &str) -> Vec<String> {
+    let targets = Target::parse_list(word).unwrap();
+    targets.iter().map(Target::to_string).collect()
+}
+
+#[test]
+fn servers_are_read_in_every_form() {
+    assert_eq!(targets("localhost"), ["localhost:11211"]);
+    assert_eq!(targets("10.0.0.1:11300"), ["10.0.0.1:11300"]);
+    assert_eq!(
+        targets("[::1]:11300, ::1 ,[fe80::1%eth0]"),
+        ["[::1]:11300", "[::1]:11211", "[fe80::1%eth0]:11211"]
+    );
+    assert_eq!(targets("cache:1-3"), ["cache:1", "cache:2", "cache:3"]);
+    assert_eq!(targets("unix:/run/memcached.sock,h"), ["unix:/run/memcached.sock", "h:11211"]);
+    assert_eq!(targets(""), [""; 0]);
+    assert_eq!(Target::parse_list("h:1-65535").unwrap_err().matches("1024").count(), 1);
+}
+
+#[test]
+fn servers_that_cannot_be_meant_are_refused_with_every_form_that_can() {
+    let wrong = [
+        ",",
+        "a,,b",
+        "host:",
+        ":11211",
+        "host:0",
+        "host:65536",
+        "host:3-1",
+        "host:x",
+        "[::1",
+        "[::1]x",
+        "[nonsense]:1",
+        "a:b:c",
+        "unix:",
+        "http://host",
+        "ho st",
+        "host:1-2-3",
+        "host:+1",
+    ];
+    for word in wrong {
+        let error = Target::parse_list(word).unwrap_err();
+        assert!(error.contains("allowed are host, host:port"), "{word}: {error}");
+    }
+}
+
+#[test]
+fn servers_read_back_as_themselves() {
+    for word in ["a,b:1", "[::1]:1,unix:/a b", "x:5-9"] {
+        let first = Target::parse_list(word).unwrap();
+        let shown: Vec<String> = first.iter().map(Target::to_string).collect();
+        assert_eq!(Target::parse_list(&shown.join(",")).unwrap(), first);
+    }
+}
+
+#[test]
+fn goals_are_read_and_shown() {
+    let cases = [
+        ("get.p99<1ms", "get.p99<1ms"),
+        ("all.p99.9<=5ms", "all.p99.9<=5ms"),
+        ("get_hit.mean < 0.25ms", "get_hit.mean<250us"),
+        ("set.max<2s", "set.max<2s"),
+        ("rate>=50k", "rate>=50000"),
+        ("rate>12.5/s", "rate>12.5"),
+        ("errors<0.1%", "errors<0.1%"),
+        ("errors<=0.001", "errors<=0.1%"),
+    ];
+    for (word, shown) in cases {
+        let goal: Goal = word.parse().unwrap();
+        assert_eq!(goal.to_string(), shown);
+        assert_eq!(shown.parse(), Ok(goal));
+    }
+    let goal: Goal = "get.p99<1ms".parse().unwrap();
+    let measure = Measure::Percentile(99.0);
+    assert_eq!(goal.subject, Subject::Response { kind: crate::Kind::Get, measure });
+    assert_eq!((goal.relation, goal.bound), (Relation::Less, 1e6));
+    assert!(goal.relation.holds(9.9e5, goal.bound) && !goal.relation.holds(1e6, goal.bound));
+}
+
+#[test]
+fn nonsense_goals_are_refused_with_an_example() {
+    let wrong = [
+        "",
+        "get.p99",
+        "get.p99=1ms",
+        "get.p0<1ms",
+        "get.p100<1ms",
+        "get.pinf<1ms",
+        "get.p99<1",
+        "got.p99<1ms",
+        "rate>=fast",
+        "errors<200%",
+        "p99<1ms",
+        "get.<1ms",
+        "get.p99<",
+        "get.p99<<1ms",
+    ];
+    for word in wrong {
+        let error = word.parse::<Goal>().unwrap_err();
+        assert!(error.contains("a goal such as"), "{word}: {error}");
+    }
+}
+
+#[test]
+fn choices_and_waits_are_read_and_shown() {
+    assert_eq!("drop".parse(), Ok(OnFull::Drop));
+    assert_eq!(ScheduleKind::Connection.to_string(), "connection");
+    let error = "sometimes".parse::<Load>().unwrap_err();
+    assert_eq!(error, "'sometimes' is not one of auto, always, never");
+    let backoff: Backoff = "10ms..1s".parse().unwrap();
+    assert_eq!(backoff, Scenario::default().reconnect);
+    assert_eq!(backoff.to_string(), "10ms..1s");
+    assert_eq!("50ms".parse::<Backoff>().unwrap().to_string(), "50ms..50ms");
+    for word in ["", "1s..10ms", "0s..1s", "10..20", "10ms.."] {
+        assert!(word.parse::<Backoff>().is_err(), "{word}");
+    }
+}
+
+#[test]
+fn spans_are_shown_so_that_nothing_is_lost() {
+    let seed = 5;
+    let mut random = Random::new(seed);
+    for _ in 0..10_000 {
+        let bits = 1 + random.below(50);
+        let span = Span::from_ns(random.below(1 << bits));
+        let word = span_word(span);
+        assert_eq!(memtide_base::units::parse_span(&word), Ok(span), "{word}, seed {seed}");
+    }
+}
+
+/// The problems' fields of a scenario that was changed from the default.
+fn problems(change: impl FnOnce(&mut Scenario)) -> Vec<&'static str> {
+    let mut scenario = Scenario::default();
+    change(&mut scenario);
+    let problems = scenario.check();
+    for problem in &problems {
+        let message = problem.to_string();
+        assert!(message.contains(problem.field), "{message} does not name {}", problem.field);
+    }
+    problems.into_iter().map(|problem| problem.field).collect()
+}
+
+#[test]
+fn the_default_is_possible() {
+    assert_eq!(problems(|_| {}), [""; 0]);
+}
+
+#[test]
+fn bounds_are_kept() {
+    assert_eq!(problems(|s| s.threads = Some(0)), ["threads"]);
+    assert_eq!(problems(|s| s.threads = Some(1025)), ["threads"]);
+    assert_eq!(problems(|s| s.connections = Some(0)), ["connections"]);
+    assert_eq!(problems(|s| s.depth = Some(0)), ["depth"]);
+    assert_eq!(problems(|s| s.depth = Some(4096)), [""; 0]);
+    assert_eq!(problems(|s| s.keys = 0), ["keys"]);
+    assert_eq!(problems(|s| s.multiget = 0), ["multiget"]);
+    assert_eq!(problems(|s| s.duration = Some(Span::ZERO)), ["duration"]);
+    assert_eq!(problems(|s| s.ops_max = Some(0)), ["ops-max"]);
+    assert_eq!(problems(|s| s.timeout = Span::ZERO), ["timeout"]);
+    assert_eq!(problems(|s| s.timeout = Span::from_s(3601)), ["timeout"]);
+    assert_eq!(problems(|s| s.value_max = 2 << 30), ["value-max"]);
+    assert_eq!(problems(|s| s.warmup = Span::MAX), ["warmup"]);
+    assert_eq!(problems(|s| s.rate = Some(2e9)), ["rate"]);
+    assert_eq!(problems(|s| s.keys = 1 << 50), ["keys"]);
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let wave = |s: &mut Scenario| s.wave = "ramp:1k,2k".parse().unwrap();
+    assert_eq!(problems(wave), [""; 0]);
+    assert_eq!(
+        problems(|s| {
+            wave(s);
+            s.rate = Some(1e3);
+        }),
+        ["rate"]
+    );
+    assert_eq!(
+        problems(|s| {
+            wave(s);
+            s.rate = Some(0.0);
+        }),
+        ["rate"]
+    );
+    assert_eq!(
+        problems(|s| {
+            wave(s);
+            s.ops_max = Some(10);
+        }),
+        ["duration"]
+    );
+    assert_eq!(
+        problems(|s| {
+            s.rate = Some(0.0);
+            s.on_full = OnFull::Drop;
+        }),
+        ["on-full"]
+    );
+    assert_eq!(
+        problems(|s| {
+            s.threads = Some(4);
+            s.connections = Some(2);
+        }),
+        ["threads"]
+    );
+    assert_eq!(
+        problems(|s| {
+            s.json = Some("-".to_owned());
+            s.samples = Some("-".to_owned());
+        }),
+        ["samples"]
+    );
+}
+
+#[test]
+fn data_that_cannot_be_is_refused() {
+    let mix = |s: &mut Scenario, word: &str| s.mix = word.parse().unwrap();
+    assert_eq!(problems(|s| s.key_size = "fixed:2".parse().unwrap()), ["key-size"]);
+    assert_eq!(problems(|s| s.key_size = "251".parse().unwrap()), ["key-size"]);
+    assert_eq!(problems(|s| s.value_size = "fixed:2MiB".parse().unwrap()), ["value-size"]);
+    let larger = |s: &mut Scenario| {
+        s.value_size = "fixed:2MiB".parse().unwrap();
+        s.value_max = 2 << 20;
+    };
+    assert_eq!(problems(larger), [""; 0]);
+    assert_eq!(problems(|s| s.value_size = "etc-value".parse().unwrap()), [""; 0]);
+    assert_eq!(
+        problems(|s| {
+            s.multiget = 10;
+            mix(s, "set=1");
+        }),
+        ["multiget"]
+    );
+    assert_eq!(
+        problems(|s| {
+            s.noreply = true;
+            mix(s, "get=1,gat=1");
+        }),
+        ["noreply"]
+    );
+    let goal = |s: &mut Scenario, word: &str| s.goals = vec![word.parse().unwrap()];
+    assert_eq!(problems(|s| goal(s, "delete.p99<1ms")), ["goal"]);
+    assert_eq!(problems(|s| goal(s, "get_miss.p99<1ms")), [""; 0]);
+    assert_eq!(
+        problems(|s| {
+            goal(s, "set.p99<1ms");
+            s.noreply = true;
+        }),
+        ["goal"]
+    );
+}
+
+#[test]
+fn a_value_above_the_limit_says_what_to_raise() {
+    let value_size = "fixed:2MiB".parse().unwrap();
+    let problems = Scenario { value_size, ..Scenario::default() }.check();
+    assert_eq!(
+        problems[0].to_string(),
+        "value-size fixed:2097152 is above value-max 1MiB: raise value-max, and the server's -I \
+         beyond 1MiB, or ask for smaller values"
+    );
+}
+
+#[test]
+fn a_named_server_without_a_rate_means_a_closed_loop() {
+    let mut scenario = Scenario::default();
+    assert!(!scenario.is_closed_loop());
+    scenario.servers = Target::parse_list("h").unwrap();
+    assert!(scenario.is_closed_loop());
+    scenario.wave = "sine:10k,5k,60s".parse().unwrap();
+    assert!(!scenario.is_closed_loop());
+    scenario = Scenario { rate: Some(0.0), ..Scenario::default() };
+    assert!(scenario.is_closed_loop());
+}

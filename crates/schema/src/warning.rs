@@ -1,0 +1,237 @@
+//! Everything that can be wrong with a run without ending it: one closed list.
+//!
+//! Each warning has a code for programs, a sentence for people, and a remedy; its figures are
+//! fields, so no warning can be raised without them.
+
+use crate::kind::Kind;
+use crate::record::{Percentile, WarningRecord};
+use memtide_base::units::format_count;
+use memtide_base::{Span, units};
+
+/// Something is not as it should be. Figures are of the measured window.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Warning {
+    /// The generator itself sent late, which is part of the response times.
+    GeneratorLate {
+        /// The generator's share of the 99th percentile of response, 0 to 1.
+        share: f64,
+        /// The 99th percentile of the generator's own lag, in ns.
+        lag_ns_p99: u64,
+    },
+    /// A worker had little idle time left.
+    ClientSaturated {
+        /// Which worker, from 0.
+        worker: u32,
+        /// The part of the time in which it was busy, 0 to 1.
+        busy: f64,
+    },
+    /// A percentile is not printed because too few operations were measured.
+    TooFewSamples {
+        /// Of which operations.
+        kind: Kind,
+        /// The lowest percentile that is missing.
+        percentile: Percentile,
+        /// How many it needs.
+        needed: u64,
+        /// How many there were.
+        has: u64,
+    },
+    /// The limit of open files is below what the connections need.
+    FileLimit {
+        /// Files needed.
+        needed: u64,
+        /// Files allowed, after the soft limit was raised to the hard one.
+        allowed: u64,
+    },
+    /// The server threw out items during the run.
+    Evictions {
+        /// Which server.
+        server: String,
+        /// How many items.
+        count: u64,
+    },
+    /// So few connections at so high a rate that the server's threads take turns badly.
+    FewConnections {
+        /// Connections to each server.
+        connections: u32,
+        /// Threads of the server.
+        server_threads: u32,
+        /// The rate, in operations per second.
+        rate_per_s: f64,
+    },
+    /// The server refused connections because it has too many.
+    TooManyConnections {
+        /// Which server.
+        server: String,
+        /// How many were refused.
+        refused: u64,
+    },
+    /// Samples came faster than they could be written, and some are missing from the file.
+    SampleOverflow {
+        /// How many.
+        lost: u64,
+    },
+    /// The server did work for somebody else during the run.
+    OtherClients {
+        /// Which server.
+        server: String,
+        /// How many commands.
+        commands: u64,
+    },
+    /// The server's counters could not be read, so they were not compared.
+    StatsUnavailable {
+        /// Which server.
+        server: String,
+        /// Why not.
+        why: String,
+    },
+    /// Connections were lost during the run.
+    ConnectionsLost {
+        /// Which server.
+        server: String,
+        /// How many.
+        count: u64,
+    },
+    /// An output could not be written; the others were.
+    OutputFailed {
+        /// Where it should have gone.
+        output: String,
+        /// Why it did not.
+        why: String,
+    },
+    /// Times above the histograms' range were counted at its end.
+    HistogramSaturated {
+        /// How many.
+        count: u64,
+    },
+    /// The server does not hold every key, and the scenario accepts that.
+    LoadPartial {
+        /// Sampled keys that were asked for.
+        sampled: u64,
+        /// Those that were missing.
+        missing: u64,
+    },
+}
+
+impl Warning {
+    /// A stable word for programs.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::GeneratorLate { .. } => "generator_late",
+            Self::ClientSaturated { .. } => "client_saturated",
+            Self::TooFewSamples { .. } => "too_few_samples",
+            Self::FileLimit { .. } => "file_limit",
+            Self::Evictions { .. } => "evictions",
+            Self::FewConnections { .. } => "few_connections",
+            Self::TooManyConnections { .. } => "too_many_connections",
+            Self::SampleOverflow { .. } => "sample_overflow",
+            Self::OtherClients { .. } => "other_clients",
+            Self::StatsUnavailable { .. } => "stats_unavailable",
+            Self::ConnectionsLost { .. } => "connections_lost",
+            Self::OutputFailed { .. } => "output_failed",
+            Self::HistogramSaturated { .. } => "histogram_saturated",
+            Self::LoadPartial { .. } => "load_partial",
+        }
+    }
+
+    /// What is wrong, with its figures: a sentence without its full stop.
+    pub fn message(&self) -> String {
+        match self {
+            Self::GeneratorLate { share, lag_ns_p99 } => format!(
+                "the generator sent late: its lag is {} of the p99 response time ({} at p99)",
+                percent(*share),
+                units::format_span(Span::from_ns(*lag_ns_p99))
+            ),
+            Self::ClientSaturated { worker, busy } => {
+                format!("worker {worker} was busy {} of the time", percent(*busy))
+            }
+            Self::TooFewSamples { kind, percentile, needed, has } => format!(
+                "too few operations for {percentile} of {kind}: it needs {needed}, there were {has}"
+            ),
+            Self::FileLimit { needed, allowed } => {
+                format!("the run needs {needed} open files, the system allows {allowed}")
+            }
+            Self::Evictions { server, count } => {
+                format!("{server} evicted {count} items during the run")
+            }
+            Self::FewConnections { connections, server_threads, rate_per_s } => format!(
+                "{connections} connections for {server_threads} server threads at {}/s: below 50 \
+                 per thread, single connections sway the result",
+                format_count(*rate_per_s)
+            ),
+            Self::TooManyConnections { server, refused } => {
+                format!("{server} refused {refused} connections: it has too many open")
+            }
+            Self::SampleOverflow { lost } => {
+                format!("{lost} samples are missing from the file: they came too fast to write")
+            }
+            Self::OtherClients { server, commands } => {
+                format!("{server} served {commands} commands of other clients during the run")
+            }
+            Self::StatsUnavailable { server, why } => {
+                format!("the counters of {server} could not be compared: {why}")
+            }
+            Self::ConnectionsLost { server, count } => {
+                format!("{count} connections to {server} were lost during the run")
+            }
+            Self::OutputFailed { output, why } => format!("{output} could not be written: {why}"),
+            Self::HistogramSaturated { count } => {
+                format!("{count} times were longer than the histograms reach (one hour)")
+            }
+            Self::LoadPartial { sampled, missing } => {
+                format!("{missing} of {sampled} sampled keys are missing from the server")
+            }
+        }
+    }
+
+    /// What to do about it: a clause that begins with a verb.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::GeneratorLate { .. } => {
+                "use more --threads, --wait hybrid or spin, or CPUs that the server does not use"
+            }
+            Self::ClientSaturated { .. } => {
+                "use more --threads or CPUs, or a lower --rate; the client must not be the limit"
+            }
+            Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
+            Self::FileLimit { .. } => "raise the hard limit (ulimit -Hn) or use fewer connections",
+            Self::Evictions { .. } => {
+                "give the server more memory (its -m), or use fewer or smaller --keys"
+            }
+            Self::FewConnections { .. } => "use more --connections, or several load machines",
+            Self::TooManyConnections { .. } => {
+                "raise the server's connection limit (its -c) or use fewer --connections"
+            }
+            Self::SampleOverflow { .. } => {
+                "write --samples to a faster disk, or measure at a lower --rate"
+            }
+            Self::OtherClients { .. } => "measure a server that serves nobody else",
+            Self::StatsUnavailable { .. } => {
+                "let the server answer the stats command, or do not rely on its counters"
+            }
+            Self::ConnectionsLost { .. } => "look into the server's log; the times include it",
+            Self::OutputFailed { .. } => "name a place that can be written and run again",
+            Self::HistogramSaturated { .. } => "set a --timeout below one hour",
+            Self::LoadPartial { .. } => {
+                "give the server more memory (its -m), or count misses as what they are"
+            }
+        }
+    }
+}
+
+impl From<&Warning> for WarningRecord {
+    fn from(warning: &Warning) -> Self {
+        Self {
+            code: warning.code().to_owned(),
+            message: warning.message(),
+            remedy: warning.remedy().to_owned(),
+        }
+    }
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{:.0} %", fraction * 100.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Every warning has a code of its own, its figures in its sentence, and a remedy.
+
+use super::*;
+use std::collections::BTreeSet;
+
+fn every_warning() -> Vec<Warning> {
+    let server = || "10.0.0.1:11211".to_owned();
+    vec![
+        Warning::GeneratorLate { share: 0.34, lag_ns_p99: 412_000 },
+        Warning::ClientSaturated { worker: 1, busy: 0.87 },
+        Warning::TooFewSamples {
+            kind: Kind::Set,
+            percentile: Percentile::P999,
+            needed: 3688,
+            has: 1010,
+        },
+        Warning::FileLimit { needed: 4100, allowed: 1024 },
+        Warning::Evictions { server: server(), count: 77 },
+        Warning::FewConnections { connections: 64, server_threads: 4, rate_per_s: 2e5 },
+        Warning::TooManyConnections { server: server(), refused: 3 },
+        Warning::SampleOverflow { lost: 12 },
+        Warning::OtherClients { server: server(), commands: 42 },
+        Warning::StatsUnavailable { server: server(), why: "it did not answer".to_owned() },
+        Warning::ConnectionsLost { server: server(), count: 16 },
+        Warning::OutputFailed { output: "r.json".to_owned(), why: "the disk is full".to_owned() },
+        Warning::HistogramSaturated { count: 2 },
+        Warning::LoadPartial { sampled: 1000, missing: 120 },
+    ]
+}
+
+#[test]
+fn codes_are_unique_words() {
+    let warnings = every_warning();
+    let codes: BTreeSet<&str> = warnings.iter().map(Warning::code).collect();
+    assert_eq!(codes.len(), warnings.len());
+    assert!(codes.iter().all(|code| code.chars().all(|c| c.is_ascii_lowercase() || c == '_')));
+}
+
+#[test]
+fn sentences_join_their_remedies() {
+    for warning in every_warning() {
+        let record = WarningRecord::from(&warning);
+        for part in [&record.message, &record.remedy] {
+            assert!(!part.ends_with('.') && part.len() > 20, "{part}");
+        }
+        assert!(record.remedy.starts_with(|c: char| c.is_ascii_lowercase()), "{}", record.remedy);
+    }
+}
+
+#[test]
+fn figures_are_in_the_sentence() {
+    let sentences: Vec<String> = every_warning().iter().map(Warning::message).collect();
+    assert_eq!(
+        sentences[0],
+        "the generator sent late: its lag is 34 % of the p99 response time (412us at p99)"
+    );
+    assert_eq!(sentences[2], "too few operations for p99.9 of set: it needs 3688, there were 1010");
+    assert!(sentences[5].starts_with("64 connections for 4 server threads at 200k/s"));
+}

@@ -1,0 +1,68 @@
+//! Rows as they must stand in the file, and a writer that fails.
+
+use super::*;
+use memtide_schema::{Kind, SampleOutcome};
+
+fn sample() -> Sample {
+    Sample {
+        intended: Instant::from_ns(1_000),
+        sent: Some(Instant::from_ns(1_250)),
+        received: Some(Instant::from_ns(91_250)),
+        kind: Kind::Get,
+        outcome: SampleOutcome::Hit,
+        bytes: 275,
+        connection: Some(3),
+    }
+}
+
+#[test]
+fn rows_have_an_empty_cell_where_there_is_no_instant() {
+    let mut csv = SampleCsv::new(Vec::new()).unwrap();
+    csv.write(&sample()).unwrap();
+    let timed_out = SampleOutcome::TimedOut;
+    csv.write(&Sample { received: None, outcome: timed_out, ..sample() }).unwrap();
+    let never_sent = Sample {
+        sent: None,
+        received: None,
+        kind: Kind::Set,
+        outcome: SampleOutcome::Dropped,
+        bytes: 0,
+        connection: None,
+        ..sample()
+    };
+    csv.write(&never_sent).unwrap();
+    let text = String::from_utf8(csv.finish().unwrap()).unwrap();
+    assert_eq!(
+        text,
+        "intended_ns,sent_ns,received_ns,op,outcome,bytes,connection\n\
+         1000,1250,91250,get,hit,275,3\n\
+         1000,1250,,get,timed_out,275,3\n\
+         1000,,,set,dropped,0,\n"
+    );
+}
+
+/// A writer with room for this many bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.0);
+        self.0 -= taken;
+        match taken {
+            0 if !bytes.is_empty() => Err(io::ErrorKind::StorageFull.into()),
+            _ => Ok(taken),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_reported_at_the_latest_when_the_file_is_finished() {
+    let mut csv = SampleCsv::new(Full(100)).unwrap();
+    (0..10).for_each(|_| csv.write(&sample()).unwrap());
+    let error = csv.finish().err().unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+}
