@@ -1,2 +1,14 @@
-//! fuzz targets of the codec and the scenario file.
+//! Fuzz targets: plain functions that take any bytes and panic when a promise is broken.
+//!
+//! `cargo test -p memtide-fuzz` gives each target a bounded number of generated inputs, on stable
+//! Rust; `MEMTIDE_FUZZ_SEED` and `MEMTIDE_FUZZ_ROUNDS` choose others, and `MEMTIDE_FUZZ_ROUNDS=0`
+//! goes on until stopped. For coverage-guided runs make a target of `cargo fuzz` (nightly) whose
+//! whole body is `libfuzzer_sys::fuzz_target!(|data: &[u8]| memtide_fuzz::reply_decoder(data));`.
 #![forbid(unsafe_code)]
+
+mod codec;
+mod server;
+pub mod generate;
+
+pub use codec::{reply_decoder, request_decoder};
+pub use server::session;

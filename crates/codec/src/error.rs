@@ -14,7 +14,7 @@ pub struct Excerpt {
 
 impl Excerpt {
     /// How many bytes are kept.
-    pub const BYTES_MAX: usize = 40;
+    const BYTES_MAX: usize = 40;
 
     /// The beginning of `line`.
     pub fn of(line: &[u8]) -> Self {

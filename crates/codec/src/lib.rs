@@ -7,11 +7,10 @@
 #![forbid(unsafe_code)]
 
 pub mod text;
-
-mod error;
 mod print;
-mod reply;
+mod error;
 mod request;
+mod reply;
 mod scan;
 
 pub use error::{BadRequest, Excerpt, Malformed, Then};

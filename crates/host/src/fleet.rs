@@ -32,8 +32,9 @@ const SAMPLES_WAITING: usize = 1 << 16;
 /// How long the writer of samples rests when there is nothing to write.
 const WRITER_REST: time::Duration = time::Duration::from_millis(2);
 
-/// Where exported operations go; called on a thread of its own.
-pub type SampleSink = Box<dyn FnMut(&Sample) -> io::Result<()> + Send>;
+/// Where exported operations go, one by one and then `None` once at the end; called on a thread
+/// of its own.
+pub type SampleSink = Box<dyn FnMut(Option<&Sample>) -> io::Result<()> + Send>;
 
 /// Threads as workers.
 pub struct HostFleet {
@@ -41,7 +42,7 @@ pub struct HostFleet {
     stop: StopFlag,
     pin: bool,
     samples: Option<SampleSink>,
-    writer: Option<JoinHandle<io::Result<SampleSink>>>,
+    writer: Option<JoinHandle<io::Result<()>>>,
     workers: Vec<Thread>,
 }
 
@@ -86,10 +87,11 @@ impl HostFleet {
 
     /// Ends the export of samples, once no plan runs: waits until all are written. Returns what
     /// went wrong with writing, if anything.
-    pub fn finish_samples(&mut self) -> io::Result<Option<SampleSink>> {
-        match self.writer.take() {
-            Some(writer) => writer.join().expect("the writer does not panic").map(Some),
-            None => Ok(self.samples.take()),
+    pub fn finish_samples(&mut self) -> io::Result<()> {
+        match (self.writer.take(), self.samples.take()) {
+            (Some(writer), _) => writer.join().expect("the writer does not panic"),
+            (None, Some(mut unused)) => unused(None),
+            (None, None) => Ok(()),
         }
     }
 
@@ -341,10 +343,7 @@ impl CpuMeter {
 
 /// Writes until every worker is gone and everything is written. After an error the rest is taken
 /// and thrown away, so that workers never find the queue full because of it.
-fn write_samples(
-    mut receivers: Vec<Receiver<Sample>>,
-    mut sink: SampleSink,
-) -> io::Result<SampleSink> {
+fn write_samples(mut receivers: Vec<Receiver<Sample>>, mut sink: SampleSink) -> io::Result<()> {
     let mut outcome = Ok(());
     while !receivers.is_empty() {
         let mut idle = true;
@@ -355,7 +354,7 @@ fn write_samples(
                     Ok(sample) => {
                         idle = false;
                         if outcome.is_ok() {
-                            outcome = sink(&sample);
+                            outcome = sink(Some(&sample));
                         }
                     }
                     Err(TryRecvError::Empty) => return true,
@@ -368,5 +367,5 @@ fn write_samples(
             thread::sleep(WRITER_REST);
         }
     }
-    outcome.map(|()| sink)
+    outcome.and_then(|()| sink(None))
 }

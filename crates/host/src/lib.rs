@@ -15,7 +15,7 @@ pub mod resolve;
 pub mod machine;
 pub mod signal;
 mod pin;
-mod clock;
+pub mod clock;
 
 pub use clock::Clock;
 pub use fleet::{HostFleet, SampleSink};

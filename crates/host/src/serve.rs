@@ -70,6 +70,7 @@ impl Serving {
                 };
                 let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
                 epoll::add(&server.epoll, &*listener, EventData::new_u64(LISTENER), flags)?;
+                store.thread_started();
                 let stop = Arc::clone(&stop);
                 thread::Builder::new()
                     .name(format!("server-{number}"))

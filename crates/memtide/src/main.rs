@@ -1,2 +1,24 @@
-//! The memtide program.
-fn main() {}
+//! The memtide program: picks a world, reads what the user wants, and shows what came of it.
+//!
+//! Everything it can do is a subcommand in `cmd`; everything it can be told is a row of the
+//! schema's table of fields.
+#![forbid(unsafe_code)]
+
+mod cmd;
+mod output;
+mod witness;
+mod flags;
+mod exit;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let matches = match flags::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return exit::of_usage(&error),
+    };
+    match cmd::dispatch(&matches) {
+        Ok(code) => ExitCode::from(code),
+        Err(stop) => stop.report(),
+    }
+}

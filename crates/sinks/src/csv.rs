@@ -37,11 +37,9 @@ impl<W: Write> SampleCsv<W> {
         self.out.write_all(b"\n")
     }
 
-    /// Writes what is still gathered, flushes, and gives the writer back.
-    pub fn finish(self) -> io::Result<W> {
-        let mut out = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        out.flush()?;
-        Ok(out)
+    /// Writes what is still gathered.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 
     fn instant(&mut self, instant: Option<Instant>) -> io::Result<()> {

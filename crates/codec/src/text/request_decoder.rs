@@ -7,7 +7,7 @@ use crate::reply::ErrorKind;
 use crate::request::{KEY_BYTES_MAX, Keys, Request, Verb};
 use crate::scan;
 
-/// The longest line, in bytes before its LF, except for get and gets.
+/// The longest line, in bytes before its CRLF, except for get and gets.
 const LINE_BYTES_MAX: usize = 2048;
 /// The longest line of get and gets.
 const KEYS_LINE_BYTES_MAX: usize = 1 << 20;
@@ -142,7 +142,7 @@ impl RequestDecoder {
         if !whole {
             self.buffer.extend_from_slice(piece);
         }
-        if line_is_too_long(if whole { piece } else { &self.buffer }) {
+        if line_is_too_long(without_cr(if whole { piece } else { &self.buffer })) {
             self.expect = Expect::Closed;
             self.forget_buffer();
             *input = &[];

@@ -17,7 +17,8 @@ fn sample() -> Sample {
 
 #[test]
 fn rows_have_an_empty_cell_where_there_is_no_instant() {
-    let mut csv = SampleCsv::new(Vec::new()).unwrap();
+    let mut written = Vec::new();
+    let mut csv = SampleCsv::new(&mut written).unwrap();
     csv.write(&sample()).unwrap();
     let timed_out = SampleOutcome::TimedOut;
     csv.write(&Sample { received: None, outcome: timed_out, ..sample() }).unwrap();
@@ -31,7 +32,9 @@ fn rows_have_an_empty_cell_where_there_is_no_instant() {
         ..sample()
     };
     csv.write(&never_sent).unwrap();
-    let text = String::from_utf8(csv.finish().unwrap()).unwrap();
+    csv.flush().unwrap();
+    drop(csv);
+    let text = String::from_utf8(written).unwrap();
     assert_eq!(
         text,
         "intended_ns,sent_ns,received_ns,op,outcome,bytes,connection\n\
@@ -63,6 +66,6 @@ impl Write for Full {
 fn a_full_disk_is_reported_at_the_latest_when_the_file_is_finished() {
     let mut csv = SampleCsv::new(Full(100)).unwrap();
     (0..10).for_each(|_| csv.write(&sample()).unwrap());
-    let error = csv.finish().err().unwrap();
+    let error = csv.flush().err().unwrap();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
 }

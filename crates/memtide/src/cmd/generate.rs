@@ -1,0 +1,35 @@
+//! What is made of the command line's description: shell completions and the manual page.
+
+use crate::exit::{FAILED, Stop};
+use crate::flags;
+use crate::output;
+use clap::ArgMatches;
+use clap_complete::Shell;
+
+pub(crate) fn completions(matches: &ArgMatches) -> Result<u8, Stop> {
+    let shell = *matches.get_one::<Shell>("shell").expect("the command line requires a shell");
+    let mut bytes = Vec::new();
+    clap_complete::generate(shell, &mut flags::command(), "memtide", &mut bytes);
+    print(&bytes)
+}
+
+pub(crate) fn manual() -> Result<u8, Stop> {
+    let mut command = flags::command();
+    command.build();
+    let mut bytes = Vec::new();
+    // The program's page first, then one section after another for its commands.
+    let pages = std::iter::once(command.clone()).chain(command.get_subcommands().cloned());
+    for page in pages {
+        clap_mangen::Man::new(page).render(&mut bytes).map_err(failed)?;
+    }
+    print(&bytes)
+}
+
+fn print(bytes: &[u8]) -> Result<u8, Stop> {
+    output::show(&String::from_utf8_lossy(bytes)).map_err(failed)?;
+    Ok(0)
+}
+
+fn failed(error: std::io::Error) -> Stop {
+    Stop { code: FAILED, message: format!("stdout cannot be written: {error}") }
+}

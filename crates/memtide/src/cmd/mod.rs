@@ -1,0 +1,20 @@
+//! The subcommands.
+
+mod run;
+mod serve;
+mod generate;
+
+use crate::exit::Stop;
+use clap::ArgMatches;
+
+/// Does what the user asked; returns the exit code.
+pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
+    match matches.subcommand() {
+        Some(("run", matches)) => run::run(matches, false),
+        Some(("load", matches)) => run::run(matches, true),
+        Some(("serve", matches)) => serve::serve(matches),
+        Some(("completions", matches)) => generate::completions(matches),
+        Some(("man", _)) => generate::manual(),
+        _ => unreachable!("the command line requires one of these"),
+    }
+}

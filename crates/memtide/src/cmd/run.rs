@@ -1,0 +1,268 @@
+//! `memtide run` and `memtide load`: from the user's words to a result, in the real world.
+
+use super::serve;
+use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
+use crate::flags;
+use crate::output::{complain, say, show};
+use crate::witness::HostWitness;
+use clap::ArgMatches;
+use memtide_base::Instant;
+use memtide_engine::ServerPlan;
+use memtide_host::machine::Machine;
+use memtide_host::signal::StopFlag;
+use memtide_host::{Clock, HostFleet, SampleSink, ServeOptions, Serving, machine, resolve};
+use memtide_report::{plan_text, text};
+use memtide_run::{Lowered, Outcome, Surroundings, lower};
+use memtide_schema::record::Verdict;
+use memtide_schema::scenario::Target;
+use memtide_schema::{Sample, SampleOutcome, Scenario};
+use memtide_sinks::{SampleCsv, write_record};
+use memtide_workload::Outcome as OpOutcome;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+
+/// Files that the program needs beside its connections.
+const FILES_BESIDE: u64 = 64;
+/// The embedded server keeps each item in less than this beside its key and value.
+const ITEM_OVERHEAD_BYTES: u64 = 128;
+const EMBEDDED_MEMORY_BYTES_MIN: u64 = 64 * 1024 * 1024;
+
+pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
+    let scenario = flags::scenario(matches)?;
+    if let Some(problem) = scenario.check().into_iter().next() {
+        return Err(problem.into());
+    }
+    if load_only && scenario.servers.is_empty() {
+        return Err(Stop::usage(
+            "load needs a --server: filling an embedded server that ends at once helps nobody",
+        ));
+    }
+    let files_max = machine::raise_file_limit();
+    let machine = machine::look();
+    let embedded = if scenario.servers.is_empty() { Some(embed(&scenario)?) } else { None };
+    let lowered = lower(&scenario, &surroundings(&scenario, embedded.as_ref(), &machine)?)?;
+    if scenario.plan {
+        show(&plan_text(&lowered.record)).map_err(|error| unwritable("stdout", &error))?;
+        return Ok(0);
+    }
+    check_files(&lowered, embedded.is_some(), files_max)?;
+    let outputs = Outputs::open(&scenario)?;
+    let outcome = conduct(&scenario, &lowered, load_only, machine, outputs.samples)?;
+    drop(embedded);
+    publish(&scenario, outcome, outputs.json, load_only)
+}
+
+/// A server of our own for a scenario that names none.
+fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
+    let bytes = |law: &memtide_workload::SizeLaw, most: u64| {
+        law.law().mean().map_or(most, |mean| mean.ceil().max(1.0) as u64)
+    };
+    let item = bytes(&scenario.key_size, 250)
+        + bytes(&scenario.value_size, scenario.value_max)
+        + ITEM_OVERHEAD_BYTES;
+    // Twice the keys, for the numbers of incr and decr and for uneven shards.
+    let wanted = item.saturating_mul(scenario.keys).saturating_mul(2);
+    let serving = serve::start(&ServeOptions {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        threads: 1,
+        memory_bytes_max: wanted.max(EMBEDDED_MEMORY_BYTES_MIN),
+        item_bytes_max: scenario.value_max as usize + 1024,
+    })?;
+    if !scenario.quiet && !scenario.plan {
+        say(&format!(
+            "memtide: no --server given, so this measures an embedded server at {}",
+            serving.address()
+        ));
+    }
+    Ok(serving)
+}
+
+fn surroundings(
+    scenario: &Scenario,
+    embedded: Option<&Serving>,
+    machine: &Machine,
+) -> Result<Surroundings, Stop> {
+    let servers = match embedded {
+        Some(serving) => {
+            let address = serving.address();
+            vec![resolved(&address.to_string(), &address.ip().to_string(), address.port())?]
+        }
+        None => scenario.servers.iter().map(server).collect::<Result<Vec<_>, _>>()?,
+    };
+    Ok(Surroundings {
+        servers,
+        embedded: embedded.is_some(),
+        cpus_allowed: machine.cpus_allowed.clone(),
+        cpus_online: machine.cpus_online,
+        cpu_quota: machine.cpu_quota,
+        io: "epoll",
+    })
+}
+
+fn server(target: &Target) -> Result<ServerPlan, Stop> {
+    let name = target.to_string();
+    match target {
+        Target::Tcp { host, port } => resolved(&name, host, *port),
+        Target::Unix { path } => Ok(resolve::unix(&name, path)),
+    }
+}
+
+fn resolved(name: &str, host: &str, port: u16) -> Result<ServerPlan, Stop> {
+    resolve::tcp(name, host, port).map_err(|message| Stop { code: UNREACHABLE, message })
+}
+
+fn check_files(lowered: &Lowered, embedded: bool, files_max: u64) -> Result<(), Stop> {
+    let sides = if embedded { 2 } else { 1 };
+    let needed = u64::from(lowered.plan.connections) * sides + FILES_BESIDE;
+    if needed <= files_max {
+        return Ok(());
+    }
+    Err(Stop::usage(format!(
+        "{} connections need {needed} open files, and this process may have {files_max} even after \
+         raising its own limit: raise the hard limit (ulimit -Hn) or lower --connections",
+        lowered.plan.connections
+    )))
+}
+
+/// Files that are opened before anything is measured, so that a wrong name costs no run.
+struct Outputs {
+    json: Option<Box<dyn Write>>,
+    samples: Option<SampleCsv<Box<dyn Write + Send>>>,
+}
+
+impl Outputs {
+    fn open(scenario: &Scenario) -> Result<Self, Stop> {
+        if scenario.json.as_deref() == Some("-") && scenario.samples.as_deref() == Some("-") {
+            return Err(Stop::usage("--json and --samples cannot both go to stdout"));
+        }
+        let json = match scenario.json.as_deref() {
+            None => None,
+            Some("-") => Some(Box::new(io::stdout()) as Box<dyn Write>),
+            Some(path) => Some(Box::new(create("--json", path)?) as Box<dyn Write>),
+        };
+        let samples = match scenario.samples.as_deref() {
+            None => None,
+            Some("-") => Some(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write + Send>),
+            Some(path) => Some(Box::new(create("--samples", path)?) as Box<dyn Write + Send>),
+        };
+        let samples = samples
+            .map(|out| SampleCsv::new(out).map_err(|error| unwritable("--samples", &error)))
+            .transpose()?;
+        Ok(Self { json, samples })
+    }
+}
+
+fn create(flag: &str, path: &str) -> Result<BufWriter<File>, Stop> {
+    File::create(path).map(BufWriter::new).map_err(|error| {
+        Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
+    })
+}
+
+fn unwritable(output: &str, error: &io::Error) -> Stop {
+    Stop { code: FAILED, message: format!("{output} cannot be written: {error}") }
+}
+
+/// What a run brought, and what went wrong beside it.
+struct Conducted {
+    outcome: Outcome,
+    trouble: Vec<Stop>,
+}
+
+fn conduct(
+    scenario: &Scenario,
+    lowered: &Lowered,
+    load_only: bool,
+    machine: Machine,
+    samples: Option<SampleCsv<Box<dyn Write + Send>>>,
+) -> Result<Conducted, Stop> {
+    let stop = StopFlag::on_signals(i32::from(crate::exit::INTERRUPTED))
+        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
+    let sink = samples.map(|mut csv| {
+        Box::new(move |sample: Option<&memtide_engine::Sample>| match sample {
+            Some(sample) => csv.write(&row(sample)),
+            None => csv.flush(),
+        }) as SampleSink
+    });
+    let mut fleet = HostFleet::new(Clock::start(), stop, lowered.pin, sink);
+    let mut witness = HostWitness::new(machine, scenario.quiet);
+    let outcome = memtide_run::run(&mut fleet, scenario, lowered, load_only, &mut witness)?;
+    let mut trouble = Vec::new();
+    if let Err(error) = fleet.finish_samples() {
+        trouble.push(unwritable("--samples", &error));
+    }
+    Ok(Conducted { outcome, trouble })
+}
+
+/// An engine's sample as a row.
+fn row(sample: &memtide_engine::Sample) -> Sample {
+    let known = |at: Instant| (at != Instant::NEVER).then_some(at);
+    Sample {
+        intended: sample.intended,
+        sent: known(sample.sent),
+        received: known(sample.received),
+        kind: sample.kind.into(),
+        outcome: match sample.outcome {
+            OpOutcome::Hit => SampleOutcome::Hit,
+            OpOutcome::Miss => SampleOutcome::Miss,
+            OpOutcome::Failed => SampleOutcome::Failed,
+            OpOutcome::TimedOut => SampleOutcome::TimedOut,
+            OpOutcome::Lost => SampleOutcome::Lost,
+            OpOutcome::Dropped => SampleOutcome::Dropped,
+            OpOutcome::Unacknowledged => SampleOutcome::Unacknowledged,
+            OpOutcome::Abandoned => SampleOutcome::Abandoned,
+            OpOutcome::Stored
+            | OpOutcome::NotStored
+            | OpOutcome::Exists
+            | OpOutcome::NotFound
+            | OpOutcome::Deleted
+            | OpOutcome::Touched
+            | OpOutcome::Number => SampleOutcome::Answered,
+        },
+        bytes: u64::from(sample.bytes),
+        connection: (sample.connection != u32::MAX).then_some(sample.connection),
+    }
+}
+
+/// Shows the result everywhere it should go; one output that fails does not cost the others.
+fn publish(
+    scenario: &Scenario,
+    conducted: Conducted,
+    json: Option<Box<dyn Write>>,
+    load_only: bool,
+) -> Result<u8, Stop> {
+    let Conducted { outcome: Outcome { record, failure }, mut trouble } = conducted;
+    let stdout_taken =
+        [&scenario.json, &scenario.samples].iter().any(|o| o.as_deref() == Some("-"));
+    let shown = if load_only {
+        format!("stored {} keys\n", record.phases.load.totals.replies.get("stored").unwrap_or(&0))
+    } else {
+        text(&record)
+    };
+    if !stdout_taken && let Err(error) = show(&shown) {
+        trouble.push(unwritable("stdout", &error));
+    }
+    if let Some(mut out) = json {
+        let written = write_record(&record, &mut out).and_then(|()| out.flush());
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                trouble.push(unwritable("--json", &error));
+            }
+            _ => {}
+        }
+    }
+    for stop in &trouble {
+        complain(&stop.message);
+    }
+    if let Some(failure) = failure {
+        return Err(failure.into());
+    }
+    if record.exit != 0 {
+        return Ok(record.exit);
+    }
+    if !trouble.is_empty() {
+        return Ok(FAILED);
+    }
+    let unbelievable = !load_only && record.believable.verdict == Verdict::No;
+    Ok(if scenario.strict && unbelievable { UNBELIEVABLE } else { 0 })
+}

@@ -1,0 +1,62 @@
+//! How the program ends: codes that scripts rely on, and sentences for people.
+
+use memtide_run::Failure;
+use memtide_schema::FieldError;
+use memtide_schema::scenario::Problem;
+use std::process::ExitCode;
+
+/// A goal was missed or a check failed.
+pub(crate) const FAILED: u8 = 1;
+/// The command line, the environment or the scenario is wrong.
+pub(crate) const USAGE: u8 = 2;
+/// A server cannot be reached, or was lost.
+pub(crate) const UNREACHABLE: u8 = 3;
+/// The result cannot be believed, and `--strict` was given.
+pub(crate) const UNBELIEVABLE: u8 = 4;
+/// The user interrupted.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// An end before there is anything to show.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    /// The exit code.
+    pub(crate) code: u8,
+    /// The sentence.
+    pub(crate) message: String,
+}
+
+impl Stop {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { code: USAGE, message: message.into() }
+    }
+
+    pub(crate) fn report(self) -> ExitCode {
+        crate::output::complain(&self.message);
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<FieldError> for Stop {
+    fn from(error: FieldError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Self::usage(problem.to_string())
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self { code: failure.exit, message: failure.message }
+    }
+}
+
+/// Shows clap's own words: help and version on stdout with success, the rest on stderr.
+pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
+    // A reader that has gone away has seen enough.
+    drop(error.print());
+    ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+}

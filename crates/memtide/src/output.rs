@@ -1,0 +1,53 @@
+//! Words for people: results to stdout, all else to stderr. A broken pipe is success.
+
+use std::io::{self, IsTerminal, Write};
+
+/// Prints a result. An error other than a reader that went away is returned.
+pub(crate) fn show(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Says what is wrong.
+pub(crate) fn complain(message: &str) {
+    say(&format!("memtide: {message}"));
+}
+
+/// Says something beside the result. Nobody is left to tell if this fails.
+pub(crate) fn say(message: &str) {
+    drop(writeln!(io::stderr().lock(), "{message}"));
+}
+
+/// One line that is written over and over, on a terminal only.
+#[derive(Debug)]
+pub(crate) struct StatusLine {
+    enabled: bool,
+    shown: bool,
+}
+
+impl StatusLine {
+    /// A line on stderr, if that is a terminal and the user wants one.
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { enabled: !quiet && io::stderr().is_terminal(), shown: false }
+    }
+
+    pub(crate) fn update(&mut self, line: &str) {
+        if self.enabled {
+            self.shown = true;
+            let mut out = io::stderr().lock();
+            // Back to the first column, and clear what an earlier, longer line left behind.
+            drop(write!(out, "\r\x1b[K{line}").and_then(|()| out.flush()));
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        if self.shown {
+            self.shown = false;
+            let mut out = io::stderr().lock();
+            drop(write!(out, "\r\x1b[K").and_then(|()| out.flush()));
+        }
+    }
+}

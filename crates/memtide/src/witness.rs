@@ -1,0 +1,74 @@
+//! The real world's part in a run beside its workers: the time of day, how busy the machine is,
+//! and the user who watches.
+
+use crate::output::{StatusLine, say};
+use memtide_host::clock;
+use memtide_host::machine::{self, Busyness, Machine};
+use memtide_report::progress_line;
+use memtide_run::Witness;
+use memtide_schema::Event;
+use memtide_schema::record::{MachineCpu, MachineRecord};
+
+/// The witness of a run on this machine.
+pub(crate) struct HostWitness {
+    machine: Machine,
+    busyness: Busyness,
+    status: StatusLine,
+}
+
+impl HostWitness {
+    pub(crate) fn new(machine: Machine, quiet: bool) -> Self {
+        Self { machine, busyness: Busyness::default(), status: StatusLine::new(quiet) }
+    }
+}
+
+impl Drop for HostWitness {
+    fn drop(&mut self) {
+        self.status.clear();
+    }
+}
+
+impl Witness for HostWitness {
+    fn on(&mut self, event: &Event) {
+        match event {
+            Event::Progress(progress) => self.status.update(&progress_line(progress)),
+            Event::Note(note) => {
+                self.status.clear();
+                say(note);
+            }
+            Event::Done(_) => self.status.clear(),
+            Event::Started(_) | Event::Phase(_) | Event::Warning(_) => {}
+        }
+    }
+
+    fn unix_ms(&self) -> u64 {
+        clock::since_unix().ns() / 1_000_000
+    }
+
+    fn tick(&mut self) {
+        self.busyness.read();
+    }
+
+    fn machine_cpu(&self) -> Option<MachineCpu> {
+        let (avg, min, max) = self.busyness.summary()?;
+        Some(MachineCpu { avg, min, max })
+    }
+
+    fn rss_max_bytes(&self) -> u64 {
+        machine::rss_max_bytes()
+    }
+
+    fn machine(&self) -> MachineRecord {
+        MachineRecord {
+            os: std::env::consts::OS.to_owned(),
+            kernel: self.machine.kernel.clone(),
+            architecture: std::env::consts::ARCH.to_owned(),
+            cpus: self.machine.cpus_online as u32,
+            cpus_allowed: self.machine.cpus_allowed.len() as u32,
+            cpu_quota: self.machine.cpu_quota,
+            cpu_model: Some(self.machine.cpu_model.clone()).filter(|model| !model.is_empty()),
+            memory_bytes: Some(self.machine.memory_bytes).filter(|&bytes| bytes > 0),
+            memtide_version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}

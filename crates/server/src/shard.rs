@@ -1,0 +1,331 @@
+//! The commands on the keys of one shard: what memcached answers, counts and throws out. Its
+//! caller holds the lock and says what time it is.
+
+use crate::counter::Counters;
+use crate::table::{At, Item, Table};
+use memtide_codec::text::{self, encode};
+use memtide_codec::{ErrorKind, ErrorReply, Reply, Verb};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const NON_NUMERIC: Reply<'static> = Reply::Error(ErrorReply {
+    kind: ErrorKind::Client,
+    message: b"cannot increment or decrement non-numeric value",
+});
+const NO_MEMORY: Reply<'static> =
+    Reply::Error(ErrorReply { kind: ErrorKind::Server, message: b"out of memory storing object" });
+
+/// Which key a command means, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// The key.
+    pub key: &'a [u8],
+    /// Its hash.
+    pub hash: u64,
+    /// The Unix second it is.
+    pub now_s: u64,
+    /// Items that were stored up to this Unix second end with it; 0 for none.
+    pub flush_s: u64,
+    /// Where new cas numbers come from.
+    pub cas_source: &'a AtomicU64,
+}
+
+impl Target<'_> {
+    fn new_cas(&self) -> u64 {
+        self.cas_source.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn has_expired(&self, item: &Item) -> bool {
+        item.ends_s <= self.now_s
+    }
+
+    fn is_flushed(&self, item: &Item) -> bool {
+        self.flush_s != 0 && self.flush_s <= self.now_s && item.stored_s <= self.flush_s
+    }
+}
+
+/// What a storage command brings.
+#[derive(Clone, Copy)]
+pub(crate) struct Incoming<'a> {
+    /// Which storage command.
+    pub verb: Verb,
+    /// The client's number.
+    pub flags: u32,
+    /// The Unix second in which it ends.
+    pub ends_s: u64,
+    /// The bytes.
+    pub value: &'a [u8],
+    /// The cas number that must still be valid.
+    pub cas: Option<u64>,
+}
+
+/// A part of all keys.
+#[derive(Debug)]
+pub(crate) struct Shard {
+    table: Table,
+    counters: Counters,
+    memory_bytes_max: u64,
+    item_bytes_max: usize,
+}
+
+impl Shard {
+    /// A shard without items.
+    pub fn new(memory_bytes_max: u64, item_bytes_max: usize) -> Self {
+        let (table, counters) = (Table::new(), Counters::default());
+        Self { table, counters, memory_bytes_max, item_bytes_max }
+    }
+
+    /// What was counted here.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Begins to count anew.
+    pub fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+    }
+
+    /// How many items there are, and what memcached would count for them.
+    pub fn items_and_bytes(&self) -> (u64, u64) {
+        (self.table.items() as u64, self.table.bytes())
+    }
+
+    /// Forgets every item.
+    pub fn clear(&mut self) {
+        self.table = Table::new();
+    }
+
+    /// get and gets: writes the value if it is there.
+    pub fn get(&mut self, target: &Target<'_>, with_cas: bool, out: &mut Vec<u8>) {
+        match self.find(target) {
+            Some(at) => {
+                self.counters.get_hits += 1;
+                self.table.use_now(at);
+                write_value(self.table.item(at), with_cas, out);
+            }
+            None => self.counters.get_misses += 1,
+        }
+    }
+
+    /// gat and gats: as get, and gives a new end. Counted as touch, not as get.
+    pub fn get_and_touch(
+        &mut self,
+        target: &Target<'_>,
+        ends_s: u64,
+        with_cas: bool,
+        out: &mut Vec<u8>,
+    ) {
+        if let Some(at) = self.touch_found(target, ends_s) {
+            write_value(self.table.item(at), with_cas, out);
+        }
+    }
+
+    /// touch: gives a new end.
+    pub fn touch(&mut self, target: &Target<'_>, ends_s: u64) -> Reply<'static> {
+        match self.touch_found(target, ends_s) {
+            Some(_) => Reply::Touched,
+            None => Reply::NotFound,
+        }
+    }
+
+    /// delete.
+    pub fn delete(&mut self, target: &Target<'_>) -> Reply<'static> {
+        match self.find(target) {
+            Some(at) => {
+                self.counters.delete_hits += 1;
+                self.table.remove(at);
+                Reply::Deleted
+            }
+            None => {
+                self.counters.delete_misses += 1;
+                Reply::NotFound
+            }
+        }
+    }
+
+    /// Removes what a set was to replace whose value is too large: memcached prefers no value to
+    /// an old one.
+    pub fn forget(&mut self, target: &Target<'_>) {
+        if let Some(at) = self.find(target) {
+            self.table.remove(at);
+        }
+    }
+
+    /// set, add, replace, append, prepend and cas.
+    pub fn store(&mut self, target: &Target<'_>, incoming: &Incoming<'_>) -> Reply<'static> {
+        self.counters.cmd_set += 1;
+        match (incoming.verb, self.find(target)) {
+            (Verb::Set, Some(at)) | (Verb::Replace, Some(at)) => self.replace(target, at, incoming),
+            (Verb::Set, None) | (Verb::Add, None) => self.make(target, incoming),
+            (Verb::Add, Some(at)) => {
+                self.table.use_now(at);
+                Reply::NotStored
+            }
+            (Verb::Append, Some(at)) => {
+                let value = [self.table.item(at).value(), incoming.value].concat();
+                self.lengthen(target, at, &value)
+            }
+            (Verb::Prepend, Some(at)) => {
+                let value = [incoming.value, self.table.item(at).value()].concat();
+                self.lengthen(target, at, &value)
+            }
+            (Verb::Cas, Some(at)) if incoming.cas == Some(self.table.item(at).cas) => {
+                self.counters.cas_hits += 1;
+                self.replace(target, at, incoming)
+            }
+            (Verb::Cas, Some(_)) => {
+                self.counters.cas_badval += 1;
+                Reply::Exists
+            }
+            (Verb::Cas, None) => {
+                self.counters.cas_misses += 1;
+                Reply::NotFound
+            }
+            _ => Reply::NotStored,
+        }
+    }
+
+    /// incr and decr. A result that is shorter than the value before is filled up with spaces.
+    pub fn count(&mut self, target: &Target<'_>, verb: Verb, delta: u64) -> Reply<'static> {
+        let up = verb == Verb::Incr;
+        let Some(at) = self.find(target) else {
+            let misses =
+                if up { &mut self.counters.incr_misses } else { &mut self.counters.decr_misses };
+            *misses += 1;
+            return Reply::NotFound;
+        };
+        let Some(before) = number_in(self.table.item(at).value()) else { return NON_NUMERIC };
+        let Counters { incr_hits, decr_hits, .. } = &mut self.counters;
+        *if up { incr_hits } else { decr_hits } += 1;
+        let after = if up { before.wrapping_add(delta) } else { before.saturating_sub(delta) };
+        let mut digits = after.to_string().into_bytes();
+        let value_bytes = self.table.item(at).value().len();
+        if digits.len() > value_bytes {
+            self.counters.total_items += 1;
+        } else {
+            digits.resize(value_bytes, b' ');
+        }
+        self.rewrite(target, at, &digits);
+        Reply::Number(after)
+    }
+
+    /// Where the key is. An item that has ended is removed on the way.
+    fn find(&mut self, target: &Target<'_>) -> Option<At> {
+        let at = self.table.find(target.hash, target.key)?;
+        let item = self.table.item(at);
+        if target.is_flushed(item) {
+            self.counters.get_flushed += 1;
+        } else if target.has_expired(item) {
+            self.counters.get_expired += 1;
+        } else {
+            return Some(at);
+        }
+        self.table.remove(at);
+        None
+    }
+
+    fn touch_found(&mut self, target: &Target<'_>, ends_s: u64) -> Option<At> {
+        let at = self.find(target);
+        match at {
+            Some(at) => {
+                self.counters.touch_hits += 1;
+                self.table.update(at, |item| item.ends_s = ends_s);
+                self.table.use_now(at);
+            }
+            None => self.counters.touch_misses += 1,
+        }
+        at
+    }
+
+    fn make(&mut self, target: &Target<'_>, incoming: &Incoming<'_>) -> Reply<'static> {
+        if !self.has_room_for(target, incoming) {
+            return NO_MEMORY;
+        }
+        let mut item = Item::new(target.hash, target.key, incoming.value);
+        item.cas = target.new_cas();
+        item.ends_s = incoming.ends_s;
+        item.stored_s = target.now_s;
+        item.flags = incoming.flags;
+        self.counters.total_items += 1;
+        self.table.insert(item);
+        self.make_room(target);
+        Reply::Stored
+    }
+
+    fn replace(&mut self, target: &Target<'_>, at: At, incoming: &Incoming<'_>) -> Reply<'static> {
+        if !self.has_room_for(target, incoming) {
+            self.table.remove(at);
+            return NO_MEMORY;
+        }
+        self.counters.total_items += 1;
+        self.table.update(at, |item| {
+            item.flags = incoming.flags;
+            item.ends_s = incoming.ends_s;
+        });
+        self.rewrite(target, at, incoming.value);
+        Reply::Stored
+    }
+
+    /// append and prepend: flags and end stay what they were.
+    fn lengthen(&mut self, target: &Target<'_>, at: At, value: &[u8]) -> Reply<'static> {
+        let flags = self.table.item(at).flags;
+        let counted = text::item_bytes(target.key.len(), value.len(), flags);
+        if counted > self.item_bytes_max || counted as u64 > self.memory_bytes_max {
+            return Reply::NotStored;
+        }
+        self.counters.total_items += 1;
+        self.rewrite(target, at, value);
+        Reply::Stored
+    }
+
+    fn rewrite(&mut self, target: &Target<'_>, at: At, value: &[u8]) {
+        self.table.update(at, |item| {
+            item.set_value(value);
+            item.cas = target.new_cas();
+            item.stored_s = target.now_s;
+        });
+        self.table.use_now(at);
+        self.make_room(target);
+    }
+
+    fn has_room_for(&mut self, target: &Target<'_>, incoming: &Incoming<'_>) -> bool {
+        let value_bytes = incoming.value.len();
+        let counted = text::item_bytes(target.key.len(), value_bytes, incoming.flags) as u64;
+        let fits = counted <= self.memory_bytes_max;
+        self.counters.store_no_memory += u64::from(!fits);
+        fits
+    }
+
+    /// Throws out what was not used for the longest time until the limit holds. The item that was
+    /// just used is the last to go, and it fits alone.
+    fn make_room(&mut self, target: &Target<'_>) {
+        while self.table.bytes() > self.memory_bytes_max {
+            let at = self.table.oldest().expect("no items need no bytes");
+            let item = self.table.item(at);
+            if target.has_expired(item) || target.is_flushed(item) {
+                self.counters.reclaimed += 1;
+            } else {
+                self.counters.evictions += 1;
+            }
+            self.table.remove(at);
+        }
+    }
+}
+
+fn write_value(item: &Item, with_cas: bool, out: &mut Vec<u8>) {
+    let (key, value) = (item.key(), item.value());
+    let cas = with_cas.then_some(item.cas);
+    encode::reply(out, &Reply::Value { key, flags: item.flags, bytes: value.len(), cas });
+    encode::reply(out, &Reply::Data { bytes: value, ends: true });
+}
+
+/// The number that a value starts with, as C's `strtoull` sees it: white space before it, a plus
+/// sign, and white space after it are allowed.
+fn number_in(value: &[u8]) -> Option<u64> {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
+    let start = value.iter().position(|byte| !is_space(byte))?;
+    let value = value[start..].strip_prefix(b"+").unwrap_or(&value[start..]);
+    let end = value.iter().position(is_space).unwrap_or(value.len());
+    let digits = std::str::from_utf8(&value[..end]).ok()?;
+    // The standard library would take a second sign.
+    if digits.starts_with('+') { None } else { digits.parse().ok() }
+}

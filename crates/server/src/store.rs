@@ -1,0 +1,203 @@
+//! What all connections share: the keys, cut into shards that are locked one at a time, and the
+//! counters. Every command here is one key's; answering is the session's business.
+
+use crate::clock::Clock;
+use crate::counter::{Counters, Snapshot};
+use crate::shard::{Incoming, Shard, Target};
+use crate::table;
+use memtide_codec::{Reply, Verb};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
+
+/// How large a store may become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// The memory for items, counted as memcached counts it. What was not used for the longest
+    /// time is thrown out to keep it.
+    pub memory_bytes_max: u64,
+    /// The largest item: value, key and about 60 bytes more. memcached's default is 1 MiB.
+    pub item_bytes_max: usize,
+    /// How many locks the keys are spread over: about four times the threads. It is rounded up to
+    /// a power of two, and lowered when a shard could not hold four of the largest items.
+    pub shards: usize,
+}
+
+/// The items of a server.
+#[derive(Debug)]
+pub struct Store {
+    shards: Box<[Mutex<Shard>]>,
+    /// How far a hash is shifted to become a shard's number.
+    shard_shift: u32,
+    memory_bytes_max: u64,
+    cas_source: AtomicU64,
+    /// Items that were stored up to this Unix second end with it; 0 for none.
+    flush_s: AtomicU64,
+    cmd_flush: AtomicU64,
+    /// Storage commands whose value did not end where it had to.
+    bad_chunks: AtomicU64,
+    store_too_large: AtomicU64,
+    curr_connections: AtomicU64,
+    total_connections: AtomicU64,
+    threads: AtomicU64,
+}
+
+impl Store {
+    /// A store without items.
+    pub fn new(options: StoreOptions) -> Self {
+        let StoreOptions { memory_bytes_max, item_bytes_max, shards } = options;
+        let shards_max = memory_bytes_max / (item_bytes_max as u64 * 4).max(1);
+        let wanted = shards.clamp(1, 1 << 16).next_power_of_two();
+        let shards = wanted.min(1 << shards_max.max(1).ilog2().min(16));
+        let shard_bytes_max = memory_bytes_max / shards as u64;
+        let shard = || Mutex::new(Shard::new(shard_bytes_max, item_bytes_max));
+        Self {
+            shards: (0..shards).map(|_| shard()).collect(),
+            shard_shift: 64 - shards.ilog2(),
+            memory_bytes_max,
+            cas_source: AtomicU64::new(1),
+            flush_s: AtomicU64::new(0),
+            cmd_flush: AtomicU64::new(0),
+            bad_chunks: AtomicU64::new(0),
+            store_too_large: AtomicU64::new(0),
+            curr_connections: AtomicU64::new(0),
+            total_connections: AtomicU64::new(0),
+            threads: AtomicU64::new(0),
+        }
+    }
+
+    /// A client has connected.
+    pub fn connection_opened(&self) {
+        self.curr_connections.fetch_add(1, Relaxed);
+        self.total_connections.fetch_add(1, Relaxed);
+    }
+
+    /// A client that had connected is gone.
+    pub fn connection_closed(&self) {
+        self.curr_connections.fetch_sub(1, Relaxed);
+    }
+
+    /// A thread has begun to serve from this store; `stats` tells how many did.
+    pub fn thread_started(&self) {
+        self.threads.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn get(&self, clock: Clock, key: &[u8], with_cas: bool, out: &mut Vec<u8>) {
+        let target = self.target(clock, key);
+        self.shard(target.hash).get(&target, with_cas, out);
+    }
+
+    pub(crate) fn get_and_touch(
+        &self,
+        clock: Clock,
+        key: &[u8],
+        expiry: i64,
+        with_cas: bool,
+        out: &mut Vec<u8>,
+    ) {
+        let target = self.target(clock, key);
+        let ends_s = clock.ends_s(expiry);
+        self.shard(target.hash).get_and_touch(&target, ends_s, with_cas, out);
+    }
+
+    pub(crate) fn store(
+        &self,
+        clock: Clock,
+        key: &[u8],
+        incoming: &Incoming<'_>,
+    ) -> Reply<'static> {
+        let target = self.target(clock, key);
+        self.shard(target.hash).store(&target, incoming)
+    }
+
+    pub(crate) fn delete(&self, clock: Clock, key: &[u8]) -> Reply<'static> {
+        let target = self.target(clock, key);
+        self.shard(target.hash).delete(&target)
+    }
+
+    pub(crate) fn count(&self, clock: Clock, key: &[u8], verb: Verb, delta: u64) -> Reply<'static> {
+        let target = self.target(clock, key);
+        self.shard(target.hash).count(&target, verb, delta)
+    }
+
+    pub(crate) fn touch(&self, clock: Clock, key: &[u8], expiry: i64) -> Reply<'static> {
+        let target = self.target(clock, key);
+        self.shard(target.hash).touch(&target, clock.ends_s(expiry))
+    }
+
+    /// flush_all, at once or with the second before the delay ends.
+    pub(crate) fn flush(&self, clock: Clock, delay: Option<i64>) {
+        self.cmd_flush.fetch_add(1, Relaxed);
+        match delay {
+            Some(delay @ 1..) => self.flush_s.store(clock.ends_s(delay) - 1, Relaxed),
+            _ => {
+                self.flush_s.store(0, Relaxed);
+                self.shards().for_each(|mut shard| shard.clear());
+            }
+        }
+    }
+
+    /// A store was refused for its size; what a set was to replace goes too.
+    pub(crate) fn refused_too_large(&self, clock: Clock, verb: Verb, key: &[u8]) {
+        self.store_too_large.fetch_add(1, Relaxed);
+        if verb == Verb::Set {
+            let target = self.target(clock, key);
+            self.shard(target.hash).forget(&target);
+        }
+    }
+
+    /// A store was refused because its value did not end where it had to.
+    pub(crate) fn refused_bad_chunk(&self) {
+        self.bad_chunks.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot {
+            counters: Counters { cmd_set: self.bad_chunks.load(Relaxed), ..Counters::default() },
+            cmd_flush: self.cmd_flush.load(Relaxed),
+            store_too_large: self.store_too_large.load(Relaxed),
+            curr_connections: self.curr_connections.load(Relaxed),
+            total_connections: self.total_connections.load(Relaxed),
+            threads: self.threads.load(Relaxed),
+            limit_maxbytes: self.memory_bytes_max,
+            ..Snapshot::default()
+        };
+        for shard in self.shards() {
+            let (items, bytes) = shard.items_and_bytes();
+            snapshot.counters.add(shard.counters());
+            snapshot.curr_items += items;
+            snapshot.bytes += bytes;
+        }
+        snapshot
+    }
+
+    /// Begins to count anew; what is held now stays counted.
+    pub(crate) fn reset_counters(&self) {
+        let atomics =
+            [&self.cmd_flush, &self.bad_chunks, &self.store_too_large, &self.total_connections];
+        atomics.iter().for_each(|counter| counter.store(0, Relaxed));
+        self.shards().for_each(|mut shard| shard.reset_counters());
+    }
+
+    fn target<'a>(&'a self, clock: Clock, key: &'a [u8]) -> Target<'a> {
+        let flush_s = self.flush_s.load(Relaxed);
+        let hash = table::hash(key);
+        Target { key, hash, now_s: clock.unix_s, flush_s, cas_source: &self.cas_source }
+    }
+
+    fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {
+        // A single shard would be a shift by 64, which is no shift at all.
+        let number = hash.checked_shr(self.shard_shift).unwrap_or(0);
+        lock(&self.shards[number as usize])
+    }
+
+    fn shards(&self) -> impl Iterator<Item = MutexGuard<'_, Shard>> {
+        self.shards.iter().map(lock)
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().expect("nobody panics while holding a shard")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! Where items are: a hash table with chains, and beside it the order of their last use. Knows no
+//! command, no time and no limit; positions stay valid until the item there is removed.
+
+use memtide_base::rng;
+use memtide_codec::text;
+
+/// No position.
+const NONE: u32 = u32::MAX;
+
+/// The hash that finds a key's shard and bucket. It is no defence against keys that were chosen
+/// to collide.
+pub(crate) fn hash(key: &[u8]) -> u64 {
+    let (words, tail) = key.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..tail.len()].copy_from_slice(tail);
+    let start = rng::mix(key.len() as u64 + 1);
+    let hash = words.iter().fold(start, |hash, word| rng::mix(hash ^ u64::from_le_bytes(*word)));
+    rng::mix(hash ^ u64::from_le_bytes(last))
+}
+
+/// One key and its value.
+#[derive(Debug)]
+pub(crate) struct Item {
+    /// The hash of the key.
+    pub hash: u64,
+    /// The cas number.
+    pub cas: u64,
+    /// The Unix second in which it ends.
+    pub ends_s: u64,
+    /// The Unix second in which it was made or last stored.
+    pub stored_s: u64,
+    /// The client's number.
+    pub flags: u32,
+    key_bytes: u32,
+    /// The key, then the value: one allocation for both.
+    bytes: Box<[u8]>,
+}
+
+impl Item {
+    /// An item without flags, end and cas number.
+    pub fn new(hash: u64, key: &[u8], value: &[u8]) -> Self {
+        let (cas, ends_s, stored_s, flags, key_bytes) = (0, 0, 0, 0, key.len() as u32);
+        Self { hash, cas, ends_s, stored_s, flags, key_bytes, bytes: [key, value].concat().into() }
+    }
+
+    /// Its name.
+    pub fn key(&self) -> &[u8] {
+        &self.bytes[..self.key_bytes as usize]
+    }
+
+    /// Its bytes.
+    pub fn value(&self) -> &[u8] {
+        &self.bytes[self.key_bytes as usize..]
+    }
+
+    /// Replaces the value; in place when the length stays.
+    pub fn set_value(&mut self, value: &[u8]) {
+        let (key, old) = self.bytes.split_at_mut(self.key_bytes as usize);
+        if old.len() == value.len() {
+            old.copy_from_slice(value);
+        } else {
+            self.bytes = [&*key, value].concat().into();
+        }
+    }
+
+    /// What memcached would count for it.
+    fn counted_bytes(&self) -> u64 {
+        text::item_bytes(self.key().len(), self.value().len(), self.flags) as u64
+    }
+}
+
+/// Where an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct At(u32);
+
+#[derive(Debug)]
+struct Entry {
+    /// None for an entry that waits to be used again.
+    item: Option<Item>,
+    /// The next in the bucket's chain, or the next that waits.
+    next: u32,
+    newer: u32,
+    older: u32,
+}
+
+/// Items by key and by last use.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// The first position of each chain; a power of two.
+    buckets: Box<[u32]>,
+    entries: Vec<Entry>,
+    waiting: u32,
+    newest: u32,
+    oldest: u32,
+    items: usize,
+    bytes: u64,
+}
+
+impl Table {
+    /// A table without items.
+    pub fn new() -> Self {
+        let buckets = vec![NONE; 64].into();
+        let (waiting, newest, oldest) = (NONE, NONE, NONE);
+        Self { buckets, entries: Vec::new(), waiting, newest, oldest, items: 0, bytes: 0 }
+    }
+
+    /// How many items there are.
+    pub fn items(&self) -> usize {
+        self.items
+    }
+
+    /// What memcached would count for all of them.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Where the item with this key is.
+    pub fn find(&self, hash: u64, key: &[u8]) -> Option<At> {
+        let mut at = self.buckets[self.bucket(hash)];
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            if let Some(item) = &entry.item
+                && item.hash == hash
+                && item.key() == key
+            {
+                return Some(At(at));
+            }
+            at = entry.next;
+        }
+        None
+    }
+
+    /// The item that is there.
+    pub fn item(&self, at: At) -> &Item {
+        self.entries[at.0 as usize].item.as_ref().expect("a position is given for an item only")
+    }
+
+    /// Changes the item that is there, but never its key.
+    pub fn update(&mut self, at: At, change: impl FnOnce(&mut Item)) {
+        let item = self.entries[at.0 as usize].item.as_mut();
+        let item = item.expect("a position is given for an item only");
+        let before = item.counted_bytes();
+        change(item);
+        self.bytes = self.bytes - before + item.counted_bytes();
+    }
+
+    /// Adds an item whose key is not there yet, as the one that was used last.
+    pub fn insert(&mut self, item: Item) {
+        if self.items >= self.buckets.len() {
+            self.grow();
+        }
+        let bucket = self.bucket(item.hash);
+        self.bytes += item.counted_bytes();
+        self.items += 1;
+        let next = self.buckets[bucket];
+        let entry = Entry { item: Some(item), next, newer: NONE, older: NONE };
+        let at = match self.waiting {
+            NONE => {
+                self.entries.push(entry);
+                // Four thousand million items need far more memory than a shard ever gets.
+                u32::try_from(self.entries.len() - 1).expect("positions fit in 32 bits")
+            }
+            at => {
+                self.waiting = self.entries[at as usize].next;
+                self.entries[at as usize] = entry;
+                at
+            }
+        };
+        self.buckets[bucket] = at;
+        self.link_newest(at);
+    }
+
+    /// Removes the item that is there.
+    pub fn remove(&mut self, at: At) {
+        let At(at) = at;
+        self.unlink(at);
+        let item = self.entries[at as usize].item.take();
+        let item = item.expect("a position is given for an item only");
+        self.bytes -= item.counted_bytes();
+        self.items -= 1;
+        let after = std::mem::replace(&mut self.entries[at as usize].next, self.waiting);
+        self.waiting = at;
+        let bucket = self.bucket(item.hash);
+        if self.buckets[bucket] == at {
+            self.buckets[bucket] = after;
+            return;
+        }
+        let mut before = self.buckets[bucket];
+        while self.entries[before as usize].next != at {
+            before = self.entries[before as usize].next;
+        }
+        self.entries[before as usize].next = after;
+    }
+
+    /// The item that nobody used for the longest time.
+    pub fn oldest(&self) -> Option<At> {
+        (self.oldest != NONE).then_some(At(self.oldest))
+    }
+
+    /// Makes the item that is there the one that was used last.
+    pub fn use_now(&mut self, at: At) {
+        if self.newest != at.0 {
+            self.unlink(at.0);
+            self.link_newest(at.0);
+        }
+    }
+
+    fn bucket(&self, hash: u64) -> usize {
+        hash as usize & (self.buckets.len() - 1)
+    }
+
+    fn grow(&mut self) {
+        self.buckets = vec![NONE; self.buckets.len() * 2].into();
+        for at in 0..self.entries.len() {
+            if let Some(item) = &self.entries[at].item {
+                let bucket = self.bucket(item.hash);
+                self.entries[at].next = std::mem::replace(&mut self.buckets[bucket], at as u32);
+            }
+        }
+    }
+
+    fn link_newest(&mut self, at: u32) {
+        let entry = &mut self.entries[at as usize];
+        (entry.newer, entry.older) = (NONE, self.newest);
+        match self.newest {
+            NONE => self.oldest = at,
+            newest => self.entries[newest as usize].newer = at,
+        }
+        self.newest = at;
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let Entry { newer, older, .. } = self.entries[at as usize];
+        match newer {
+            NONE => self.newest = older,
+            newer => self.entries[newer as usize].older = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            older => self.entries[older as usize].newer = newer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

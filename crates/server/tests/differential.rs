@@ -1,0 +1,342 @@
+//! The server against a real memcached: the same random requests must get the same bytes, and the
+//! same counters must come out. Times that end while the test runs are left to other tests.
+
+use memtide_base::{Instant, Random};
+use memtide_codec::text::{ReplyDecoder, encode};
+use memtide_codec::{Keys, Reply, Request, Verb};
+use memtide_server::{Clock, Flow, Session, Store, StoreOptions};
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command};
+use std::time::{Duration, SystemTime};
+
+const SEED: u64 = 0x6d65_6d63_6163_6865;
+const SEQUENCES: u64 = 8;
+const REQUESTS: u64 = 500;
+const ITEM_BYTES_MAX: usize = 1 << 20;
+/// The latest Unix time that fits in the 32 bits which memcached gives to an expiry.
+const LATEST_S: i64 = i32::MAX as i64;
+/// No key and no value has a minus sign: on numbers from 2^63 memcached looks for one beyond the
+/// value's end, in memory that another item left behind.
+const KEYS: [&str; 6] = ["a", "bb", "counter", "0", "noreply", "key_that_is_longer_than_a_word"];
+
+/// The counters that must be equal. get_expired is not among them: memcached looks for something to
+/// reclaim at every store, and what it finds is not counted there.
+const COUNTERS: [&str; 23] = [
+    "cmd_get",
+    "cmd_set",
+    "cmd_flush",
+    "cmd_touch",
+    "get_hits",
+    "get_misses",
+    "delete_misses",
+    "delete_hits",
+    "incr_misses",
+    "incr_hits",
+    "decr_misses",
+    "decr_hits",
+    "cas_misses",
+    "cas_hits",
+    "cas_badval",
+    "touch_hits",
+    "touch_misses",
+    "store_too_large",
+    "store_no_memory",
+    "bytes",
+    "curr_items",
+    "total_items",
+    "evictions",
+];
+
+#[test]
+fn a_real_memcached_answers_and_counts_the_same() {
+    let mut theirs = Theirs::start();
+    let mut ours = Ours::new();
+    let mut cas = CasPairs::default();
+    for sequence in 0..SEQUENCES {
+        let mut random = Random::new(SEED + sequence);
+        for step in 0..REQUESTS {
+            let place = format!("seed {}, step {step}", SEED + sequence);
+            let (to_them, to_us) = draw(&mut random, &cas);
+            let (them, us) = (theirs.ask(&to_them), ours.ask(&to_us));
+            cas.compare(&them, &us, &format!("{place}: {}", excerpt(&to_us)));
+        }
+        // Reading every key lets both forget what has ended.
+        let every = format!("get {}\r\n", KEYS.join(" "));
+        assert_eq!(excerpt(&theirs.ask(every.as_bytes())), excerpt(&ours.ask(every.as_bytes())));
+        let (them, us) = (counters(&theirs.ask(b"stats\r\n")), counters(&ours.ask(b"stats\r\n")));
+        for name in COUNTERS {
+            assert_eq!(us.get(name), them.get(name), "{name} after seed {}", SEED + sequence);
+        }
+    }
+    assert!(cas.pairs.len() > 100, "too few cas numbers were seen to say anything");
+}
+
+/// A request for them and the same for us; they differ in cas numbers alone.
+fn draw(random: &mut Random, cas: &CasPairs) -> (Vec<u8>, Vec<u8>) {
+    if random.below(8) == 0 {
+        let line = odd_line(random);
+        return (line.clone(), line);
+    }
+    let value = value(random);
+    let keys = (0..1 + random.below(40)).map(|_| key(random)).collect::<Vec<_>>().join(" ");
+    let mut request = request(random, &keys, &value);
+    let (mut to_them, mut to_us) = (Vec::new(), Vec::new());
+    let (their_cas, our_cas) = cas.any(random);
+    for (out, number) in [(&mut to_them, their_cas), (&mut to_us, our_cas)] {
+        if let Request::Store { cas: Some(cas), .. } = &mut request {
+            *cas = number;
+        }
+        encode::request(out, &request);
+    }
+    (to_them, to_us)
+}
+
+fn request<'a>(random: &mut Random, keys: &'a str, value: &'a [u8]) -> Request<'a> {
+    use Verb::{Add, Append, Cas, Decr, Gat, Gats, Get, Gets, Incr, Prepend, Replace, Set};
+    let key = key(random).as_bytes();
+    let noreply = random.below(6) == 0;
+    let expiry = [0, 0, 0, 1000, 2_592_000, -1, 2_592_001, LATEST_S][pick(random, 8)];
+    match random.below(20) {
+        0..4 => {
+            let verb = [Get, Gets, Gat, Gats][pick(random, 4)];
+            let expiry = matches!(verb, Gat | Gats).then_some(expiry);
+            Request::Retrieve { verb, expiry, keys: Keys::spaced(keys.as_bytes()) }
+        }
+        4..13 => {
+            let verb = [Set, Set, Add, Replace, Append, Prepend, Cas, Cas][pick(random, 8)];
+            let flags = [0, 0, 1, u32::MAX][pick(random, 4)];
+            let cas = (verb == Cas).then_some(0);
+            Request::Store { verb, key, flags, expiry, value, cas, noreply }
+        }
+        13..17 => {
+            let delta = [0, 1, 9, 1000, u64::MAX, u64::MAX / 2][pick(random, 6)];
+            Request::Arithmetic { verb: [Incr, Decr][pick(random, 2)], key, delta, noreply }
+        }
+        17 => Request::Delete { key, noreply },
+        18 => Request::Touch { key, expiry, noreply },
+        _ if random.below(10) == 0 => Request::FlushAll { delay: None, noreply },
+        _ => Request::Verbosity { level: 0, noreply },
+    }
+}
+
+fn value(random: &mut Random) -> Vec<u8> {
+    match random.below(40) {
+        0..15 => (random.bits() >> random.below(64)).to_string().into_bytes(),
+        15 => b"18446744073709551615".to_vec(),
+        16 => b"18446744073709551616".to_vec(),
+        17 => b" 12 ".to_vec(),
+        18 => b"+5".to_vec(),
+        19 => b"12 34".to_vec(),
+        20 => b"7x".to_vec(),
+        21 => Vec::new(),
+        22 => b"\r\nEND\r\n".to_vec(),
+        23 => vec![b'v'; ITEM_BYTES_MAX],
+        // About as large as an item with a short key may be.
+        24 => vec![b'v'; ITEM_BYTES_MAX - 55 - pick(random, 12)],
+        _ => (0..random.below(200)).map(|_| b'a' + random.below(26) as u8).collect(),
+    }
+}
+
+/// Lines that are refused, or nearly. A refused flush_all is not among them: memcached counts it in
+/// cmd_flush although nothing was flushed. Likewise it counts the keys before one that is too long.
+fn odd_line(random: &mut Random) -> Vec<u8> {
+    let long = "k".repeat(251);
+    let lines = [
+        "get\r\n",
+        "gets\r\n",
+        "gat x a\r\n",
+        "GET a\r\n",
+        "x\r\n",
+        "\r\n",
+        "  get   a  bb \r\n",
+        "get a\n",
+        "set a 0 0\r\n",
+        "set a 0 0 1 2 3\r\n",
+        "set a 0 0 1 junk\r\n1\r\n",
+        "set a x 0 1\r\n1\r\n",
+        "set a 0 x 1 noreply\r\n1\r\n",
+        "set a 0 0 -1\r\n",
+        "set a 0 0 3\r\nabcdef\r\n",
+        "append a 0 0 1 noreply\r\nabcversion\r\n",
+        "cas a 0 0 1\r\n",
+        "cas a 0 0 1 x\r\n1\r\n",
+        "incr a\r\n",
+        "incr a x\r\n",
+        "decr a -1\r\n",
+        "incr a 18446744073709551616\r\n",
+        "incr a 1 junk\r\n",
+        "delete\r\n",
+        "delete a 0\r\n",
+        "delete a 1\r\n",
+        "delete a b c d\r\n",
+        "delete a 0 noreply\r\n",
+        "touch a\r\n",
+        "touch a x\r\n",
+        "verbosity\r\n",
+        "verbosity x\r\n",
+        "verbosity noreply\r\n",
+        "stats nonsense\r\n",
+        &format!("get {long} a bb\r\n"),
+        &format!("set {long} 0 0 1\r\n1\r\n"),
+        &format!("delete {long}\r\n"),
+        &format!("touch {long} 0\r\n"),
+        &format!("incr {long} 1 noreply\r\n"),
+    ];
+    // The version differs, and is asked for only as the end of every answer.
+    lines[pick(random, lines.len())].replace("version", "nothing").into_bytes()
+}
+
+fn key(random: &mut Random) -> &'static str {
+    KEYS[pick(random, KEYS.len())]
+}
+
+fn pick(random: &mut Random, count: usize) -> usize {
+    random.below(count as u64) as usize
+}
+
+/// Which of their cas numbers is which of ours.
+#[derive(Default)]
+struct CasPairs {
+    pairs: Vec<(u64, u64)>,
+    ours: HashMap<u64, u64>,
+}
+
+impl CasPairs {
+    fn any(&self, random: &mut Random) -> (u64, u64) {
+        let recent = self.pairs.len().saturating_sub(8);
+        match self.pairs[recent..].len() {
+            0 => (u64::MAX, u64::MAX),
+            count => self.pairs[recent + pick(random, count)],
+        }
+    }
+
+    /// Byte for byte, but for cas numbers: these must always be the same pairs.
+    fn compare(&mut self, them: &[u8], us: &[u8], place: &str) {
+        let (their_numbers, our_numbers) = (cas_numbers(them), cas_numbers(us));
+        assert_eq!(their_numbers.len(), our_numbers.len(), "{place}");
+        let mut renamed = Vec::new();
+        let mut decoder = ReplyDecoder::new();
+        let (mut input, mut numbers) = (us, their_numbers.iter());
+        while let Ok(Some(mut reply)) = decoder.next(&mut input) {
+            if let Reply::Value { cas: Some(cas), .. } = &mut reply {
+                let theirs = *numbers.next().expect("as many as in their answer");
+                if self.ours.insert(theirs, *cas).is_none() {
+                    assert!(self.pairs.iter().all(|pair| pair.1 != *cas), "{place}");
+                    self.pairs.push((theirs, *cas));
+                }
+                assert!(self.pairs.contains(&(theirs, *cas)), "{place}");
+                *cas = theirs;
+            }
+            encode::reply(&mut renamed, &reply);
+        }
+        let us = if their_numbers.is_empty() { us } else { &renamed };
+        assert!(us == them, "{place}\n  we: {}\nthey: {}", excerpt(us), excerpt(them));
+    }
+}
+
+fn cas_numbers(answer: &[u8]) -> Vec<u64> {
+    let (mut decoder, mut input, mut numbers) = (ReplyDecoder::new(), answer, Vec::new());
+    while let Ok(Some(reply)) = decoder.next(&mut input) {
+        if let Reply::Value { cas: Some(cas), .. } = reply {
+            numbers.push(cas);
+        }
+    }
+    numbers
+}
+
+fn counters(answer: &[u8]) -> HashMap<String, String> {
+    let text = std::str::from_utf8(answer).expect("counters are text");
+    let pair = |line: &str| {
+        let (name, value) = line.strip_prefix("STAT ")?.split_once(' ')?;
+        Some((name.to_owned(), value.to_owned()))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+fn excerpt(bytes: &[u8]) -> String {
+    let end = if bytes.len() > 300 { "…" } else { "" };
+    format!("'{}{end}'", bytes[..bytes.len().min(300)].escape_ascii())
+}
+
+/// A memcached of this test's own, ended with it.
+struct Theirs {
+    child: Child,
+    stream: TcpStream,
+}
+
+impl Theirs {
+    fn start() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut child = Command::new("memcached")
+            .args(["-l", "127.0.0.1", "-u", "nobody", "-t", "1", "-m", "64"])
+            // Without its background threads, which now and then hold an item so that counting
+            // down makes a new, shorter one instead of filling up with spaces.
+            .args(["-o", "no_modern"])
+            .args(["-p", &port.to_string()])
+            .spawn()
+            .expect("this test needs a memcached on the PATH: apt-get install memcached");
+        let connected = (0..500).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            TcpStream::connect(("127.0.0.1", port)).ok()
+        });
+        let Some(stream) = connected else {
+            let _ = child.kill();
+            let ended = child.wait();
+            panic!("memcached did not listen on port {port} within five seconds: {ended:?}");
+        };
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        Self { child, stream }
+    }
+
+    /// Everything that is answered; `version` marks where it ends.
+    fn ask(&mut self, request: &[u8]) -> Vec<u8> {
+        const END: &[u8] = b"VERSION 1.";
+        self.stream.write_all(&[request, b"version\r\n"].concat()).unwrap();
+        let mut answer = Vec::new();
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            let count = self.stream.read(&mut piece).expect("memcached answers in time");
+            assert!(count > 0, "memcached closed after {}", excerpt(request));
+            answer.extend_from_slice(&piece[..count]);
+            let tail = answer.len().saturating_sub(40);
+            let start = answer[tail..].windows(END.len()).position(|window| window == END);
+            if let (Some(start), true) = (start, answer.ends_with(b"\r\n")) {
+                answer.truncate(tail + start);
+                return answer;
+            }
+        }
+    }
+}
+
+impl Drop for Theirs {
+    fn drop(&mut self) {
+        // Nothing is left to do when it has ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Ours {
+    store: Store,
+    session: Session,
+}
+
+impl Ours {
+    fn new() -> Self {
+        let item_bytes_max = ITEM_BYTES_MAX;
+        let options = StoreOptions { memory_bytes_max: 64 << 20, item_bytes_max, shards: 4 };
+        Self { store: Store::new(options), session: Session::new(item_bytes_max) }
+    }
+
+    fn ask(&mut self, request: &[u8]) -> Vec<u8> {
+        let unix_s = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+        let clock = Clock { now: Instant::ZERO, unix_s };
+        let mut out = Vec::new();
+        let flow = self.session.handle_bytes(clock, request, &self.store, &mut out);
+        assert_eq!(flow, Flow::Continue);
+        out
+    }
+}

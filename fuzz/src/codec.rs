@@ -1,0 +1,80 @@
+//! Promises of the text codec: any bytes are decoded without a panic, where the stream is cut
+//! does not matter, and what was understood is understood again when it is written anew.
+
+use crate::generate::pieces;
+use memtide_codec::text::{ReplyDecoder, RequestDecoder, encode};
+use memtide_codec::{Malformed, Then};
+
+/// The largest item that the request decoder is told to take: small, so that larger ones come up.
+const ITEM_BYTES_MAX: usize = 256;
+
+/// A server's bytes, as a client reads them.
+pub fn reply_decoder(data: &[u8]) {
+    let whole = read_replies([data]);
+    let cut = read_replies(pieces(data));
+    assert_eq!(cut, whole, "replies depend on where the stream is cut");
+    if whole.end == Ok(true) {
+        let again = read_replies([&whole.rewritten[..]]);
+        assert_eq!(again, whole, "replies change when they are written anew");
+    }
+}
+
+/// A client's bytes, as a server reads them.
+pub fn request_decoder(data: &[u8]) {
+    let whole = read_requests([data]);
+    let cut = read_requests(pieces(data));
+    assert_eq!(cut, whole, "requests depend on where the stream is cut");
+    let again = read_requests([&whole.rewritten[..]]);
+    assert_eq!(again.rewritten, whole.rewritten, "requests change when they are written anew");
+    assert!(again.refused.is_empty(), "requests are refused when they are written anew");
+}
+
+#[derive(Debug, PartialEq)]
+struct Replies {
+    /// All that was understood, written anew; this joins the pieces of values.
+    rewritten: Vec<u8>,
+    /// Whether it ended between replies, or why it broke off.
+    end: Result<bool, Malformed>,
+}
+
+fn read_replies<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Replies {
+    let mut decoder = ReplyDecoder::new();
+    let mut rewritten = Vec::new();
+    for mut input in pieces {
+        loop {
+            match decoder.next(&mut input) {
+                Ok(Some(reply)) => encode::reply(&mut rewritten, &reply),
+                Ok(None) => break assert!(input.is_empty(), "bytes are left unread"),
+                Err(bad) => return Replies { rewritten, end: Err(bad) },
+            }
+        }
+    }
+    Replies { rewritten, end: Ok(decoder.is_idle()) }
+}
+
+#[derive(Debug, PartialEq)]
+struct Requests {
+    /// All that was understood, written anew.
+    rewritten: Vec<u8>,
+    /// What was refused, and after how many bytes of the above.
+    refused: Vec<(usize, String)>,
+}
+
+fn read_requests<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Requests {
+    let mut decoder = RequestDecoder::new(ITEM_BYTES_MAX);
+    let (mut rewritten, mut refused) = (Vec::new(), Vec::new());
+    for mut input in pieces {
+        loop {
+            match decoder.next(&mut input) {
+                Ok(Some(request)) => encode::request(&mut rewritten, &request),
+                Ok(None) => break assert!(input.is_empty(), "bytes are left unread"),
+                Err(bad) => {
+                    let key = decoder.refused();
+                    assert_eq!(key.is_some(), bad.then == Then::SwallowedValue);
+                    refused.push((rewritten.len(), format!("{bad:?} {key:?}")));
+                }
+            }
+        }
+    }
+    Requests { rewritten, refused }
+}

@@ -1,0 +1,156 @@
+//! Inputs that are nearly right: words of a dictionary, put together and then damaged. The same
+//! seed gives the same inputs; nothing here looks at what a target does with them.
+
+use memtide_base::Random;
+
+/// What clients send, and parts of it.
+pub const REQUESTS: &[&[u8]] = &[
+    b"get k\r\n",
+    b"gets k a b\r\n",
+    b"gat 0 k\r\n",
+    b"gats -1 k a\r\n",
+    b"set k 0 0 3\r\nabc\r\n",
+    b"set k 7 100 7\r\n\r\nEND\r\n\r\n",
+    b"add a 0 0 1 noreply\r\n1\r\n",
+    b"replace a 4294967295 0 2\r\n12\r\n",
+    b"append k 0 0 1\r\nx\r\n",
+    b"prepend k 0 0 0\r\n\r\n",
+    b"cas k 0 0 1 1\r\n9\r\n",
+    b"cas a 0 0 1 18446744073709551615 noreply\r\n9\r\n",
+    b"set large 0 0 300\r\n",
+    b"delete k\r\n",
+    b"delete a 0 noreply\r\n",
+    b"incr a 1\r\n",
+    b"decr a 18446744073709551615\r\n",
+    b"touch k 10 noreply\r\n",
+    b"stats\r\n",
+    b"stats reset\r\n",
+    b"version\r\n",
+    b"flush_all\r\n",
+    b"flush_all 10 noreply\r\n",
+    b"verbosity 1\r\n",
+    b"quit\r\n",
+    b"GET / HTTP/1.1\r\n",
+    b"get ",
+    b"set ",
+    b"noreply",
+];
+
+/// What servers send, and parts of it.
+pub const REPLIES: &[&[u8]] = &[
+    b"VALUE k 0 3\r\nabc\r\n",
+    b"VALUE k 4294967295 7 18446744073709551615\r\n\r\nEND\r\n\r\n",
+    b"VALUE k 0 0\r\n\r\n",
+    b"VALUE k 0 300\r\n",
+    b"VALUE ",
+    b"END\r\n",
+    b"STORED\r\n",
+    b"NOT_STORED\r\n",
+    b"EXISTS\r\n",
+    b"NOT_FOUND\r\n",
+    b"DELETED\r\n",
+    b"TOUCHED\r\n",
+    b"OK\r\n",
+    b"RESET\r\n",
+    b"12\r\n",
+    b"18446744073709551615 \r\n",
+    b"VERSION 1.6.18\r\n",
+    b"STAT pid 1\r\n",
+    b"STAT empty \r\n",
+    b"ERROR\r\n",
+    b"ERROR Too many open connections\r\n",
+    b"ERROR: shutdown not enabled\r\n",
+    b"CLIENT_ERROR bad data chunk\r\n",
+    b"SERVER_ERROR: out of memory\r\n",
+];
+
+const SCRAPS: &[&[u8]] =
+    &[b" ", b"\r", b"\n", b"\r\n", b"0", b"-1", b"18446744073709551616", b"\0"];
+
+/// How many inputs are kept to be damaged further.
+const POOL_MAX: usize = 64;
+/// The longest input, in bytes; but for a few that test the limits of lines.
+const INPUT_BYTES_MAX: usize = 4096;
+
+/// An endless row of inputs.
+#[derive(Debug)]
+pub struct Generator {
+    random: Random,
+    dictionary: &'static [&'static [u8]],
+    pool: Vec<Vec<u8>>,
+}
+
+impl Generator {
+    /// The row that belongs to a seed and a dictionary.
+    pub fn new(seed: u64, dictionary: &'static [&'static [u8]]) -> Self {
+        Self { random: Random::new(seed), dictionary, pool: Vec::new() }
+    }
+
+    /// The next input.
+    pub fn input(&mut self) -> Vec<u8> {
+        let mut input = match self.pool.len() {
+            0 => self.sentence(),
+            _ if self.below(2) == 0 => self.sentence(),
+            count => self.pool[self.random.below(count as u64) as usize].clone(),
+        };
+        for _ in 0..self.below(6) {
+            self.damage(&mut input);
+        }
+        input.truncate(INPUT_BYTES_MAX);
+        if self.pool.len() < POOL_MAX {
+            self.pool.push(input.clone());
+        } else {
+            let slot = self.below(POOL_MAX);
+            self.pool[slot].clone_from(&input);
+        }
+        input
+    }
+
+    fn sentence(&mut self) -> Vec<u8> {
+        let mut input = Vec::new();
+        for _ in 0..1 + self.below(12) {
+            input.extend_from_slice(self.word());
+        }
+        input
+    }
+
+    fn word(&mut self) -> &'static [u8] {
+        let words = if self.below(6) == 0 { SCRAPS } else { self.dictionary };
+        words[self.below(words.len())]
+    }
+
+    fn damage(&mut self, input: &mut Vec<u8>) {
+        let (start, end) = (self.below(input.len() + 1), self.below(input.len() + 1));
+        let (start, end) = (start.min(end), start.max(end));
+        match self.below(6) {
+            0 => input.truncate(end),
+            1 => drop(input.drain(start..end.min(start + 8))),
+            2 => drop(input.splice(start..start, self.word().iter().copied())),
+            3 => input.extend_from_within(start..end),
+            4 if self.below(8) == 0 => {
+                let run = vec![self.random.bits() as u8; self.below(INPUT_BYTES_MAX)];
+                drop(input.splice(start..start, run));
+            }
+            _ if start < input.len() => input[start] = self.random.bits() as u8,
+            _ => {}
+        }
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        self.random.below(count as u64) as usize
+    }
+}
+
+/// The input in pieces, which are always the same for the same bytes.
+pub fn pieces(data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let seed =
+        data.iter().fold(data.len() as u64, |sum, byte| sum * 31 % (1 << 40) + u64::from(*byte));
+    let mut random = Random::new(seed);
+    let longest = [1, 2, 7, 100][random.below(4) as usize];
+    let mut rest = data;
+    std::iter::from_fn(move || {
+        let (piece, after) = rest.split_at(rest.len().min(1 + random.below(longest) as usize));
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
+}

@@ -1,0 +1,37 @@
+//! Promises of the embedded server: any bytes are answered without a panic, the same however they
+//! are cut, with replies that a client can read.
+
+use crate::generate::pieces;
+use memtide_base::Instant;
+use memtide_codec::text::ReplyDecoder;
+use memtide_server::{Clock, Flow, Session, Store, StoreOptions};
+
+/// Small, so that items are refused and thrown out.
+const OPTIONS: StoreOptions =
+    StoreOptions { memory_bytes_max: 2048, item_bytes_max: 256, shards: 2 };
+
+/// A client's bytes, as the server answers them.
+pub fn session(data: &[u8]) {
+    let (flow, answer) = serve([data]);
+    assert_eq!(serve(pieces(data)), (flow, answer.clone()), "answers depend on the cuts");
+    let mut decoder = ReplyDecoder::new();
+    let mut input = &answer[..];
+    while let Some(reply) = decoder.next(&mut input).expect("the server's own answers are lawful") {
+        // A trace must be able to show it on one line.
+        assert!(!reply.to_string().contains('\n'), "a reply is shown on more than one line");
+    }
+    assert!(decoder.is_idle(), "an answer breaks off");
+}
+
+fn serve<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Flow, Vec<u8>) {
+    let store = Store::new(OPTIONS);
+    let mut session = Session::new(OPTIONS.item_bytes_max);
+    let clock = Clock { now: Instant::ZERO, unix_s: 1_700_000_000 };
+    let mut out = Vec::new();
+    for piece in pieces {
+        if session.handle_bytes(clock, piece, &store, &mut out) == Flow::Close {
+            return (Flow::Close, out);
+        }
+    }
+    (Flow::Continue, out)
+}

@@ -1,0 +1,41 @@
+//! A bounded run of every target; the crate's own page says how to run longer.
+
+use memtide_fuzz::generate::{Generator, REPLIES, REQUESTS};
+use std::panic::{self, AssertUnwindSafe};
+
+const SEED: u64 = 1;
+const ROUNDS: u64 = 20_000;
+
+fn run(target: fn(&[u8]), dictionary: &'static [&'static [u8]]) {
+    let seed = number("MEMTIDE_FUZZ_SEED").unwrap_or(SEED);
+    let rounds = match number("MEMTIDE_FUZZ_ROUNDS").unwrap_or(ROUNDS) {
+        0 => u64::MAX,
+        rounds => rounds,
+    };
+    let mut generator = Generator::new(seed, dictionary);
+    for round in 0..rounds {
+        let input = generator.input();
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| target(&input)));
+        assert!(outcome.is_ok(), "seed {seed}, round {round}: b\"{}\"", input.escape_ascii());
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} must be a whole number, not '{text}'")))
+}
+
+#[test]
+fn reply_decoder() {
+    run(memtide_fuzz::reply_decoder, REPLIES);
+}
+
+#[test]
+fn request_decoder() {
+    run(memtide_fuzz::request_decoder, REQUESTS);
+}
+
+#[test]
+fn session() {
+    run(memtide_fuzz::session, REQUESTS);
+}
