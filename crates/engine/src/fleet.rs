@@ -82,6 +82,9 @@ pub struct WorkerReport {
     pub idle: Span,
     /// Processor time used within the measured window, where the world can tell.
     pub cpu: Option<CpuTime>,
+    /// Time within the measured window in which it could have run but was given no processor,
+    /// where the world can tell.
+    pub run_delay: Option<Span>,
 }
 
 /// Processor time.

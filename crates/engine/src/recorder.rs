@@ -120,7 +120,7 @@ impl Recorder {
         counters.sent += 1;
         counters.kinds[entry.kind.index()].sent += 1;
         if self.window.segment_of(self.start, entry.sent) == segment::MEASURE {
-            self.tally.sent_in_window += 1;
+            self.tally.sent_in_window[entry.kind.index()] += 1;
         }
         if entry.segment == segment::MEASURE {
             let times = &mut self.tally.times;

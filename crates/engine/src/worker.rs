@@ -210,6 +210,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             last_intended: self.recorder.last_intended,
             idle: self.recorder.idle,
             cpu: None,
+            run_delay: None,
         }
     }
 

@@ -76,6 +76,7 @@ const WAITING: WorkerReport = WorkerReport {
     last_intended: Instant::ZERO,
     idle: Span::ZERO,
     cpu: None,
+    run_delay: None,
 };
 
 impl HostFleet {
@@ -291,11 +292,11 @@ impl Job {
             meter.pass(now);
             if now >= handover {
                 handover = now + HANDOVER_EVERY;
-                let report = WorkerReport { cpu: meter.used(), ..worker.report() };
+                let report = meter.complete(worker.report(), false);
                 self.giver.give(worker.tally_mut(), report);
             }
             if worker.is_finished() {
-                let report = WorkerReport { cpu: meter.used(), ..worker.report() };
+                let report = meter.complete(worker.report(), true);
                 let empty = Box::new(Tally::new(&self.plan.shape()));
                 let tally = std::mem::replace(worker.tally_mut(), empty);
                 return Ok(Parcel { tally, report });
@@ -309,8 +310,23 @@ impl Job {
 struct CpuMeter {
     start: Instant,
     end: Instant,
-    at_start: Option<(Span, Span)>,
-    at_end: Option<(Span, Span)>,
+    at_start: Option<CpuReading>,
+    at_end: Option<CpuReading>,
+}
+
+/// What the kernel says of this thread, since it was made.
+#[derive(Clone, Copy, Debug)]
+struct CpuReading {
+    user: Span,
+    system: Span,
+    run_delay: Span,
+}
+
+impl CpuReading {
+    fn now() -> Self {
+        let (user, system) = machine::thread_cpu();
+        Self { user, system, run_delay: machine::thread_run_delay() }
+    }
 }
 
 impl Default for CpuMeter {
@@ -327,17 +343,28 @@ impl CpuMeter {
 
     fn pass(&mut self, now: Instant) {
         if self.at_start.is_none() && now >= self.start {
-            self.at_start = Some(machine::thread_cpu());
+            self.at_start = Some(CpuReading::now());
         }
         if self.at_end.is_none() && now >= self.end {
-            self.at_end = Some(machine::thread_cpu());
+            self.at_end = Some(CpuReading::now());
         }
     }
 
-    fn used(&self) -> Option<CpuTime> {
-        let from = self.at_start?;
-        let to = self.at_end.unwrap_or_else(machine::thread_cpu);
-        Some(CpuTime { user: to.0.saturating_sub(from.0), system: to.1.saturating_sub(from.1) })
+    /// `report` with what was used so far. The kernel is asked only once the window is over: the
+    /// question would cost a running worker more than the answer is worth.
+    fn complete(&self, report: WorkerReport, finished: bool) -> WorkerReport {
+        let Some(from) = self.at_start else { return report };
+        let Some(to) = self.at_end.or_else(|| finished.then(CpuReading::now)) else {
+            return report;
+        };
+        WorkerReport {
+            cpu: Some(CpuTime {
+                user: to.user.saturating_sub(from.user),
+                system: to.system.saturating_sub(from.system),
+            }),
+            run_delay: Some(to.run_delay.saturating_sub(from.run_delay)),
+            ..report
+        }
     }
 }
 

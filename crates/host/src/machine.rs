@@ -61,6 +61,14 @@ pub(crate) fn thread_cpu() -> (Span, Span) {
     (user, system)
 }
 
+/// Time in which the calling thread could have run but was given no processor, so far; zero
+/// where the kernel does not say.
+pub(crate) fn thread_run_delay() -> Span {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let field = text.split(' ').nth(1).and_then(|word| word.parse().ok());
+    Span::from_ns(field.unwrap_or(0))
+}
+
 /// Largest memory in bytes, user time, system time.
 fn usage(who: libc::c_int) -> (u64, Span, Span) {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();

@@ -1,7 +1,7 @@
 //! The real world's part in a run beside its workers: the time of day, how busy the machine is,
 //! and the user who watches.
 
-use crate::output::{StatusLine, say};
+use crate::output::StatusLine;
 use memtide_host::clock;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_report::progress_line;
@@ -32,10 +32,7 @@ impl Witness for HostWitness {
     fn on(&mut self, event: &Event) {
         match event {
             Event::Progress(progress) => self.status.update(&progress_line(progress)),
-            Event::Note(note) => {
-                self.status.clear();
-                say(note);
-            }
+            Event::Note(note) => self.status.update(note),
             Event::Done(_) => self.status.clear(),
             Event::Started(_) | Event::Phase(_) | Event::Warning(_) => {}
         }

@@ -137,6 +137,22 @@ impl<C: Counter> Histogram<C> {
 }
 
 impl Histogram<u64> {
+    /// A distribution of which only bucket values and counts are left; its moments are then only
+    /// as exact as the buckets.
+    pub fn from_recorded(recorded: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut histogram = Self::new();
+        for (value, count) in recorded {
+            histogram.buckets.saturating_record_n(value, count);
+            let moments = &mut histogram.moments;
+            moments.count += count;
+            moments.min = moments.min.min(value);
+            moments.max = moments.max.max(value);
+            moments.sum += u128::from(value) * u128::from(count);
+            moments.sum_squares += u128::from(value).pow(2) * u128::from(count);
+        }
+        histogram
+    }
+
     /// Counts `times` zeros: values that were known without being recorded one by one.
     pub fn record_zeros(&mut self, times: u64) {
         if times > 0 {

@@ -3,7 +3,7 @@
 //! A worker owns one tally at a time and hands it over whole; the totals absorb it, clear it and
 //! give it back. Tallies use 32-bit counts, totals 64-bit ones.
 
-use crate::counter::Counters;
+use crate::counter::{Counters, KINDS_MAX};
 use crate::histogram::Histogram;
 use crate::series::Series;
 use hdrhistogram::Counter;
@@ -134,8 +134,8 @@ pub struct Tally {
     pub times: Times<u32>,
     /// Connections opened, connects that failed, connections lost.
     pub connections: ConnectionCounters,
-    /// Operations handed to sockets while the measured window lasted, by the clock.
-    pub sent_in_window: u64,
+    /// Operations handed to sockets while the measured window lasted, by the clock; per kind.
+    pub sent_in_window: [u64; KINDS_MAX],
     /// Measured operations that found the sample queue full.
     pub samples_lost: u64,
     rows: Vec<OpenRow>,
@@ -169,7 +169,7 @@ impl Tally {
             servers: vec![Counters::default(); shape.servers],
             times: Times::new(shape),
             connections: ConnectionCounters::default(),
-            sent_in_window: 0,
+            sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             rows: (0..shape.rows_open).map(row).collect(),
             row_width_ns: shape.row_width.ns(),
@@ -212,7 +212,7 @@ impl Tally {
         self.servers.fill(Counters::default());
         self.times.clear();
         self.connections = ConnectionCounters::default();
-        self.sent_in_window = 0;
+        self.sent_in_window = [0; KINDS_MAX];
         self.samples_lost = 0;
         for row in &mut self.rows {
             row.intended = 0;
@@ -235,8 +235,8 @@ pub struct Totals {
     pub times: Times<u64>,
     /// Connections opened, failed, lost.
     pub connections: ConnectionCounters,
-    /// Operations handed to sockets while the measured window lasted.
-    pub sent_in_window: u64,
+    /// Operations handed to sockets while the measured window lasted; per kind.
+    pub sent_in_window: [u64; KINDS_MAX],
     /// Measured operations missing from the samples.
     pub samples_lost: u64,
     /// Rows over time.
@@ -251,7 +251,7 @@ impl Totals {
             servers: vec![Counters::default(); shape.servers],
             times: Times::new(shape),
             connections: ConnectionCounters::default(),
-            sent_in_window: 0,
+            sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             series: Series::new(shape.row_width),
         }
@@ -269,7 +269,9 @@ impl Totals {
         self.connections.opened += tally.connections.opened;
         self.connections.failed += tally.connections.failed;
         self.connections.lost += tally.connections.lost;
-        self.sent_in_window += tally.sent_in_window;
+        for (sum, part) in self.sent_in_window.iter_mut().zip(tally.sent_in_window) {
+            *sum += part;
+        }
         self.samples_lost += tally.samples_lost;
         for open in &tally.rows {
             if open.intended + open.unanswered + open.response.count() == 0 {

@@ -114,7 +114,7 @@ pub fn run<F: Fleet>(
             trouble.map_or("the server", |trouble| &plan.servers[trouble.server.index()].name)
         ))
     });
-    let record = seal(Material {
+    let (record, warnings) = seal(Material {
         scenario,
         lowered,
         filled: &filled,
@@ -125,6 +125,9 @@ pub fn run<F: Fleet>(
         started_unix_ms,
         witness,
     });
+    for warning in warnings {
+        witness.on(&Event::Warning(warning));
+    }
     witness.on(&Event::Done(Box::new(record.clone())));
     Ok(Outcome { record, failure })
 }

@@ -176,8 +176,9 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
     warnings
 }
 
-/// The busy share of a worker over `measured_s`: what it did not spend waiting, and, where it
-/// sleeps, its processor time if that is more (waiting that ends at once is work, too).
+/// The share of `measured_s` in which a worker was not free to act: what it did not spend
+/// waiting (where it sleeps its processor time if that is more: waiting that ends at once is
+/// work, too), and the time in which it wanted to run and another had the processor.
 pub(crate) fn busy_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) -> f64 {
     if measured_s <= 0.0 {
         return 0.0;
@@ -187,5 +188,6 @@ pub(crate) fn busy_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) ->
         (Wait::Sleep, Some(cpu)) => (cpu.user + cpu.system).as_s_f64() / measured_s,
         _ => 0.0,
     };
-    not_idle.max(cpu).clamp(0.0, 1.0)
+    let kept_waiting = worker.run_delay.map_or(0.0, |delay| delay.as_s_f64() / measured_s);
+    (not_idle.max(cpu) + kept_waiting).clamp(0.0, 1.0)
 }

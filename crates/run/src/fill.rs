@@ -58,6 +58,7 @@ pub(crate) fn fill<F: Fleet>(
         return Ok(filled);
     }
     witness.on(&Event::Phase(Phase::Load));
+    let keys = keys_all(plan);
     for server in &plan.servers {
         if load == Load::Auto && !missing_keys(fleet, plan, server, &mut filled)? {
             continue;
@@ -65,6 +66,7 @@ pub(crate) fn fill<F: Fleet>(
         if filled.interrupted {
             break;
         }
+        witness.on(&Event::Note(format!("filling server {} with {keys} keys", server.name)));
         let before = figures(fleet, server, plan.timeout).ok();
         store_all(fleet, plan, server, &mut filled, witness)?;
         if filled.interrupted {

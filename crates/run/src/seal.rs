@@ -13,7 +13,8 @@ use memtide_metrics::summary::{rank, samples_needed};
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Totals};
 use memtide_schema::record::{
     Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
-    IntervalRecord, LagSplit, Phases, RateRecord, ServerCounters, ServerRecord, WarningRecord,
+    IntervalRecord, LagSplit, Missing, Percentile, Phases, RateRecord, ServerCounters,
+    ServerRecord, SliceRecord, WarningRecord,
 };
 use memtide_schema::{Kind, Record, Scenario, Warning};
 use memtide_workload::OpKind;
@@ -32,8 +33,8 @@ pub(crate) struct Material<'a, W> {
     pub(crate) witness: &'a W,
 }
 
-/// Makes the record.
-pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> Record {
+/// Makes the record, and the warnings that it holds.
+pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warning>) {
     let Material { scenario, lowered, filled, survey, witness, .. } = material;
     let mut record = Record {
         loop_kind: lowered.record.loop_kind,
@@ -61,7 +62,7 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> Record {
     if let Err(why) = record.check_conservation() {
         panic!("operations must end exactly once, but in {why}");
     }
-    record
+    (record, warnings)
 }
 
 /// The figures of the measured window.
@@ -107,9 +108,19 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan) {
     record.client_delay = Distribution::of(&totals.times.client_delay, 0, at_least);
     record.in_flight_at_send = Counts::of(&totals.times.in_flight_at_send);
     record.intervals = intervals(totals, record.measured_s);
+    record.slices = slices(totals, record.measured_s);
     record.rate = RateRecord {
         target_per_s: target(plan, ended),
-        achieved_per_s: per_second(totals.sent_in_window, record.measured_s),
+        achieved_per_s: per_second(totals.sent_in_window.iter().sum(), record.measured_s),
+        kinds_per_s: plan
+            .source
+            .mix
+            .kinds()
+            .map(|kind| {
+                let sent = totals.sent_in_window[kind.index()];
+                (kind.into(), per_second(sent, record.measured_s))
+            })
+            .collect(),
     };
     record.servers = servers(totals, plan, record);
     record.client = client(ended, plan, record);
@@ -148,7 +159,7 @@ fn judge<W: Witness>(
     };
     let figures = goal::Measured {
         response: &of_kind,
-        rate_per_s: per_second(measured.answered + measured.unacknowledged, record.measured_s),
+        rate_per_s: record.rate.achieved_per_s,
         unanswered: measured.unanswered(),
         intended: measured.intended,
     };
@@ -241,6 +252,16 @@ fn intervals(totals: &Totals, measured_s: f64) -> Vec<IntervalRecord> {
     totals.series.rows().iter().enumerate().map(row).collect()
 }
 
+fn slices(totals: &Totals, measured_s: f64) -> Vec<SliceRecord> {
+    let (width, rows) = totals.series.slices();
+    let width_s = width.as_s_f64();
+    let slice = |(number, row): (usize, &Row)| {
+        let start_s = number as f64 * width_s;
+        SliceRecord::of(row, start_s, width_s.min(measured_s - start_s).max(0.0))
+    };
+    rows.iter().enumerate().map(slice).collect()
+}
+
 /// The mean rate that the schedule called for in the measured window.
 fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
     let Pacing::Open { curve, .. } = &plan.pacing else { return None };
@@ -281,7 +302,7 @@ fn client(ended: &Ended, plan: &Plan, record: &Record) -> ClientRecord {
     let (user, system) = cpu.fold((0.0, 0.0), |(user, system), cpu| {
         (user + cpu.user.as_s_f64(), system + cpu.system.as_s_f64())
     });
-    let sent = ended.totals.sent_in_window;
+    let sent: u64 = ended.totals.sent_in_window.iter().sum();
     let busy = |worker| doctor::busy_share(plan, worker, record.measured_s);
     ClientRecord {
         cpu_user_s: user,
@@ -313,7 +334,8 @@ fn measurement_warnings<W: Witness>(
     }
     if let Some(all) = record.response.get(&Kind::All) {
         let missing = all.missing.iter().find_map(|(percentile, why)| match why {
-            memtide_schema::record::Missing::TooFew { needed, has } => {
+            // Rarer percentiles are often missing from a short run; their place says so.
+            Missing::TooFew { needed, has } if *percentile <= Percentile::P99 => {
                 Some(Warning::TooFewSamples {
                     kind: Kind::All,
                     percentile: *percentile,
@@ -321,7 +343,7 @@ fn measurement_warnings<W: Witness>(
                     has: *has,
                 })
             }
-            memtide_schema::record::Missing::Unanswered => None,
+            _ => None,
         });
         warnings.extend(missing);
     }

@@ -15,7 +15,7 @@ use memtide_report::{plan_text, text};
 use memtide_run::{Lowered, Outcome, Surroundings, lower};
 use memtide_schema::record::Verdict;
 use memtide_schema::scenario::Target;
-use memtide_schema::{Sample, SampleOutcome, Scenario};
+use memtide_schema::{Sample, SampleOutcome, Scenario, Warning};
 use memtide_sinks::{SampleCsv, write_record};
 use memtide_workload::Outcome as OpOutcome;
 use std::fs::File;
@@ -118,11 +118,8 @@ fn check_files(lowered: &Lowered, embedded: bool, files_max: u64) -> Result<(), 
     if needed <= files_max {
         return Ok(());
     }
-    Err(Stop::usage(format!(
-        "{} connections need {needed} open files, and this process may have {files_max} even after \
-         raising its own limit: raise the hard limit (ulimit -Hn) or lower --connections",
-        lowered.plan.connections
-    )))
+    let warning = Warning::FileLimit { needed, allowed: files_max };
+    Err(Stop::usage(format!("{}; {}", warning.message(), warning.remedy())))
 }
 
 /// Files that are opened before anything is measured, so that a wrong name costs no run.
@@ -160,7 +157,8 @@ fn create(flag: &str, path: &str) -> Result<BufWriter<File>, Stop> {
 }
 
 fn unwritable(output: &str, error: &io::Error) -> Stop {
-    Stop { code: FAILED, message: format!("{output} cannot be written: {error}") }
+    let warning = Warning::OutputFailed { output: output.to_owned(), why: error.to_string() };
+    Stop { code: FAILED, message: format!("{}; {}", warning.message(), warning.remedy()) }
 }
 
 /// What a run brought, and what went wrong beside it.

@@ -2,11 +2,13 @@
 //!
 //! Nothing is added up here; a figure is only given its name, or the reason for its absence.
 
+use super::SliceRecord;
 use super::base64;
 use super::count::{PhaseCounts, Totals};
 use super::distribution::{Counts, Distribution, Missing, Percentile, Wide};
 use crate::kind::Kind;
 use memtide_base::Span;
+use memtide_metrics::Row;
 use memtide_metrics::counter::{Counters, ErrorClass, ReplyClass};
 use memtide_metrics::histogram::Histogram;
 use memtide_metrics::summary::{Quantile, quantile};
@@ -62,6 +64,20 @@ impl Counts {
             p50: at(0.5),
             p99: at(0.99),
             max: some(moments.max),
+        }
+    }
+}
+
+impl SliceRecord {
+    /// The piece of a run that `row` describes; `start_s` and `length_s` are its place in time.
+    pub fn of(row: &Row, start_s: f64, length_s: f64) -> Self {
+        let times = Histogram::from_recorded(row.response.iter().map(|(&v, &count)| (v, count)));
+        Self {
+            start_s,
+            length_s,
+            answered: row.answered,
+            unanswered: row.unanswered,
+            histogram: base64::encode(&times.to_bytes()),
         }
     }
 }

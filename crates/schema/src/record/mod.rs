@@ -89,6 +89,8 @@ pub struct Record {
     pub in_flight_at_send: Counts,
     /// The measured window in pieces, by intended instant.
     pub intervals: Vec<IntervalRecord>,
+    /// The same in at most 64 pieces, with their whole distributions.
+    pub slices: Vec<SliceRecord>,
     /// What the load cost this process.
     pub client: ClientRecord,
     /// How busy the machine's CPUs were, 0 to 1; none where that cannot be read.
@@ -117,8 +119,11 @@ pub enum EndedBy {
 pub struct RateRecord {
     /// The mean rate of the schedule over the measured window; none in a closed loop.
     pub target_per_s: Option<f64>,
-    /// Answered operations of the measured window per second of it.
+    /// Operations sent while the measured window lasted, per second of it.
     pub achieved_per_s: f64,
+    /// The same by kind of operation.
+    #[serde(default)]
+    pub kinds_per_s: BTreeMap<Kind, f64>,
 }
 
 /// A piece of the measured window, by intended instant.
@@ -140,6 +145,21 @@ pub struct IntervalRecord {
     pub response_p50_ns: Option<u64>,
     /// The 99th percentile of response; none when not printable.
     pub response_p99_ns: Option<u64>,
+}
+
+/// A longer piece of the measured window with all of its response times, by intended instant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SliceRecord {
+    /// Where it begins, in seconds after the window's beginning.
+    pub start_s: f64,
+    /// How long it is, in seconds.
+    pub length_s: f64,
+    /// Answered operations.
+    pub answered: u64,
+    /// Operations that failed, timed out, were lost, dropped or abandoned.
+    pub unanswered: u64,
+    /// Response times of the answered, as an HdrHistogram: V2, deflated, in base64.
+    pub histogram: String,
 }
 
 /// What the load cost this process, over the measured window.
