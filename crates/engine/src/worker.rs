@@ -65,6 +65,7 @@ pub struct Worker<D, S> {
     connections_open: u32,
     disconnected_since: Option<Instant>,
     drain_until: Instant,
+    waiting_since: Instant,
     trouble: Option<Trouble>,
 }
 
@@ -112,6 +113,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             connections_open: 0,
             disconnected_since: None,
             drain_until: Instant::NEVER,
+            waiting_since: Instant::ZERO,
             trouble: None,
             facts: Facts {
                 worker,
@@ -160,9 +162,17 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.drain_until = now + grace;
     }
 
-    /// One round: send what is due, wait, take what completed.
-    /// Returns when the wait ended.
+    /// One round: send what is due, wait, take what completed. Returns when the wait ended.
     pub fn turn(&mut self) -> Result<Instant, DriverError> {
+        let Some(until) = self.prepare() else { return Ok(self.driver.now()) };
+        self.driver.wait(until)?;
+        Ok(self.resume(until))
+    }
+
+    /// The first half of a turn, up to its wait: sends what is due. Returns until when to wait;
+    /// `None` when the worker has finished. A world that cannot wait within a call does so
+    /// between the halves.
+    pub fn prepare(&mut self) -> Option<Instant> {
         let now = self.driver.now();
         self.fresh = Some(now);
         let acted = self.run_due(now);
@@ -170,15 +180,24 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let drained = self.recorder.in_flight == 0 && self.unwritable == 0;
         if self.stage == Stage::Draining && (drained || now >= self.drain_until) {
             self.finish();
-            return Ok(now);
+            return None;
         }
-        let from = if acted { self.driver.now() } else { now };
-        let until = self.wake_at(from);
-        self.driver.wait(until)?;
+        self.waiting_since = if acted { self.driver.now() } else { now };
+        Some(self.wake_at(self.waiting_since))
+    }
+
+    /// The second half of a turn, after a wait that should have ended by `until`: takes what
+    /// completed. Returns when the wait ended.
+    pub fn resume(&mut self, until: Instant) -> Instant {
         let woken = self.driver.now();
-        self.account_wait(from, woken.min(until), woken);
+        self.account_wait(self.waiting_since, woken.min(until), woken);
         self.take_completions(woken);
-        Ok(woken)
+        woken
+    }
+
+    /// The driver, for the world that it belongs to.
+    pub fn driver_mut(&mut self) -> &mut D {
+        &mut self.driver
     }
 
     /// Whether there is nothing more to do.
