@@ -31,6 +31,12 @@ impl Stream {
     pub const RECONNECT: Self = Self(9);
     /// Which keys a probe asks for.
     pub const SAMPLE: Self = Self(10);
+    /// How long a server takes for a request.
+    pub const SERVICE: Self = Self(20);
+    /// Which requests a fault strikes.
+    pub const FAULT: Self = Self(21);
+    /// What exactly a fault does to a request.
+    pub const FAULT_DETAIL: Self = Self(22);
 
     /// A stream of this purpose for one lane (a worker, a connection) alone.
     pub const fn of_lane(self, lane: u64) -> Self {

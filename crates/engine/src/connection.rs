@@ -4,8 +4,7 @@
 //! memcached's text protocol answers in order, so matching is a queue. An operation that timed
 //! out keeps its place in it: its answer may still come, and is then known to be late.
 
-use crate::driver::{Closed, PeerError};
-use crate::fleet::Refusal;
+use crate::driver::{Closed, PeerError, Refusal};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_codec::text::ReplyDecoder;
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
@@ -44,6 +43,23 @@ pub(crate) enum InFlightStage {
     Second,
     /// It has timed out and is counted; its answer is awaited only to be thrown away.
     Expired,
+    /// The same of a cas whose cas is awaited.
+    ExpiredSecond,
+}
+
+impl InFlightStage {
+    pub(crate) const fn is_expired(self) -> bool {
+        matches!(self, Self::Expired | Self::ExpiredSecond)
+    }
+
+    /// Whether the second request of a cas is what the next reply answers.
+    const fn is_second(self) -> bool {
+        matches!(self, Self::Second | Self::ExpiredSecond)
+    }
+
+    const fn expired(self) -> Self {
+        if self.is_second() { Self::ExpiredSecond } else { Self::Expired }
+    }
 }
 
 impl InFlight {
@@ -201,15 +217,10 @@ impl Connection {
         loop {
             let before = bytes.len();
             let reply = self.decoder.next(&mut bytes).map_err(PeerError::Malformed)?;
-            self.reply_bytes += (before - bytes.len()) as u32;
+            self.reply_bytes = self.reply_bytes.saturating_add((before - bytes.len()) as u32);
             let Some(reply) = reply else { return Ok(()) };
-            if let Reply::Error(error) = reply
-                && self.stray_error
-                && error.kind == ErrorKind::Error
-                && error.message.is_empty()
-            {
+            if std::mem::take(&mut self.stray_error) && is_bare_error(&reply) {
                 // memcached reads the rest of a bad data chunk as a command of its own.
-                self.stray_error = false;
                 self.reply_bytes = 0;
                 continue;
             }
@@ -217,7 +228,7 @@ impl Connection {
                 return Err(unasked(&reply));
             };
             let verdict = match reply {
-                Reply::Value { cas, .. } if head.kind.reads() && head.stage != Second => {
+                Reply::Value { cas, .. } if is_asked_for(head) => {
                     head.hits += 1;
                     self.cas_unique = cas.unwrap_or(0);
                     continue;
@@ -249,12 +260,12 @@ impl Connection {
         let mut entry = self.pipeline.pop_front().expect("a reply was matched to the head");
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.free_since = now;
-        if entry.stage == InFlightStage::Expired {
+        if entry.stage.is_expired() {
             sink.late(&entry);
             return;
         }
         if verdict.outcome == Outcome::Hit && entry.kind == OpKind::Cas {
-            entry.stage = Second;
+            entry.stage = InFlightStage::Second;
             follow_ups.push(FollowUp { entry, unique: self.cas_unique });
             return;
         }
@@ -273,12 +284,12 @@ impl Connection {
         let mut next = Instant::NEVER;
         for entry in &mut self.pipeline {
             let deadline = entry.intended + timeout;
-            if entry.stage == InFlightStage::Expired {
+            if entry.stage.is_expired() {
                 continue;
             }
             if deadline <= now {
                 sink.settle(entry, Ending::unanswered(Fate::TimedOut));
-                entry.stage = InFlightStage::Expired;
+                entry.stage = entry.stage.expired();
             } else {
                 next = next.min(deadline);
             }
@@ -289,7 +300,7 @@ impl Connection {
     /// The peer is gone, or is given up: everything it still owes ends as `fate`.
     pub(crate) fn handle_closed(&mut self, fate: Fate, sink: &mut impl Sink) {
         while let Some(entry) = self.pipeline.pop_front() {
-            if entry.stage != InFlightStage::Expired {
+            if !entry.stage.is_expired() {
                 sink.settle(&entry, Ending::unanswered(fate));
             }
         }
@@ -301,7 +312,15 @@ impl Connection {
     }
 }
 
-use InFlightStage::Second;
+/// Whether one more value can belong to the reply that `head` awaits.
+fn is_asked_for(head: &InFlight) -> bool {
+    head.kind.reads() && !head.stage.is_second() && head.hits < head.keys
+}
+
+fn is_bare_error(reply: &Reply<'_>) -> bool {
+    let Reply::Error(error) = reply else { return false };
+    error.kind == ErrorKind::Error && error.message.is_empty()
+}
 
 /// What a reply means for the operation it answers.
 struct Verdict {
@@ -329,9 +348,11 @@ fn failure(error: &ErrorReply<'_>) -> Verdict {
 fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
     use OpKind as Kind;
     let kind = head.kind;
-    let storing = kind.stores_value() && (kind != Kind::Cas || head.stage == Second);
-    let numeric = kind.is_numeric();
-    let retrieving = kind.reads() && !storing;
+    let second = head.stage.is_second();
+    let storing = kind.stores_value() && (kind != Kind::Cas || second);
+    let retrieving = kind.reads() && !second;
+    // Of the stores only a cas, in its second half, tells a missing or a changed key apart.
+    let may_miss = second || matches!(kind, Kind::Delete | Kind::Incr | Kind::Decr | Kind::Touch);
     match reply {
         Reply::End if retrieving => {
             let whole = head.hits >= head.keys;
@@ -340,15 +361,15 @@ fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
         }
         Reply::Stored if storing => Ok(answered(Outcome::Stored, ReplyClass::Stored)),
         Reply::NotStored if storing => Ok(answered(Outcome::NotStored, ReplyClass::NotStored)),
-        Reply::Exists if storing => Ok(answered(Outcome::Exists, ReplyClass::Exists)),
-        Reply::NotFound if !retrieving => Ok(answered(Outcome::NotFound, ReplyClass::NotFound)),
+        Reply::Exists if second => Ok(answered(Outcome::Exists, ReplyClass::Exists)),
+        Reply::NotFound if may_miss => Ok(answered(Outcome::NotFound, ReplyClass::NotFound)),
         Reply::Deleted if kind == Kind::Delete => {
             Ok(answered(Outcome::Deleted, ReplyClass::Deleted))
         }
         Reply::Touched if kind == Kind::Touch => {
             Ok(answered(Outcome::Touched, ReplyClass::Touched))
         }
-        Reply::Number(_) if numeric => Ok(answered(Outcome::Number, ReplyClass::Number)),
+        Reply::Number(_) if kind.is_numeric() => Ok(answered(Outcome::Number, ReplyClass::Number)),
         _ => Err(PeerError::Mismatch { kind, got: name(reply) }),
     }
 }

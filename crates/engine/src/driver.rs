@@ -2,7 +2,7 @@
 //! happen, wait, take completions. A world of readiness (epoll) imitates that.
 
 use memtide_base::{ConnectionId, Full, Instant};
-use memtide_codec::{Excerpt, Malformed};
+use memtide_codec::{ErrorKind, Excerpt, Malformed};
 use memtide_workload::{OpKind, Outcome};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -206,6 +206,21 @@ impl fmt::Display for PeerError {
             Self::Unasked { got } => write!(f, "sent {got} although nothing was asked"),
             Self::UnaskedError { line } => write!(f, "sent {line} although nothing was asked"),
         }
+    }
+}
+
+/// An error line that a server answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Which of the protocol's three.
+    pub kind: ErrorKind,
+    /// How its message begins.
+    pub line: Excerpt,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.word(), self.line.bytes().escape_ascii())
     }
 }
 

@@ -1,11 +1,10 @@
 //! The workers of a run, as its controller sees them: threads, simulated workers, or agents on
 //! other machines. The controller cannot tell which.
 
-use crate::driver::{Closed, ConnectError};
+use crate::driver::{Closed, ConnectError, Refusal};
 use crate::plan::{Plan, ServerPlan};
 use crate::probe::{Answer, AskError, Question};
 use memtide_base::{Instant, ServerId, Span, WorkerId};
-use memtide_codec::{ErrorKind, Excerpt};
 use memtide_metrics::Totals;
 use std::fmt;
 
@@ -109,21 +108,6 @@ pub enum Stage {
     Draining,
     /// It has nothing more to say.
     Finished,
-}
-
-/// An error line that a server answered with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// Which of the protocol's three.
-    pub kind: ErrorKind,
-    /// How its message begins.
-    pub line: Excerpt,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind.word(), self.line.bytes().escape_ascii())
-    }
 }
 
 /// Something that went wrong with a server.

@@ -1,17 +1,17 @@
 //! Where endings are written down: counters by segment, distributions of the measured segment,
 //! rows over time. Nothing here allocates after the start.
 
-use crate::connection::{Ending, InFlight, InFlightStage};
-use crate::driver::{Closed, Sample};
-use crate::fleet::Refusal;
+use crate::connection::{Ending, InFlight};
+use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
 use memtide_base::{Instant, ServerId, Span};
-use memtide_metrics::{ErrorClass, Fate, Tally};
+use memtide_metrics::{Counters, ErrorClass, Fate, Tally};
 use memtide_workload::OpKind;
 
-/// Measured operations that wait to be exported; one receive cannot end more without a drain.
-const SAMPLES_WAITING: usize = 4096;
+/// Measured operations that wait to be exported. They are drained after each receive, of which
+/// one brings at most 64 KiB; the shortest reply has three bytes.
+const SAMPLES_WAITING: usize = 64 * 1024 / 3 + 1;
 
 /// The books of one worker.
 #[derive(Debug)]
@@ -115,10 +115,12 @@ impl Recorder {
     }
 
     /// `entry` was handed to a socket at `entry.sent`, `late` after it could have been.
-    pub(crate) fn sent(&mut self, entry: &InFlight, late: Span) {
-        let counters = &mut self.tally.segments[usize::from(entry.segment)];
-        counters.sent += 1;
-        counters.kinds[entry.kind.index()].sent += 1;
+    pub(crate) fn sent(&mut self, entry: &InFlight, late: Span, server: ServerId) {
+        let count = |counters: &mut Counters| {
+            counters.sent += 1;
+            counters.kinds[entry.kind.index()].sent += 1;
+        };
+        count(&mut self.tally.segments[usize::from(entry.segment)]);
         if self.window.segment_of(self.start, entry.sent) == segment::MEASURE {
             self.tally.sent_in_window[entry.kind.index()] += 1;
         }
@@ -129,6 +131,9 @@ impl Recorder {
             }
             times.lag_generator.record(late.ns());
             times.in_flight_at_send.record(self.in_flight);
+            if self.several_servers {
+                count(&mut self.tally.servers[server.index()]);
+            }
         }
     }
 
@@ -140,35 +145,17 @@ impl Recorder {
         ending: Ending,
         place: Option<(ServerId, u32)>,
     ) {
-        let kind = entry.kind.index();
-        let answered = ending.fate == Fate::Answered;
-        let keys = if answered && entry.kind.reads() { entry.keys } else { 0 };
-        let hits = entry.hits.min(keys);
-        let misses = keys - hits;
-        let counters = &mut self.tally.segments[usize::from(entry.segment)];
-        counters.settle(kind, ending.fate);
-        counters.keys += u64::from(keys);
-        counters.hits += u64::from(hits);
-        counters.misses += u64::from(misses);
-        counters.bytes_received += u64::from(ending.bytes);
-        if entry.kind == OpKind::Gat {
-            counters.gat_misses += u64::from(misses);
-        }
-        if let Some(reply) = ending.reply {
-            counters.replies[reply as usize] += 1;
-        }
-        if let Some(error) = ending.error {
-            counters.errors[error as usize] += 1;
-        }
+        let found = Found::of(entry, ending.fate);
+        count(&mut self.tally.segments[usize::from(entry.segment)], entry, &ending, found);
         if entry.segment != segment::MEASURE {
             return;
         }
         self.measured_open -= 1;
         let since_start = self.since_start(entry.intended);
-        if answered {
+        if ending.fate == Fate::Answered {
             self.answered(entry, ending.received, place);
             let response = ending.received.since(entry.intended);
-            self.tally.row_answered(since_start, response, u64::from(hits), u64::from(misses));
+            self.tally.row_answered(since_start, response, found.hits, found.misses);
         } else if ending.fate != Fate::Unacknowledged {
             self.tally.row_unanswered(since_start);
         }
@@ -177,10 +164,7 @@ impl Recorder {
         {
             let counters = &mut self.tally.servers[server.index()];
             counters.intended += 1;
-            counters.settle(kind, ending.fate);
-            counters.hits += u64::from(hits);
-            counters.misses += u64::from(misses);
-            counters.bytes_received += u64::from(ending.bytes);
+            count(counters, entry, &ending, found);
         }
         if self.sampling {
             self.sample(entry, ending, place);
@@ -243,9 +227,12 @@ impl Recorder {
     }
 
     /// An answer came to an operation that had timed out.
-    pub(crate) fn late(&mut self, entry: &InFlight) {
-        debug_assert_eq!(entry.stage, InFlightStage::Expired, "only these can be late");
+    pub(crate) fn late(&mut self, entry: &InFlight, server: ServerId) {
+        debug_assert!(entry.stage.is_expired(), "only these can be late");
         self.tally.segments[usize::from(entry.segment)].late_replies += 1;
+        if entry.segment == segment::MEASURE && self.several_servers {
+            self.tally.servers[server.index()].late_replies += 1;
+        }
     }
 
     /// A connection went away at `now`.
@@ -287,5 +274,40 @@ impl Recorder {
 
     fn since_start(&self, at: Instant) -> Span {
         at.since(self.window.measure_start(self.start))
+    }
+}
+
+/// What an operation brought, in keys; nothing unless it was an answered read.
+#[derive(Clone, Copy)]
+struct Found {
+    keys: u64,
+    hits: u64,
+    misses: u64,
+}
+
+impl Found {
+    fn of(entry: &InFlight, fate: Fate) -> Self {
+        let read = fate == Fate::Answered && entry.kind.reads();
+        let keys = if read { u64::from(entry.keys) } else { 0 };
+        let hits = u64::from(entry.hits).min(keys);
+        Self { keys, hits, misses: keys - hits }
+    }
+}
+
+/// Counts one ending.
+fn count(counters: &mut Counters, entry: &InFlight, ending: &Ending, found: Found) {
+    counters.settle(entry.kind.index(), ending.fate);
+    counters.keys += found.keys;
+    counters.hits += found.hits;
+    counters.misses += found.misses;
+    counters.bytes_received += u64::from(ending.bytes);
+    if entry.kind == OpKind::Gat {
+        counters.gat_misses += found.misses;
+    }
+    if let Some(reply) = ending.reply {
+        counters.replies[reply as usize] += 1;
+    }
+    if let Some(error) = ending.error {
+        counters.errors[error as usize] += 1;
     }
 }

@@ -10,9 +10,9 @@ mod timers;
 
 use crate::client::{Client, Offer, Pace};
 use crate::connection::{Connection, Ending, FollowUp, InFlight, Sink};
-use crate::driver::{Driver, DriverError};
+use crate::driver::{Driver, DriverError, Refusal};
 use crate::encoder::Encoder;
-use crate::fleet::{Refusal, Stage, Trouble, WorkerReport};
+use crate::fleet::{Stage, Trouble, WorkerReport};
 use crate::pacer::IdleClock;
 use crate::plan::{Backoff, OnFull, Pacing, Plan, ServerPlan, Sharing};
 use crate::recorder::Recorder;
@@ -195,11 +195,6 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         woken
     }
 
-    /// The driver, for the world that it belongs to.
-    pub fn driver_mut(&mut self) -> &mut D {
-        &mut self.driver
-    }
-
     /// Whether there is nothing more to do.
     pub fn is_finished(&self) -> bool {
         self.stage == Stage::Finished
@@ -245,7 +240,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let connected = self.connections_open > 0;
         self.idle.idled(from, until, connected);
         self.idle.busy(woken, connected);
-        self.recorder.idled(from, until);
+        // An early stop ends the window, and nobody is busy while the rest drains.
+        if self.stage == Stage::Running {
+            self.recorder.idled(from, until);
+        }
     }
 }
 
@@ -263,7 +261,7 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
         done: false,
     };
     let schedule = |arrival: &Arrival, curve: &RateCurve, lane| {
-        Pace::Open(Schedule::new(arrival.clone(), curve.clone(), plan.seed, lane))
+        Pace::Open(Schedule::new(*arrival, curve.clone(), plan.seed, lane))
     };
     match &plan.pacing {
         Pacing::Closed => {
@@ -304,7 +302,7 @@ struct Desk<'a, S> {
 
 impl<S: Source> Sink for Desk<'_, S> {
     fn sent(&mut self, entry: &InFlight, late: Span) {
-        self.recorder.sent(entry, late);
+        self.recorder.sent(entry, late, self.place.0);
     }
 
     fn refused(&mut self, refusal: Refusal) {
@@ -318,6 +316,6 @@ impl<S: Source> Sink for Desk<'_, S> {
     }
 
     fn late(&mut self, entry: &InFlight) {
-        self.recorder.late(entry);
+        self.recorder.late(entry, self.place.0);
     }
 }

@@ -27,9 +27,4 @@ impl StopFlag {
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
-
-    /// Raises it.
-    pub fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }

@@ -5,10 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod cmd;
-mod output;
 mod witness;
 mod flags;
 mod exit;
+mod output;
 
 use std::process::ExitCode;
 

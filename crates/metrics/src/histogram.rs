@@ -8,7 +8,7 @@ use hdrhistogram::Counter;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
 /// The largest value told apart: one hour, in nanoseconds.
-pub const VALUE_NS_MAX: u64 = 3_600_000_000_000;
+const VALUE_NS_MAX: u64 = 3_600_000_000_000;
 /// Two significant digits give 256 sub-buckets, so a bucket is at most 1/128 wide.
 const DIGITS: u8 = 2;
 
@@ -38,7 +38,7 @@ pub struct Moments {
 
 impl Moments {
     /// Of no values.
-    pub const EMPTY: Self =
+    pub(crate) const EMPTY: Self =
         Self { count: 0, saturated: 0, min: u64::MAX, max: 0, sum: 0, sum_squares: 0 };
 
     fn record(&mut self, value: u64) {

@@ -1,7 +1,7 @@
 //! One plan, from start to finish: open, begin, watch, stop, collect. The same for a fill, a
 //! probe and the run itself.
 
-use crate::controller::Failure;
+use crate::failure::Failure;
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_engine::plan::segment;

@@ -2,35 +2,21 @@
 //! record. It decides from data alone.
 
 use crate::conduct::{Ended, conduct};
+use crate::failure::Failure;
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
 use crate::seal::{Material, seal};
 use crate::survey::{Agreement, Survey, compare, figures, whole};
+use crate::witness::Witness;
 use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
-use memtide_engine::fleet::{Fleet, FleetError};
+use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_metrics::{Counters, Totals};
-use memtide_schema::record::{MachineCpu, MachineRecord, Phase};
+use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
 use memtide_schema::{Event, Progress, Record, Scenario};
-
-/// What a run needs of its world beside a fleet.
-pub trait Witness {
-    /// Something happened.
-    fn on(&mut self, event: &Event);
-    /// Milliseconds since 1970.
-    fn unix_ms(&self) -> u64;
-    /// About a second of the measured window has passed.
-    fn tick(&mut self);
-    /// How busy the machine was between the ticks; none where that cannot be told.
-    fn machine_cpu(&self) -> Option<MachineCpu>;
-    /// The most memory this process has had, in bytes.
-    fn rss_max_bytes(&self) -> u64;
-    /// The machine that makes the load.
-    fn machine(&self) -> MachineRecord;
-}
 
 /// A run that came to its end, be it an early one.
 #[derive(Debug)]
@@ -39,36 +25,6 @@ pub struct Outcome {
     pub record: Record,
     /// Why it ended early with a failure, as a sentence; the record is then partial.
     pub failure: Option<Failure>,
-}
-
-/// A run that cannot go on: the program's exit code, and a sentence that says whose fault it is
-/// and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// 1 a check failed, 2 usage, 3 a server cannot be reached or was lost.
-    pub exit: u8,
-    /// The sentence.
-    pub message: String,
-}
-
-impl Failure {
-    pub(crate) fn unreachable(message: String) -> Self {
-        Self { exit: 3, message }
-    }
-
-    pub(crate) fn usage(message: String) -> Self {
-        Self { exit: 2, message }
-    }
-
-    pub(crate) fn goal(message: String) -> Self {
-        Self { exit: 1, message }
-    }
-}
-
-impl From<FleetError> for Failure {
-    fn from(error: FleetError) -> Self {
-        Self::unreachable(error.message)
-    }
 }
 
 /// How long the servers may take to count what was sent without asking for an answer.

@@ -4,9 +4,10 @@
 //! flushed.
 
 use crate::conduct::{Ended, conduct};
-use crate::controller::{Failure, Witness};
+use crate::failure::Failure;
 use crate::lower::needs_keys;
 use crate::survey::{Figures, figures, whole};
+use crate::witness::Witness;
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::{RequestPlan, segment};

@@ -4,14 +4,18 @@
 //! cannot tell the real world from a simulated one. The list below is the reading order.
 #![forbid(unsafe_code)]
 
-pub mod controller;
+mod controller;
+mod seal;
 mod fill;
 mod conduct;
-mod seal;
 mod doctor;
 mod goal;
 mod survey;
 pub mod lower;
+mod witness;
+mod failure;
 
-pub use controller::{Failure, Outcome, Witness, run};
+pub use controller::{Outcome, run};
+pub use failure::Failure;
 pub use lower::{Lowered, Surroundings, lower};
+pub use witness::Witness;

@@ -1,12 +1,12 @@
 //! Everything that was seen becomes one record.
 
 use crate::conduct::Ended;
-use crate::controller::Witness;
 use crate::doctor::{self, Findings};
 use crate::fill::Filled;
 use crate::goal;
 use crate::lower::Lowered;
 use crate::survey::{Agreement, Survey, whole};
+use crate::witness::Witness;
 use memtide_engine::plan::{segment, slot};
 use memtide_engine::{Pacing, Plan};
 use memtide_metrics::summary::{rank, samples_needed};

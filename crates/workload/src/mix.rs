@@ -55,11 +55,6 @@ impl Mix {
         self.kinds().any(OpKind::reads)
     }
 
-    /// Whether any kind carries values to the server.
-    pub fn writes_values(&self) -> bool {
-        self.kinds().any(OpKind::stores_value)
-    }
-
     /// Whether any kind works on numeric keys.
     pub fn uses_numeric(&self) -> bool {
         self.kinds().any(OpKind::is_numeric)

@@ -22,7 +22,8 @@ pub(super) const KEYS: Field = Field {
     value: Some("N"),
     default: "100k",
     help: "How many different keys there are",
-    long: "A count from 1 to `1000G`, such as `500`, `100k` or `1G`. The size and the bytes of a key and of its value \
+    long: "A count from 1 to `1000G`, such as `500`, `100k` or `1G`. The size and the bytes of a \
+           key and of its value \
            are functions of the key's number and the seed, so no number of keys costs memory. \
            incr and decr have numeric keys of their own beside these.",
     section: Section::Data,

@@ -12,7 +12,8 @@ pub(super) const DURATION: Field = Field {
     value: Some("TIME"),
     default: "10s; none with ops-max",
     help: "How long to measure",
-    long: "A time with its unit: `500ms`, `30s`, `2m`, `1h`; at most `366d`. Measured are the operations that the \
+    long: "A time with its unit: `500ms`, `30s`, `2m`, `1h`; at most `366d`. Measured are the \
+           operations that the \
            schedule wants in this window, which begins after the warm-up; load goes on until \
            each of them has its outcome. With `ops-max` as well, whichever comes first ends the \
            run.",

@@ -14,7 +14,8 @@ pub(super) const RATE: Field = Field {
     default: "10k with the embedded server, else 0",
     help: "Operations per second over all workers; 0 is a closed loop",
     long: "Operations per second, over all workers and servers: `500`, `20k`, `1.5M` (k is \
-           1 000), at most `1G`. 0 asks for a closed loop, as fast as the connections and their depth allow: \
+           1 000), at most `1G`. 0 asks for a closed loop, as fast as the connections and their \
+           depth allow: \
            its result is the throughput, and its times are those at saturation, which are never \
            comparable with the times at a rate. With a `wave` the rate is left out.",
     section: Section::Load,

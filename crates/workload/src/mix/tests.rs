@@ -41,7 +41,6 @@ fn a_mix_of_one_kind_is_always_that_kind() {
         assert!([0, 1, u64::MAX / 2, u64::MAX].iter().all(|&bits| mix.pick(bits) == kind));
         assert_eq!(mix.share(kind), 1.0);
         assert_eq!(mix.reads(), kind.reads());
-        assert_eq!(mix.writes_values(), kind.stores_value());
         assert_eq!(mix.uses_numeric(), kind.is_numeric());
     }
 }

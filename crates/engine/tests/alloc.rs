@@ -1,0 +1,128 @@
+//! In steady state a worker's turns allocate nothing. What the test world allocates for itself
+//! is not counted.
+
+#[path = "world/mod.rs"]
+#[allow(dead_code, reason = "only some of the world's faults are wanted here")]
+mod world;
+
+#[path = "worker/rig.rs"]
+#[allow(dead_code, reason = "only the rig's plan is wanted here")]
+mod rig;
+
+use memtide_base::{Full, Instant, Span};
+use memtide_engine::driver::DriverError;
+use memtide_engine::{Completion, Driver, Plan, Sample, Sharing, Submission, Submitted, Worker};
+use memtide_workload::{Arrival, MixSource};
+use rig::Change;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use world::{Script, World, WorldDriver, ms};
+
+thread_local! {
+    static COUNTING: Cell<bool> = const { Cell::new(false) };
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call goes on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if COUNTING.get() {
+            COUNT.set(COUNT.get() + 1);
+        }
+        // SAFETY: the caller keeps the promises of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the promises of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Does `act` with counting `on` or not; it is as before afterwards.
+fn counting<T>(on: bool, act: impl FnOnce() -> T) -> T {
+    let before = COUNTING.replace(on);
+    let result = act();
+    COUNTING.set(before);
+    result
+}
+
+/// A driver whose own allocations are not counted.
+struct Uncounted(WorldDriver);
+
+impl Driver for Uncounted {
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
+        counting(false, || self.0.submit(submission))
+    }
+
+    fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
+        counting(false, || self.0.wait(until))
+    }
+
+    fn completion(&mut self) -> Option<Completion<'_>> {
+        counting(false, || self.0.completion())
+    }
+
+    fn export(&mut self, sample: Sample) -> Result<(), Full> {
+        counting(false, || self.0.export(sample))
+    }
+}
+
+/// Allocations of a worker's turns from 100 ms into the load on, and how often it ended an
+/// operation.
+fn allocations(plan: &Plan, script: Script) -> (u64, u64) {
+    let driver = Uncounted(World::new(script).driver(Instant::ZERO));
+    let source = MixSource::new(&plan.source);
+    let mut worker = Worker::new(driver, plan, 0, &source);
+    worker.open();
+    worker.begin(plan, ms(10));
+    while worker.turn().expect("the world does not fail") < ms(110) {}
+    COUNT.set(0);
+    counting(true, || while worker.turn().expect("the world does not fail") < ms(600) {});
+    let settled = worker.tally_mut().segments.iter().map(|segment| segment.settled()).sum();
+    (COUNT.get(), settled)
+}
+
+#[test]
+fn the_count_is_a_count() {
+    COUNT.set(0);
+    let held = counting(true, || vec![Box::new(1), Box::new(2)]);
+    assert_eq!(COUNT.get(), 1 + held.len() as u64);
+}
+
+#[test]
+fn turns_allocate_nothing() {
+    let wide = rig::plan().mixing("get=9,gets=1,set=2,cas=1,delete=1,incr=1,touch=1,gat=1");
+    let closed = Plan { connections: 2, depth: 4, ..wide.clone() }.closed();
+    let own = wide.clone().open(5_000.0, Arrival::Poisson, Sharing::Connection);
+    let mut quiet = wide.clone().open(5_000.0, Arrival::Fixed, Sharing::Shared);
+    quiet.requests.noreply = true;
+    let stops = vec![world::Stretch::ms(200, 300)];
+    let stopped = Script { server_stops: stops, ..Script::default() };
+    let backlog = Plan { connections: 2, depth: 4, ..wide.clone() };
+    let overdue = Plan { timeout: Span::from_ms(20), ..backlog.clone() };
+    for samples in [false, true] {
+        let cases = [
+            ("open", &wide, Script::default()),
+            ("closed", &closed, Script::default()),
+            ("own schedules", &own, Script::default()),
+            ("noreply", &quiet, Script::default()),
+            ("backlog", &backlog, stopped.clone()),
+            ("timeouts", &overdue, stopped.clone()),
+        ];
+        for (name, plan, script) in cases {
+            let (allocations, settled) = allocations(&Plan { samples, ..plan.clone() }, script);
+            assert_eq!(allocations, 0, "{name}, samples {samples}");
+            assert!(settled > 500, "{name}: {settled} operations ended");
+        }
+    }
+}

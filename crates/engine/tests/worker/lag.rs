@@ -1,0 +1,131 @@
+//! Whose fault a wait was: the server's only while the worker was idle and connected.
+
+use crate::rig::{Change, Ran, plan, run};
+use crate::world::{Script, Stretch, ms};
+use memtide_base::Span;
+use memtide_engine::plan::Backoff;
+use memtide_engine::{Plan, Sharing};
+use memtide_metrics::Histogram;
+use memtide_workload::Arrival;
+
+fn longest_ms(part: &Histogram<u64>) -> u64 {
+    part.moments().max / 1_000_000
+}
+
+fn sum_ms(part: &Histogram<u64>) -> u64 {
+    (part.moments().sum / 1_000_000) as u64
+}
+
+/// The parts of the lag add up to the lag.
+fn check_sum(ran: &Ran) {
+    let times = &ran.totals.times;
+    let lag: u128 = times.lag.iter().flatten().map(|part| part.moments().sum).sum();
+    let parts =
+        [&times.lag_generator, &times.lag_client_busy, &times.lag_server, &times.lag_disconnected];
+    let split: u128 = parts.iter().map(|part| part.moments().sum).sum();
+    assert_eq!(split, lag);
+}
+
+/// One connection of depth 1, so that a stop of anybody fills it.
+fn narrow() -> Plan {
+    Plan { connections: 1, depth: 1, ..plan() }
+}
+
+#[test]
+fn a_server_that_stops_is_charged_to_the_server() {
+    let script = Script { server_stops: vec![Stretch::ms(400, 600)], ..Script::default() };
+    let ran = run(&narrow(), script);
+    let times = &ran.totals.times;
+    assert!((198..=200).contains(&longest_ms(&times.lag_server)));
+    assert!(longest_ms(&times.lag_client_busy) <= 1, "{:?}", times.lag_client_busy.moments());
+    assert!(sum_ms(&times.lag_server) > 100 * sum_ms(&times.lag_client_busy));
+    assert_eq!(longest_ms(&times.lag_disconnected), 0);
+    check_sum(&ran);
+}
+
+#[test]
+fn a_worker_that_stops_with_room_is_the_generators() {
+    let script = Script { worker_stops: vec![Stretch::ms(400, 600)], ..Script::default() };
+    let ran = run(&plan(), script);
+    let times = &ran.totals.times;
+    assert!((198..=200).contains(&longest_ms(&times.lag_generator)));
+    assert!(longest_ms(&times.lag_server) <= 1);
+    check_sum(&ran);
+}
+
+#[test]
+fn a_worker_that_stops_cannot_blame_full_connections() {
+    let script = Script { worker_stops: vec![Stretch::ms(400, 600)], ..Script::default() };
+    let ran = run(&narrow(), script);
+    let times = &ran.totals.times;
+    // The backlog waits for answers as well, 100 µs each.
+    let own = sum_ms(&times.lag_client_busy) + sum_ms(&times.lag_generator);
+    let waited: u128 = times.lag.iter().flatten().map(|part| part.moments().sum).sum();
+    let server = sum_ms(&times.lag_server);
+    assert!(own >= 19_000, "{own} ms of about 20 000 are the client's, {waited} ns in all");
+    assert!(server < 3_500, "{server} ms are the server's: 200 answers of 100 µs each");
+    check_sum(&ran);
+}
+
+#[test]
+fn what_the_client_adds_is_not_in_the_ideal_response() {
+    let script = Script { worker_stops: vec![Stretch::ms(400, 600)], ..Script::default() };
+    let ran = run(&plan(), script);
+    assert!(longest_ms(&ran.response()) >= 198);
+    let ideal = &ran.totals.times.response_ideal;
+    // The one answer that was on its way is read late; that is no lag.
+    assert_eq!(ideal.count(), 1_000);
+    assert!(ideal.value_at_rank(999).expect("a value") <= 101_000);
+    let script = Script { server_stops: vec![Stretch::ms(400, 600)], ..Script::default() };
+    let ran = run(&narrow(), script);
+    assert!(longest_ms(&ran.totals.times.response_ideal) >= 198, "the server's stop is");
+}
+
+#[test]
+fn a_network_that_takes_no_bytes_is_the_servers() {
+    for sharing in [Sharing::Shared, Sharing::Connection] {
+        let plan = Plan { connections: 1, ..plan() }.open(1_000.0, Arrival::Fixed, sharing);
+        let script = Script { unwritable: Some(Stretch::ms(400, 600)), ..Script::default() };
+        let ran = run(&plan, script);
+        assert_eq!(ran.measured().answered, 1_000);
+        let times = &ran.totals.times;
+        assert!((197..=200).contains(&longest_ms(&times.lag_server)));
+        assert!(longest_ms(&times.lag_client_busy) <= 1);
+        assert_eq!(longest_ms(&times.lag_generator), 0);
+        check_sum(&ran);
+    }
+}
+
+#[test]
+fn time_without_a_connection_is_kept_apart() {
+    let backoff = Backoff { first: Span::from_ms(1), longest: Span::from_ms(2) };
+    let script = Script {
+        closes: vec![(ms(400), 0)],
+        refuses: Some(Stretch::ms(390, 600)),
+        ..Script::default()
+    };
+    let ran = run(&Plan { backoff, ..narrow() }, script);
+    let times = &ran.totals.times;
+    assert!((198..=203).contains(&longest_ms(&times.lag_disconnected)));
+    assert!(longest_ms(&times.lag_server) <= 25, "only the backlog's turns");
+    assert!(longest_ms(&times.lag_client_busy) <= 1);
+    check_sum(&ran);
+}
+
+#[test]
+fn busy_workers_are_seen_by_their_idle_time() {
+    let stops = (0..10).map(|nth| Stretch::ms(200 + nth * 100, 270 + nth * 100)).collect();
+    let ran = run(&plan(), Script { worker_stops: stops, ..Script::default() });
+    let idle_ms = ran.reports[0].idle.ns() / 1_000_000;
+    assert!(idle_ms.abs_diff(300) <= 60, "idle for {idle_ms} ms of 1 000");
+    let rested = run(&plan(), Script::default());
+    let idle_ms = rested.reports[0].idle.ns() / 1_000_000;
+    assert!(idle_ms >= 999, "idle for {idle_ms} ms of 1 000");
+}
+
+#[test]
+fn how_late_replies_are_read_is_published() {
+    let script = Script { worker_stops: vec![Stretch::ms(400, 600)], ..Script::default() };
+    let ran = run(&plan(), script);
+    assert_eq!(ran.totals.times.client_delay.count(), ran.measured().answered);
+}

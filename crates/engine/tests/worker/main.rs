@@ -1,0 +1,11 @@
+//! Workers from outside, in a world of virtual time: what they send and when, how everything
+//! ends, and whose fault a wait was.
+
+#[path = "../world/mod.rs"]
+mod world;
+
+mod faults;
+mod lag;
+mod pacing;
+mod rig;
+mod sequence;

@@ -1,0 +1,98 @@
+//! The run's one sequence: who takes which of its operations, what goes over the wire, and that
+//! it is the same each time.
+
+use crate::rig::{Change, plan, run};
+use crate::world::{Script, Stretch};
+use memtide_base::Span;
+use memtide_engine::{Cooldown, Plan, Sharing};
+use memtide_workload::{Arrival, OpKind};
+
+#[test]
+fn ops_max_makes_exactly_the_first_operations_whatever_the_workers() {
+    for workers in [1, 2, 3, 5] {
+        for case in 0..4 {
+            let mut plan = Plan { workers, connections: 7, depth: 3, ..plan() };
+            plan.window.warmup = Span::ZERO;
+            plan.window.duration = Span::MAX;
+            plan.window.ops_max = Some(1_003);
+            plan.window.cooldown = Cooldown::Drain;
+            let plan = match case {
+                0 => plan.closed(),
+                1 => plan.open(5_000.0, Arrival::Fixed, Sharing::Shared),
+                2 => plan.open(5_000.0, Arrival::Poisson, Sharing::Shared),
+                _ => plan.open(5_000.0, Arrival::Uniform, Sharing::Connection),
+            };
+            let mut asked = run(&plan, Script::default()).asked;
+            asked.sort_unstable();
+            let all: Vec<u64> = (0..1_003).collect();
+            assert_eq!(asked, all, "{workers} workers, case {case}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_at_the_same_instants() {
+    let script = Script {
+        closes: vec![(crate::world::ms(300), 1), (crate::world::ms(500), 0)],
+        server_stops: vec![Stretch::ms(600, 700)],
+        ..Script::default()
+    };
+    let plan = plan().open(2_000.0, Arrival::Poisson, Sharing::Shared);
+    let first = run(&plan, script.clone());
+    let second = run(&plan, script.clone());
+    let other = run(&Plan { seed: 8, ..plan }, script);
+    let sent = |ran: &crate::rig::Ran| ran.world.seen.borrow().sent.clone();
+    assert_eq!(sent(&first), sent(&second));
+    assert_ne!(sent(&first), sent(&other));
+}
+
+const EVERYTHING: &str = "get=5,gets=1,set=5,add=1,replace=1,append=1,prepend=1,cas=2,delete=1,\
+                          incr=1,decr=1,touch=1,gat=1";
+
+/// A closed loop of few operations: appended values grow with each of them.
+fn small(plan: Plan) -> Plan {
+    Plan { connections: 2, depth: 2, ..plan }.closed().lasting(Span::from_ms(20))
+}
+
+#[test]
+fn the_servers_counters_equal_ours_over_the_full_mix() {
+    for (multiget, closed) in [(1, false), (3, false), (3, true)] {
+        let mut plan = plan().mixing(EVERYTHING);
+        plan.source.multiget = multiget;
+        let plan = if closed { small(plan) } else { plan };
+        let ran = run(&plan, Script::default());
+        let all = ran.all();
+        assert_eq!(all.answered, all.intended);
+        assert_eq!(ran.server_says("cmd_get"), all.keys_asked);
+        assert_eq!(ran.server_says("cmd_set"), all.storage_commands);
+        assert_eq!(ran.server_says("cmd_touch"), all.touch_commands);
+    }
+}
+
+#[test]
+fn noreply_leaves_only_reads_to_be_answered() {
+    let mut plan = plan().mixing(EVERYTHING);
+    plan.requests.noreply = true;
+    for plan in [plan.clone(), small(plan)] {
+        let ran = run(&plan, Script::default());
+        let measured = ran.measured();
+        let sent = |kinds: &[OpKind]| -> u64 {
+            kinds.iter().map(|kind| measured.kinds[kind.index()].sent).sum()
+        };
+        let reads = sent(&[OpKind::Get, OpKind::Gets, OpKind::Cas, OpKind::Gat]);
+        assert_eq!(measured.answered, reads);
+        assert_eq!(measured.unacknowledged, measured.intended - reads);
+        assert!(measured.unacknowledged > 0);
+        assert_eq!(ran.server_says("cmd_set"), ran.all().storage_commands);
+    }
+}
+
+#[test]
+fn least_loaded_connections_share_evenly() {
+    let ran = run(&plan(), Script::default());
+    let mut counts = [0u64; 4];
+    for sample in &ran.world.seen.borrow().samples {
+        counts[sample.connection as usize] += 1;
+    }
+    assert_eq!(counts, [250; 4]);
+}

@@ -1,0 +1,21 @@
+//! What a run needs of its world beside a fleet: the time of day, the machine, and somebody who is
+//! told what happens.
+
+use memtide_schema::Event;
+use memtide_schema::record::{MachineCpu, MachineRecord};
+
+/// What a run needs of its world beside a fleet.
+pub trait Witness {
+    /// Something happened.
+    fn on(&mut self, event: &Event);
+    /// Milliseconds since 1970.
+    fn unix_ms(&self) -> u64;
+    /// About a second of the measured window has passed.
+    fn tick(&mut self);
+    /// How busy the machine was between the ticks; none where that cannot be told.
+    fn machine_cpu(&self) -> Option<MachineCpu>;
+    /// The most memory this process has had, in bytes.
+    fn rss_max_bytes(&self) -> u64;
+    /// The machine that makes the load.
+    fn machine(&self) -> MachineRecord;
+}

@@ -1,0 +1,163 @@
+//! The course of a run: greeting, filling, measuring, taking leave.
+
+use crate::toy::{ToyFleet, ToyWitness, around, run_in, run_toml, scenario};
+use crate::world::{Script, Stretch, ms};
+use memtide_base::Span;
+use memtide_run::{lower, run};
+use memtide_schema::record::{EndedBy, Phase, Verdict};
+
+const SHORT: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '2s'\n\
+                     keys = 2000\nconnections = 8\nthreads = 2\nsamples = 's.csv'\n";
+
+#[test]
+fn an_empty_server_is_filled_measured_and_believed() {
+    let ran = run_toml(Script::default(), &format!("{SHORT}warmup = '500ms'"));
+    let record = ran.record();
+    assert_eq!(ran.witness.started, 1);
+    assert_eq!(ran.witness.done.len(), 1);
+    let mut phases = ran.witness.phases.clone();
+    phases.retain(|phase| *phase != Phase::Cooldown);
+    assert_eq!(phases, [Phase::Load, Phase::Warmup, Phase::Measure]);
+    assert!(ran.witness.ticks >= 2);
+    assert_eq!(record.phases.load.totals.replies["stored"], 2_000);
+    assert_eq!(record.phases.load.totals.keys, 2_000, "a probe before and one after");
+    assert_eq!(record.phases.warmup.totals.intended, 500);
+    assert_eq!(record.totals.intended, 2_000);
+    assert_eq!(record.totals.misses, 0);
+    assert_eq!(record.believable.verdict, Verdict::Yes, "{:?}", record.believable.reasons);
+    assert_eq!((record.exit, record.partial), (0, false));
+    assert_eq!(record.ended_by, EndedBy::Duration);
+    assert_eq!(record.rate.target_per_s, Some(1_000.0));
+    assert_eq!(record.measured_s, 2.0);
+    assert_eq!(ran.fleet.server_says("curr_items"), 2_000);
+}
+
+#[test]
+fn a_filled_server_is_not_filled_again() {
+    let first = run_toml(Script::default(), SHORT);
+    let second = run_in(first.fleet, &around(1, true), &scenario(SHORT));
+    let record = second.record();
+    assert_eq!(record.phases.load.totals.replies.get("stored").copied().unwrap_or(0), 0);
+    assert_eq!(record.phases.load.totals.keys, 1_000);
+    assert_eq!(record.totals.misses, 0);
+}
+
+#[test]
+fn load_never_and_always_do_as_they_say() {
+    let ran = run_toml(Script::default(), &format!("{SHORT}load = 'never'"));
+    assert_eq!(ran.record().phases.load.totals.intended, 0);
+    assert!(ran.record().totals.misses > 0);
+    let ran = run_in(ran.fleet, &around(1, true), &scenario(&format!("{SHORT}load = 'always'")));
+    assert_eq!(ran.record().phases.load.totals.replies["stored"], 2_000);
+}
+
+#[test]
+fn loading_alone_measures_nothing() {
+    let mut fleet = ToyFleet::new(Script::default());
+    let scenario = scenario(SHORT);
+    let lowered = lower(&scenario, &around(1, true)).expect("it can be run");
+    let mut witness = ToyWitness::default();
+    let outcome = run(&mut fleet, &scenario, &lowered, true, &mut witness).expect("it fills");
+    assert_eq!(outcome.record.phases.load.totals.replies["stored"], 2_000);
+    assert_eq!(outcome.record.totals.intended, 0);
+    assert_eq!(fleet.server_says("curr_items"), 2_000);
+}
+
+#[test]
+fn somebody_elses_items_are_not_evicted_unasked() {
+    let first = run_toml(Script::default(), SHORT);
+    let other = format!("{SHORT}seed = 5\n");
+    let far = run_in(first.fleet, &around(1, false), &scenario(&other));
+    let (exit, message) = far.failure();
+    assert_eq!(exit, 2);
+    assert!(message.contains("2000 items") && message.contains("--load always"), "{message}");
+    assert_eq!(far.fleet.server_says("curr_items"), 2_000);
+    let near = run_in(far.fleet, &around(1, true), &scenario(&other));
+    assert_eq!(near.record().totals.misses, 0);
+    assert_eq!(near.fleet.server_says("curr_items"), 4_000);
+    let asked = format!("{other}load = 'always'\n");
+    let far = run_in(near.fleet, &around(1, false), &scenario(&asked));
+    assert_eq!(far.record().totals.misses, 0);
+}
+
+#[test]
+fn numeric_keys_are_filled_with_numbers() {
+    let ran = run_toml(Script::default(), &format!("{SHORT}mix = 'incr=1,decr=1'"));
+    assert_eq!(ran.record().totals.replies["number"], 2_000);
+    assert_eq!(ran.record().totals.failed, 0);
+}
+
+#[test]
+fn the_servers_counters_equal_ours_over_the_full_mix() {
+    let mix = "mix = 'get=5,gets=1,set=5,add=1,replace=1,cas=2,delete=1,incr=1,decr=1,touch=1,\
+               gat=1'\nmultiget = 3\n";
+    for extra in ["", "noreply = true\n", "rate = 0\ndepth = 1\n"] {
+        let toml = format!("{}{mix}{extra}", SHORT.replace("rate = 1000\n", ""));
+        let toml = if extra.contains("rate") { toml } else { format!("rate = 1000\n{toml}") };
+        let ran = run_toml(Script::default(), &toml);
+        let checks = &ran.record().believable.checks;
+        let counters = checks.last().expect("the counters are compared");
+        assert!(counters.message.contains("counters of the servers equal ours"), "{counters:?}");
+    }
+}
+
+#[test]
+fn ops_max_ends_a_run_by_itself() {
+    let toml = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nops-max = 1500\nkeys = 100\n\
+                threads = 3\n";
+    let ran = run_toml(Script::default(), toml);
+    let record = ran.record();
+    assert_eq!(record.ended_by, EndedBy::Operations);
+    assert_eq!(record.totals.intended, 1_500);
+    assert_eq!(record.totals.answered, 1_500);
+    assert!((1.499..1.51).contains(&record.measured_s), "{} s", record.measured_s);
+    assert_eq!(record.phases.cooldown.totals.intended, 0);
+    assert_eq!(record.believable.verdict, Verdict::Yes, "{:?}", record.believable.reasons);
+}
+
+#[test]
+fn an_interrupted_run_still_has_a_record() {
+    let mut fleet = ToyFleet::new(Script::default());
+    fleet.interrupt_at = ms(1_500);
+    let toml = SHORT.replace("2s", "60s");
+    let ran = run_in(fleet, &around(1, true), &scenario(&toml));
+    let record = ran.record();
+    assert_eq!((record.exit, record.partial), (130, true));
+    assert_eq!(record.ended_by, EndedBy::Interrupted);
+    assert!(record.measured_s < 1.6);
+    let expected = record.measured_s * 1_000.0;
+    assert!((record.totals.intended as f64 - expected).abs() <= 12.0);
+    assert_eq!(record.totals.answered, record.totals.intended);
+}
+
+#[test]
+fn an_interrupt_while_filling_ends_the_run() {
+    let mut fleet = ToyFleet::new(Script { delay: Span::from_ms(100), ..Script::default() });
+    fleet.interrupt_at = ms(1_000);
+    let toml = SHORT.replace("keys = 2000", "keys = 100000");
+    let ran = run_in(fleet, &around(1, true), &scenario(&toml));
+    let record = ran.record();
+    assert_eq!((record.exit, record.partial), (130, true));
+    assert_eq!(record.totals.intended, 0);
+    assert!(record.phases.load.totals.answered > 0);
+}
+
+#[test]
+fn a_closed_loop_says_what_it_is() {
+    let toml = "server = 'unix:/s'\nduration = '1s'\nkeys = 100\nconnections = 4\nthreads = 1\n";
+    let ran = run_toml(Script::default(), toml);
+    let record = ran.record();
+    assert_eq!(record.rate.target_per_s, None);
+    assert!((record.rate.achieved_per_s - 40_000.0).abs() < 100.0);
+    assert_eq!(record.believable.verdict, Verdict::Yes, "{:?}", record.believable.reasons);
+}
+
+#[test]
+fn a_client_that_stands_still_is_not_believed() {
+    let stops = (0..40).map(|nth| Stretch::ms(nth * 250, nth * 250 + 100)).collect();
+    let ran = run_toml(Script { worker_stops: stops, ..Script::default() }, SHORT);
+    let believable = &ran.record().believable;
+    assert_eq!(believable.verdict, Verdict::No);
+    assert!(believable.reasons.iter().any(|reason| reason.message.contains("generator")));
+    assert!(ran.record().warnings.iter().any(|warning| warning.code == "generator_late"));
+}

@@ -1,0 +1,145 @@
+//! The record's figures against a recount of the exported operations, one by one.
+
+use crate::toy::{Ran, run_toml};
+use crate::world::{Script, Stretch, ms};
+use memtide_base::Instant;
+use memtide_engine::driver::Sample;
+use memtide_schema::record::Distribution;
+use memtide_schema::{Kind, Record};
+use memtide_workload::{OpKind, Outcome};
+
+fn ran() -> Ran {
+    let script = Script {
+        server_stops: vec![Stretch::ms(1_200, 1_300), Stretch::ms(1_800, 2_400)],
+        closes: vec![(ms(2_000), 1)],
+        ..Script::default()
+    };
+    let toml = "server = 'unix:/s'\nrate = 2000\nduration = '3s'\nwarmup = '100ms'\nkeys = 500\n\
+                connections = 4\nthreads = 2\ndepth = 16\ntimeout = '300ms'\nmix = 'get=3,set=1,\
+                delete=1'\nload = 'never'\nsamples = 's.csv'\n";
+    run_toml(script, toml)
+}
+
+fn is_answered(sample: &&Sample) -> bool {
+    use Outcome::{Deleted, Exists, Hit, Miss, NotFound, NotStored, Number, Stored, Touched};
+    matches!(
+        sample.outcome,
+        Hit | Miss | Stored | NotStored | Exists | NotFound | Deleted | Touched | Number
+    )
+}
+
+#[test]
+fn counts_are_the_samples_counts() {
+    let ran = ran();
+    let (record, samples) = (ran.record(), ran.fleet.samples());
+    let count = |outcome| samples.iter().filter(|s| s.outcome == outcome).count() as u64;
+    let totals = &record.totals;
+    assert_eq!(totals.intended, samples.len() as u64);
+    assert_eq!(totals.answered, samples.iter().filter(is_answered).count() as u64);
+    assert_eq!(totals.timed_out, count(Outcome::TimedOut));
+    assert_eq!(totals.lost, count(Outcome::Lost));
+    assert!(totals.timed_out > 100 && totals.lost > 5, "the bad days happened: {totals:?}");
+    assert_eq!(totals.hits, count(Outcome::Hit));
+    assert_eq!(totals.misses, count(Outcome::Miss));
+    assert_eq!(totals.replies["deleted"], count(Outcome::Deleted));
+    let queued = samples.iter().filter(|s| s.connection == u32::MAX).count() as u64;
+    assert_eq!(totals.timed_out_queued, queued);
+    assert_eq!(totals.sent, samples.len() as u64 - queued);
+    let bytes: u64 = samples.iter().map(|s| u64::from(s.bytes)).sum();
+    assert_eq!(totals.bytes_received, bytes);
+    let ops: u64 = record.phases.measure.ops.values().sum();
+    assert_eq!(ops, totals.sent);
+}
+
+/// The value of rank ⌈p × count⌉ among all, with unanswered ones above all others.
+fn naive(mut times: Vec<u64>, unanswered: u64, p: f64) -> Option<u64> {
+    times.sort_unstable();
+    let rank = (p * (times.len() as f64 + unanswered as f64)).ceil() as usize;
+    times.get(rank.max(1) - 1).copied()
+}
+
+#[track_caller]
+fn same(seen: &Distribution, times: &[u64], unanswered: u64) {
+    assert_eq!(seen.count, times.len() as u64);
+    assert_eq!(seen.unanswered, unanswered);
+    assert_eq!(seen.min_ns, times.iter().copied().min());
+    assert_eq!(seen.max_ns.is_none(), unanswered > 0 && seen.max_ns.is_none());
+    let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
+    let off = seen.mean_ns.expect("a mean") / mean - 1.0;
+    assert!(off.abs() < 1e-9, "the mean is exact");
+    let ranks = [(seen.p50_ns, 0.5), (seen.p90_ns, 0.9), (seen.p95_ns, 0.95)];
+    for (value, p) in ranks {
+        match (value, naive(times.to_vec(), unanswered, p)) {
+            (Some(value), Some(naive)) => {
+                let off = value as f64 / naive.max(1) as f64 - 1.0;
+                assert!(off.abs() <= 0.008, "p{p}: {value} against {naive}");
+            }
+            (None, None) => {}
+            other => panic!("p{p}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn times_are_the_samples_times() {
+    let ran = ran();
+    let (record, samples) = (ran.record(), ran.fleet.samples());
+    let kinds = [
+        (Kind::All, None),
+        (Kind::Get, Some(OpKind::Get)),
+        (Kind::Set, Some(OpKind::Set)),
+        (Kind::Delete, Some(OpKind::Delete)),
+    ];
+    for (kind, op) in kinds {
+        let of_kind: Vec<_> = samples.iter().filter(|s| op.is_none_or(|op| op == s.kind)).collect();
+        let answered: Vec<_> = of_kind.iter().copied().filter(is_answered).collect();
+        let response: Vec<_> = answered.iter().map(|s| s.received.since(s.intended).ns()).collect();
+        let unanswered = (of_kind.len() - answered.len()) as u64;
+        same(&record.response[&kind], &response, unanswered);
+        let service: Vec<_> = answered.iter().map(|s| s.received.since(s.sent).ns()).collect();
+        same(&record.service[&kind], &service, 0);
+        let sent = of_kind.iter().filter(|s| s.sent != Instant::NEVER);
+        let lag: Vec<_> = sent.map(|s| s.sent.since(s.intended).ns()).collect();
+        same(&record.lag[&kind], &lag, 0);
+    }
+    for (kind, outcome) in [(Kind::GetHit, Outcome::Hit), (Kind::GetMiss, Outcome::Miss)] {
+        let answered = samples.iter().filter(|s| s.outcome == outcome);
+        let times: Vec<_> = answered.map(|s| s.received.since(s.intended).ns()).collect();
+        same(&record.response[&kind], &times, 0);
+    }
+}
+
+#[test]
+fn intervals_are_by_intended_instant() {
+    let ran = ran();
+    let (record, samples) = (ran.record(), ran.fleet.samples());
+    let first = samples.iter().map(|s| s.intended).min().expect("samples");
+    assert_eq!(record.intervals.len(), 3);
+    // The window's own start is not exported; every interval is as wide as it says.
+    assert!(record.intervals.iter().all(|row| row.length_s == 1.0));
+    let ops: u64 = record.intervals.iter().map(|row| row.ops).sum();
+    assert_eq!(ops, record.totals.answered);
+    let window = ran.fleet.plans.last().expect("a plan").window;
+    let begin = window_start(&samples, first, window.duration.ns());
+    for (number, row) in record.intervals.iter().enumerate() {
+        let held = |s: &&Sample| s.intended.since(begin).ns() / 1_000_000_000 == number as u64;
+        let count = samples.iter().filter(is_answered).filter(held).count() as u64;
+        assert!(row.ops.abs_diff(count) <= 2, "row {number}: {} against {count}", row.ops);
+    }
+}
+
+/// The window's start, to the gap before its first operation.
+fn window_start(samples: &[Sample], first: Instant, length_ns: u64) -> Instant {
+    let last = samples.iter().map(|s| s.intended).max().expect("samples");
+    assert!(last.since(first).ns() <= length_ns);
+    first
+}
+
+#[test]
+fn a_record_survives_its_own_json() {
+    let ran = ran();
+    let text = ran.record().to_json();
+    let again: Record = serde_json::from_str(&text).expect("a record is read back");
+    assert_eq!(again.to_json(), text);
+    assert_eq!(&again.totals, &ran.record().totals);
+}

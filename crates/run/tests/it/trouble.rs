@@ -1,0 +1,130 @@
+//! Servers that are not there, go away, or say nothing.
+
+use crate::toy::{ToyFleet, around, run_in, run_toml, scenario};
+use crate::world::{Script, Stretch, ms};
+use memtide_schema::record::{EndedBy, GoalResult, Verdict};
+
+const PACED: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '3s'\n\
+                     keys = 100\nconnections = 4\nthreads = 2\ntimeout = '500ms'\n";
+
+#[test]
+fn a_refused_connection_is_said_so() {
+    let script = Script { refuses: Some(Stretch::ms(0, 10_000)), ..Script::default() };
+    let ran = run_toml(script, PACED);
+    let (exit, message) = ran.failure();
+    assert_eq!(exit, 3);
+    assert!(message.starts_with("server server-0 refused the connection"), "{message}");
+}
+
+#[test]
+fn a_server_that_says_nothing_is_said_so() {
+    let script = Script { server_stops: vec![Stretch::ms(0, 100_000)], ..Script::default() };
+    let ran = run_toml(script, PACED);
+    let (exit, message) = ran.failure();
+    assert_eq!(exit, 3);
+    assert!(message.contains("did not answer within 500ms"), "{message}");
+}
+
+#[test]
+fn what_is_no_memcached_is_said_so() {
+    for says in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], b"-ERR unknown command\r\n"] {
+        let ran = run_toml(Script { says: Some((ms(0), says)), ..Script::default() }, PACED);
+        assert_eq!(ran.failure().0, 3, "{}", ran.failure().1);
+    }
+}
+
+#[test]
+fn a_server_that_falls_silent_while_it_is_filled_does_not_hang_the_run() {
+    for from in [3, 20, 60, 120] {
+        let script =
+            Script { server_stops: vec![Stretch::ms(from, 1_000_000)], ..Script::default() };
+        let ran = run_toml(script, PACED);
+        assert_eq!(ran.failure().0, 3, "silent from {from} ms: {}", ran.failure().1);
+    }
+}
+
+#[test]
+fn a_closed_loop_of_so_many_operations_does_not_hang_on_a_silent_server() {
+    let toml = "server = 'unix:/s'\nrate = 0\nops-max = 1000000\nkeys = 100\nload = 'never'\n\
+                connections = 4\nthreads = 2\ntimeout = '500ms'\n";
+    let script = Script { server_stops: vec![Stretch::ms(500, 1_000_000)], ..Script::default() };
+    let ran = run_toml(script, toml);
+    assert_eq!(ran.failure().0, 3, "{}", ran.failure().1);
+}
+
+#[test]
+fn a_server_that_dies_ends_the_run_after_the_timeout_with_a_partial_record() {
+    let script = Script {
+        closes: (0..4).map(|nth| (ms(1_500), nth)).collect(),
+        refuses: Some(Stretch::ms(1_500, 100_000)),
+        ..Script::default()
+    };
+    let ran = run_toml(script, PACED);
+    let (exit, message) = ran.failure();
+    assert_eq!(exit, 3);
+    assert!(message.contains("gone for longer than the timeout of 500ms"), "{message}");
+    let record = ran.record();
+    assert_eq!((record.exit, record.partial), (3, true));
+    assert_eq!(record.ended_by, EndedBy::ServersLost);
+    assert!(record.totals.answered > 1_000);
+    assert!(record.totals.timed_out + record.totals.abandoned > 300);
+}
+
+#[test]
+fn a_server_that_comes_back_costs_losses_only() {
+    let script = Script {
+        closes: (0..4).map(|nth| (ms(1_500), nth)).collect(),
+        refuses: Some(Stretch::ms(1_500, 1_700)),
+        ..Script::default()
+    };
+    let ran = run_toml(script, PACED);
+    let record = ran.record();
+    assert_eq!((record.exit, record.partial), (0, false));
+    assert_eq!(record.totals.connections.lost, 4);
+    assert_eq!(record.totals.intended, 3_000);
+    assert!(record.lag_split.disconnected.max_ns > Some(150_000_000));
+    assert!(record.warnings.iter().any(|warning| warning.code == "connections_lost"));
+}
+
+#[test]
+fn one_of_two_servers_may_die() {
+    let mut fleet = ToyFleet::new(Script {
+        closes: vec![(ms(1_500), 1)],
+        refuses: Some(Stretch::ms(1_500, 100_000)),
+        ..Script::default()
+    });
+    fleet.deadline = ms(60_000);
+    let toml = PACED.replace("unix:/s", "a,b").replace("connections = 4", "connections = 2");
+    let ran = run_in(fleet, &around(2, true), &scenario(&toml));
+    let record = ran.record();
+    assert_eq!(record.totals.intended, 3_000);
+    assert_eq!(record.ended_by, EndedBy::Duration);
+    assert_eq!(record.servers.len(), 2);
+    let sent: u64 = record.servers.iter().map(|server| server.totals.sent).sum();
+    assert_eq!(sent, record.totals.sent);
+}
+
+#[test]
+fn a_stop_of_a_second_is_in_the_percentiles_and_believed() {
+    let toml = PACED.replace("'500ms'", "'5s'").replace("'3s'", "'10s'");
+    let script = Script { server_stops: vec![Stretch::ms(4_000, 5_000)], ..Script::default() };
+    let ran = run_toml(script, &toml);
+    let record = ran.record();
+    let all = &record.response[&memtide_schema::Kind::All];
+    let p99_ms = all.p99_ns.expect("enough samples") / 1_000_000;
+    assert!(p99_ms.abs_diff(900) <= 10, "{p99_ms} ms");
+    assert_eq!(record.believable.verdict, Verdict::Yes, "{:?}", record.believable.reasons);
+}
+
+#[test]
+fn a_missed_goal_is_exit_1_and_unanswered_operations_are_no_short_cut() {
+    let goals = "goal = ['all.p99<100ms', 'errors<50%']\n";
+    let script = Script { says: Some((ms(1_500), b"SERVER_ERROR busy\r\n")), ..Script::default() };
+    let ran = run_toml(script, &format!("{PACED}load = 'never'\n{goals}"));
+    let record = ran.record();
+    assert!(record.totals.failed > 500);
+    let results: Vec<_> = record.goals.iter().map(|goal| goal.result).collect();
+    assert_eq!(results[0], GoalResult::Missed, "fast errors do not improve a percentile");
+    assert_eq!(record.exit, 1);
+    assert_eq!(record.response[&memtide_schema::Kind::All].p99_ns, None);
+}
