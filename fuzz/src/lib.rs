@@ -7,8 +7,10 @@
 #![forbid(unsafe_code)]
 
 mod codec;
+mod scenario;
 mod server;
 pub mod generate;
 
 pub use codec::{reply_decoder, request_decoder};
+pub use scenario::scenario_toml;
 pub use server::session;

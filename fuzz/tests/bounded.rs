@@ -1,6 +1,6 @@
 //! A bounded run of every target; the crate's own page says how to run longer.
 
-use memtide_fuzz::generate::{Generator, REPLIES, REQUESTS};
+use memtide_fuzz::generate::{Generator, REPLIES, REQUESTS, SCENARIOS};
 use std::panic::{self, AssertUnwindSafe};
 
 const SEED: u64 = 1;
@@ -38,4 +38,9 @@ fn request_decoder() {
 #[test]
 fn session() {
     run(memtide_fuzz::session, REQUESTS);
+}
+
+#[test]
+fn scenario_toml() {
+    run(memtide_fuzz::scenario_toml, SCENARIOS);
 }

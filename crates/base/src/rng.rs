@@ -31,6 +31,12 @@ impl Stream {
     pub const RECONNECT: Self = Self(9);
     /// Which keys a probe asks for.
     pub const SAMPLE: Self = Self(10);
+    /// Which retrievals have their values verified.
+    pub const VERIFY: Self = Self(11);
+    /// For which keys versions are kept.
+    pub const VERIFY_KEYS: Self = Self(12);
+    /// How a value says whose it is.
+    pub const VALUE_PROOF: Self = Self(13);
     /// How long a server takes for a request.
     pub const SERVICE: Self = Self(20);
     /// Which requests a fault strikes.

@@ -53,7 +53,7 @@ impl InFlightStage {
     }
 
     /// Whether the second request of a cas is what the next reply answers.
-    const fn is_second(self) -> bool {
+    pub(crate) const fn is_second(self) -> bool {
         matches!(self, Self::Second | Self::ExpiredSecond)
     }
 
@@ -113,8 +113,19 @@ pub(crate) trait Sink {
     fn refused(&mut self, refusal: Refusal);
     /// `entry` has ended. Called once for each.
     fn settle(&mut self, entry: &InFlight, ending: Ending);
-    /// An answer came to an operation that had timed out.
-    fn late(&mut self, entry: &InFlight);
+    /// An answer of so many bytes came to an operation that had timed out.
+    fn late(&mut self, entry: &InFlight, bytes: u32);
+    /// The first of two answers to `entry` came, with so many bytes.
+    fn half_way(&mut self, entry: &InFlight, bytes: u32);
+
+    /// A value of `bytes` bytes begins under `key`, in the answer to `entry`.
+    fn value(&mut self, _entry: &InFlight, _key: &[u8], _bytes: usize) {}
+
+    /// The next bytes of that value; `ends` with the last of them.
+    fn data(&mut self, _entry: &InFlight, _bytes: &[u8], _ends: bool) {}
+
+    /// The answer to `entry` is complete, late or not; what becomes of it is told next.
+    fn replied(&mut self, _entry: &InFlight, _outcome: Outcome) {}
 }
 
 /// A cas whose gets found something: its second request is to be sent.
@@ -142,7 +153,7 @@ pub(crate) struct Connection {
     /// The client that uses it.
     pub(crate) client: u32,
     pub(crate) state: State,
-    /// Connects that failed in a row.
+    /// Connects that failed, and connections lost, since the last answer.
     pub(crate) failures: u32,
     /// When its deadline timer goes off; never when none is armed.
     pub(crate) deadline_armed: Instant,
@@ -228,12 +239,16 @@ impl Connection {
                 return Err(unasked(&reply));
             };
             let verdict = match reply {
-                Reply::Value { cas, .. } if is_asked_for(head) => {
+                Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
+                    sink.value(head, key, bytes);
                     head.hits += 1;
                     self.cas_unique = cas.unwrap_or(0);
                     continue;
                 }
-                Reply::Data { .. } => continue,
+                Reply::Data { bytes, ends } => {
+                    sink.data(head, bytes, ends);
+                    continue;
+                }
                 Reply::Error(error) => {
                     self.stray_error = error.is_bad_data_chunk();
                     if error.is_too_many_connections() {
@@ -260,12 +275,14 @@ impl Connection {
         let mut entry = self.pipeline.pop_front().expect("a reply was matched to the head");
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.free_since = now;
+        sink.replied(&entry, verdict.outcome);
         if entry.stage.is_expired() {
-            sink.late(&entry);
+            sink.late(&entry, bytes);
             return;
         }
         if verdict.outcome == Outcome::Hit && entry.kind == OpKind::Cas {
             entry.stage = InFlightStage::Second;
+            sink.half_way(&entry, bytes);
             follow_ups.push(FollowUp { entry, unique: self.cas_unique });
             return;
         }

@@ -4,7 +4,7 @@
 use crate::plan::Plan;
 use memtide_codec::Verb;
 use memtide_codec::text::encode::{self, StoreTail};
-use memtide_workload::{KeySpace, Op, OpKind, Source, ValueSpace, numeric_value};
+use memtide_workload::{KeySpace, Op, OpKind, Source, ValueSpace, Version, numeric_value};
 
 /// Turns operations into the text protocol.
 #[derive(Debug)]
@@ -36,8 +36,15 @@ impl Encoder {
         self.noreply && kind.allows_noreply()
     }
 
-    /// Appends the request of `op`; of a cas, its first request, the gets.
-    pub(crate) fn request<S: Source>(&self, op: &Op, source: &S, out: &mut Vec<u8>) {
+    /// Appends the request of `op`; of a cas, its first request, the gets. A value proves itself
+    /// if it has a version.
+    pub(crate) fn request<S: Source>(
+        &self,
+        op: &Op,
+        source: &S,
+        version: Option<Version>,
+        out: &mut Vec<u8>,
+    ) {
         let noreply = self.is_noreply(op.kind);
         match op.kind {
             OpKind::Get => self.retrieval(Verb::Get, op, source, out),
@@ -48,11 +55,11 @@ impl Encoder {
                 self.key(op.key, out);
                 encode::line_end(out, false);
             }
-            OpKind::Set => self.store(Verb::Set, op.key, None, out),
-            OpKind::Add => self.store(Verb::Add, op.key, None, out),
-            OpKind::Replace => self.store(Verb::Replace, op.key, None, out),
-            OpKind::Append => self.store(Verb::Append, op.key, None, out),
-            OpKind::Prepend => self.store(Verb::Prepend, op.key, None, out),
+            OpKind::Set => self.store(Verb::Set, op.key, version, None, out),
+            OpKind::Add => self.store(Verb::Add, op.key, version, None, out),
+            OpKind::Replace => self.store(Verb::Replace, op.key, version, None, out),
+            OpKind::Append => self.store(Verb::Append, op.key, version, None, out),
+            OpKind::Prepend => self.store(Verb::Prepend, op.key, version, None, out),
             OpKind::Delete => {
                 encode::command(out, Verb::Delete);
                 self.key(op.key, out);
@@ -75,8 +82,8 @@ impl Encoder {
     }
 
     /// Appends the second request of a cas, with the number that its gets brought.
-    pub(crate) fn cas(&self, key: u64, unique: u64, out: &mut Vec<u8>) {
-        self.store(Verb::Cas, key, Some(unique), out);
+    pub(crate) fn cas(&self, key: u64, unique: u64, version: Option<Version>, out: &mut Vec<u8>) {
+        self.store(Verb::Cas, key, version, Some(unique), out);
     }
 
     fn retrieval<S: Source>(&self, verb: Verb, op: &Op, source: &S, out: &mut Vec<u8>) {
@@ -88,22 +95,37 @@ impl Encoder {
         encode::line_end(out, false);
     }
 
-    fn store(&self, verb: Verb, key: u64, cas: Option<u64>, out: &mut Vec<u8>) {
+    fn store(
+        &self,
+        verb: Verb,
+        key: u64,
+        version: Option<Version>,
+        cas: Option<u64>,
+        out: &mut Vec<u8>,
+    ) {
+        if let Some(version) = version.filter(|_| key < self.numeric_from) {
+            self.store_head(verb, key, self.values.len(key), cas, out);
+            self.values.write(key, version, out);
+        } else {
+            let number;
+            let value: &[u8] = if key >= self.numeric_from {
+                number = numeric_value(key, self.seed);
+                &number
+            } else {
+                self.values.slice(key)
+            };
+            self.store_head(verb, key, value.len(), cas, out);
+            out.extend_from_slice(value);
+        }
+        out.extend_from_slice(b"\r\n");
+    }
+
+    fn store_head(&self, verb: Verb, key: u64, bytes: usize, cas: Option<u64>, out: &mut Vec<u8>) {
         encode::command(out, verb);
         self.key(key, out);
-        let number;
-        let value: &[u8] = if key >= self.numeric_from {
-            number = numeric_value(key, self.seed);
-            &number
-        } else {
-            self.values.slice(key)
-        };
         let noreply = self.noreply && cas.is_none();
-        let tail =
-            StoreTail { flags: self.flags, expiry: self.expiry, bytes: value.len(), cas, noreply };
+        let tail = StoreTail { flags: self.flags, expiry: self.expiry, bytes, cas, noreply };
         encode::store_tail(out, tail);
-        out.extend_from_slice(value);
-        out.extend_from_slice(b"\r\n");
     }
 
     fn key(&self, id: u64, out: &mut Vec<u8>) {

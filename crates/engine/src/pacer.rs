@@ -59,6 +59,13 @@ impl IdleClock {
         self.pass(at, 0, connected);
     }
 
+    /// What was taken for busy just before was idle after all.
+    pub(crate) fn credit(&mut self, span: Span, connected: bool) {
+        if connected {
+            self.newest.idle_ns += span.ns();
+        }
+    }
+
     fn pass(&mut self, at: Instant, idle_ns: u64, connected: bool) {
         let passed = at.since(self.newest.at);
         if passed.is_zero() {

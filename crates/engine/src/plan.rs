@@ -4,8 +4,11 @@
 use crate::driver::Address;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::Shape;
-use memtide_workload::{Arrival, KeySpace, OpKind, RateCurve, SourcePlan, ValueSpace};
+use memtide_workload::{
+    Arrival, KeySpace, OpKind, Oracle, RateCurve, SourcePlan, ValueSpace, Version,
+};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Everything that workers need to know.
 #[derive(Clone, Debug)]
@@ -42,6 +45,8 @@ pub struct Plan {
     pub wait: Wait,
     /// Whether measured operations are exported one by one.
     pub samples: bool,
+    /// How values are verified, if they are.
+    pub verify: Option<Verify>,
     /// Local addresses to come from, used in turn; empty lets the system choose.
     pub sources: Vec<IpAddr>,
 }
@@ -64,6 +69,33 @@ pub struct RequestPlan {
     pub expiry: i64,
     /// The flags stored with values.
     pub flags: u32,
+}
+
+/// How values are verified: stores send values that prove themselves, and of the retrievals a
+/// part has its values looked at. A clone shares what is known of the servers.
+#[derive(Clone, Debug)]
+pub struct Verify {
+    /// Which part, above 0 and at most 1.
+    pub fraction: f64,
+    /// Tells this run's values from those of any other that loads the same servers with the same
+    /// keys, so that only its own are judged by their version.
+    pub writer: u32,
+    /// What each server may answer, in the order of the plan's servers.
+    pub oracles: Vec<Arc<Oracle>>,
+}
+
+impl Verify {
+    /// Who writes to server `number`. A server that is named twice looks like two, so each name
+    /// has a writer of its own.
+    pub fn writer_at(&self, number: usize) -> u32 {
+        self.writer.wrapping_add(number as u32) & Version::NUMBER_MAX
+    }
+
+    /// The same of server `number` alone.
+    pub fn of_server(&self, number: usize) -> Self {
+        let oracles = vec![Arc::clone(&self.oracles[number])];
+        Self { fraction: self.fraction, writer: self.writer_at(number), oracles }
+    }
 }
 
 /// When operations are due.
@@ -200,11 +232,14 @@ impl Plan {
         nth * u32::from(self.workers) + u32::from(worker)
     }
 
-    /// The server of a connection: each worker deals its own over all servers, starting at
-    /// another one than its neighbour.
+    /// The server of a connection. The run's connections are dealt over all servers in turn,
+    /// worker by worker, so that each server has as many as any other and each worker has some
+    /// of each.
     pub fn server_of(&self, worker: u16, nth: u32) -> ServerId {
-        let dealt = u64::from(nth) + u64::from(worker);
-        ServerId((dealt % self.servers.len() as u64) as u16)
+        let (workers, worker) = (u64::from(self.workers), u64::from(worker));
+        let connections = u64::from(self.connections);
+        let before = connections / workers * worker + worker.min(connections % workers);
+        ServerId(((before + u64::from(nth)) % self.servers.len() as u64) as u16)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
 use memtide_base::{Instant, ServerId, Span};
-use memtide_metrics::{Counters, ErrorClass, Fate, Tally};
+use memtide_metrics::{Counters, ErrorClass, Fate, Mismatch, Tally};
 use memtide_workload::OpKind;
 
 /// Measured operations that wait to be exported. They are drained after each receive, of which
@@ -226,12 +226,42 @@ impl Recorder {
         self.refusal.get_or_insert(refusal);
     }
 
+    /// The first of two answers to an operation came.
+    pub(crate) fn half_way(&mut self, entry: &InFlight, bytes: u32) {
+        let counters = &mut self.tally.segments[usize::from(entry.segment)];
+        counters.bytes_received += u64::from(bytes);
+    }
+
     /// An answer came to an operation that had timed out.
-    pub(crate) fn late(&mut self, entry: &InFlight, server: ServerId) {
+    pub(crate) fn late(&mut self, entry: &InFlight, bytes: u32, server: ServerId) {
         debug_assert!(entry.stage.is_expired(), "only these can be late");
-        self.tally.segments[usize::from(entry.segment)].late_replies += 1;
+        let counters = &mut self.tally.segments[usize::from(entry.segment)];
+        counters.late_replies += 1;
+        counters.bytes_received += u64::from(bytes);
         if entry.segment == segment::MEASURE && self.several_servers {
             self.tally.servers[server.index()].late_replies += 1;
+        }
+    }
+
+    /// A value in the answer to `entry` was verified.
+    pub(crate) fn verified(
+        &mut self,
+        entry: &InFlight,
+        server: ServerId,
+        verified: Result<(), Mismatch>,
+    ) {
+        let count = |counters: &mut Counters| {
+            counters.verified += 1;
+            if let Err(mismatch) = verified {
+                counters.wrong[mismatch.class as usize] += 1;
+            }
+        };
+        count(&mut self.tally.segments[usize::from(entry.segment)]);
+        if entry.segment == segment::MEASURE && self.several_servers {
+            count(&mut self.tally.servers[server.index()]);
+        }
+        if let Err(mismatch) = verified {
+            self.tally.mismatches.push(mismatch);
         }
     }
 

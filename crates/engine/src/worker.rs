@@ -7,6 +7,7 @@
 mod peers;
 mod sending;
 mod timers;
+mod verifier;
 
 use crate::client::{Client, Offer, Pace};
 use crate::connection::{Connection, Ending, FollowUp, InFlight, Sink};
@@ -20,11 +21,12 @@ use crate::route::Route;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::Tally;
 use memtide_workload::schedule::Lane;
-use memtide_workload::{Arrival, RateCurve, Schedule, Source};
+use memtide_workload::{Arrival, Outcome, RateCurve, Schedule, Source};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::IpAddr;
 use timers::Timers;
+use verifier::Verifier;
 
 /// Operations made in one go before completions are looked at again.
 const BATCH_MAX: usize = 32;
@@ -46,6 +48,7 @@ pub struct Worker<D, S> {
     timers: Timers,
     encoder: Encoder,
     recorder: Recorder,
+    verifier: Option<Verifier>,
     idle: IdleClock,
     facts: Facts,
     offer: Offer,
@@ -100,6 +103,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             timers: Timers::with_capacity(connections.len() * 3 + clients.len() * 2),
             encoder: Encoder::new(plan),
             recorder: Recorder::new(plan),
+            verifier: Verifier::new(plan, worker),
             idle: IdleClock::new(plan.timeout),
             offer: Offer::new(plan, Instant::NEVER),
             stage: Stage::Opening,
@@ -190,8 +194,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// completed. Returns when the wait ended.
     pub fn resume(&mut self, until: Instant) -> Instant {
         let woken = self.driver.now();
-        self.account_wait(self.waiting_since, woken.min(until), woken);
-        self.take_completions(woken);
+        let idle_until = woken.min(until);
+        self.account_wait(self.waiting_since, idle_until, woken);
+        let completed = self.take_completions(woken);
+        let due = self.agenda.peek().is_some_and(|Reverse((at, _))| *at <= woken);
+        if !completed && !due && self.timers.next() > woken {
+            // It woke late, but there was nothing to be late for.
+            self.idle.credit(woken.since(idle_until), self.connections_open > 0);
+            self.recorder.idled(idle_until, woken);
+        }
         woken
     }
 
@@ -297,6 +308,10 @@ fn connection_number(facts: &Facts, connection: u32) -> u32 {
 struct Desk<'a, S> {
     recorder: &'a mut Recorder,
     source: &'a mut S,
+    verifier: Option<&'a mut Verifier>,
+    /// The connection, counted within the worker.
+    connection: u32,
+    /// Its server, and its number in the run.
     place: (ServerId, u32),
 }
 
@@ -315,7 +330,31 @@ impl<S: Source> Sink for Desk<'_, S> {
         self.source.settle(&entry.op(), ending.outcome);
     }
 
-    fn late(&mut self, entry: &InFlight) {
-        self.recorder.late(entry, self.place.0);
+    fn late(&mut self, entry: &InFlight, bytes: u32) {
+        self.recorder.late(entry, bytes, self.place.0);
+    }
+
+    fn half_way(&mut self, entry: &InFlight, bytes: u32) {
+        self.recorder.half_way(entry, bytes);
+    }
+
+    fn value(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
+        if let Some(verifier) = &mut self.verifier {
+            verifier.value(self.connection, entry, (key, bytes), self.source);
+        }
+    }
+
+    fn data(&mut self, entry: &InFlight, bytes: &[u8], ends: bool) {
+        let Some(verifier) = &mut self.verifier else { return };
+        let at = (self.connection, self.place.0);
+        if let Some(verified) = verifier.data(at, entry, (bytes, ends)) {
+            self.recorder.verified(entry, self.place.0, verified);
+        }
+    }
+
+    fn replied(&mut self, entry: &InFlight, outcome: Outcome) {
+        if let Some(verifier) = &mut self.verifier {
+            verifier.replied((self.connection, self.place.0), entry, outcome);
+        }
     }
 }

@@ -11,11 +11,14 @@ mod rig;
 
 use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::DriverError;
-use memtide_engine::{Completion, Driver, Plan, Sample, Sharing, Submission, Submitted, Worker};
-use memtide_workload::{Arrival, MixSource};
+use memtide_engine::{
+    Completion, Driver, Plan, Sample, Sharing, Submission, Submitted, Verify, Worker,
+};
+use memtide_workload::{Arrival, MixSource, Oracle};
 use rig::Change;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Arc;
 use world::{Script, World, WorldDriver, ms};
 
 thread_local! {
@@ -110,6 +113,9 @@ fn turns_allocate_nothing() {
     let stopped = Script { server_stops: stops, ..Script::default() };
     let backlog = Plan { connections: 2, depth: 4, ..wide.clone() };
     let overdue = Plan { timeout: Span::from_ms(20), ..backlog.clone() };
+    let oracles = vec![Arc::new(Oracle::new(100, 100, rig::SEED))];
+    let mut verified = wide.clone();
+    verified.verify = Some(Verify { fraction: 1.0, writer: 1, oracles });
     for samples in [false, true] {
         let cases = [
             ("open", &wide, Script::default()),
@@ -118,6 +124,7 @@ fn turns_allocate_nothing() {
             ("noreply", &quiet, Script::default()),
             ("backlog", &backlog, stopped.clone()),
             ("timeouts", &overdue, stopped.clone()),
+            ("verified", &verified, Script::default()),
         ];
         for (name, plan, script) in cases {
             let (allocations, settled) = allocations(&Plan { samples, ..plan.clone() }, script);

@@ -171,7 +171,8 @@ impl Fleet for HostFleet {
         let interrupted_before = self.stop.is_raised();
         loop {
             let now = self.clock.now();
-            let over = self.workers.iter().all(Thread::is_over);
+            let running = self.workers.iter().any(|worker| worker.handle.is_some());
+            let over = running && self.workers.iter().all(Thread::is_over);
             let interrupted = self.stop.is_raised() && !interrupted_before;
             if now >= until || over || interrupted {
                 break;

@@ -82,3 +82,6 @@ impl Taker {
         self.0.empty.store(Box::into_raw(parcel), Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -39,7 +39,11 @@ impl Witness for HostWitness {
     }
 
     fn unix_ms(&self) -> u64 {
-        clock::since_unix().ns() / 1_000_000
+        self.unix_ns() / 1_000_000
+    }
+
+    fn unix_ns(&self) -> u64 {
+        clock::since_unix().ns()
     }
 
     fn tick(&mut self) {

@@ -115,6 +115,34 @@ impl ErrorClass {
     }
 }
 
+/// In what way a verified value was wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerifyClass {
+    /// Some bytes are those of no value of the key.
+    Corrupt,
+    /// It is another key's value, or was sent under a key that was not asked for.
+    WrongKey,
+    /// It is older than what was certainly written before it was asked for.
+    Stale,
+    /// It is the beginning of a value of the key.
+    Truncated,
+}
+
+impl VerifyClass {
+    /// Every class, in the order of its counters.
+    pub const ALL: [Self; 4] = [Self::Corrupt, Self::WrongKey, Self::Stale, Self::Truncated];
+
+    /// The name in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Corrupt => "corrupt",
+            Self::WrongKey => "wrong_key",
+            Self::Stale => "stale",
+            Self::Truncated => "truncated",
+        }
+    }
+}
+
 /// How many operation kinds a table has room for.
 pub const KINDS_MAX: usize = 16;
 
@@ -176,6 +204,10 @@ pub struct Counters {
     pub replies: [u64; ReplyClass::ALL.len()],
     /// Errors by class, in the order of [`ErrorClass::ALL`].
     pub errors: [u64; ErrorClass::ALL.len()],
+    /// Values that were verified.
+    pub verified: u64,
+    /// Of these, the wrong ones by class, in the order of [`VerifyClass::ALL`].
+    pub wrong: [u64; VerifyClass::ALL.len()],
     /// Counts by operation kind.
     pub kinds: [KindCounters; KINDS_MAX],
 }
@@ -240,6 +272,8 @@ impl AddAssign<&Self> for Counters {
             gat_misses,
             replies,
             errors,
+            verified,
+            wrong,
             kinds,
         } = other;
         self.intended += intended;
@@ -264,6 +298,8 @@ impl AddAssign<&Self> for Counters {
         self.gat_misses += gat_misses;
         self.replies.iter_mut().zip(replies).for_each(|(sum, part)| *sum += part);
         self.errors.iter_mut().zip(errors).for_each(|(sum, part)| *sum += part);
+        self.verified += verified;
+        self.wrong.iter_mut().zip(wrong).for_each(|(sum, part)| *sum += part);
         for (sum, part) in self.kinds.iter_mut().zip(kinds) {
             sum.sent += part.sent;
             sum.answered += part.answered;

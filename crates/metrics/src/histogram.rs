@@ -38,7 +38,7 @@ pub struct Moments {
 
 impl Moments {
     /// Of no values.
-    pub(crate) const EMPTY: Self =
+    pub const EMPTY: Self =
         Self { count: 0, saturated: 0, min: u64::MAX, max: 0, sum: 0, sum_squares: 0 };
 
     fn record(&mut self, value: u64) {
@@ -50,13 +50,14 @@ impl Moments {
         self.sum_squares += u128::from(value) * u128::from(value);
     }
 
+    /// What was read from a file may be near the end of its type.
     fn absorb(&mut self, other: &Self) {
-        self.count += other.count;
-        self.saturated += other.saturated;
+        self.count = self.count.saturating_add(other.count);
+        self.saturated = self.saturated.saturating_add(other.saturated);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
-        self.sum += other.sum;
-        self.sum_squares += other.sum_squares;
+        self.sum = self.sum.saturating_add(other.sum);
+        self.sum_squares = self.sum_squares.saturating_add(other.sum_squares);
     }
 
     /// The mean, or `None` of no values.
@@ -105,11 +106,12 @@ impl<C: Counter> Histogram<C> {
         self.moments.count
     }
 
-    /// The buckets in use, ascending: a value that stands for the bucket, and its count.
+    /// The buckets in use, ascending: the middle of the bucket, and its count.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.buckets
-            .iter_recorded()
-            .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
+        self.buckets.iter_recorded().map(|step| {
+            let middle = self.buckets.median_equivalent(step.value_iterated_to());
+            (middle, step.count_since_last_iteration())
+        })
     }
 
     /// The value at `rank` (1 is the smallest), to the width of a bucket and never outside the
@@ -119,8 +121,7 @@ impl<C: Counter> Histogram<C> {
         for (value, count) in self.recorded() {
             below += count;
             if below >= rank {
-                let middle = self.buckets.median_equivalent(value);
-                return Some(middle.clamp(self.moments.min, self.moments.max));
+                return Some(value.clamp(self.moments.min, self.moments.max));
             }
         }
         None

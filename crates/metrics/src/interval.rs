@@ -5,9 +5,13 @@
 
 use crate::counter::{Counters, KINDS_MAX};
 use crate::histogram::Histogram;
+use crate::mismatch::Mismatches;
 use crate::series::Series;
 use hdrhistogram::Counter;
 use memtide_base::Span;
+
+/// Wrong values that a worker keeps between two hand-overs.
+const TALLY_MISMATCHES_MAX: usize = 1_024;
 
 /// What a run needs recorded; decides, once, how much memory a tally has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,6 +142,8 @@ pub struct Tally {
     pub sent_in_window: [u64; KINDS_MAX],
     /// Measured operations that found the sample queue full.
     pub samples_lost: u64,
+    /// Wrong values that were found; at most 1 024 are kept between two hand-overs.
+    pub mismatches: Mismatches,
     rows: Vec<OpenRow>,
     row_width_ns: u64,
 }
@@ -171,6 +177,7 @@ impl Tally {
             connections: ConnectionCounters::default(),
             sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
+            mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
             rows: (0..shape.rows_open).map(row).collect(),
             row_width_ns: shape.row_width.ns(),
         }
@@ -214,6 +221,7 @@ impl Tally {
         self.connections = ConnectionCounters::default();
         self.sent_in_window = [0; KINDS_MAX];
         self.samples_lost = 0;
+        self.mismatches.clear();
         for row in &mut self.rows {
             row.intended = 0;
             row.unanswered = 0;
@@ -239,6 +247,8 @@ pub struct Totals {
     pub sent_in_window: [u64; KINDS_MAX],
     /// Measured operations missing from the samples.
     pub samples_lost: u64,
+    /// Wrong values that were found.
+    pub mismatches: Mismatches,
     /// Rows over time.
     pub series: Series,
 }
@@ -253,6 +263,7 @@ impl Totals {
             connections: ConnectionCounters::default(),
             sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
+            mismatches: Mismatches::default(),
             series: Series::new(shape.row_width),
         }
     }
@@ -273,6 +284,7 @@ impl Totals {
             *sum += part;
         }
         self.samples_lost += tally.samples_lost;
+        self.mismatches.absorb(&tally.mismatches);
         for open in &tally.rows {
             if open.intended + open.unanswered + open.response.count() == 0 {
                 continue;

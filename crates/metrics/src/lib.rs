@@ -8,11 +8,13 @@
 pub mod summary;
 pub mod interval;
 pub mod series;
+pub mod mismatch;
 pub mod counter;
 pub mod histogram;
 
-pub use counter::{Counters, ErrorClass, Fate, ReplyClass};
+pub use counter::{Counters, ErrorClass, Fate, ReplyClass, VerifyClass};
 pub use histogram::Histogram;
 pub use interval::{Shape, Tally, Times, Totals};
+pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};
 pub use summary::{Quantile, quantile};

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// At most this many rows are kept.
 pub const ROWS_MAX: usize = 1024;
 /// At most this many distributions over time are exported in full.
-const SLICES_MAX: usize = 64;
+pub const SLICES_MAX: usize = 64;
 
 /// What was intended in one stretch of time, and what came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

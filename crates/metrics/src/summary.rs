@@ -32,7 +32,7 @@ pub fn quantile<C: hdrhistogram::Counter>(
     unanswered: u64,
     p: f64,
 ) -> Quantile {
-    let total = times.count() + unanswered;
+    let total = times.count().saturating_add(unanswered);
     let needed = samples_needed(p);
     if total < needed {
         return Quantile::TooFew { needed };

@@ -31,6 +31,14 @@ pub(crate) fn counts(out: &mut String, record: &Record) {
     let (sent, received) = (format_bytes(totals.bytes_sent), format_bytes(totals.bytes_received));
     labelled(out, "bytes", &format!("{sent} sent, {received} received"));
     labelled(out, "client", &client(record));
+    let busy = record.client.worker_busy.iter().copied();
+    if let (Some(least), Some(most)) = (busy.clone().reduce(f64::min), busy.reduce(f64::max)) {
+        let text = match least < most {
+            true => format!("busy {} to {} of the time", percent(least), percent(most)),
+            false => format!("busy {} of the time", percent(most)),
+        };
+        labelled(out, "workers", &text);
+    }
     if let Some(cpu) = &record.machine_cpu {
         let (avg, min, max) = (percent(cpu.avg), percent(cpu.min), percent(cpu.max));
         let text = format!("CPUs {avg} busy (idlest {min}, busiest {max})");
@@ -39,11 +47,6 @@ pub(crate) fn counts(out: &mut String, record: &Record) {
 }
 
 fn outcomes(totals: &Totals) -> String {
-    let mut text = format!("{} intended", whole(totals.intended));
-    let queued = match totals.timed_out_queued {
-        0 => String::new(),
-        queued => format!(" ({} of them never sent)", whole(queued)),
-    };
     let parts = [
         (totals.answered, "answered"),
         (totals.failed, "failed"),
@@ -53,14 +56,22 @@ fn outcomes(totals: &Totals) -> String {
         (totals.unacknowledged, "unacknowledged"),
         (totals.abandoned, "abandoned"),
     ];
-    let mut separator = ": ";
-    for (count, name) in parts.into_iter().filter(|(count, _)| *count > 0) {
-        text.push_str(&format!("{separator}{} {name}", whole(count)));
-        if name == "timed out" {
-            text.push_str(&queued);
+    let parts: Vec<_> = parts.into_iter().filter(|(count, _)| *count > 0).collect();
+    let each = parts.iter().map(|&(count, name)| match (name, totals.timed_out_queued) {
+        ("timed out", queued @ 1..) => {
+            format!("{} timed out ({} of them never sent)", whole(count), whole(queued))
         }
-        separator = ", ";
-    }
+        _ => format!("{} {name}", whole(count)),
+    });
+    let mut text = match (totals.intended, parts.as_slice()) {
+        (0, _) => "none was due".to_owned(),
+        (intended, [(_, name)]) if totals.timed_out_queued == 0 => {
+            format!("{}, all {name}", whole(intended))
+        }
+        (intended, _) => {
+            format!("{} intended: {}", whole(intended), each.collect::<Vec<_>>().join(", "))
+        }
+    };
     if totals.late_replies > 0 {
         text.push_str(&format!("; {} answers came too late", whole(totals.late_replies)));
     }
@@ -91,9 +102,6 @@ fn client(record: &Record) -> String {
         let per_cpu_s = format_count(1e6 / per_mops);
         text.push_str(&format!(", {per_cpu_s} operations per CPU-second"));
     }
-    if let Some(busiest) = client.worker_busy.iter().copied().reduce(f64::max) {
-        text.push_str(&format!(", busiest worker {}", percent(busiest)));
-    }
-    text.push_str(&format!(", {}", format_bytes(client.rss_max_bytes)));
+    text.push_str(&format!(", {} of memory", format_bytes(client.rss_max_bytes)));
     text
 }

@@ -110,7 +110,11 @@ pub(crate) fn open() -> Record {
             CheckResult::Passed,
             "20003/s of 20000/s",
         )]),
-        rate: RateRecord { target_per_s: Some(2e4), achieved_per_s: 20_003.1 },
+        rate: RateRecord {
+            target_per_s: Some(2e4),
+            achieved_per_s: 20_003.1,
+            kinds_per_s: [(Kind::Get, 18_001.2), (Kind::Set, 2_001.9)].into(),
+        },
         response: [
             (Kind::All, distribution(200_031, [88_000, 121_000, 310_000, 890_500])),
             (Kind::Get, distribution(180_012, [87_800, 120_000, 305_000, 871_000])),
@@ -152,7 +156,11 @@ pub(crate) fn closed() -> Record {
             cpus: vec![0, 1],
             ..open.plan.clone()
         },
-        rate: RateRecord { target_per_s: None, achieved_per_s: 123_456.0 },
+        rate: RateRecord {
+            target_per_s: None,
+            achieved_per_s: 123_456.0,
+            kinds_per_s: [(Kind::Get, 111_110.4), (Kind::Set, 12_345.6)].into(),
+        },
         believable: Believable::from_checks(vec![Check {
             code: CheckKind::WorkerBusy,
             result: CheckResult::Failed,
@@ -162,6 +170,27 @@ pub(crate) fn closed() -> Record {
         }]),
         warnings: vec![(&Warning::ClientSaturated { worker: 0, busy: 0.98 }).into()],
         ..open
+    }
+}
+
+/// A run in which every key was found and no set was due.
+pub(crate) fn reads() -> Record {
+    let mut record = open();
+    record.response.insert(Kind::GetMiss, Distribution::default());
+    record.response.insert(Kind::Set, distribution(0, [0; 4]));
+    record
+}
+
+/// A run that was interrupted before its window began.
+pub(crate) fn nothing() -> Record {
+    let open = open();
+    Record {
+        partial: true,
+        ended_by: EndedBy::Interrupted,
+        measured_s: 0.0,
+        plan: open.plan,
+        machine: open.machine,
+        ..Record::default()
     }
 }
 
@@ -202,7 +231,11 @@ pub(crate) fn bad_day() -> Record {
             ),
             server("10.0.0.2:11211", 19_300, &response),
         ],
-        rate: RateRecord { target_per_s: Some(2e4), achieved_per_s: 19_600.0 },
+        rate: RateRecord {
+            target_per_s: Some(2e4),
+            achieved_per_s: 19_600.0,
+            kinds_per_s: [(Kind::Get, 19_600.0)].into(),
+        },
         response: [(Kind::All, response.clone()), (Kind::Get, response)].into(),
         goals: vec![
             GoalRecord {
@@ -229,7 +262,9 @@ pub(crate) fn bad_day() -> Record {
             Check {
                 code: CheckKind::ServerCounters,
                 result: CheckResult::Skipped,
-                message: "the servers' counters were not compared: a server was lost".to_owned(),
+                message:
+                    "whether 764 operations that got no reply reached the servers is not known"
+                        .to_owned(),
                 measured: None,
                 allowed: None,
             },

@@ -3,7 +3,9 @@
 //! It words what was judged; it judges nothing.
 
 use crate::layout::wrapped;
-use memtide_schema::record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
+use memtide_schema::record::{
+    Check, CheckKind, CheckResult, GoalResult, LoopKind, Record, Verdict,
+};
 
 /// Everything from the goals to the last line.
 pub(crate) fn judgement(out: &mut String, record: &Record) {
@@ -20,16 +22,40 @@ pub(crate) fn judgement(out: &mut String, record: &Record) {
         wrapped(out, "goal: ", "      ", &text);
     }
     out.push('\n');
-    let counters =
-        |code, result| code == CheckKind::ServerCounters && result == CheckResult::Skipped;
-    for check in record.believable.checks.iter().filter(|c| counters(c.code, c.result)) {
-        wrapped(out, "note: ", "      ", &check.message);
+    for check in record.believable.checks.iter().filter(|check| is_news(check, record)) {
+        let text = format!("{} was not checked: {}", subject(check.code), check.message);
+        wrapped(out, "note: ", "      ", &text);
     }
     for warning in &record.warnings {
         let text = format!("{}; {}", warning.message, warning.remedy);
         wrapped(out, "warning: ", "         ", &text);
     }
     out.push_str(&believable_line(record));
+}
+
+/// Whether a reader should hear that `check` was skipped: not when a warning says why, nor when it
+/// could not be otherwise.
+fn is_news(check: &Check, record: &Record) -> bool {
+    let said_by: &[&str] = match check.code {
+        CheckKind::ServerCounters => &["other_clients", "stats_unavailable"],
+        CheckKind::GeneratorP50 | CheckKind::GeneratorP99 => &["too_few_samples"],
+        CheckKind::Answered | CheckKind::Rate | CheckKind::WorkerBusy => &[],
+    };
+    let by_nature = record.loop_kind == LoopKind::Closed
+        && !matches!(check.code, CheckKind::ServerCounters | CheckKind::WorkerBusy);
+    let said = record.warnings.iter().any(|warning| said_by.contains(&warning.code.as_str()));
+    check.result == CheckResult::Skipped && !by_nature && !said
+}
+
+const fn subject(code: CheckKind) -> &'static str {
+    match code {
+        CheckKind::Answered => "the answers",
+        CheckKind::Rate => "the rate",
+        CheckKind::GeneratorP50 => "the generator's part in p50",
+        CheckKind::GeneratorP99 => "the generator's part in p99",
+        CheckKind::WorkerBusy => "the load on the workers",
+        CheckKind::ServerCounters => "our count against the servers'",
+    }
 }
 
 /// The last line, never broken: programs and people look for it.

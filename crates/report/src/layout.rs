@@ -14,29 +14,39 @@ pub(crate) fn labelled(out: &mut String, label: &str, text: &str) {
     wrapped(out, &first, &" ".repeat(LABEL), text);
 }
 
-/// A sentence that begins with `first`; its further lines begin with `rest`.
+/// A sentence that begins with `first`; its further lines begin with `rest`. It is broken at
+/// spaces, and a word that is longer than a line after its commas.
 pub(crate) fn wrapped(out: &mut String, first: &str, rest: &str, text: &str) {
     out.push_str(first);
     let mut width = first.chars().count();
+    let room = WIDTH - rest.chars().count();
     let mut fresh = true;
     for word in text.split(' ') {
-        let length = word.chars().count();
-        if !fresh && width + 1 + length > WIDTH {
-            out.push('\n');
-            out.push_str(rest);
-            width = rest.chars().count();
-            fresh = true;
+        let mut space = usize::from(!fresh);
+        for piece in pieces(word, room) {
+            let length = piece.chars().count();
+            if !fresh && width + space + length > WIDTH {
+                out.push('\n');
+                out.push_str(rest);
+                width = WIDTH - room;
+                space = 0;
+            }
+            out.push_str(&" ".repeat(space));
+            out.push_str(piece);
+            width += space + length;
+            (space, fresh) = (0, false);
         }
-        if !fresh {
-            out.push(' ');
-            width += 1;
-        }
-        out.push_str(word);
-        width += length;
-        fresh = false;
     }
     out.truncate(out.trim_end_matches(' ').len());
     out.push('\n');
+}
+
+/// The parts between which a word may be broken.
+fn pieces(word: &str, room: usize) -> Vec<&str> {
+    match word.chars().count() > room {
+        true => word.split_inclusive(',').collect(),
+        false => vec![word],
+    }
 }
 
 /// Rows of cells. The first column is aligned to the left, the others to the right.
@@ -91,6 +101,19 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert!(lines[0].starts_with("label      word") && lines[1].starts_with("           word"));
         assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
+    }
+
+    #[test]
+    fn a_list_longer_than_a_line_is_broken_after_commas() {
+        let list = "uniform:1,2;".repeat(5) + &"123:0.5,".repeat(30);
+        let mut out = String::new();
+        labelled(&mut out, "data", &format!("values {list} and more"));
+        assert!(out.lines().count() > 2 && out.lines().all(|line| line.chars().count() <= WIDTH));
+        assert_eq!(out.split_whitespace().nth(1), Some("values"));
+        assert_eq!(
+            out.replace("\n           ", ""),
+            format!("data       values {list} and more\n")
+        );
     }
 
     #[test]

@@ -15,6 +15,8 @@ mod times;
 
 mod counts;
 
+mod shards;
+
 mod judgement;
 
 mod layout;

@@ -6,10 +6,16 @@ use crate::layout::labelled;
 use crate::number::{counted, rate, seconds, whole};
 use memtide_schema::record::{LoopKind, PlanRecord};
 
+/// Decisions without meaning in a closed loop.
+const OF_SCHEDULES: [&str; 3] = ["arrival", "schedule", "on-full"];
+
 /// The plan, a line for each decision, ending with a line break.
 pub fn plan_text(plan: &PlanRecord) -> String {
     let mut out = String::new();
     for (field, value) in decisions(plan) {
+        if plan.loop_kind == LoopKind::Closed && OF_SCHEDULES.contains(&field) {
+            continue;
+        }
         let text = match plan.why.get(field) {
             Some(why) => format!("{value} — {why}"),
             None => value,
@@ -106,5 +112,11 @@ mod tests {
     #[test]
     fn a_plan_says_each_decision_and_why() {
         expect("plan.txt", &super::plan_text(&fixture::open().plan));
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_schedule_to_tell_of() {
+        let text = super::plan_text(&fixture::closed().plan);
+        assert!(!text.contains("arrival") && !text.contains("on-full"), "{text}");
     }
 }

@@ -2,24 +2,30 @@
 //!
 //! Everything in it is in the record too; programs should read that.
 
+mod verification;
+
 use crate::counts::counts;
 use crate::judgement::judgement;
 use crate::layout::labelled;
 use crate::number::{counted, rate, seconds, whole};
 use crate::plan::{mix_words, rate_words, servers};
-use crate::times::{self, times};
+use crate::shards::shards;
+use crate::times::times;
 use memtide_base::units::format_count;
 use memtide_schema::record::{EndedBy, LoopKind, Record};
+use verification::verification;
 
 /// The whole report, ending with its verdict and a line break.
 pub fn text(record: &Record) -> String {
     let mut out = String::new();
     heading(&mut out, record);
-    out.push('\n');
-    times(&mut out, record);
-    times::servers(&mut out, record);
-    out.push('\n');
-    counts(&mut out, record);
+    if record.measured_s > 0.0 {
+        out.push('\n');
+        times(&mut out, record);
+        out.push('\n');
+        counts(&mut out, record);
+        verification(&mut out, record);
+    }
     judgement(&mut out, record);
     out
 }
@@ -35,24 +41,20 @@ fn heading(out: &mut String, record: &Record) {
         ));
     }
     if record.partial {
-        let after = seconds(record.measured_s);
-        out.push_str(&format!(
-            "partial: {}, {after} were measured\n",
-            why_partial(record.ended_by)
-        ));
+        out.push_str(&format!("partial: {}\n", why_partial(record.ended_by)));
     }
     labelled(out, "memtide", &format!("{}, {}", record.machine.memtide_version, what(record)));
     labelled(out, "server", &servers(plan));
-    let schedule = match plan.schedule.as_str() {
-        "connection" => "a schedule for each connection",
-        _ => "one schedule",
+    let schedule = match (record.loop_kind, plan.schedule.as_str()) {
+        (LoopKind::Closed, _) => "",
+        (LoopKind::Open, "connection") => ", a schedule for each",
+        (LoopKind::Open, _) => ", one schedule",
     };
     let mut load = format!(
-        "{}, {}, depth {}, {}, {}, wait {}",
+        "{}, {}{schedule}, depth {}, {}, wait {}",
         counted(u64::from(plan.workers), "worker"),
         counted(u64::from(plan.connections), "connection"),
         whole(u64::from(plan.depth)),
-        schedule,
         plan.io,
         plan.wait
     );
@@ -69,6 +71,10 @@ fn heading(out: &mut String, record: &Record) {
         mix_words(plan)
     );
     labelled(out, "data", &data);
+    shards(out, record);
+    if record.measured_s <= 0.0 {
+        return;
+    }
     let achieved = rate(record.rate.achieved_per_s);
     let text = match record.rate.target_per_s {
         Some(target) => format!("{achieved} achieved of {} asked", rate(target)),
@@ -83,6 +89,10 @@ fn what(record: &Record) -> String {
         LoopKind::Closed => "closed loop".to_owned(),
         LoopKind::Open => format!("open loop at {}, {} arrivals", rate_words(plan), plan.arrival),
     };
+    if record.measured_s <= 0.0 {
+        text.push_str(", nothing measured");
+        return text;
+    }
     text.push_str(&format!(", {} measured", seconds(record.measured_s)));
     if plan.warmup_s > 0.0 {
         text.push_str(&format!(" after {} of warm-up", seconds(plan.warmup_s)));

@@ -4,27 +4,37 @@
 
 use crate::layout::{Table, labelled};
 use crate::number::{NONE, bound, rate, time, whole};
-use memtide_schema::record::{Distribution, Missing, Percentile, Record};
+use memtide_schema::Kind;
+use memtide_schema::record::{Distribution, Missing, Percentile, RateRecord, Record};
 use std::collections::BTreeMap;
 
 /// The percentiles of a table.
 const COLUMNS: [Percentile; 5] =
     [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999, Percentile::P9999];
+/// The longest name of a server in a table, in characters.
+const NAME: usize = 24;
 
-/// Response by kind, service, lag and its parts, and what the reader must know of the cells.
+/// Response by kind, service, lag and its parts; then a row per server when there are several; then
+/// what the reader must know of the cells.
 pub(crate) fn times(out: &mut String, record: &Record) {
-    let mut table = table("response", "count", "rate");
-    for (kind, response) in &record.response {
-        table.row(full_row(kind.name(), response, record.measured_s));
+    let mut shown = responses(out, record);
+    if record.servers.len() > 1 {
+        out.push('\n');
+        shown.extend(servers(out, record));
     }
-    let mut below = |label: &str, distribution: Option<&Distribution>| {
-        if let Some(distribution) = distribution.filter(|d| d.count > 0) {
-            table.row(time_row(label, distribution));
+    footnotes(out, &shown);
+}
+
+/// The first table; returns what it shows. A kind of which there was nothing has no row.
+fn responses<'a>(out: &mut String, record: &'a Record) -> Vec<&'a Distribution> {
+    let mut table = table("response", "count", "rate");
+    let mut shown = Vec::new();
+    for (kind, response) in &record.response {
+        if *kind == Kind::All || response.count > 0 {
+            table.row(full_row(*kind, response, &record.rate));
+            shown.push(response);
         }
-    };
-    let all = memtide_schema::Kind::All;
-    below("service", record.service.get(&all));
-    below("lag", record.lag.get(&all));
+    }
     let split = &record.lag_split;
     let parts = [
         ("· generator", &split.generator),
@@ -32,28 +42,38 @@ pub(crate) fn times(out: &mut String, record: &Record) {
         ("· server", &split.server),
         ("· disconnected", &split.disconnected),
     ];
-    for (label, part) in parts {
-        below(label, Some(part).filter(|part| part.max_ns.is_some_and(|max| max > 0)));
+    let parts = parts.into_iter().filter(|(_, part)| part.max_ns.is_some_and(|max| max > 0));
+    let whole = [("service", &record.service), ("lag", &record.lag)];
+    let whole = whole.into_iter().filter_map(|(label, by)| Some((label, by.get(&Kind::All)?)));
+    let below = whole.chain(parts).chain([("client delay", &record.client_delay)]);
+    for (label, distribution) in below.filter(|(_, distribution)| distribution.count > 0) {
+        table.row(time_row(label, distribution));
+        shown.push(distribution);
     }
-    below("client delay", Some(&record.client_delay));
     table.render(out);
-    footnotes(out, record);
+    shown
 }
 
-/// A row per server, when there are several.
-pub(crate) fn servers(out: &mut String, record: &Record) {
-    if record.servers.len() < 2 {
-        return;
-    }
-    out.push('\n');
+/// A row per server; returns what it shows.
+fn servers<'a>(out: &mut String, record: &'a Record) -> Vec<&'a Distribution> {
     let mut table = table("server", "answered", "rate");
     for server in &record.servers {
-        let mut row =
-            vec![server.name.clone(), whole(server.totals.answered), rate(server.rate_per_s)];
+        let answered = whole(server.totals.answered);
+        let mut row = vec![shortened(&server.name), answered, rate(server.rate_per_s)];
         row.extend(time_cells(&server.response));
         table.row(row);
     }
     table.render(out);
+    record.servers.iter().map(|server| &server.response).collect()
+}
+
+/// A server's name as it fits into a column. Its end tells servers apart: a port, or a file.
+fn shortened(name: &str) -> String {
+    let surplus = name.chars().count().saturating_sub(NAME);
+    match surplus {
+        0 => name.to_owned(),
+        _ => format!("…{}", name.chars().skip(surplus + 1).collect::<String>()),
+    }
 }
 
 fn table(subject: &str, count: &str, rate: &str) -> Table {
@@ -64,13 +84,15 @@ fn table(subject: &str, count: &str, rate: &str) -> Table {
     Table::new(&heading)
 }
 
-fn full_row(label: &str, distribution: &Distribution, measured_s: f64) -> Vec<String> {
-    let answered = distribution.count.saturating_sub(distribution.unanswered);
-    let per_s = match measured_s > 0.0 {
-        true => rate(answered as f64 / measured_s),
-        false => NONE.to_owned(),
+/// A row of a kind. Whether a get would hit is not known when it is sent, so hits and misses have
+/// no rate.
+fn full_row(kind: Kind, distribution: &Distribution, rates: &RateRecord) -> Vec<String> {
+    let per_s = match kind {
+        Kind::All => Some(&rates.achieved_per_s),
+        _ => rates.kinds_per_s.get(&kind),
     };
-    let mut row = vec![label.to_owned(), whole(distribution.count), per_s];
+    let per_s = per_s.map_or_else(String::new, |per_s| rate(*per_s));
+    let mut row = vec![kind.name().to_owned(), whole(distribution.count), per_s];
     row.extend(time_cells(distribution));
     row
 }
@@ -106,10 +128,13 @@ fn above(distribution: &Distribution) -> Option<String> {
 }
 
 /// What the cells mean that are no plain times.
-fn footnotes(out: &mut String, record: &Record) {
+fn footnotes(out: &mut String, shown: &[&Distribution]) {
+    if shown.iter().all(|distribution| distribution.count == 0) {
+        labelled(out, NONE, "no operation has such a time");
+        return;
+    }
     let mut needs = BTreeMap::new();
-    let shown = record.response.values().chain(record.service.values().take(1));
-    for distribution in shown.clone() {
+    for distribution in shown.iter().filter(|distribution| distribution.count > 0) {
         for percentile in COLUMNS {
             if let Some(Missing::TooFew { needed, .. }) = distribution.missing.get(&percentile) {
                 needs.insert(percentile, *needed);
@@ -123,7 +148,7 @@ fn footnotes(out: &mut String, record: &Record) {
         let each = each.collect::<Vec<_>>().join(", ");
         labelled(out, NONE, &format!("too few operations for this percentile: {each}"));
     }
-    let worst = shown.max_by_key(|distribution| distribution.unanswered);
+    let worst = shown.iter().max_by_key(|distribution| distribution.unanswered);
     if let Some((worst, above)) = worst.and_then(|worst| Some((worst, above(worst)?))) {
         let count = whole(worst.unanswered);
         let text = format!("among {count} operations that were not answered; means leave them out");

@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_engine::plan::segment;
-use memtide_engine::{Closed, PeerError, Plan, Stage};
-use memtide_metrics::Totals;
+use memtide_engine::{Closed, Pacing, PeerError, Plan, Stage};
+use memtide_metrics::{Counters, Totals};
 
 /// How often the workers are looked at.
 const LOOK_EVERY: Span = Span::from_ms(100);
@@ -27,7 +27,7 @@ pub(crate) struct Ended {
     pub(crate) stopped: Instant,
     /// The user asked to stop.
     pub(crate) interrupted: bool,
-    /// Every server was gone for longer than the timeout.
+    /// Every server was gone, or said nothing, for longer than the timeout.
     pub(crate) servers_lost: bool,
 }
 
@@ -48,6 +48,7 @@ pub(crate) fn conduct<F: Fleet>(
     } else {
         fleet.command(start, Command::Begin)?;
     }
+    let mut heard = Heard { settled: 0, at: start };
     let last_deadline = plan.window.measure_end(start) + plan.timeout + OVERTIME;
     loop {
         let interval = fleet.collect(fleet.now() + LOOK_EVERY, &mut totals)?;
@@ -67,7 +68,9 @@ pub(crate) fn conduct<F: Fleet>(
         }
         if interval.interrupted {
             stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
-        } else if disconnected(&interval, plan.timeout) {
+        } else if disconnected(&interval, plan.timeout)
+            || heard.is_stuck(plan, &totals, interval.at)
+        {
             servers_lost = true;
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if interval.workers.iter().all(|worker| worker.measured_done)
@@ -122,6 +125,25 @@ fn disconnected(interval: &Interval, timeout: Span) -> bool {
     interval.workers.iter().all(gone)
 }
 
+/// The last time that operations were seen to end.
+struct Heard {
+    settled: u64,
+    at: Instant,
+}
+
+impl Heard {
+    /// Whether a closed loop that only operations can end has stopped for good: all have timed
+    /// out, but keep their slots, because their answers may still come.
+    fn is_stuck(&mut self, plan: &Plan, totals: &Totals, now: Instant) -> bool {
+        let settled = totals.segments.iter().map(Counters::settled).sum();
+        if settled != self.settled {
+            *self = Self { settled, at: now };
+        }
+        let endless = matches!(plan.pacing, Pacing::Closed) && plan.window.duration == Span::MAX;
+        endless && now.since(self.at) > plan.timeout + OVERTIME
+    }
+}
+
 impl Ended {
     /// The measured window that really was: its start and its end.
     pub(crate) fn window(&self, plan: &Plan) -> (Instant, Instant) {
@@ -139,7 +161,7 @@ impl Ended {
     }
 
     /// Operations of the measured window that found their server gone or their reply missing.
-    pub(crate) fn measured(&self) -> &memtide_metrics::Counters {
+    pub(crate) fn measured(&self) -> &Counters {
         &self.totals.segments[usize::from(segment::MEASURE)]
     }
 

@@ -5,14 +5,15 @@ use crate::conduct::{Ended, conduct};
 use crate::failure::Failure;
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
-use crate::seal::{Material, seal};
+use crate::seal::{Began, Material, seal};
 use crate::survey::{Agreement, Survey, compare, figures, whole};
 use crate::witness::Witness;
-use memtide_base::{Instant, Span};
-use memtide_engine::Plan;
+use crate::wrong_values::WrongValues;
+use memtide_base::{Instant, Span, rng};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
+use memtide_engine::{Plan, Verify};
 use memtide_metrics::{Counters, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
@@ -25,14 +26,16 @@ pub struct Outcome {
     pub record: Record,
     /// Why it ended early with a failure, as a sentence; the record is then partial.
     pub failure: Option<Failure>,
+    /// What verification found to be wrong.
+    pub wrong_values: WrongValues,
 }
 
 /// How long the servers may take to count what was sent without asking for an answer.
 const SETTLE: Span = Span::from_s(1);
 const SETTLE_STEP: Span = Span::from_ms(20);
 const TICK: Span = Span::from_s(1);
-/// A lone memcached counts its listening sockets, and our question, among its connections.
-const CONNECTIONS_OF_NOBODY: i64 = 3;
+/// A server that serves nobody else has the connection of our first question, and no other.
+const CONNECTIONS_OF_NOBODY: i64 = 1;
 
 /// Carries out `scenario` as it was lowered. With `load_only` the servers are filled and nothing
 /// else happens.
@@ -43,8 +46,8 @@ pub fn run<F: Fleet>(
     load_only: bool,
     witness: &mut impl Witness,
 ) -> Result<Outcome, Failure> {
-    let plan = &lowered.plan;
-    let started_unix_ms = witness.unix_ms();
+    let began = Began { at: fleet.now(), unix_ns: witness.unix_ns() };
+    let plan = &signed(&lowered.plan, began.unix_ns);
     witness.on(&Event::Started(Box::new(lowered.record.clone())));
     let mut survey = greet(fleet, plan)?;
     let load = if load_only { Load::Always } else { scenario.load };
@@ -78,14 +81,22 @@ pub fn run<F: Fleet>(
         survey: &survey,
         agreement,
         interrupted,
-        started_unix_ms,
+        began,
         witness,
     });
     for warning in warnings {
         witness.on(&Event::Warning(warning));
     }
     witness.on(&Event::Done(Box::new(record.clone())));
-    Ok(Outcome { record, failure })
+    let wrong_values = WrongValues::of(plan, &filled, main.as_ref());
+    Ok(Outcome { record, failure, wrong_values })
+}
+
+/// `plan` with values that can be told from those of runs that began at another instant.
+fn signed(plan: &Plan, unix_ns: u64) -> Plan {
+    let writer = rng::mix(unix_ns) as u32;
+    let verify = plan.verify.clone().map(|verify| Verify { writer, ..verify });
+    Plan { verify, ..plan.clone() }
 }
 
 /// Asks every server who it is and what it has counted so far.
@@ -94,11 +105,6 @@ fn greet<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Survey, Failure> {
     for server in &plan.servers {
         let unreachable =
             |error: AskError| Failure::unreachable(format!("server {} {error}", server.name));
-        match fleet.ask(server, Question::Version, plan.timeout) {
-            // Some servers know no version; the load will show whether they know the rest.
-            Ok(_) | Err(AskError::Refused(_)) => {}
-            Err(error) => return Err(unreachable(error)),
-        }
         match figures(fleet, server, plan.timeout) {
             Ok(figures) => {
                 survey.others_connected |=
@@ -106,6 +112,11 @@ fn greet<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Survey, Failure> {
                 survey.before.insert(server.name.clone(), figures);
             }
             Err(AskError::Refused(line)) => {
+                match fleet.ask(server, Question::Version, plan.timeout) {
+                    // The load will show whether a server that knows neither knows the rest.
+                    Ok(_) | Err(AskError::Refused(_)) => {}
+                    Err(error) => return Err(unreachable(error)),
+                }
                 survey.unavailable =
                     Some(format!("server {} answered '{line}' to stats", server.name));
             }

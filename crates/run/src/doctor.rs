@@ -39,12 +39,25 @@ pub(crate) struct Findings<'a> {
 /// Every check, in the order in which a reader should see them.
 pub(crate) fn examine(findings: &Findings<'_>) -> Vec<Check> {
     vec![
+        answered(findings),
         rate(findings),
         generator(findings, 0.5, CheckKind::GeneratorP50),
         generator(findings, 0.99, CheckKind::GeneratorP99),
         busy(findings),
         agreement(findings),
     ]
+}
+
+fn answered(findings: &Findings<'_>) -> Check {
+    let code = CheckKind::Answered;
+    let (times, unanswered) = findings.response;
+    match (times.count(), unanswered) {
+        (0, 0) => skipped(code, "nothing asked for an answer"),
+        (0, _) => judged(code, false, "no operation was answered".to_owned(), 0.0, 1.0),
+        (count, _) => {
+            judged(code, true, format!("{count} operations were answered"), count as f64, 1.0)
+        }
+    }
 }
 
 fn rate(findings: &Findings<'_>) -> Check {
@@ -59,7 +72,8 @@ fn rate(findings: &Findings<'_>) -> Check {
         return skipped(code, "nothing was due in the measured window");
     }
     let four_sigma = 4.0 * (arrival.squared_variation() * expected).sqrt() / expected;
-    let allowed = RATE_TOLERANCE.max(four_sigma);
+    // A window that operations end begins with one and ends with one: there is one gap less.
+    let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
     let off = findings.sent_per_s / target - 1.0;
     let message = format!(
         "{:.0} operations per second were sent of {target:.0} asked ({:+.2} %)",
@@ -191,3 +205,6 @@ pub(crate) fn busy_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) ->
     let kept_waiting = worker.run_delay.map_or(0.0, |delay| delay.as_s_f64() / measured_s);
     (not_idle.max(cpu) + kept_waiting).clamp(0.0, 1.0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,15 +8,15 @@ use crate::failure::Failure;
 use crate::lower::needs_keys;
 use crate::survey::{Figures, figures, whole};
 use crate::witness::Witness;
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::{RequestPlan, segment};
-use memtide_engine::{Cooldown, Pacing, Plan, ServerPlan, Window};
-use memtide_metrics::{Counters, ReplyClass, Totals};
+use memtide_engine::{Cooldown, Pacing, Plan, ServerPlan, Verify, Window};
+use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
 use memtide_schema::{Event, Progress, Scenario, Warning};
-use memtide_workload::{Popularity, SourcePlan};
+use memtide_workload::{Mix, OpKind, Popularity, SourcePlan};
 
 /// Keys that a probe asks for.
 const SAMPLE: u64 = 1_000;
@@ -31,6 +31,8 @@ const PROBE_DEPTH: u32 = 16;
 pub(crate) struct Filled {
     /// Counts of all fills and probes.
     pub(crate) counters: Counters,
+    /// Wrong values that probes found.
+    pub(crate) mismatches: Mismatches,
     /// Connections that were opened for them.
     pub(crate) opened: u64,
     /// Questions asked meanwhile, each on a connection of its own.
@@ -78,8 +80,8 @@ pub(crate) fn fill<F: Fleet>(
     Ok(filled)
 }
 
-/// Asks for a sample of keys. Whether some are missing; refuses to fill a server of somebody
-/// else.
+/// Asks for a sample of keys. Whether some are missing, or have values of another scenario;
+/// refuses to fill a server of somebody else.
 fn missing_keys<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -87,14 +89,19 @@ fn missing_keys<F: Fleet>(
     filled: &mut Filled,
 ) -> Result<bool, Failure> {
     let probed = probe(fleet, plan, server, filled)?;
-    if probed.hits == probed.keys {
+    let strange = probed.is_strange();
+    if !strange {
+        filled.accept(&probed, server_number(plan, server));
+    }
+    let hits = if strange { 0 } else { probed.counters.hits };
+    if hits == probed.counters.keys {
         return Ok(false);
     }
     filled.asked += 1;
     let items =
         figures(fleet, server, plan.timeout).map_or(0, |figures| whole(&figures, "curr_items"));
     let local = server.addresses.iter().all(|address| address.is_local());
-    let somebodys = probed.hits == 0 && items > 0 || items as u64 > keys_all(plan);
+    let somebodys = hits == 0 && items > 0 || items as u64 > keys_all(plan);
     if !local && somebodys {
         return Err(Failure::usage(format!(
             "server {} holds {items} items that are not of this scenario; filling could evict \
@@ -110,9 +117,9 @@ fn probe<F: Fleet>(
     plan: &Plan,
     server: &ServerPlan,
     filled: &mut Filled,
-) -> Result<Counters, Failure> {
+) -> Result<Probed, Failure> {
     let source = SourcePlan {
-        mix: "get=1".parse().ok().expect("a mix of gets parses"),
+        mix: only(OpKind::Get),
         popularity: Popularity::Sample,
         keys: keys_all(plan),
         multiget: 1,
@@ -124,9 +131,12 @@ fn probe<F: Fleet>(
         depth: PROBE_DEPTH,
         ..side_plan(plan, server, source, SAMPLE)
     };
+    let verify = probe.verify.map(|verify| Verify { fraction: 1.0, ..verify });
+    let probe = Plan { verify, ..probe };
     let ended = conduct(fleet, &probe, &mut |_, _, _| {})?;
     let counters = filled.absorb(&ended, server)?;
-    if counters.answered < counters.intended && !ended.interrupted {
+    // Some errors are what a run may be about; a server that mostly gives them is no memcached.
+    if counters.answered < counters.intended / 2 && !ended.interrupted {
         return Err(Failure::unreachable(format!(
             "server {} answered {} of {} gets; is it a memcached with the text protocol?{}",
             server.name,
@@ -135,7 +145,25 @@ fn probe<F: Fleet>(
             said(&ended)
         )));
     }
-    Ok(counters)
+    Ok(Probed { counters, mismatches: ended.totals.mismatches })
+}
+
+/// What a probe found.
+struct Probed {
+    counters: Counters,
+    mismatches: Mismatches,
+}
+
+impl Probed {
+    /// Whether most of the values are not of this scenario: that is no fault of the server's.
+    fn is_strange(&self) -> bool {
+        self.counters.wrong.iter().sum::<u64>() * 2 > self.counters.verified
+    }
+}
+
+fn server_number(plan: &Plan, server: &ServerPlan) -> usize {
+    let number = plan.servers.iter().position(|one| std::ptr::eq(one, server));
+    number.expect("it is a server of the plan")
 }
 
 fn store_all<F: Fleet>(
@@ -147,7 +175,7 @@ fn store_all<F: Fleet>(
 ) -> Result<(), Failure> {
     let total = keys_all(plan);
     let source = SourcePlan {
-        mix: "set=1".parse().ok().expect("a mix of sets parses"),
+        mix: only(OpKind::Set),
         popularity: Popularity::Sequential,
         keys: total,
         multiget: 1,
@@ -202,6 +230,8 @@ fn check<F: Fleet>(
     let of = |side: &Option<Figures>, name| side.as_ref().map_or(0, |side| whole(side, name));
     let evicted = of(&after, "evictions") - of(&before, "evictions");
     let probed = probe(fleet, plan, server, filled)?;
+    filled.accept(&probed, server_number(plan, server));
+    let probed = probed.counters;
     if filled.interrupted || (evicted == 0 && probed.hits == probed.keys) {
         return Ok(());
     }
@@ -224,6 +254,12 @@ fn check<F: Fleet>(
     )))
 }
 
+/// A mix of nothing but `kind`.
+fn only(kind: OpKind) -> Mix {
+    let word = format!("{}=1", kind.name());
+    word.parse().unwrap_or_else(|error| panic!("every kind's name is a word of a mix: {error}"))
+}
+
 /// A plan beside the main one: as fast as it goes, a fixed number of operations, one server.
 fn side_plan(plan: &Plan, server: &ServerPlan, source: SourcePlan, ops: u64) -> Plan {
     Plan {
@@ -238,6 +274,7 @@ fn side_plan(plan: &Plan, server: &ServerPlan, source: SourcePlan, ops: u64) -> 
         source,
         requests: RequestPlan { noreply: false, ..plan.requests },
         samples: false,
+        verify: plan.verify.as_ref().map(|verify| verify.of_server(server_number(plan, server))),
         ..plan.clone()
     }
 }
@@ -258,6 +295,17 @@ fn said(ended: &Ended) -> String {
 }
 
 impl Filled {
+    /// Adds what a probe of server `number` found by verification.
+    fn accept(&mut self, probed: &Probed, number: usize) {
+        let Counters { verified, wrong, .. } = probed.counters;
+        self.counters += &Counters { verified, wrong, ..Counters::default() };
+        // A probe knows only one server.
+        let server = ServerId(number as u16);
+        for &mismatch in probed.mismatches.kept() {
+            self.mismatches.push(Mismatch { server, ..mismatch });
+        }
+    }
+
     fn absorb(&mut self, ended: &Ended, server: &ServerPlan) -> Result<Counters, Failure> {
         if ended.servers_lost {
             return Err(Failure::unreachable(format!(
@@ -267,7 +315,10 @@ impl Filled {
             )));
         }
         for counters in &ended.totals.segments {
-            self.counters += counters;
+            // What was verified is added by those who know whether it says something.
+            let unverified =
+                Counters { verified: 0, wrong: Default::default(), ..counters.clone() };
+            self.counters += &unverified;
         }
         self.opened += ended.totals.connections.opened;
         self.interrupted |= ended.interrupted;

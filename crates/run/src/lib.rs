@@ -6,10 +6,10 @@
 
 mod controller;
 mod seal;
+mod wrong_values;
 mod fill;
 mod conduct;
 mod doctor;
-mod goal;
 mod survey;
 pub mod lower;
 mod witness;
@@ -19,3 +19,4 @@ pub use controller::{Outcome, run};
 pub use failure::Failure;
 pub use lower::{Lowered, Surroundings, lower};
 pub use witness::Witness;
+pub use wrong_values::WrongValues;

@@ -3,12 +3,13 @@
 
 use memtide_base::Span;
 use memtide_engine::plan::{Backoff, RequestPlan};
-use memtide_engine::{Cooldown, OnFull, Pacing, Plan, ServerPlan, Sharing, Wait, Window};
+use memtide_engine::{Cooldown, OnFull, Pacing, Plan, ServerPlan, Sharing, Verify, Wait, Window};
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
 use memtide_schema::scenario::{self as word, Problem};
-use memtide_workload::{KeySpace, Mix, RateCurve, SourcePlan, ValueSpace, Wave};
+use memtide_workload::{KeySpace, Mix, Oracle, RateCurve, SourcePlan, ValueSpace, Wave};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a plan needs to know of the world.
 #[derive(Clone, Debug)]
@@ -50,6 +51,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     if let Some(problem) = scenario.check().into_iter().next() {
         return Err(problem);
     }
+    check_servers(&around.servers)?;
     let mut why = BTreeMap::new();
     let servers = around.servers.len() as u32;
     let connections = scenario.connections.unwrap_or(CONNECTIONS_PER_SERVER) * servers;
@@ -93,6 +95,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         seed: scenario.seed,
         wait: wait(scenario, around, &mut why),
         samples: scenario.samples.is_some(),
+        verify: verify(scenario, around.servers.len()),
         sources: scenario.bind.clone(),
     };
     let narrowed = around.cpus_allowed.len() < around.cpus_online;
@@ -100,6 +103,31 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let pin = scenario.pin || (narrowed && enough);
     let record = plan_record(scenario, around, &plan, pin, why);
     Ok(Lowered { plan, record, pin })
+}
+
+/// Who writes is decided when the run begins.
+fn verify(scenario: &Scenario, servers: usize) -> Option<Verify> {
+    let oracle = |_| Arc::new(Oracle::new(scenario.keys, scenario.verify_keys, scenario.seed));
+    (scenario.verify > 0.0).then(|| Verify {
+        fraction: scenario.verify,
+        writer: 0,
+        oracles: (0..servers).map(oracle).collect(),
+    })
+}
+
+/// A server that is named twice would be counted twice.
+fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
+    for (nth, server) in servers.iter().enumerate() {
+        if servers[..nth].iter().any(|earlier| earlier.addresses == server.addresses) {
+            let message = format!(
+                "server {} is named twice; name each once, and use --connections for more \
+                 connections to it",
+                server.name
+            );
+            return Err(Problem { field: "server", message });
+        }
+    }
+    Ok(())
 }
 
 fn workers(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String, String>) -> u32 {

@@ -3,21 +3,22 @@
 use crate::conduct::Ended;
 use crate::doctor::{self, Findings};
 use crate::fill::Filled;
-use crate::goal;
 use crate::lower::Lowered;
 use crate::survey::{Agreement, Survey, whole};
 use crate::witness::Witness;
+use memtide_base::{Instant, Span};
 use memtide_engine::plan::{segment, slot};
 use memtide_engine::{Pacing, Plan};
-use memtide_metrics::summary::{rank, samples_needed};
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Totals};
 use memtide_schema::record::{
     Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
-    IntervalRecord, LagSplit, Missing, Percentile, Phases, RateRecord, ServerCounters,
-    ServerRecord, SliceRecord, WarningRecord,
+    IntervalRecord, LagSplit, Phases, RateRecord, ServerCounters, ServerRecord, SliceRecord,
+    WarningRecord, Wide,
 };
 use memtide_schema::{Kind, Record, Scenario, Warning};
 use memtide_workload::OpKind;
+
+const NS_PER_MS: u64 = 1_000_000;
 
 /// What a record is made of.
 pub(crate) struct Material<'a, W> {
@@ -29,8 +30,21 @@ pub(crate) struct Material<'a, W> {
     pub(crate) survey: &'a Survey,
     pub(crate) agreement: Agreement,
     pub(crate) interrupted: bool,
-    pub(crate) started_unix_ms: u64,
+    pub(crate) began: Began,
     pub(crate) witness: &'a W,
+}
+
+/// When a run began, by its own clock and by the time of day.
+pub(crate) struct Began {
+    pub(crate) at: Instant,
+    pub(crate) unix_ns: u64,
+}
+
+impl Began {
+    /// The time of day, in ns since 1970, at `instant` of the run.
+    pub(crate) fn unix_ns(&self, instant: Instant) -> u64 {
+        self.unix_ns.saturating_add(instant.since(self.at).ns())
+    }
 }
 
 /// Makes the record, and the warnings that it holds.
@@ -41,7 +55,7 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
         scenario: scenario.words(),
         plan: lowered.record.clone(),
         machine: witness.machine(),
-        started_unix_ms: material.started_unix_ms,
+        started_unix_ms: material.began.unix_ns / NS_PER_MS,
         ended_unix_ms: witness.unix_ms(),
         server: ServerCounters::new(survey.before.clone(), survey.after.clone()),
         machine_cpu: witness.machine_cpu(),
@@ -54,8 +68,11 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
     record.client.rss_max_bytes = witness.rss_max_bytes();
     let mut warnings = filled.warnings.clone();
     if let Some(ended) = material.main {
-        measured(&mut record, ended, &lowered.plan);
+        measured(&mut record, ended, &lowered.plan, &material.began);
         judge(&mut record, ended, &material, &mut warnings);
+    }
+    if record.exit == 0 && record.phases.verification().wrong() > 0 {
+        record.exit = 1;
     }
     warnings.extend(server_warnings(&material));
     record.warnings = warnings.iter().map(WarningRecord::from).collect();
@@ -66,10 +83,13 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
 }
 
 /// The figures of the measured window.
-fn measured(record: &mut Record, ended: &Ended, plan: &Plan) {
+fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     let totals = &ended.totals;
     let (start, end) = ended.window(plan);
-    record.measured_s = end.since(start).as_s_f64();
+    let length = end.since(start);
+    record.window_start_unix_ns = Some(Wide(u128::from(began.unix_ns(start))));
+    record.window_ns = length.ns();
+    record.measured_s = length.as_s_f64();
     if ended.servers_lost {
         record.partial = true;
         record.ended_by = EndedBy::ServersLost;
@@ -107,8 +127,11 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan) {
     record.lag_split = lag_split(totals, plan);
     record.client_delay = Distribution::of(&totals.times.client_delay, 0, at_least);
     record.in_flight_at_send = Counts::of(&totals.times.in_flight_at_send);
-    record.intervals = intervals(totals, record.measured_s);
-    record.slices = slices(totals, record.measured_s);
+    record.intervals = intervals(totals, length);
+    record.slices = slices(totals, length);
+    let kinds = plan.source.mix.kinds();
+    let sent = kinds.map(|kind| (kind.into(), totals.sent_in_window[kind.index()]));
+    record.sent_in_window = sent.collect();
     record.rate = RateRecord {
         target_per_s: target(plan, ended),
         achieved_per_s: per_second(totals.sent_in_window.iter().sum(), record.measured_s),
@@ -152,18 +175,7 @@ fn judge<W: Witness>(
     warnings.extend(doctor::warnings(&findings, &checks));
     warnings.extend(measurement_warnings(record, ended, material));
     record.believable = Believable::from_checks(checks);
-    let of_kind = |kind: Kind| {
-        kinds(plan)
-            .contains(&kind)
-            .then(|| (merged(&totals.times.response, kind, plan), unanswered(measured, kind)))
-    };
-    let figures = goal::Measured {
-        response: &of_kind,
-        rate_per_s: record.rate.achieved_per_s,
-        unanswered: measured.unanswered(),
-        intended: measured.intended,
-    };
-    record.goals = material.scenario.goals.iter().map(|goal| goal::judge(goal, &figures)).collect();
+    record.goals = memtide_schema::judge(&material.scenario.goals, record);
     if record.exit == 0 && record.goals.iter().any(|goal| goal.result != GoalResult::Met) {
         record.exit = 1;
     }
@@ -228,38 +240,28 @@ fn lag_split(totals: &Totals, plan: &Plan) -> LagSplit {
     }
 }
 
-fn intervals(totals: &Totals, measured_s: f64) -> Vec<IntervalRecord> {
-    let width_s = totals.series.width().as_s_f64();
-    let row = |(number, row): (usize, &Row)| {
-        let start_s = number as f64 * width_s;
-        let length_s = width_s.min(measured_s - start_s).max(0.0);
-        let total = row.answered + row.unanswered;
-        let at = |p: f64| {
-            let enough = total >= samples_needed(p);
-            enough.then(|| row.response_at_rank(rank(p, total))).flatten()
-        };
-        IntervalRecord {
-            start_s,
-            length_s,
-            ops: row.answered,
-            rate_per_s: per_second(row.answered, length_s),
-            hits: row.hits,
-            misses: row.misses,
-            response_p50_ns: at(0.5),
-            response_p99_ns: at(0.99),
-        }
-    };
-    totals.series.rows().iter().enumerate().map(row).collect()
+fn intervals(totals: &Totals, measured: Span) -> Vec<IntervalRecord> {
+    over_time(totals.series.rows(), totals.series.width(), measured, IntervalRecord::of)
 }
 
-fn slices(totals: &Totals, measured_s: f64) -> Vec<SliceRecord> {
+fn slices(totals: &Totals, measured: Span) -> Vec<SliceRecord> {
     let (width, rows) = totals.series.slices();
-    let width_s = width.as_s_f64();
-    let slice = |(number, row): (usize, &Row)| {
-        let start_s = number as f64 * width_s;
-        SliceRecord::of(row, start_s, width_s.min(measured_s - start_s).max(0.0))
-    };
-    rows.iter().enumerate().map(slice).collect()
+    over_time(&rows, width, measured, SliceRecord::of)
+}
+
+/// Rows of one width side by side; the last one ends with the window.
+fn over_time<T>(
+    rows: &[Row],
+    width: Span,
+    measured: Span,
+    of: fn(&Row, Span, Span) -> T,
+) -> Vec<T> {
+    let starts = (0..).map(|number| width * number);
+    let each = starts.zip(rows).map(|(start, row)| {
+        let length = width.min(measured.saturating_sub(start));
+        of(row, start, length)
+    });
+    each.collect()
 }
 
 /// The mean rate that the schedule called for in the measured window.
@@ -324,28 +326,9 @@ fn measurement_warnings<W: Witness>(
     material: &Material<'_, W>,
 ) -> Vec<Warning> {
     let plan = &material.lowered.plan;
-    let mut warnings = Vec::new();
-    let saturated: u64 = record.response.values().map(|times| times.saturated).sum();
-    if saturated > 0 {
-        warnings.push(Warning::HistogramSaturated { count: saturated });
-    }
+    let mut warnings = Warning::of_response(&record.response);
     if ended.totals.samples_lost > 0 {
         warnings.push(Warning::SampleOverflow { lost: ended.totals.samples_lost });
-    }
-    if let Some(all) = record.response.get(&Kind::All) {
-        let missing = all.missing.iter().find_map(|(percentile, why)| match why {
-            // Rarer percentiles are often missing from a short run; their place says so.
-            Missing::TooFew { needed, has } if *percentile <= Percentile::P99 => {
-                Some(Warning::TooFewSamples {
-                    kind: Kind::All,
-                    percentile: *percentile,
-                    needed: *needed,
-                    has: *has,
-                })
-            }
-            _ => None,
-        });
-        warnings.extend(missing);
     }
     let errors = |class: ErrorClass| -> u64 {
         ended.totals.segments.iter().map(|segment| segment.errors[class as usize]).sum()
@@ -386,7 +369,10 @@ fn server_warnings<W: Witness>(material: &Material<'_, W>) -> Vec<Warning> {
             warnings.push(Warning::Evictions { server: server.clone(), count: grown as u64 });
         }
     }
-    let server = || material.lowered.plan.servers[0].name.clone();
+    let server = || match &material.lowered.plan.servers[..] {
+        [server] => server.name.clone(),
+        servers => format!("the {} servers", servers.len()),
+    };
     match &material.agreement {
         Agreement::OtherClients(commands) => {
             warnings.push(Warning::OtherClients { server: server(), commands: *commands });

@@ -10,6 +10,10 @@ pub trait Witness {
     fn on(&mut self, event: &Event);
     /// Milliseconds since 1970.
     fn unix_ms(&self) -> u64;
+    /// Nanoseconds since 1970, as exactly as this world tells the time of day.
+    fn unix_ns(&self) -> u64 {
+        self.unix_ms().saturating_mul(1_000_000)
+    }
     /// About a second of the measured window has passed.
     fn tick(&mut self);
     /// How busy the machine was between the ticks; none where that cannot be told.

@@ -1,5 +1,5 @@
 //! What a user asks for (a scenario of fields) and what a run answers (a record, with events,
-//! warnings and samples on the way).
+//! warnings and samples on the way), and how the records of several runs become one.
 //!
 //! Pure data: no file is opened, no clock is read, nothing is printed here. This is the only
 //! crate that derives serde, so every shape that leaves the program is found in it.
@@ -8,11 +8,17 @@
 
 pub mod event;
 
+pub mod merge;
+
+pub mod judge;
+
 pub mod warning;
 
 pub mod record;
 
 pub mod sample;
+
+mod wrong_value;
 
 #[cfg(test)]
 mod page;
@@ -28,8 +34,11 @@ pub mod kind;
 pub use event::{Event, Progress};
 pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};
 pub use file::from_toml;
+pub use judge::judge;
 pub use kind::Kind;
+pub use merge::{MergeError, Scenarios, merge};
 pub use record::Record;
 pub use sample::{Sample, SampleOutcome};
 pub use scenario::Scenario;
 pub use warning::Warning;
+pub use wrong_value::WrongValue;

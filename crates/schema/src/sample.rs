@@ -18,7 +18,7 @@ pub struct Sample {
     pub kind: Kind,
     /// What came of it.
     pub outcome: SampleOutcome,
-    /// Bytes sent and received for it.
+    /// Bytes of its answer (of a cas: of the second one); 0 when there was none.
     pub bytes: u64,
     /// The connection that carried it, counted over the whole run; none when none did.
     pub connection: Option<u32>,

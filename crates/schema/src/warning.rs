@@ -4,9 +4,10 @@
 //! fields, so no warning can be raised without them.
 
 use crate::kind::Kind;
-use crate::record::{Percentile, WarningRecord};
+use crate::record::{Distribution, Missing, Percentile, WarningRecord};
 use memtide_base::units::format_count;
 use memtide_base::{Span, units};
+use std::collections::BTreeMap;
 
 /// Something is not as it should be. Figures are of the measured window.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,7 +195,9 @@ impl Warning {
                 "use more --threads or CPUs, or a lower --rate; the client must not be the limit"
             }
             Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
-            Self::FileLimit { .. } => "raise the hard limit (ulimit -Hn) or use fewer connections",
+            Self::FileLimit { .. } => {
+                "raise the hard limit (ulimit -Hn) or use fewer --connections"
+            }
             Self::Evictions { .. } => {
                 "give the server more memory (its -m), or use fewer or smaller --keys"
             }
@@ -216,6 +219,30 @@ impl Warning {
                 "give the server more memory (its -m), or count misses as what they are"
             }
         }
+    }
+}
+
+impl Warning {
+    /// What the response times themselves give cause to say; `response` is the whole of a
+    /// record's. Whoever merges records asks again, because more operations cure too few.
+    pub fn of_response(response: &BTreeMap<Kind, Distribution>) -> Vec<Self> {
+        let mut warnings = Vec::new();
+        let count = response.values().fold(0u64, |sum, times| sum.saturating_add(times.saturated));
+        if count > 0 {
+            warnings.push(Self::HistogramSaturated { count });
+        }
+        // Rarer percentiles are often missing from a short run; their place says so.
+        let common = |percentile: &Percentile| *percentile <= Percentile::P99;
+        let too_few = response.get(&Kind::All).and_then(|all| {
+            all.missing.iter().find_map(|(&percentile, why)| match *why {
+                Missing::TooFew { needed, has } if common(&percentile) => {
+                    Some(Self::TooFewSamples { kind: Kind::All, percentile, needed, has })
+                }
+                _ => None,
+            })
+        });
+        warnings.extend(too_few);
+        warnings
     }
 }
 

@@ -1,17 +1,28 @@
 //! A memcached small enough to trust: bytes in, bytes out.
 //!
 //! A [`Session`] is one connection and a [`Store`] is what all of them share. Both do what
-//! memcached 1.6.18 does, which a test holds them against. Sockets, threads and clocks are handed
-//! in; there are no slabs, no binary protocol and no authentication.
+//! memcached 1.6.18 does, which a test holds them against. An [`Endpoint`] is a connection to a
+//! server that takes its time or does wrong on purpose. Sockets, threads and clocks are handed in;
+//! there are no slabs, no binary protocol and no authentication.
 #![forbid(unsafe_code)]
 
+mod endpoint;
+mod conduct;
 mod session;
+mod behaviour;
+mod fault;
+mod word;
 mod store;
 mod shard;
 mod table;
 mod counter;
 mod clock;
 
+pub use behaviour::Behaviour;
 pub use clock::Clock;
+pub use conduct::{Conduct, ConductState};
+pub use endpoint::{After, Endpoint};
+pub use fault::{FaultKind, Faults};
 pub use session::{Flow, Session};
 pub use store::{Store, StoreOptions};
+pub use word::WordError;

@@ -2,6 +2,7 @@
 //! a request that has not come whole; owns no socket.
 
 use crate::clock::Clock;
+use crate::fault::FaultCounts;
 use crate::shard::Incoming;
 use crate::store::Store;
 use memtide_codec::text::{RequestDecoder, encode};
@@ -47,7 +48,7 @@ impl Session {
                 Ok(Some(request)) => answer(clock, &request, store, out),
                 Ok(None) => return Flow::Continue,
                 Err(bad) => {
-                    self.refuse(clock, &bad, store, out);
+                    refuse(&self.decoder, clock, &bad, store, out);
                     if bad.then == Then::Close {
                         return Flow::Close;
                     }
@@ -55,19 +56,27 @@ impl Session {
             }
         }
     }
-
-    fn refuse(&self, clock: Clock, bad: &BadRequest, store: &Store, out: &mut Vec<u8>) {
-        if bad.reply.is_bad_data_chunk() {
-            store.refused_bad_chunk();
-        }
-        if let Some((verb, key)) = self.decoder.refused() {
-            store.refused_too_large(clock, verb, key);
-        }
-        write_unless(bad.silent, out, Reply::Error(bad.reply));
-    }
 }
 
-fn answer(clock: Clock, request: &Request<'_>, store: &Store, out: &mut Vec<u8>) {
+/// What is said to bytes that are no request; `decoder` has just said so.
+pub(crate) fn refuse(
+    decoder: &RequestDecoder,
+    clock: Clock,
+    bad: &BadRequest,
+    store: &Store,
+    out: &mut Vec<u8>,
+) {
+    if bad.reply.is_bad_data_chunk() {
+        store.refused_bad_chunk();
+    }
+    if let Some((verb, key)) = decoder.refused() {
+        store.refused_too_large(clock, verb, key);
+    }
+    write_unless(bad.silent, out, Reply::Error(bad.reply));
+}
+
+/// Does what any request but quit asks for, and appends the answer.
+pub(crate) fn answer(clock: Clock, request: &Request<'_>, store: &Store, out: &mut Vec<u8>) {
     match *request {
         Request::Retrieve { verb, expiry, keys } => {
             retrieve(clock, verb, expiry, keys, store, out);
@@ -121,6 +130,8 @@ fn statistics(clock: Clock, argument: Option<&[u8]>, store: &Store, out: &mut Ve
             store.reset_counters();
             encode::reply(out, &Reply::Reset);
         }
+        // A session by itself is healthy.
+        Some(b"faults") => FaultCounts::default().write(out),
         Some(_) => {
             let unknown = ErrorReply { kind: ErrorKind::Error, message: b"" };
             encode::reply(out, &Reply::Error(unknown));

@@ -3,6 +3,7 @@
 
 use crate::counter::Counters;
 use crate::table::{At, Item, Table};
+use memtide_base::Random;
 use memtide_codec::text::{self, encode};
 use memtide_codec::{ErrorKind, ErrorReply, Reply, Verb};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +12,8 @@ const NON_NUMERIC: Reply<'static> = Reply::Error(ErrorReply {
     kind: ErrorKind::Client,
     message: b"cannot increment or decrement non-numeric value",
 });
+/// How many items are looked at for another value.
+const OTHERS_MAX: usize = 64;
 const NO_MEMORY: Reply<'static> =
     Reply::Error(ErrorReply { kind: ErrorKind::Server, message: b"out of memory storing object" });
 
@@ -36,6 +39,10 @@ impl Target<'_> {
 
     fn has_expired(&self, item: &Item) -> bool {
         item.ends_s <= self.now_s
+    }
+
+    fn is_there(&self, item: &Item) -> bool {
+        !self.has_expired(item) && !self.is_flushed(item)
     }
 
     fn is_flushed(&self, item: &Item) -> bool {
@@ -206,6 +213,34 @@ impl Shard {
         }
         self.rewrite(target, at, &digits);
         Reply::Number(after)
+    }
+
+    /// The value of the key, without being counted or used.
+    pub fn value(&self, target: &Target<'_>) -> Option<Vec<u8>> {
+        let item = self.table.item(self.table.find(target.hash, target.key)?);
+        target.is_there(item).then(|| item.value().to_vec())
+    }
+
+    /// Flags, cas number and value of the key if it has expired and is still held.
+    pub fn expired(&self, target: &Target<'_>) -> Option<(u32, u64, Vec<u8>)> {
+        let item = self.table.item(self.table.find(target.hash, target.key)?);
+        let is_late = target.has_expired(item) && !target.is_flushed(item);
+        is_late.then(|| (item.flags, item.cas, item.value().to_vec()))
+    }
+
+    /// The first value of another key that is not `value`, from any item on. Not many items are
+    /// looked at.
+    pub fn other_value(
+        &self,
+        target: &Target<'_>,
+        value: &[u8],
+        random: &mut Random,
+    ) -> Option<Vec<u8>> {
+        let differs = |item: &&Item| item.key() != target.key && item.value() != value;
+        self.table
+            .some_items(random.bits(), OTHERS_MAX)
+            .find(|item| target.is_there(item) && differs(item))
+            .map(|item| item.value().to_vec())
     }
 
     /// Where the key is. An item that has ended is removed on the way.

@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::counter::{Counters, Snapshot};
 use crate::shard::{Incoming, Shard, Target};
 use crate::table;
+use memtide_base::Random;
 use memtide_codec::{Reply, Verb};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
@@ -148,6 +149,33 @@ impl Store {
     /// A store was refused because its value did not end where it had to.
     pub(crate) fn refused_bad_chunk(&self) {
         self.bad_chunks.fetch_add(1, Relaxed);
+    }
+
+    /// The value of `key`, without being counted or used.
+    pub(crate) fn value(&self, clock: Clock, key: &[u8]) -> Option<Vec<u8>> {
+        let target = self.target(clock, key);
+        self.shard(target.hash).value(&target)
+    }
+
+    /// Flags, cas number and value of `key` if it has expired and nobody noticed yet.
+    pub(crate) fn expired(&self, clock: Clock, key: &[u8]) -> Option<(u32, u64, Vec<u8>)> {
+        let target = self.target(clock, key);
+        self.shard(target.hash).expired(&target)
+    }
+
+    /// A value of any other key than `key` that is not `value`: any at all, and none when only few
+    /// of the keys have one.
+    pub(crate) fn other_value(
+        &self,
+        clock: Clock,
+        key: &[u8],
+        value: &[u8],
+        random: &mut Random,
+    ) -> Option<Vec<u8>> {
+        let target = self.target(clock, key);
+        let first = random.below(self.shards.len() as u64) as usize;
+        let shards = self.shards[first..].iter().chain(&self.shards[..first]);
+        shards.map(lock).find_map(|shard| shard.other_value(&target, value, random))
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {

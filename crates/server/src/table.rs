@@ -135,6 +135,13 @@ impl Table {
         self.entries[at.0 as usize].item.as_ref().expect("a position is given for an item only")
     }
 
+    /// At most `count` items, from a place on that is a function of `bits`.
+    pub fn some_items(&self, bits: u64, count: usize) -> impl Iterator<Item = &Item> {
+        let first = rng::below(bits, self.entries.len().max(1) as u64) as usize;
+        let entries = self.entries[first..].iter().chain(&self.entries[..first]);
+        entries.filter_map(|entry| entry.item.as_ref()).take(count)
+    }
+
     /// Changes the item that is there, but never its key.
     pub fn update(&mut self, at: At, change: impl FnOnce(&mut Item)) {
         let item = self.entries[at.0 as usize].item.as_mut();

@@ -112,9 +112,8 @@ impl KeySpace {
     }
 
     /// The id of a key of this space, read back from its front; `None` for anything that cannot
-    /// be one.
-    #[cfg(test)]
-    pub(crate) fn id_of(&self, key: &[u8]) -> Option<u64> {
+    /// be one. The rest of the key is not looked at.
+    pub fn id_of(&self, key: &[u8]) -> Option<u64> {
         let id = key.get(..self.width)?.iter().try_fold(0u64, |id, &letter| {
             let digit = match letter {
                 b'0'..=b'9' => letter - b'0',

@@ -38,6 +38,6 @@ pub use popularity::{KeyPicker, Popularity};
 pub use schedule::{Due, Lane, Schedule};
 pub use size::SizeLaw;
 pub use source::{MixSource, Next, Source, SourcePlan};
-pub use value::{ValueSpace, numeric_value};
+pub use value::{Finding, Oracle, ValueCheck, ValueSpace, Version, Wrong, numeric_value};
 pub use wave::{RateCurve, Wave};
 pub use word::WordError;

@@ -1,5 +1,12 @@
 //! The bytes of the values, by key id. All values are slices of one shared pool of printable
-//! bytes: making one costs nothing but its place.
+//! bytes: making one costs nothing but its place. Those that are to be verified begin with a proof
+//! (see `value/proof.rs`), and what a server may answer is told by `value/oracle.rs`.
+
+mod oracle;
+mod proof;
+
+pub use oracle::Oracle;
+pub use proof::{Finding, ValueCheck, Version, Wrong};
 
 use crate::size::SizeLaw;
 use memtide_base::rng::{Random, Stream, below, hash, unit};
@@ -14,6 +21,9 @@ pub struct ValueSpace {
     bytes_max: usize,
     seed: u64,
 }
+
+/// What values are made of: a letter for each six bits.
+const LETTERS: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
 
 /// The pool is twice this at least, so that small values differ from each other.
 const POOL_HALF_MIN: usize = 64 * 1024;
@@ -40,12 +50,16 @@ impl ValueSpace {
         }
     }
 
-    /// The value of key `id`.
+    /// The value of key `id`, without a proof.
     pub fn slice(&self, id: u64) -> &[u8] {
         let len = self.len(id);
+        &self.pool[self.place(Stream::VALUE_BYTES, id, len)..][..len]
+    }
+
+    /// Where in the pool a slice of `len` bytes begins, for draw `id` of `stream`.
+    fn place(&self, stream: Stream, id: u64, len: usize) -> usize {
         let places = (self.pool.len() - len + 1) as u64;
-        let at = below(hash(self.seed, Stream::VALUE_BYTES, id), places) as usize;
-        &self.pool[at..at + len]
+        below(hash(self.seed, stream, id), places) as usize
     }
 }
 
@@ -63,7 +77,6 @@ pub fn numeric_value(id: u64, seed: u64) -> [u8; 10] {
 
 /// Printable random bytes: ten letters of six bits each from one draw.
 fn pool(len: usize, seed: u64) -> Arc<[u8]> {
-    const LETTERS: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
     // A draw of its own, past every key's.
     let mut random = Random::at(seed, Stream::VALUE_BYTES, u64::MAX);
     let mut pool = Vec::with_capacity(len + 10);

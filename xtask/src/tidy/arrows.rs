@@ -26,12 +26,17 @@ const ALLOWED: &[Arrows] = &[
     Arrows {
         package: "schema",
         inside: &["base", "workload", "metrics"],
-        outside: &["serde", "serde_json", "toml", "schemars", "strsim"],
+        outside: &["serde", "serde_json", "serde_path_to_error", "toml", "schemars", "strsim"],
     },
     Arrows {
         package: "host",
         inside: &["base", "codec", "workload", "metrics", "engine", "server"],
         outside: &["rustix", "socket2", "signal-hook", "libc", "io-uring"],
+    },
+    Arrows {
+        package: "sim",
+        inside: &["base", "workload", "metrics", "engine", "server"],
+        outside: &[],
     },
     Arrows {
         package: "run",
@@ -44,7 +49,7 @@ const ALLOWED: &[Arrows] = &[
         package: "memtide",
         inside: &[
             "base", "codec", "workload", "metrics", "server", "engine", "schema", "host", "run",
-            "report", "sinks",
+            "report", "sinks", "sim",
         ],
         outside: &["clap", "clap_complete", "clap_mangen", "serde_json", "miette"],
     },
@@ -53,7 +58,7 @@ const ALLOWED: &[Arrows] = &[
     Arrows {
         package: "fuzz",
         inside: &["base", "codec", "workload", "server", "schema"],
-        outside: &["arbitrary", "libfuzzer-sys", "bolero"],
+        outside: &["arbitrary", "libfuzzer-sys", "bolero", "toml"],
     },
 ];
 

@@ -48,9 +48,11 @@ impl Sink for Seen {
         ));
     }
 
-    fn late(&mut self, entry: &InFlight) {
+    fn late(&mut self, entry: &InFlight, _bytes: u32) {
         self.lines.push(format!("{} {}: late", entry.index, entry.kind.name()));
     }
+
+    fn half_way(&mut self, _entry: &InFlight, _bytes: u32) {}
 }
 
 impl Talk {

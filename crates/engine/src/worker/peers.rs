@@ -13,7 +13,9 @@ use memtide_metrics::Fate;
 use memtide_workload::Source;
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
-    pub(super) fn take_completions(&mut self, woken: Instant) {
+    /// Takes what completed; says whether anything did.
+    pub(super) fn take_completions(&mut self, woken: Instant) -> bool {
+        let mut completed = false;
         while let Some(completion) = self.driver.completion() {
             let at = completion.at;
             let number = completion.connection.0;
@@ -23,7 +25,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                     let place = (connection.server, connection_number(&self.facts, number));
                     let source = &mut self.clients[connection.client as usize].source;
                     let before = connection.in_flight();
-                    let mut desk = Desk { recorder: &mut self.recorder, source, place };
+                    let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
+                    let mut desk = Desk { recorder, source, verifier, connection: number, place };
                     let read = connection.handle_bytes(at, bytes, &mut self.follow_ups, &mut desk);
                     self.fresh = Some(at);
                     match read {
@@ -48,7 +51,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.fresh = None;
             // What became due meanwhile must not wait for the rest of the batch.
             self.serve_agenda(at);
+            completed = true;
         }
+        completed
     }
 
     /// After bytes of `connection` were read: uses the room they made.
@@ -59,12 +64,18 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let freed = in_flight_before - at_connection.in_flight();
         if freed > 0 {
             self.clients[client as usize].route.free(connection, freed as u32);
+            // Only an answer shows that the server serves this connection; one that is taken and
+            // dropped again counts as a failure, so that such a server is not hammered.
+            self.connections[connection as usize].failures = 0;
         }
         self.out_connection = connection;
         for nth in 0..self.follow_ups.len() {
             let FollowUp { entry, unique } = self.follow_ups[nth];
             let before = self.out.len();
-            self.encoder.cas(entry.key, unique, &mut self.out);
+            let server = self.connections[connection as usize].server;
+            let verifier = self.verifier.as_ref();
+            let version = verifier.and_then(|v| v.announce_write(server, entry.kind, entry.key));
+            self.encoder.cas(entry.key, unique, version, &mut self.out);
             self.recorder.followed_up(entry.segment, self.out.len() - before);
             self.connections[connection as usize].issue(entry);
             self.clients[client as usize].route.take(connection);
@@ -84,7 +95,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let place = (at_connection.server, connection_number(&self.facts, connection));
         let client = &mut self.clients[at_connection.client as usize];
         client.route.free(connection, freed);
-        let mut desk = Desk { recorder: &mut self.recorder, source: &mut client.source, place };
+        let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
+        let source = &mut client.source;
+        let mut desk = Desk { recorder, source, verifier, connection, place };
         for follow_up in self.follow_ups.drain(..) {
             desk.settle(&follow_up.entry, Ending::unanswered(Fate::Lost));
         }
@@ -121,7 +134,6 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     fn connected(&mut self, connection: u32, at: Instant) {
         let at_connection = &mut self.connections[connection as usize];
         at_connection.state = State::Open;
-        at_connection.failures = 0;
         at_connection.free_since = at;
         self.recorder.tally.connections.opened += 1;
         self.connections_open += 1;
@@ -165,8 +177,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         route.free(connection, carried);
         let place = (server, connection_number(&self.facts, connection));
         let source = &mut self.clients[client as usize].source;
-        let mut desk = Desk { recorder: &mut self.recorder, source, place };
+        let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
+        let mut desk = Desk { recorder, source, verifier, connection, place };
         at_connection.handle_closed(Fate::Lost, &mut desk);
+        at_connection.failures += 1;
+        if let Some(verifier) = &mut self.verifier {
+            verifier.forget(connection);
+        }
         debug_assert!(self.out.is_empty(), "nothing is gathered while completions are taken");
         if at_connection.unwritable {
             at_connection.unwritable = false;
@@ -206,7 +223,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let connection = &mut self.connections[number as usize];
             let place = (connection.server, connection_number(&self.facts, number));
             let source = &mut self.clients[connection.client as usize].source;
-            let mut desk = Desk { recorder: &mut self.recorder, source, place };
+            let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
+            let mut desk = Desk { recorder, source, verifier, connection: number, place };
             connection.handle_closed(Fate::Abandoned, &mut desk);
             self.close(number);
             self.export();
@@ -228,7 +246,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             State::Open => {
                 let place = (at_connection.server, connection_number(&self.facts, connection));
                 let source = &mut self.clients[at_connection.client as usize].source;
-                let mut desk = Desk { recorder: &mut self.recorder, source, place };
+                let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
+                let mut desk = Desk { recorder, source, verifier, connection, place };
                 let next = at_connection.handle_timeout(now, self.facts.timeout, &mut desk);
                 self.arm_deadline(connection, next);
                 self.export();

@@ -123,7 +123,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             stage: InFlightStage::First,
         };
         let before = self.out.len();
-        self.encoder.request(&op, &self.clients[client as usize].source, &mut self.out);
+        if before > 0 {
+            // By the time that several requests are made the reading is no longer fresh.
+            self.fresh = None;
+        }
+        let source = &self.clients[client as usize].source;
+        let server = self.connections[connection as usize].server;
+        let verifier = self.verifier.as_mut();
+        let version = verifier.and_then(|v| v.announce((connection, server), &op, source));
+        self.encoder.request(&op, source, version, &mut self.out);
         let bytes = self.out.len() - before;
         let at_connection = &mut self.connections[connection as usize];
         self.recorder.requested(segment, at_connection.server, op.kind, op.keys, bytes);
@@ -155,7 +163,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let connection = &mut self.connections[number as usize];
         let place = (connection.server, connection_number(&self.facts, number));
         let source = &mut self.clients[connection.client as usize].source;
-        let mut desk = Desk { recorder: &mut self.recorder, source, place };
+        let verifier = self.verifier.as_mut();
+        let mut desk =
+            Desk { recorder: &mut self.recorder, source, verifier, connection: number, place };
         connection.mark_sent(at, &mut desk);
         for entry in &mut self.quiet {
             let late = entry.hand_over(at);

@@ -54,6 +54,7 @@ pub fn plan() -> Plan {
         seed: SEED,
         wait: Wait::Sleep,
         samples: true,
+        verify: None,
         sources: Vec::new(),
     }
     .open(1_000.0, Arrival::Fixed, Sharing::Shared)

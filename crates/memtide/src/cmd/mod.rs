@@ -1,6 +1,8 @@
 //! The subcommands.
 
+mod merge;
 mod run;
+mod sim;
 mod serve;
 mod generate;
 
@@ -12,6 +14,8 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches, false),
         Some(("load", matches)) => run::run(matches, true),
+        Some(("sim", matches)) => sim::sim(matches),
+        Some(("merge", matches)) => merge::merge(matches),
         Some(("serve", matches)) => serve::serve(matches),
         Some(("completions", matches)) => generate::completions(matches),
         Some(("man", _)) => generate::manual(),

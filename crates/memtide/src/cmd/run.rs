@@ -12,11 +12,11 @@ use memtide_host::machine::Machine;
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, SampleSink, ServeOptions, Serving, machine, resolve};
 use memtide_report::{plan_text, text};
-use memtide_run::{Lowered, Outcome, Surroundings, lower};
+use memtide_run::{Lowered, Outcome, Surroundings, WrongValues, lower};
 use memtide_schema::record::Verdict;
 use memtide_schema::scenario::Target;
 use memtide_schema::{Sample, SampleOutcome, Scenario, Warning};
-use memtide_sinks::{SampleCsv, write_record};
+use memtide_sinks::{SampleCsv, write_details, write_record};
 use memtide_workload::Outcome as OpOutcome;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -47,10 +47,10 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
         return Ok(0);
     }
     check_files(&lowered, embedded.is_some(), files_max)?;
-    let outputs = Outputs::open(&scenario)?;
-    let outcome = conduct(&scenario, &lowered, load_only, machine, outputs.samples)?;
+    let Outputs { json, samples, details } = Outputs::open(&scenario)?;
+    let outcome = conduct(&scenario, &lowered, load_only, machine, samples)?;
     drop(embedded);
-    publish(&scenario, outcome, outputs.json, load_only)
+    publish(&scenario, outcome, (json, details), load_only)
 }
 
 /// A server of our own for a scenario that names none.
@@ -123,21 +123,16 @@ fn check_files(lowered: &Lowered, embedded: bool, files_max: u64) -> Result<(), 
 }
 
 /// Files that are opened before anything is measured, so that a wrong name costs no run.
-struct Outputs {
-    json: Option<Box<dyn Write>>,
-    samples: Option<SampleCsv<Box<dyn Write + Send>>>,
+pub(super) struct Outputs {
+    pub(super) json: Option<Box<dyn Write>>,
+    pub(super) samples: Option<SampleCsv<Box<dyn Write + Send>>>,
+    pub(super) details: Option<Box<dyn Write>>,
 }
 
 impl Outputs {
-    fn open(scenario: &Scenario) -> Result<Self, Stop> {
-        if scenario.json.as_deref() == Some("-") && scenario.samples.as_deref() == Some("-") {
-            return Err(Stop::usage("--json and --samples cannot both go to stdout"));
-        }
-        let json = match scenario.json.as_deref() {
-            None => None,
-            Some("-") => Some(Box::new(io::stdout()) as Box<dyn Write>),
-            Some(path) => Some(Box::new(create("--json", path)?) as Box<dyn Write>),
-        };
+    pub(super) fn open(scenario: &Scenario) -> Result<Self, Stop> {
+        let json = plain("--json", scenario.json.as_deref())?;
+        let details = plain("--verify-details", scenario.verify_details.as_deref())?;
         let samples = match scenario.samples.as_deref() {
             None => None,
             Some("-") => Some(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write + Send>),
@@ -146,25 +141,33 @@ impl Outputs {
         let samples = samples
             .map(|out| SampleCsv::new(out).map_err(|error| unwritable("--samples", &error)))
             .transpose()?;
-        Ok(Self { json, samples })
+        Ok(Self { json, samples, details })
     }
 }
 
-fn create(flag: &str, path: &str) -> Result<BufWriter<File>, Stop> {
+fn plain(flag: &str, place: Option<&str>) -> Result<Option<Box<dyn Write>>, Stop> {
+    Ok(match place {
+        None => None,
+        Some("-") => Some(Box::new(io::stdout())),
+        Some(path) => Some(Box::new(create(flag, path)?)),
+    })
+}
+
+pub(super) fn create(flag: &str, path: &str) -> Result<BufWriter<File>, Stop> {
     File::create(path).map(BufWriter::new).map_err(|error| {
         Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
     })
 }
 
-fn unwritable(output: &str, error: &io::Error) -> Stop {
+pub(super) fn unwritable(output: &str, error: &io::Error) -> Stop {
     let warning = Warning::OutputFailed { output: output.to_owned(), why: error.to_string() };
     Stop { code: FAILED, message: format!("{}; {}", warning.message(), warning.remedy()) }
 }
 
 /// What a run brought, and what went wrong beside it.
-struct Conducted {
-    outcome: Outcome,
-    trouble: Vec<Stop>,
+pub(super) struct Conducted {
+    pub(super) outcome: Outcome,
+    pub(super) trouble: Vec<Stop>,
 }
 
 fn conduct(
@@ -186,14 +189,12 @@ fn conduct(
     let mut witness = HostWitness::new(machine, scenario.quiet);
     let outcome = memtide_run::run(&mut fleet, scenario, lowered, load_only, &mut witness)?;
     let mut trouble = Vec::new();
-    if let Err(error) = fleet.finish_samples() {
-        trouble.push(unwritable("--samples", &error));
-    }
+    trouble.extend(failed("--samples", fleet.finish_samples()));
     Ok(Conducted { outcome, trouble })
 }
 
 /// An engine's sample as a row.
-fn row(sample: &memtide_engine::Sample) -> Sample {
+pub(super) fn row(sample: &memtide_engine::Sample) -> Sample {
     let known = |at: Instant| (at != Instant::NEVER).then_some(at);
     Sample {
         intended: sample.intended,
@@ -223,15 +224,15 @@ fn row(sample: &memtide_engine::Sample) -> Sample {
 }
 
 /// Shows the result everywhere it should go; one output that fails does not cost the others.
-fn publish(
+pub(super) fn publish(
     scenario: &Scenario,
     conducted: Conducted,
-    json: Option<Box<dyn Write>>,
+    (json, details): (Option<Box<dyn Write>>, Option<Box<dyn Write>>),
     load_only: bool,
 ) -> Result<u8, Stop> {
-    let Conducted { outcome: Outcome { record, failure }, mut trouble } = conducted;
-    let stdout_taken =
-        [&scenario.json, &scenario.samples].iter().any(|o| o.as_deref() == Some("-"));
+    let Conducted { outcome: Outcome { record, failure, wrong_values }, mut trouble } = conducted;
+    let places = [&scenario.json, &scenario.samples, &scenario.verify_details];
+    let stdout_taken = places.iter().any(|place| place.as_deref() == Some("-"));
     let shown = if load_only {
         format!("stored {} keys\n", record.phases.load.totals.replies.get("stored").unwrap_or(&0))
     } else {
@@ -241,13 +242,12 @@ fn publish(
         trouble.push(unwritable("stdout", &error));
     }
     if let Some(mut out) = json {
-        let written = write_record(&record, &mut out).and_then(|()| out.flush());
-        match written {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                trouble.push(unwritable("--json", &error));
-            }
-            _ => {}
-        }
+        trouble.extend(failed("--json", write_record(&record, &mut out)));
+    }
+    if let Some(mut out) = details {
+        let WrongValues { listed, not_listed } = &wrong_values;
+        let written = write_details(listed, *not_listed, &mut out);
+        trouble.extend(failed("--verify-details", written));
     }
     for stop in &trouble {
         complain(&stop.message);
@@ -263,4 +263,12 @@ fn publish(
     }
     let unbelievable = !load_only && record.believable.verdict == Verdict::No;
     Ok(if scenario.strict && unbelievable { UNBELIEVABLE } else { 0 })
+}
+
+/// What went wrong with an output; a reader that has gone away has seen enough.
+fn failed(output: &str, written: io::Result<()>) -> Option<Stop> {
+    written
+        .err()
+        .filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
+        .map(|error| unwritable(output, &error))
 }

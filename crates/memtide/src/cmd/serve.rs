@@ -5,6 +5,7 @@ use crate::output::say;
 use clap::ArgMatches;
 use memtide_host::signal::StopFlag;
 use memtide_host::{ServeOptions, Serving, machine};
+use memtide_server::{Behaviour, Conduct, Faults};
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
 use std::time::Duration;
@@ -24,17 +25,41 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
     machine::raise_file_limit();
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    let serving = start(&options)?;
-    say(&format!("memtide serves memcached's text protocol at {}", serving.address()));
+    let conduct = conduct(matches, *matches.get_one::<u64>("seed").expect("it has a default"));
+    let manner = manner(&conduct);
+    let serving = start_with(&options, conduct)?;
+    say(&format!("memtide serves memcached's text protocol at {}{manner}", serving.address()));
     while !stop.is_raised() {
         thread::sleep(LOOK_UP);
     }
     Ok(0)
 }
 
-/// Starts the server, or says why it cannot listen there.
+/// How the server is asked to conduct itself.
+pub(crate) fn conduct(matches: &ArgMatches, seed: u64) -> Conduct {
+    Conduct {
+        behaviour: matches.get_one::<Behaviour>("behaviour").expect("it has a default").clone(),
+        faults: matches.get_one::<Faults>("fault").expect("it has a default").clone(),
+        seed,
+    }
+}
+
+/// What is to be said of a server that is not an ordinary one.
+fn manner(conduct: &Conduct) -> String {
+    let Conduct { behaviour, faults, seed } = conduct;
+    match conduct.is_plain() {
+        true => String::new(),
+        false => format!(", behaviour {behaviour}, faults {faults}, seed {seed}"),
+    }
+}
+
+/// Starts an ordinary server, or says why it cannot listen there.
 pub(crate) fn start(options: &ServeOptions) -> Result<Serving, Stop> {
-    Serving::start(options).map_err(|error| {
+    start_with(options, Conduct::default())
+}
+
+fn start_with(options: &ServeOptions, conduct: Conduct) -> Result<Serving, Stop> {
+    Serving::start(options, conduct).map_err(|error| {
         Stop::usage(format!(
             "the embedded server cannot listen on {}: {error}; choose another --port or --listen",
             options.listen

@@ -5,6 +5,7 @@ use crate::exit::Stop;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use memtide_base::units;
 use memtide_schema::{FIELDS, Field, Layer, Origin, Scenario, from_toml};
+use memtide_server::{Behaviour, Faults};
 use std::net::IpAddr;
 
 /// The whole command line.
@@ -28,6 +29,8 @@ pub(crate) fn command() -> Command {
             "Only fills the servers with the scenario's keys, whatever they hold. It takes the \
              same fields as run; --load is always here.",
         ))
+        .subcommand(merge_command())
+        .subcommand(sim_command())
         .subcommand(serve_command())
         .subcommand(
             Command::new("completions").about("Prints shell completions").arg(
@@ -115,49 +118,182 @@ fn flag_layer(matches: &ArgMatches) -> Layer {
     layer
 }
 
-fn serve_command() -> Command {
-    let number = value_parser!(u16);
-    Command::new("serve")
-        .about("Runs the embedded server by itself, until it is interrupted")
-        .arg(
-            Arg::new("listen")
-                .long("listen")
-                .value_name("ADDRESS")
-                .value_parser(value_parser!(IpAddr))
-                .default_value("127.0.0.1")
-                .help("The address to listen on; anyone who reaches it can use the server"),
+fn merge_command() -> Command {
+    Command::new("merge")
+        .about("Makes one record and one report of the records of several runs")
+        .long_about(
+            "Makes one record and one report of the records of several runs, as if one run had \
+             made them: counts and histograms add up exactly, rates are divided by the union of \
+             the measured windows, and goals are judged anew. Merged records can be merged again.",
+        )
+        .after_help(
+            "Exit codes: 0 done and goals met · 1 a goal was missed, a value was wrong or an \
+             output could not be written · 2 usage: a file is no record, or the records do not \
+             belong together",
         )
         .arg(
-            Arg::new("port")
-                .short('p')
-                .long("port")
-                .value_name("PORT")
-                .value_parser(number)
-                .default_value("11211")
-                .help("The port to listen on; 0 takes a free one"),
+            Arg::new("record")
+                .required(true)
+                .num_args(1..)
+                .value_name("FILE")
+                .help("Records that memtide run --json wrote"),
         )
         .arg(
-            Arg::new("threads")
-                .long("threads")
-                .value_name("COUNT")
-                .value_parser(value_parser!(u16).range(1..=1024))
-                .default_value("1")
-                .help("How many threads serve"),
+            Arg::new("json")
+                .long("json")
+                .value_name("FILE")
+                .help("Write the merged record, as JSON; - replaces the report on stdout"),
         )
         .arg(
-            Arg::new("memory")
-                .long("memory")
-                .value_name("SIZE")
-                .value_parser(|word: &str| units::parse_size(word))
-                .default_value("64MiB")
-                .help("Memory for items; beyond it the least recently used are evicted"),
-        )
-        .arg(
-            Arg::new("item-max")
-                .long("item-max")
-                .value_name("SIZE")
-                .value_parser(|word: &str| units::parse_size(word))
-                .default_value("1MiB")
-                .help("The largest item that is stored"),
+            Arg::new("force")
+                .long("force")
+                .action(ArgAction::SetTrue)
+                .help("Merge runs of different scenarios all the same"),
         )
 }
+
+fn serve_command() -> Command {
+    let about = "Runs the embedded server by itself, until it is interrupted";
+    let command = Command::new("serve").about(about);
+    command.args(serve_place()).args(serve_size()).args(conduct()).arg(serve_seed())
+}
+
+fn serve_place() -> [Arg; 2] {
+    [
+        Arg::new("listen")
+            .long("listen")
+            .value_name("ADDRESS")
+            .value_parser(value_parser!(IpAddr))
+            .default_value("127.0.0.1")
+            .help("The address to listen on; anyone who reaches it can use the server"),
+        Arg::new("port")
+            .short('p')
+            .long("port")
+            .value_name("PORT")
+            .value_parser(value_parser!(u16))
+            .default_value("11211")
+            .help("The port to listen on; 0 takes a free one"),
+    ]
+}
+
+fn serve_size() -> [Arg; 3] {
+    [
+        Arg::new("threads")
+            .long("threads")
+            .value_name("COUNT")
+            .value_parser(value_parser!(u16).range(1..=1024))
+            .default_value("1")
+            .help("How many threads serve"),
+        Arg::new("memory")
+            .long("memory")
+            .value_name("SIZE")
+            .value_parser(|word: &str| units::parse_size(word))
+            .default_value("64MiB")
+            .help("Memory for items; beyond it the least recently used are evicted"),
+        Arg::new("item-max")
+            .long("item-max")
+            .value_name("SIZE")
+            .value_parser(|word: &str| units::parse_size(word))
+            .default_value("1MiB")
+            .help("The largest item that is stored"),
+    ]
+}
+
+/// `memtide sim`: a scenario's fields, and the world that it is played in.
+fn sim_command() -> Command {
+    let about = "Rehearses a scenario in virtual time, against servers made of nothing";
+    let long = "Rehearses a scenario in virtual time: the same engine and controller, but a \
+         clock, a network and servers made of nothing. The same seed gives the same trace, whose \
+         hash is printed at the end.";
+    scenario_command("sim", about, long).args(conduct()).args(world())
+}
+
+/// The network of a simulation, and what is told of it.
+fn world() -> [Arg; 3] {
+    [
+        Arg::new("delay")
+            .long("delay")
+            .value_name("SPAN")
+            .value_parser(|word: &str| units::parse_span(word))
+            .default_value("10us")
+            .help("How long bytes travel, one way"),
+        Arg::new("loss")
+            .long("loss")
+            .value_name("FRACTION")
+            .value_parser(|word: &str| units::parse_fraction(word))
+            .default_value("0")
+            .help("The share of writes that are lost once and arrive 200ms late"),
+        Arg::new("trace")
+            .long("trace")
+            .value_name("FILE")
+            .help("Where every event goes, line by line; - is stderr"),
+    ]
+}
+
+/// How a server takes its time, and what it does wrong.
+fn conduct() -> [Arg; 2] {
+    [
+        Arg::new("behaviour")
+            .long("behaviour")
+            .value_name("WORD")
+            .value_parser(|word: &str| word.parse::<Behaviour>())
+            .default_value("instant")
+            .help("When answers leave: instant, or after a time, a queue or a pause")
+            .long_help(BEHAVIOUR_HELP),
+        Arg::new("fault")
+            .long("fault")
+            .value_name("LIST")
+            .value_parser(|word: &str| word.parse::<Faults>())
+            .default_value("none")
+            .help("What is done wrong on purpose, such as flip:0.001@get,reset:0.1%")
+            .long_help(FAULT_HELP),
+    ]
+}
+
+fn serve_seed() -> Arg {
+    Arg::new("seed")
+        .long("seed")
+        .value_name("NUMBER")
+        .value_parser(value_parser!(u64))
+        .default_value("1")
+        .help("What the draws of behaviour and faults are made from")
+}
+
+const BEHAVIOUR_HELP: &str = "When answers leave. One of these, or several joined by +:
+
+  instant                  at once
+  fixed:SPAN               each request takes so long, by itself
+  exponential:MEAN         the same with drawn times
+  lognormal:MEDIAN,SIGMA   the same; SIGMA is of the natural logarithm
+  queue:K,LAW              one queue for the whole server, in which K take
+                           requests as they came; LAW is one of the three above
+  slowing:PERCENT/s        times grow each second by so many percent of what
+                           they were at first: 10us when no law is given
+  pause:EVERY,LENGTH       answers due within a pause leave at its end; the
+                           first begins EVERY after the start; work goes on
+  pause:AT,LENGTH,once     a single pause
+
+For example queue:1,exponential:1ms+pause:2s,500ms. Requests without a key take no time. A thread \
+spins shortly before each instant, so give it a processor of its own.";
+
+const FAULT_HELP: &str =
+    "What is done wrong on purpose: KIND:RATE[@COMMAND], joined by commas, or \
+none. RATE is the share of the requests that this kind can strike, such as 0.001 or 0.1%; \
+COMMAND is one that names a key. At most one fault strikes a request, the first of the list. The \
+command 'stats faults' tells how often each was done.
+
+  reset          the connection is reset in place of the answer
+  stall          nothing is answered on the connection from here on
+  refuse         a new connection is reset at once; takes no COMMAND
+  truncate       a value lacks its end
+  flip           a bit of a value is wrong
+  other-key      a key is answered with another key's value
+  stale          a key is answered with its value before the present one, which
+                 must be 100ms old
+  expire-early   a value that is there is answered as a miss
+  expire-late    a value that has just expired is answered
+  server-error   SERVER_ERROR in place of the answer
+  garbage        a line that is no answer in place of the answer
+
+What was asked is done all the same: a fault changes what the client is told, never what the \
+server holds.";

@@ -27,8 +27,43 @@ fn a_bad_day_is_marked_and_explained() {
 }
 
 #[test]
+fn rows_of_nothing_are_left_out_and_cause_no_footnote() {
+    let text = text(&fixture::reads());
+    assert!(!text.contains("\nget_miss") && !text.contains("\nset "), "{text}");
+    assert!(text.contains("\nget_hit") && !text.contains("p50 needs"), "{text}");
+}
+
+#[test]
+fn a_run_that_measured_nothing_shows_no_figures() {
+    expect("nothing.txt", &text(&fixture::nothing()));
+}
+
+#[test]
+fn a_skipped_check_is_noted_unless_a_warning_says_it() {
+    let mut record = fixture::bad_day();
+    assert!(text(&record).contains("\nnote: our count against the servers' was not checked: "));
+    let why = "a server went away".to_owned();
+    let server = "10.0.0.2:11211".to_owned();
+    record.warnings.push((&memtide_schema::Warning::StatsUnavailable { server, why }).into());
+    assert!(!text(&record).contains("\nnote: "));
+}
+
+#[test]
+fn long_names_of_servers_keep_their_ends() {
+    let mut record = fixture::bad_day();
+    record.servers[0].name = "cache-017.very-far-away.example.org:11211".to_owned();
+    assert!(text(&record).contains("\n…-away.example.org:11211 "), "{}", text(&record));
+}
+
+#[test]
 fn no_line_is_too_wide_and_the_last_one_is_the_verdict() {
-    for record in [fixture::open(), fixture::closed(), fixture::bad_day(), Record::default()] {
+    for record in [
+        fixture::open(),
+        fixture::closed(),
+        fixture::bad_day(),
+        fixture::nothing(),
+        Record::default(),
+    ] {
         let text = text(&record);
         let (last, others) = text
             .lines()

@@ -6,5 +6,7 @@ mod world;
 
 mod course;
 mod figures;
+mod goals;
+mod lowering;
 mod toy;
 mod trouble;

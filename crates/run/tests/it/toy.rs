@@ -7,7 +7,7 @@ use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_metrics::Totals;
-use memtide_run::{Failure, Lowered, Outcome, Surroundings, Witness, lower, run};
+use memtide_run::{Failure, Outcome, Surroundings, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Record, Scenario, from_toml};
 use memtide_workload::MixSource;
@@ -189,7 +189,6 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
 pub struct Ran {
     pub fleet: ToyFleet,
     pub witness: ToyWitness,
-    pub lowered: Lowered,
     pub result: Result<Outcome, Failure>,
 }
 
@@ -215,7 +214,7 @@ pub fn run_in(mut fleet: ToyFleet, around: &Surroundings, scenario: &Scenario) -
     let lowered = lower(scenario, around).expect("it can be run");
     let mut witness = ToyWitness::default();
     let result = run(&mut fleet, scenario, &lowered, false, &mut witness);
-    Ran { fleet, witness, lowered, result }
+    Ran { fleet, witness, result }
 }
 
 /// Runs a scenario against one local server.

@@ -66,7 +66,7 @@ fn a_server_that_dies_ends_the_run_after_the_timeout_with_a_partial_record() {
     let record = ran.record();
     assert_eq!((record.exit, record.partial), (3, true));
     assert_eq!(record.ended_by, EndedBy::ServersLost);
-    assert!(record.totals.answered > 1_000);
+    assert!(record.totals.answered > 500);
     assert!(record.totals.timed_out + record.totals.abandoned > 300);
 }
 

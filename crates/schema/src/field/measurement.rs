@@ -2,9 +2,10 @@
 //!
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
-use super::parse::{bits, one, parsed};
+use super::parse::{bits, count, one, parsed};
 use super::{Field, Section};
 use crate::scenario::{Goal, parse_list, parse_switch};
+use memtide_base::units;
 
 pub(super) const GOAL: Field = Field {
     name: "goal",
@@ -42,6 +43,45 @@ pub(super) const STRICT: Field = Field {
         Ok(())
     },
     show: |scenario| one(scenario.strict),
+};
+
+pub(super) const VERIFY: Field = Field {
+    name: "verify",
+    short: None,
+    value: Some("FRACTION"),
+    default: "0",
+    help: "The fraction of reads whose values are checked",
+    long: "A fraction from 0 to 1, such as `1` or `5%`. Stores then send values that prove whose \
+           and which they are, and the answers to this fraction of get, gets, gat and the first \
+           half of cas are checked while their bytes pass: a wrong one is corrupt, another key's, \
+           stale or truncated, and any wrong one makes the exit code 1. Values below 16 bytes have \
+           no room for a proof: of them only wrong bytes can be told. Not with append or prepend; \
+           numeric keys are not checked. docs/verification.md says what is certain and why.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.verify = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.verify),
+};
+
+pub(super) const VERIFY_KEYS: Field = Field {
+    name: "verify-keys",
+    short: None,
+    value: Some("N"),
+    default: "65536",
+    help: "For how many keys versions are kept, so that stale values are told",
+    long: "A count from 1 to `100M`; each takes 8 bytes for each server. With more keys than this \
+           an even sample of them is taken, by the seed. Only the values of these keys can be \
+           found stale; with `verify` 0 none are kept.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.verify_keys = count(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.verify_keys),
 };
 
 pub(super) const COOLDOWN: Field = Field {

@@ -110,10 +110,13 @@ pub static FIELDS: &[Field] = &[
     limits::TIMEOUT,
     measurement::GOAL,
     measurement::STRICT,
+    measurement::VERIFY,
+    measurement::VERIFY_KEYS,
     measurement::COOLDOWN,
     measurement::SEED,
     output::JSON,
     output::SAMPLES,
+    output::VERIFY_DETAILS,
     output::PLAN,
     output::QUIET,
 ];

@@ -41,6 +41,26 @@ pub(super) const SAMPLES: Field = Field {
     show: |scenario| given(&scenario.samples),
 };
 
+pub(super) const VERIFY_DETAILS: Field = Field {
+    name: "verify-details",
+    short: None,
+    value: Some("FILE"),
+    default: "",
+    help: "Write a line of JSON for each wrong value that `verify` finds",
+    long: "Each line is an object with `op` (the operation's position in the run's sequence), \
+           `server`, `key`, `class`, `version_min` (the oldest version that was allowed, 0 for \
+           any), `version` (the one that came, null if it says none) and `offset` (the first wrong \
+           byte). At most 100000 are kept; the last line then says how many are `not_listed`. `-` \
+           writes to stdout.",
+    section: Section::Output,
+    many: false,
+    set: |scenario, word| {
+        scenario.verify_details = place(word)?;
+        Ok(())
+    },
+    show: |scenario| given(&scenario.verify_details),
+};
+
 pub(super) const PLAN: Field = Field {
     name: "plan",
     short: None,

@@ -2,6 +2,7 @@
 //!
 //! All figures are sums, so records merge by adding them.
 
+use super::verification::VerificationCounts;
 use crate::kind::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,25 @@ impl Phases {
     }
 }
 
+impl Phases {
+    /// What verification found in all phases together.
+    pub fn verification(&self) -> VerificationCounts {
+        let mut sum = VerificationCounts::default();
+        for (_, phase) in self.each() {
+            let VerificationCounts { checked, ok, corrupt, wrong_key, stale, truncated } =
+                phase.totals.verification;
+            // A record that was read may hold any numbers.
+            sum.checked = sum.checked.saturating_add(checked);
+            sum.ok = sum.ok.saturating_add(ok);
+            sum.corrupt = sum.corrupt.saturating_add(corrupt);
+            sum.wrong_key = sum.wrong_key.saturating_add(wrong_key);
+            sum.stale = sum.stale.saturating_add(stale);
+            sum.truncated = sum.truncated.saturating_add(truncated);
+        }
+        sum
+    }
+}
+
 /// The counts of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseCounts {
@@ -117,19 +137,25 @@ pub struct Totals {
     pub replies: BTreeMap<String, u64>,
     /// What became of connections.
     pub connections: ConnectionCounts,
+    /// What verification found; all zero without it.
+    pub verification: VerificationCounts,
 }
 
 impl Totals {
     /// Whether the outcomes add up to what was intended; the error shows the sum.
     pub fn check_conservation(&self) -> Result<(), String> {
-        let ended = self.answered
-            + self.failed
-            + self.timed_out
-            + self.lost
-            + self.dropped
-            + self.unacknowledged
-            + self.abandoned;
-        match ended == self.intended {
+        let outcomes = [
+            self.answered,
+            self.failed,
+            self.timed_out,
+            self.lost,
+            self.dropped,
+            self.unacknowledged,
+            self.abandoned,
+        ];
+        // A record that was read may hold any numbers.
+        let ended: u128 = outcomes.into_iter().map(u128::from).sum();
+        match ended == u128::from(self.intended) {
             true => Ok(()),
             false => Err(format!(
                 "{} operations were intended but {ended} ended: {} answered, {} failed, \

@@ -166,6 +166,13 @@ pub struct Counts {
     pub p99: Option<u64>,
     /// The highest.
     pub max: Option<u64>,
+    /// Their sum.
+    pub sum: Wide,
+    /// The sum of their squares.
+    pub sum_squares: Wide,
+    /// The counts as an HdrHistogram: V2, deflated, in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<String>,
 }
 
 /// Whose the lag was. Each part is a distribution over all operations sent.
@@ -181,8 +188,8 @@ pub struct LagSplit {
     pub disconnected: Distribution,
 }
 
-/// A sum that may exceed what JSON readers hold exactly; written as a decimal string.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A whole number that may exceed what JSON readers hold exactly; written as a decimal string.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wide(pub u128);
 
 impl Serialize for Wide {
@@ -213,7 +220,7 @@ impl JsonSchema for Wide {
         json_schema!({
             "type": "string",
             "pattern": "^[0-9]{1,39}$",
-            "description": "A sum as a decimal string, because it may exceed 2^53."
+            "description": "A whole number as a decimal string, because it may exceed 2^53."
         })
     }
 }

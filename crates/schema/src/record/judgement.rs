@@ -77,6 +77,8 @@ pub struct Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckKind {
+    /// Something was answered at all.
+    Answered,
     /// The achieved rate is the one that was asked for.
     Rate,
     /// The generator's share of the median response time is small.

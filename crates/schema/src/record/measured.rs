@@ -1,17 +1,18 @@
-//! From what was measured to its figures in a record.
+//! From what was measured to its figures in a record, and back to what is exact of them.
 //!
 //! Nothing is added up here; a figure is only given its name, or the reason for its absence.
 
-use super::SliceRecord;
 use super::base64;
 use super::count::{PhaseCounts, Totals};
 use super::distribution::{Counts, Distribution, Missing, Percentile, Wide};
+use super::verification::VerificationCounts;
+use super::{IntervalRecord, SliceRecord};
 use crate::kind::Kind;
 use memtide_base::Span;
 use memtide_metrics::Row;
-use memtide_metrics::counter::{Counters, ErrorClass, ReplyClass};
-use memtide_metrics::histogram::Histogram;
-use memtide_metrics::summary::{Quantile, quantile};
+use memtide_metrics::counter::{Counters, ErrorClass, ReplyClass, VerifyClass};
+use memtide_metrics::histogram::{Histogram, Moments};
+use memtide_metrics::summary::{Quantile, quantile, rank, samples_needed};
 use memtide_workload::OpKind;
 
 impl Distribution {
@@ -21,7 +22,7 @@ impl Distribution {
         let moments = times.moments();
         let some = |value: u64| (moments.count > 0).then_some(value);
         let mut distribution = Self {
-            count: moments.count + unanswered,
+            count: moments.count.saturating_add(unanswered),
             unanswered,
             mean_ns: moments.mean(),
             stddev_ns: moments.deviation(),
@@ -46,6 +47,28 @@ impl Distribution {
         }
         distribution
     }
+
+    /// The answered operations that [`Distribution::of`] was given; none when the figures cannot
+    /// be those of any.
+    pub(crate) fn times(&self) -> Option<Histogram<u64>> {
+        let moments = Moments {
+            count: self.count.checked_sub(self.unanswered)?,
+            saturated: self.saturated,
+            min: self.min_ns.unwrap_or(Moments::EMPTY.min),
+            max: self.max_ns.unwrap_or(Moments::EMPTY.max),
+            sum: self.sum_ns.0,
+            sum_squares: self.sum_squares_ns2.0,
+        };
+        read(self.histogram.as_deref(), moments)
+    }
+}
+
+/// A histogram that was written beside its `moments`.
+fn read(histogram: Option<&str>, moments: Moments) -> Option<Histogram<u64>> {
+    match histogram {
+        Some(text) => Histogram::from_bytes(&base64::decode(text)?, moments),
+        None => (moments == Moments::EMPTY).then(Histogram::new),
+    }
 }
 
 impl Counts {
@@ -64,21 +87,77 @@ impl Counts {
             p50: at(0.5),
             p99: at(0.99),
             max: some(moments.max),
+            sum: Wide(moments.sum),
+            sum_squares: Wide(moments.sum_squares),
+            histogram: some(0).map(|_| base64::encode(&counts.to_bytes())),
+        }
+    }
+
+    /// The counts that [`Counts::of`] was given; none when the figures cannot be those of any.
+    pub(crate) fn counts(&self) -> Option<Histogram<u64>> {
+        let moments = Moments {
+            count: self.count,
+            saturated: 0,
+            min: self.min.unwrap_or(Moments::EMPTY.min),
+            max: self.max.unwrap_or(Moments::EMPTY.max),
+            sum: self.sum.0,
+            sum_squares: self.sum_squares.0,
+        };
+        read(self.histogram.as_deref(), moments)
+    }
+}
+
+impl IntervalRecord {
+    /// The piece of a run that `row` describes, at its place in the measured window.
+    pub fn of(row: &Row, start: Span, length: Span) -> Self {
+        let total = row.answered.saturating_add(row.unanswered);
+        let at = |p: f64| {
+            let enough = total >= samples_needed(p);
+            enough.then(|| row.response_at_rank(rank(p, total))).flatten()
+        };
+        Self {
+            start_s: start.as_s_f64(),
+            length_s: length.as_s_f64(),
+            ops: row.answered,
+            rate_per_s: per_second(row.answered, length),
+            hits: row.hits,
+            misses: row.misses,
+            response_p50_ns: at(0.5),
+            response_p99_ns: at(0.99),
         }
     }
 }
 
+/// `count` in `span`, per second; zero when no time passed.
+pub(crate) fn per_second(count: u64, span: Span) -> f64 {
+    if span.is_zero() { 0.0 } else { count as f64 / span.as_s_f64() }
+}
+
 impl SliceRecord {
-    /// The piece of a run that `row` describes; `start_s` and `length_s` are its place in time.
-    pub fn of(row: &Row, start_s: f64, length_s: f64) -> Self {
+    /// The piece of a run that `row` describes, at its place in the measured window.
+    pub fn of(row: &Row, start: Span, length: Span) -> Self {
         let times = Histogram::from_recorded(row.response.iter().map(|(&v, &count)| (v, count)));
         Self {
-            start_s,
-            length_s,
+            start_s: start.as_s_f64(),
+            length_s: length.as_s_f64(),
             answered: row.answered,
             unanswered: row.unanswered,
             histogram: base64::encode(&times.to_bytes()),
         }
+    }
+
+    /// The answered, unanswered and response times that [`SliceRecord::of`] was given; none when
+    /// the histogram does not hold as many times as were answered.
+    pub(crate) fn row(&self) -> Option<Row> {
+        // Of a slice only the buckets are kept.
+        let moments = Moments { count: self.answered, ..Moments::EMPTY };
+        let times = Histogram::from_bytes(&base64::decode(&self.histogram)?, moments)?;
+        Some(Row {
+            answered: self.answered,
+            unanswered: self.unanswered,
+            response: times.recorded().collect(),
+            ..Row::default()
+        })
     }
 }
 
@@ -106,7 +185,22 @@ impl From<&Counters> for Totals {
             bytes_received: counters.bytes_received,
             errors: errors.zip(counters.errors).collect(),
             replies: replies.zip(counters.replies).collect(),
+            verification: counters.into(),
             ..Self::default()
+        }
+    }
+}
+
+impl From<&Counters> for VerificationCounts {
+    fn from(counters: &Counters) -> Self {
+        let of = |class: VerifyClass| counters.wrong[class as usize];
+        Self {
+            checked: counters.verified,
+            ok: counters.verified - counters.wrong.iter().sum::<u64>(),
+            corrupt: of(VerifyClass::Corrupt),
+            wrong_key: of(VerifyClass::WrongKey),
+            stale: of(VerifyClass::Stale),
+            truncated: of(VerifyClass::Truncated),
         }
     }
 }

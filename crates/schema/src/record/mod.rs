@@ -10,6 +10,8 @@ mod judgement;
 mod measured;
 mod plan;
 mod server;
+mod shard;
+mod verification;
 
 pub use count::{ConnectionCounts, Phase, PhaseCounts, Phases, Totals};
 pub use distribution::{Counts, Distribution, LagSplit, Missing, Percentile, Wide};
@@ -17,8 +19,11 @@ pub use judgement::{
     Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
     WarningRecord,
 };
+pub(crate) use measured::per_second;
 pub use plan::{LoopKind, MachineRecord, PlanRecord, PlannedServer};
 pub use server::{Figure, ServerCounters, ServerRecord};
+pub use shard::ShardRecord;
+pub use verification::VerificationCounts;
 
 use crate::kind::Kind;
 use schemars::JsonSchema;
@@ -59,8 +64,16 @@ pub struct Record {
     pub started_unix_ms: u64,
     /// When it ended, in milliseconds since 1970.
     pub ended_unix_ms: u64,
-    /// The length of the measured window in seconds.
+    /// When the measured window began, in nanoseconds since 1970; none when nothing was measured.
+    pub window_start_unix_ns: Option<Wide>,
+    /// The length of the measured window; of a merged record the length of the union of its
+    /// shards' windows.
+    pub window_ns: u64,
+    /// The same in seconds.
     pub measured_s: f64,
+    /// How far apart the first and the last window of the shards began; none when this is not a
+    /// merged record.
+    pub start_skew_ns: Option<u64>,
     /// Counts of the measured window.
     pub totals: Totals,
     /// Counts of each phase; all four are always here.
@@ -75,6 +88,8 @@ pub struct Record {
     pub goals: Vec<GoalRecord>,
     /// The rate that was asked for and the one that was achieved.
     pub rate: RateRecord,
+    /// Operations sent while the measured window lasted, by kind: what the rates are made of.
+    pub sent_in_window: BTreeMap<Kind, u64>,
     /// Received − intended, by kind of operation: the headline.
     pub response: BTreeMap<Kind, Distribution>,
     /// Received − sent, by kind of operation.
@@ -97,6 +112,9 @@ pub struct Record {
     pub machine_cpu: Option<MachineCpu>,
     /// What was not as it should be.
     pub warnings: Vec<WarningRecord>,
+    /// The runs that this record was merged from, by the beginning of their windows; empty when
+    /// it is the record of one run.
+    pub shards: Vec<ShardRecord>,
 }
 
 /// What ended a run.
@@ -195,6 +213,22 @@ impl Record {
         let mut text = text.expect("a record has only names as keys");
         text.push('\n');
         text
+    }
+
+    /// Reads a record back. The error is a sentence that names the place where `text` is no JSON,
+    /// or no record of this version.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let record = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+            let path = error.path().to_string();
+            let problem = error.into_inner();
+            match path.as_str() {
+                "." => format!("it is no record: {problem}"),
+                _ => format!("it is no record: at {path}, {problem}"),
+            }
+        })?;
+        reader.end().map_err(|problem| format!("it is more than a record: {problem}"))?;
+        Ok(record)
     }
 
     /// Whether every intended operation of every phase ended in exactly one outcome, and the

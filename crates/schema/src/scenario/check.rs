@@ -25,6 +25,8 @@ const DURATION_MAX: Span = Span::from_s(366 * 86_400);
 const RATE_MAX: f64 = 1e9;
 /// Keys at most.
 const KEYS_MAX: u64 = 1_000_000_000_000;
+/// Keys whose versions are kept at most.
+const VERIFY_KEYS_MAX: u64 = 100_000_000;
 /// The largest value that memcached can be told to accept.
 const VALUE_MAX: u64 = 1 << 30;
 
@@ -51,6 +53,7 @@ impl Scenario {
         self.check_bounds(&mut problems);
         self.check_load(&mut problems);
         self.check_data(&mut problems);
+        self.check_verification(&mut problems);
         self.check_goals(&mut problems);
         problems.0
     }
@@ -100,9 +103,18 @@ impl Scenario {
                 format!("keys {given} is out of bounds: give a count from 1 to 1000G"),
             );
         }
-        if self.json.as_deref() == Some("-") && self.samples.as_deref() == Some("-") {
-            problems
-                .add("samples", "samples and json cannot both go to stdout: name a file for one");
+        let outputs = [
+            ("json", &self.json),
+            ("samples", &self.samples),
+            ("verify-details", &self.verify_details),
+        ];
+        let to_stdout = outputs.iter().filter(|(_, output)| output.as_deref() == Some("-"));
+        let names: Vec<&str> = to_stdout.map(|(name, _)| *name).collect();
+        if let [first, .., last] = names[..] {
+            problems.add(
+                last,
+                format!("{last} and {first} cannot both go to stdout: name a file for one"),
+            );
         }
     }
 
@@ -182,6 +194,48 @@ impl Scenario {
                 format!(
                     "noreply needs an operation that can do without an answer, and mix {} has \
                      none: add one such as set, or leave it out",
+                    self.mix
+                ),
+            );
+        }
+    }
+
+    /// Verification against the mix.
+    fn check_verification(&self, problems: &mut Problems) {
+        if self.verify_keys == 0 || self.verify_keys > VERIFY_KEYS_MAX {
+            let given = self.verify_keys;
+            problems.add(
+                "verify-keys",
+                format!("verify-keys {given} is out of bounds: give a count from 1 to 100M"),
+            );
+        }
+        if self.verify == 0.0 {
+            if self.verify_details.is_some() {
+                problems.add(
+                    "verify-details",
+                    "verify-details has nothing to list without verify: give a fraction such as \
+                     verify 1, or leave it out",
+                );
+            }
+            return;
+        }
+        let names = |op: OpKind| self.mix.kinds().any(|kind| kind == op);
+        if names(OpKind::Append) || names(OpKind::Prepend) {
+            problems.add(
+                "verify",
+                format!(
+                    "verify cannot tell what append and prepend have made of a value, and mix {} \
+                     has one of them: leave them out of the mix, or verify out of the scenario",
+                    self.mix
+                ),
+            );
+        }
+        if !self.mix.reads() {
+            problems.add(
+                "verify",
+                format!(
+                    "verify needs an operation that reads, and mix {} has none: add one such as \
+                     get, or leave it out",
                     self.mix
                 ),
             );

@@ -84,6 +84,10 @@ pub struct Scenario {
     pub reconnect: Backoff,
     /// What must be true of the result.
     pub goals: Vec<Goal>,
+    /// The fraction of reads whose values are checked.
+    pub verify: f64,
+    /// For how many keys versions are kept.
+    pub verify_keys: u64,
     /// The seed of everything random.
     pub seed: u64,
     /// How a worker waits for the next instant.
@@ -96,6 +100,8 @@ pub struct Scenario {
     pub json: Option<String>,
     /// Where the samples go; `-` is stdout.
     pub samples: Option<String>,
+    /// Where the wrong values that were found go; `-` is stdout.
+    pub verify_details: Option<String>,
     /// Whether to print the plan and stop.
     pub plan: bool,
     /// Whether to show no progress.
@@ -146,12 +152,15 @@ impl Default for Scenario {
             timeout: Span::from_s(5),
             reconnect: Backoff { first: Span::from_ms(10), longest: Span::from_s(1) },
             goals: Vec::new(),
+            verify: 0.0,
+            verify_keys: 65_536,
             seed: SEED,
             wait: None,
             cooldown: Cooldown::Load,
             bind: Vec::new(),
             json: None,
             samples: None,
+            verify_details: None,
             plan: false,
             quiet: false,
             strict: false,

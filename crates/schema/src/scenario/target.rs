@@ -59,6 +59,9 @@ fn parse_item(item: &str) -> Result<Vec<Target>, String> {
             false => Ok(vec![Target::Unix { path: path.to_owned() }]),
         };
     }
+    if item == "unix" {
+        return Err("a unix socket needs its path, as in unix:/run/memcached.sock".to_owned());
+    }
     let (host, ports) = split_host(item)?;
     let (first, last) = match ports {
         None => (PORT, PORT),

@@ -256,6 +256,36 @@ fn data_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn verification_is_refused_where_it_could_not_tell_right_from_wrong() {
+    let verify = |change: fn(&mut Scenario)| {
+        problems(|s| {
+            s.verify = 0.5;
+            change(s);
+        })
+    };
+    assert_eq!(verify(|_| {}), [""; 0]);
+    assert_eq!(verify(|s| s.mix = "get=1,append=0.1".parse().unwrap()), ["verify"]);
+    assert_eq!(verify(|s| s.mix = "get=1,prepend=0.1".parse().unwrap()), ["verify"]);
+    assert_eq!(
+        verify(|s| s.mix = "set=1,delete=1".parse().unwrap()),
+        ["verify"],
+        "nothing is read"
+    );
+    assert_eq!(verify(|s| s.mix = "cas=1,incr=1,delete=1".parse().unwrap()), [""; 0]);
+    assert_eq!(verify(|s| s.verify_keys = 0), ["verify-keys"]);
+    assert_eq!(verify(|s| s.verify_keys = 100_000_001), ["verify-keys"]);
+    assert_eq!(verify(|s| s.verify_details = Some("file".to_owned())), [""; 0]);
+    assert_eq!(problems(|s| s.verify_details = Some("file".to_owned())), ["verify-details"]);
+    assert_eq!(
+        verify(|s| {
+            s.verify_details = Some("-".to_owned());
+            s.json = Some("-".to_owned());
+        }),
+        ["verify-details"]
+    );
+}
+
+#[test]
 fn a_value_above_the_limit_says_what_to_raise() {
     let value_size = "fixed:2MiB".parse().unwrap();
     let problems = Scenario { value_size, ..Scenario::default() }.check();

@@ -1,0 +1,226 @@
+//! Real sockets: answers never leave before their instants, and a client that looks closely counts
+//! exactly the faults that the server did.
+
+use super::*;
+use memtide_server::FaultKind;
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Longer than any answer takes in a test that does not fail.
+const PATIENCE: Duration = Duration::from_secs(20);
+const KEYS: u64 = 50;
+
+fn serve(threads: usize, behaviour: &str, faults: &str) -> Serving {
+    let options = ServeOptions {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        threads,
+        memory_bytes_max: 64 << 20,
+        item_bytes_max: 1 << 20,
+    };
+    let behaviour = behaviour.parse().unwrap();
+    let conduct = Conduct { behaviour, faults: faults.parse().unwrap(), seed: 1 };
+    Serving::start(&options, conduct).unwrap()
+}
+
+/// A client of few words.
+struct Client {
+    stream: BufReader<TcpStream>,
+}
+
+impl Client {
+    fn connect(serving: &Serving) -> Self {
+        let stream = TcpStream::connect(serving.address()).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Self { stream: BufReader::new(stream) }
+    }
+
+    fn send(&mut self, request: &str) {
+        self.stream.get_mut().write_all(request.as_bytes()).unwrap();
+    }
+
+    fn line(&mut self) -> Result<String, ErrorKind> {
+        let mut line = Vec::new();
+        match self.stream.read_until(b'\n', &mut line) {
+            Ok(0) => Err(ErrorKind::UnexpectedEof),
+            Ok(_) => Ok(String::from_utf8_lossy(&line).trim_end().to_owned()),
+            Err(error) => Err(error.kind()),
+        }
+    }
+
+    /// The value of `key`, if there is one.
+    fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, Wrong> {
+        self.send(&format!("get {key}\r\n"));
+        let head = self.line().map_err(Wrong::Broken)?;
+        if head == "END" {
+            return Ok(None);
+        }
+        let Some(bytes) = head.strip_prefix(&format!("VALUE {key} 0 ")) else {
+            return Err(Wrong::Answer(head));
+        };
+        let mut value = vec![0; bytes.parse::<usize>().unwrap() + 2];
+        self.stream.read_exact(&mut value).map_err(|error| Wrong::Broken(error.kind()))?;
+        value.truncate(value.len() - 2);
+        assert_eq!(self.line().as_deref(), Ok("END"));
+        Ok(Some(value))
+    }
+}
+
+#[derive(Debug)]
+enum Wrong {
+    Answer(String),
+    Broken(ErrorKind),
+}
+
+/// As the server counts them; none that is zero.
+fn counted(serving: &Serving) -> HashMap<String, u64> {
+    let mut client = Client::connect(serving);
+    client.send("stats faults\r\n");
+    let lines = std::iter::from_fn(|| client.line().ok().filter(|line| line != "END"));
+    let pair = |line: String| {
+        let (name, count) = line.strip_prefix("STAT fault_")?.split_once(' ')?;
+        Some((name.replace('_', "-"), count.parse().ok()?))
+    };
+    lines.map(|line| pair(line).expect("a counter")).filter(|(_, count)| *count > 0).collect()
+}
+
+/// All are as long as each other, and no flip makes one of them another.
+fn value(key: u64, version: u64) -> Vec<u8> {
+    format!("value of key {key:04} in version {version:08}, key {key:04}").into_bytes()
+}
+
+/// What kind of fault has made `wrong` out of the second version of a value.
+fn classify(wrong: &[u8], key: u64) -> FaultKind {
+    let right = value(key, 2);
+    if wrong.len() < right.len() {
+        FaultKind::Truncate
+    } else if wrong == value(key, 1) {
+        FaultKind::Stale
+    } else if (0..KEYS).any(|other| wrong == value(other, 2)) {
+        FaultKind::OtherKey
+    } else {
+        assert_eq!(wrong.iter().zip(&right).filter(|(a, b)| a != b).count(), 1);
+        FaultKind::Flip
+    }
+}
+
+fn stored(client: &mut Client, key: u64, version: u64) {
+    let value = String::from_utf8(value(key, version)).unwrap();
+    client.send(&format!("set k{key} 0 0 {}\r\n{value}\r\n", value.len()));
+    assert_eq!(client.line().as_deref(), Ok("STORED"));
+}
+
+#[test]
+fn a_client_counts_exactly_the_faults_that_were_done() {
+    let faults = "truncate:1%@get,flip:1%@get,other-key:1%@get,stale:1%@get,expire-early:1%@get,\
+                  server-error:1%@get,garbage:1%@get,reset:1%@get,stall:0.01%@get";
+    let serving = serve(2, "instant", faults);
+    let mut client = Client::connect(&serving);
+    for version in [1, 2] {
+        (0..KEYS).for_each(|key| stored(&mut client, key, version));
+    }
+    // Only what was replaced some time ago counts as an older version.
+    std::thread::sleep(Duration::from_millis(150));
+    let mut seen: HashMap<String, u64> = HashMap::new();
+    for number in 0..20_000 {
+        let key = number % KEYS;
+        client.stream.get_mut().set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        let kind = match client.get(&format!("k{key}")) {
+            Ok(Some(found)) if found == value(key, 2) => continue,
+            Ok(Some(found)) => classify(&found, key),
+            Ok(None) => FaultKind::ExpireEarly,
+            Err(Wrong::Answer(line)) if line.starts_with("SERVER_ERROR ") => FaultKind::ServerError,
+            Err(Wrong::Answer(_)) => FaultKind::Garbage,
+            Err(Wrong::Broken(ErrorKind::ConnectionReset)) => FaultKind::Reset,
+            Err(Wrong::Broken(ErrorKind::WouldBlock | ErrorKind::TimedOut)) => FaultKind::Stall,
+            Err(Wrong::Broken(kind)) => panic!("the connection ended with {kind:?}"),
+        };
+        *seen.entry(kind.word().to_owned()).or_default() += 1;
+        if matches!(kind, FaultKind::Reset | FaultKind::Stall) {
+            client = Client::connect(&serving);
+        }
+    }
+    assert_eq!(seen, counted(&serving));
+    assert_eq!(seen.len(), 9, "{seen:?}");
+}
+
+#[test]
+fn a_refused_client_is_reset() {
+    let serving = serve(1, "instant", "refuse:50%");
+    let outcome = |_| {
+        let stream = TcpStream::connect(serving.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        // A reset may come before or after these bytes.
+        let sent = (&stream).write_all(b"version\r\n");
+        let answer = sent.and_then(|()| (&stream).read(&mut [0; 100]));
+        u64::from(!matches!(answer, Ok(1..)))
+    };
+    let mut refused: u64 = (0..200).map(outcome).sum();
+    assert!((60..140).contains(&refused));
+    loop {
+        let mut client = Client::connect(&serving);
+        if client.stream.get_mut().write_all(b"stats faults\r\n").is_ok() && client.line().is_ok() {
+            let told: Vec<String> = (0..2).map_while(|_| client.line().ok()).collect();
+            assert_eq!(told.last().unwrap(), &format!("STAT fault_refuse {refused}"));
+            return;
+        }
+        refused += 1;
+    }
+}
+
+#[test]
+fn answers_do_not_leave_early() {
+    let serving = serve(1, "fixed:5ms", "none");
+    let mut client = Client::connect(&serving);
+    let start = Instant::now();
+    for _ in 0..20 {
+        assert!(client.get("a").unwrap().is_none());
+    }
+    assert!(start.elapsed() >= Duration::from_millis(100));
+    // Together, they wait together.
+    client.send(&"get a\r\n".repeat(1000));
+    (0..1000).for_each(|_| assert_eq!(client.line().as_deref(), Ok("END")));
+}
+
+#[test]
+fn all_threads_serve_one_queue() {
+    let serving = serve(2, "queue:1,fixed:2ms", "none");
+    let mut clients: Vec<_> = (0..8).map(|_| Client::connect(&serving)).collect();
+    let start = Instant::now();
+    clients.iter_mut().for_each(|client| client.send(&"get a\r\n".repeat(10)));
+    for client in &mut clients {
+        (0..10).for_each(|_| assert_eq!(client.line().as_deref(), Ok("END")));
+    }
+    assert!(start.elapsed() >= Duration::from_millis(160));
+}
+
+#[test]
+fn a_client_that_has_said_everything_gets_every_answer() {
+    for behaviour in ["instant", "fixed:20ms", "pause:1ms,20ms,once"] {
+        let serving = serve(1, behaviour, "garbage:0");
+        let mut client = Client::connect(&serving);
+        client.send("get a\r\nget a\r\n");
+        client.stream.get_mut().shutdown(Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        client.stream.read_to_string(&mut answer).unwrap();
+        assert_eq!(answer, "END\r\nEND\r\n", "{behaviour}");
+    }
+}
+
+#[test]
+fn a_client_that_takes_nothing_for_a_while_loses_nothing() {
+    let serving = serve(1, "fixed:1ms", "none");
+    let mut client = Client::connect(&serving);
+    let large = "v".repeat(500_000);
+    client.send(&format!("set a 0 0 {}\r\n{large}\r\n", large.len()));
+    assert_eq!(client.line().as_deref(), Ok("STORED"));
+    client.send(&"get a\r\n".repeat(40));
+    std::thread::sleep(Duration::from_millis(50));
+    for _ in 0..40 {
+        assert_eq!(client.line().as_deref(), Ok("VALUE a 0 500000"));
+        assert!(client.line().as_ref() == Ok(&large));
+        assert_eq!(client.line().as_deref(), Ok("END"));
+    }
+}

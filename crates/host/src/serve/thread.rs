@@ -1,0 +1,213 @@
+//! One thread of the embedded server: its sockets, and the instants at which something leaves. It
+//! decides nothing about answers.
+
+use super::peer::{Line, Peer, reset_when_closed};
+use crate::clock::{self, Clock};
+use memtide_base::{Instant, Span};
+use memtide_server::{ConductState, Endpoint, Session, Store};
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::net::TcpListener;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The listener's number among the watched sockets; connections count from 1.
+const LISTENER: u64 = 0;
+const READY_MAX: usize = 256;
+const RECEIVE_BYTES_MAX: usize = 64 * 1024;
+/// How often a thread looks whether it should end.
+const LOOK_UP: Span = Span::from_ms(50);
+/// How long before an instant a thread stops sleeping: above the usual lateness of a timer with the
+/// smallest slack.
+const SPIN_WINDOW: Span = Span::from_us(60);
+
+/// What the threads of one server share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub listener: TcpListener,
+    pub store: Store,
+    /// The largest item, in bytes.
+    pub item_bytes_max: usize,
+    pub clock: Clock,
+    /// None for a server that answers everything at once and rightly.
+    pub conduct: Option<Mutex<ConductState>>,
+}
+
+impl Shared {
+    fn conduct(&self) -> Option<MutexGuard<'_, ConductState>> {
+        let conduct = self.conduct.as_ref()?;
+        Some(conduct.lock().expect("nobody panics while holding the conduct"))
+    }
+
+    /// The time as the server's rules want it.
+    fn time(&self) -> memtide_server::Clock {
+        let unix_s = clock::since_unix().ns() / 1_000_000_000;
+        memtide_server::Clock { now: self.clock.now(), unix_s }
+    }
+}
+
+/// One thread of the server.
+pub(super) struct Server {
+    epoll: OwnedFd,
+    shared: Arc<Shared>,
+    peers: HashMap<u64, Peer>,
+    next: u64,
+    /// When which connection has something to send. One that is gone, or has another instant by
+    /// now, is passed over.
+    due: BinaryHeap<Reverse<(Instant, u64)>>,
+    buffer: Box<[u8]>,
+}
+
+impl Server {
+    /// A thread's state, watching the listener.
+    pub fn new(shared: Arc<Shared>) -> Result<Self, Errno> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
+        epoll::add(&epoll, &shared.listener, EventData::new_u64(LISTENER), flags)?;
+        shared.store.thread_started();
+        let (peers, due) = (HashMap::new(), BinaryHeap::new());
+        let buffer = vec![0; RECEIVE_BYTES_MAX].into();
+        Ok(Self { epoll, shared, peers, next: LISTENER + 1, due, buffer })
+    }
+
+    /// Serves until `stop` is raised.
+    pub fn run(&mut self, stop: &AtomicBool) {
+        if self.shared.conduct.is_some() {
+            // Where this is forbidden, answers leave as late as the default slack lets them.
+            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        }
+        let mut ready = Vec::with_capacity(READY_MAX);
+        while !stop.load(Ordering::Relaxed) {
+            ready.clear();
+            let timeout = self.timeout();
+            let spare = rustix::buffer::spare_capacity(&mut ready);
+            match epoll::wait(&self.epoll, spare, Some(&timeout)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => panic!("epoll_wait on our own epoll failed: {errno}"),
+            }
+            self.release();
+            for event in &ready {
+                let (number, flags) = (event.data.u64(), event.flags);
+                if number == LISTENER {
+                    self.accept();
+                } else {
+                    let outcome = self.attend(number, flags);
+                    self.forget_if(number, outcome);
+                }
+                self.release();
+            }
+        }
+    }
+
+    /// How long to sleep; not at all when something leaves soon.
+    fn timeout(&self) -> Timespec {
+        let sleep = match self.due.peek() {
+            None => LOOK_UP,
+            Some(Reverse((at, _))) => (*at - SPIN_WINDOW).since(self.shared.clock.now()),
+        };
+        Timespec { tv_sec: 0, tv_nsec: sleep.min(LOOK_UP).ns() as i64 }
+    }
+
+    /// Sends what is due.
+    fn release(&mut self) {
+        while let Some(&Reverse((at, number))) = self.due.peek() {
+            if at > self.shared.clock.now() {
+                return;
+            }
+            self.due.pop();
+            let Some(peer) = self.peers.get_mut(&number) else { continue };
+            if peer.armed == Some(at) {
+                peer.armed = None;
+                let outcome = self.settle(number);
+                self.forget_if(number, outcome);
+            }
+        }
+    }
+
+    fn forget_if(&mut self, number: u64, outcome: Result<(), Errno>) {
+        if outcome.is_err() && self.peers.remove(&number).is_some() {
+            self.shared.store.connection_closed();
+        }
+    }
+
+    fn accept(&mut self) {
+        // When nobody waits any more, or files have run out, the next event brings us back.
+        while let Ok((stream, _)) = self.shared.listener.accept() {
+            let line = match self.shared.conduct() {
+                None => Line::Plain(Session::new(self.shared.item_bytes_max)),
+                Some(mut state) => match Endpoint::accept(&mut state, self.shared.item_bytes_max) {
+                    Some(endpoint) => Line::Conducted(endpoint),
+                    None => {
+                        reset_when_closed(&stream);
+                        continue;
+                    }
+                },
+            };
+            let number = self.next;
+            let watched = stream
+                .set_nonblocking(true)
+                .and_then(|()| stream.set_nodelay(true))
+                .and_then(|()| {
+                    let data = EventData::new_u64(number);
+                    Ok(epoll::add(&self.epoll, &stream, data, EventFlags::IN)?)
+                });
+            if watched.is_ok() {
+                self.next += 1;
+                self.shared.store.connection_opened();
+                self.peers.insert(number, Peer::new(stream, line));
+            }
+        }
+    }
+
+    /// Reads and answers; an error means that the connection is over.
+    fn attend(&mut self, number: u64, flags: EventFlags) -> Result<(), Errno> {
+        let Some(peer) = self.peers.get_mut(&number) else { return Ok(()) };
+        if peer.is_deaf && flags.intersects(EventFlags::HUP | EventFlags::ERR) {
+            return Err(Errno::PIPE);
+        }
+        if peer.out.is_empty() && !flags.contains(EventFlags::OUT) {
+            let len = match recv(&peer.stream, &mut self.buffer[..], RecvFlags::empty()) {
+                Ok((len, _)) => len,
+                Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+                Err(errno) => return Err(errno),
+            };
+            let bytes = &self.buffer[..len];
+            match (&mut peer.line, self.shared.conduct()) {
+                _ if len == 0 => peer.is_deaf = true,
+                (Line::Plain(session), _) => {
+                    let time = self.shared.time();
+                    let flow = session.handle_bytes(time, bytes, &self.shared.store, &mut peer.out);
+                    peer.heed(flow);
+                }
+                (Line::Conducted(endpoint), Some(mut state)) => {
+                    // Read under the lock, so that it never goes back from one request to the next.
+                    let time = self.shared.time();
+                    endpoint.handle_bytes(time, bytes, &self.shared.store, &mut state);
+                }
+                (Line::Conducted(_), None) => unreachable!("an endpoint needs a conduct"),
+            }
+        }
+        self.settle(number)
+    }
+
+    /// Sends what can be sent, and sees to it that the rest is not forgotten.
+    fn settle(&mut self, number: u64) -> Result<(), Errno> {
+        let Some(peer) = self.peers.get_mut(&number) else { return Ok(()) };
+        peer.send(&self.shared.clock)?;
+        let wanted = peer.wanted();
+        if wanted != peer.watched {
+            epoll::modify(&self.epoll, &peer.stream, EventData::new_u64(number), wanted)?;
+            peer.watched = wanted;
+        }
+        if let Some(at) = peer.arm() {
+            self.due.push(Reverse((at, number)));
+        }
+        Ok(())
+    }
+}

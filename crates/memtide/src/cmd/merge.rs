@@ -1,0 +1,59 @@
+//! `memtide merge`: the records of several runs become one record and one report.
+
+use super::run::{create, unwritable};
+use crate::exit::{FAILED, Stop};
+use crate::output::{complain, show};
+use clap::ArgMatches;
+use memtide_report::text;
+use memtide_schema::record::GoalResult;
+use memtide_schema::{Record, Scenarios};
+use memtide_sinks::write_record;
+use std::io;
+
+pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
+    let paths: Vec<&String> = matches.get_many("record").into_iter().flatten().collect();
+    let records = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let scenarios = if matches.get_flag("force") { Scenarios::Any } else { Scenarios::Same };
+    let record = memtide_schema::merge(&records, scenarios)
+        .map_err(|error| Stop::usage(error.message(|number| format!("'{}'", paths[number]))))?;
+    publish(&record, matches.get_one::<String>("json").map(String::as_str))
+}
+
+fn read(path: &str) -> Result<Record, Stop> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Stop::usage(format!("record '{path}' cannot be read: {error}")))?;
+    Record::from_json(&text).map_err(|why| {
+        Stop::usage(format!("record '{path}': {why}; name files that memtide run --json wrote"))
+    })
+}
+
+/// Shows the result everywhere it should go; one output that fails does not cost the other.
+fn publish(record: &Record, json: Option<&str>) -> Result<u8, Stop> {
+    let mut trouble = Vec::new();
+    if json == Some("-") {
+        if let Err(error) = show(&record.to_json()) {
+            trouble.push(unwritable("stdout", &error));
+        }
+    } else if let Err(error) = show(&text(record)) {
+        trouble.push(unwritable("stdout", &error));
+    }
+    if let Some(path) = json.filter(|path| *path != "-") {
+        trouble.extend(write(record, path).err());
+    }
+    for stop in &trouble {
+        complain(&stop.message);
+    }
+    let goals_met = record.goals.iter().all(|goal| goal.result == GoalResult::Met);
+    let values_right = record.phases.verification().wrong() == 0;
+    Ok(if trouble.is_empty() && goals_met && values_right { 0 } else { FAILED })
+}
+
+fn write(record: &Record, path: &str) -> Result<(), Stop> {
+    let written = write_record(record, create("--json", path)?);
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(unwritable("--json", &error))
+        }
+        _ => Ok(()),
+    }
+}

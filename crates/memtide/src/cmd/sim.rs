@@ -1,0 +1,111 @@
+//! `memtide sim`: the same run in virtual time, against servers made of nothing. A week of load
+//! takes seconds, and the same seed gives the same trace.
+
+use super::run::{Conducted, Outputs, publish, row};
+use super::serve;
+use crate::exit::Stop;
+use crate::flags;
+use crate::output::say;
+use crate::witness::HostWitness;
+use clap::ArgMatches;
+use memtide_base::{Instant, Law, Span};
+use memtide_engine::{Address, ServerPlan};
+use memtide_host::machine;
+use memtide_run::{Surroundings, lower};
+use memtide_schema::Scenario;
+use memtide_schema::scenario::Target;
+use memtide_server::StoreOptions;
+use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
+use std::cell::RefCell;
+use std::io::Write;
+use std::rc::Rc;
+
+/// Processors that a simulated machine has: enough that the number of workers depends on none.
+const CPUS: usize = 2;
+const MEMORY_BYTES_MAX: u64 = 1 << 40;
+
+pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
+    let scenario = flags::scenario(matches)?;
+    let servers = servers(&scenario);
+    let lowered = lower(&scenario, &surroundings(&scenario, &servers))?;
+    let outputs = Outputs::open(&scenario)?;
+    let trace = match matches.get_one::<String>("trace").map(String::as_str) {
+        None => Trace::new(),
+        Some("-") => Trace::with_lines(|line| say(line)),
+        Some(path) => {
+            let mut out = super::run::create("--trace", path)?;
+            // A disk that is full shows in the file; the hash at the end is right all the same.
+            Trace::with_lines(move |line| drop(writeln!(out, "{line}")))
+        }
+    };
+    let csv = Rc::new(RefCell::new(outputs.samples));
+    let written = Rc::new(RefCell::new(Ok(())));
+    let (rows, errors) = (Rc::clone(&csv), Rc::clone(&written));
+    let setting = setting(matches, &scenario, &servers);
+    let mut fleet = SimFleet::new(setting, trace, move |sample| {
+        if let Some(csv) = rows.borrow_mut().as_mut()
+            && errors.borrow().is_ok()
+        {
+            *errors.borrow_mut() = csv.write(&row(sample));
+        }
+    });
+    let mut witness = HostWitness::new(machine::look(), scenario.quiet);
+    let outcome = memtide_run::run(&mut fleet, &scenario, &lowered, false, &mut witness)?;
+    let (hash, events) = fleet.trace_hash();
+    let flushed = csv.borrow_mut().as_mut().map_or(Ok(()), |csv| csv.flush());
+    let failed = written.replace(Ok(())).and(flushed);
+    let trouble = failed.err().map(|error| super::run::unwritable("--samples", &error));
+    let conducted = Conducted { outcome, trouble: trouble.into_iter().collect() };
+    let code = publish(&scenario, conducted, (outputs.json, outputs.details), false)?;
+    drop(witness);
+    say(&format!("memtide: simulated, trace {hash:016x} over {events} events"));
+    Ok(code)
+}
+
+/// One virtual server for each that the scenario names, or one.
+fn servers(scenario: &Scenario) -> Vec<ServerPlan> {
+    let named = scenario.servers.iter().map(Target::to_string);
+    let names: Vec<String> =
+        if scenario.servers.is_empty() { vec!["simulated".to_owned()] } else { named.collect() };
+    let plan = |(number, name): (usize, String)| ServerPlan {
+        name,
+        addresses: vec![Address::Unix(format!("server-{number}"))],
+    };
+    names.into_iter().enumerate().map(plan).collect()
+}
+
+fn surroundings(scenario: &Scenario, servers: &[ServerPlan]) -> Surroundings {
+    Surroundings {
+        servers: servers.to_vec(),
+        embedded: scenario.servers.is_empty(),
+        cpus_allowed: (0..CPUS).collect(),
+        cpus_online: CPUS,
+        cpu_quota: None,
+        io: "simulated",
+    }
+}
+
+fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) -> Setting {
+    let delay = matches.get_one::<Span>("delay").expect("it has a default");
+    let server = |server: &ServerPlan| SimServer {
+        address: server.addresses[0].clone(),
+        store: StoreOptions {
+            memory_bytes_max: MEMORY_BYTES_MAX,
+            item_bytes_max: scenario.value_max as usize + 1024,
+            shards: 1,
+        },
+        conduct: serve::conduct(matches, scenario.seed),
+        dead: Vec::new(),
+    };
+    Setting {
+        seed: scenario.seed,
+        network: Network {
+            delay: Law::Fixed(delay.as_s_f64()),
+            loss: *matches.get_one::<f64>("loss").expect("it has a default"),
+            ..Network::default()
+        },
+        servers: servers.iter().map(server).collect(),
+        pauses: Vec::new(),
+        interrupt_at: Instant::NEVER,
+    }
+}

@@ -1,0 +1,278 @@
+//! Servers that are not there, lie, fall silent, hang up, die and come back: never a panic, never
+//! a hang, always a sentence that names the server.
+
+use crate::child::{Running, assert_counters_equal, memtide, program, shared};
+use crate::peer::Peer;
+use crate::peer::rogue::{Answer, Rogue, say};
+use memtide_schema::Record;
+use memtide_schema::record::{CheckKind, CheckResult, EndedBy};
+use rustix::process::Signal;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_server_that_cannot_be_found_ends_the_run_before_it_begins() {
+    let host = "no-such-host.invalid";
+    memtide(&format!("run -s {host}")).complains(3, &[host, "cannot be resolved"]);
+    memtide("run -s 127.0.0.1:1").complains(3, &["127.0.0.1:1", "refused"]);
+    memtide("load -s 127.0.0.1:1").complains(3, &["127.0.0.1:1", "refused"]);
+    memtide("run -s unix:/no-such-path").complains(3, &["unix:/no-such-path", "path"]);
+}
+
+#[test]
+fn one_bad_server_among_several_is_the_one_that_is_named() {
+    let peer = Peer::memcached("");
+    memtide(&format!("run -s {},127.0.0.1:1", peer.name)).complains(3, &["127.0.0.1:1 refused"]);
+}
+
+#[test]
+fn a_server_of_another_protocol_is_named() {
+    let web = Rogue::new(|_| say("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    memtide(&format!("run -s {}", web.name)).complains(3, &[&web.name]);
+    let noise = Rogue::new(|_| say("\x01\x02\x7f garbage \r\n"));
+    memtide(&format!("run -s {}", noise.name)).complains(3, &[&noise.name]);
+    // It greets well, but its answers to gets are not.
+    let later = Rogue::polite(|_| say("VALUE what\r\n"));
+    memtide(&format!("run -s {}", later.name)).complains(3, &[&later.name]);
+}
+
+#[test]
+fn garbage_in_mid_run_costs_connections_and_is_counted() {
+    let server = Rogue::polite(|_| say("!garbage!\r\n"));
+    let flags = "--load never --mix get=1 --connections 2 --rate 500 --duration 500ms --json -";
+    let run = memtide(&format!("run -s {} --timeout 1s {flags}", server.name));
+    assert!(matches!(run.code, Some(0 | 3)), "{run}");
+    let record = run.record();
+    assert_eq!(record.totals.answered, 0, "{run}");
+    assert!(record.totals.errors["protocol"] > 0, "{run}");
+    assert!(record.totals.connections.lost > 0, "{run}");
+    assert!(record.warnings.iter().any(|warning| warning.message.contains(&server.name)), "{run}");
+}
+
+#[test]
+fn a_server_that_never_answers_ends_the_run_after_the_timeout() {
+    let server = Rogue::new(|_| Answer::Silence);
+    let line = format!("run -s {} --timeout 300ms", server.name);
+    memtide(&line).complains(3, &[&server.name, "did not answer", "--timeout"]);
+}
+
+#[test]
+fn a_server_that_is_silent_about_keys_does_not_get_past_the_probe() {
+    let server = Rogue::polite(|_| Answer::Silence);
+    let line = format!("run -s {} --timeout 300ms", server.name);
+    memtide(&line).complains(3, &[&server.name]);
+    let server = Rogue::polite(|_| Answer::Silence);
+    let line = format!("load -s {} --timeout 300ms --keys 1k", server.name);
+    memtide(&line).complains(3, &[&server.name]);
+}
+
+#[test]
+fn a_closed_loop_of_a_number_of_operations_ends_when_its_server_falls_silent() {
+    let asked = AtomicU64::new(0);
+    let server = Rogue::polite(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        0..500 => say("END\r\n"),
+        _ => Answer::Silence,
+    });
+    let flags = "--load never --mix get=1 --ops-max 1k --timeout 300ms --json -";
+    let run = memtide(&format!("run -s {} {flags}", server.name));
+    assert!(matches!(run.code, Some(0 | 3)), "{run}");
+    let totals = run.record().totals;
+    assert_eq!(totals.answered, 500, "{run}");
+    assert!(totals.timed_out > 0, "{run}");
+}
+
+#[test]
+fn a_server_that_hangs_up_at_once_is_named() {
+    let server = Rogue::raw(drop);
+    memtide(&format!("run -s {}", server.name)).complains(3, &[&server.name, "the connection"]);
+}
+
+#[test]
+fn a_server_that_hangs_up_on_every_request_is_not_hammered() {
+    let server = Rogue::polite(|_| Answer::Leave(""));
+    let flags = "--load never --mix get=1 --connections 1 --rate 1000 --timeout 5s";
+    let line = format!("run -s {} {flags} --duration 1500ms --json -", server.name);
+    let run = memtide(&line);
+    assert!(matches!(run.code, Some(0 | 3)), "{run}");
+    let record = run.record();
+    assert!(record.totals.lost > 0, "{run}");
+    // 10 ms doubling to 1 s leaves room for eight or nine in this time, plus two to greet and two
+    // to take leave; three times as many are forgiven. Every 10 ms would be over a hundred.
+    let accepted = server.accepted();
+    assert!(accepted <= 40, "{accepted} connections were made: {run}");
+}
+
+#[test]
+fn a_server_with_too_many_connections_is_told_how_to_allow_more() {
+    let peer = Peer::memcached("-c 64");
+    let flags = "--connections 200 --rate 500 --duration 500ms --load never --timeout 2s";
+    let line = format!("run -s {} {flags}", peer.name);
+    let run = memtide(&line);
+    assert!(matches!(run.code, Some(0 | 3)), "{run}");
+    let said = format!("{}{}", run.out, run.err).split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [peer.name.as_str(), "too many", "-c", "--connections"] {
+        assert!(said.contains(words), "'{words}' is not said: {run}");
+    }
+}
+
+/// Waits until a run is well under way.
+fn await_gets(peer: &Peer, count: u64) {
+    let started = Instant::now();
+    while peer.figure("cmd_get") < count {
+        assert!(started.elapsed() < PATIENCE, "the run does not get under way");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_server_that_dies_ends_the_run_with_a_partial_record() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let name = peer.name.clone();
+    let flags = "--rate 1000 --duration 30s --timeout 500ms --load never --keys 100 --json -";
+    let running = Running::start(&format!("run -s {name} {flags}"));
+    await_gets(&peer, 300);
+    peer.kill();
+    let run = running.finish().exits(3);
+    let record = run.record();
+    assert!(record.partial, "{run}");
+    assert_eq!((record.ended_by, record.exit), (EndedBy::ServersLost, 3), "{run}");
+    assert!(record.measured_s < 29.0, "the run went on without a server: {run}");
+    assert!(record.totals.answered >= 300, "{run}");
+    assert!(record.totals.unanswered() > 0, "{run}");
+    assert!(record.totals.connections.lost > 0, "{run}");
+    assert!(run.err.contains(&name), "{run}");
+    assert!(!run.err.contains("panicked"), "{run}");
+}
+
+#[test]
+fn the_text_of_a_run_that_lost_its_server_is_marked_partial() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let flags = "--rate 1000 --duration 30s --timeout 500ms --load never --keys 100";
+    let running = Running::start(&format!("run -s {} {flags}", peer.name));
+    await_gets(&peer, 300);
+    peer.kill();
+    let run = running.finish().exits(3);
+    assert!(run.out.starts_with("partial"), "{run}");
+    assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
+}
+
+#[test]
+fn a_server_that_comes_back_is_used_again() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let (name, address) = (peer.name.clone(), peer.address());
+    let flags = "--rate 1000 --duration 4s --timeout 3s --keys 100 --mix get=1 --connections 4";
+    let running = Running::start(&format!("run -s {name} {flags} --json -"));
+    // The probes and the fill ask for less than 3000.
+    await_gets(&peer, 3_500);
+    peer.kill();
+    thread::sleep(Duration::from_millis(300));
+    let _back = Peer::memcached_at(address, "").expect("the port is free again");
+    let run = running.finish().exits(0);
+    let record = run.record();
+    let totals = &record.totals;
+    assert_eq!(record.ended_by, EndedBy::Duration, "{run}");
+    assert_eq!(totals.connections.lost, 4, "{run}");
+    assert_eq!(totals.connections.opened, 8, "{run}");
+    assert!(totals.connections.failed > 0, "nobody tried while it was gone: {run}");
+    assert!(totals.hits > 0 && totals.misses > 0, "the new server holds nothing: {run}");
+    assert!(record.warnings.iter().any(|warning| warning.code == "connections_lost"), "{run}");
+}
+
+#[test]
+fn the_death_of_one_of_two_servers_does_not_end_the_run() {
+    let _turn = shared();
+    let (dies, lives) = (Peer::memcached(""), Peer::memcached(""));
+    let flags = "--rate 1000 --duration 2s --timeout 300ms --load never --keys 100 --json -";
+    let running = Running::start(&format!("run -s {},{} {flags}", dies.name, lives.name));
+    await_gets(&dies, 100);
+    dies.kill();
+    let run = running.finish().exits(0);
+    let record = run.record();
+    assert!(!record.partial, "{run}");
+    assert_eq!(record.ended_by, EndedBy::Duration);
+    for row in &record.servers {
+        assert!(row.totals.answered > 0, "{run}");
+    }
+    assert!(record.totals.connections.lost > 0, "{run}");
+}
+
+#[test]
+fn a_server_that_stays_stopped_costs_only_timeouts() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let flags = "--rate 1000 --duration 1s --timeout 300ms --load never --keys 100 --json -";
+    let running = Running::start(&format!("run -s {} {flags}", peer.name));
+    await_gets(&peer, 100);
+    peer.signal(Signal::STOP);
+    let run = running.finish();
+    peer.signal(Signal::CONT);
+    assert!(matches!(run.code, Some(0 | 3)), "{run}");
+    let record = run.record();
+    assert!(record.totals.timed_out > 0, "{run}");
+    assert_eq!(record.totals.lost, 0, "{run}");
+}
+
+#[test]
+fn answers_after_the_deadline_are_discarded_and_counted() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let flags = "--rate 1000 --arrival fixed --duration 2s --timeout 200ms --load never --keys 100";
+    let line = format!("run -s {} {flags} --mix get=1 --connections 4 --json -", peer.name);
+    let running = Running::start(&line);
+    await_gets(&peer, 300);
+    peer.signal(Signal::STOP);
+    thread::sleep(Duration::from_millis(700));
+    peer.signal(Signal::CONT);
+    let run = running.finish().exits(0);
+    let record = run.record();
+    let totals = &record.totals;
+    // Of 700 due in the pause, those of the last 200 ms still come in time. Places for 256 are
+    // on the connections; the others are never sent, but for a few whose deadline is almost there
+    // when the server goes on.
+    assert!(totals.timed_out >= 400, "{run}");
+    let sent_in_vain = totals.timed_out - totals.timed_out_queued;
+    assert!((200..=300).contains(&sent_in_vain), "{sent_in_vain}: {run}");
+    assert_eq!(totals.late_replies, sent_in_vain, "{run}");
+    assert_eq!((totals.lost, totals.connections.lost), (0, 0), "{run}");
+    assert_eq!(totals.sent, totals.answered + totals.late_replies, "{run}");
+    assert_counters_equal(&record);
+}
+
+#[test]
+fn refused_stores_are_errors_of_the_run_and_no_lie_of_the_counters() {
+    let peer = Peer::memcached("-I 2k -o slab_chunk_max=1");
+    let flags =
+        "--load never --mix set=1 --value-size fixed:5000 --keys 100 --ops-max 500 --json -";
+    let run = memtide(&format!("run -s {} {flags}", peer.name)).exits(0);
+    let record: Record = run.record();
+    assert_eq!((record.totals.failed, record.totals.errors["server_error"]), (500, 500), "{run}");
+    // memcached counts a store in cmd_set only once it has found room for it.
+    let (result, message) = crate::child::check(&record, CheckKind::ServerCounters);
+    assert_ne!(result, CheckResult::Failed, "{message}");
+}
+
+/// The program under a limit of open files.
+fn limited(limit: &str, line: &str) -> Running {
+    let program = program();
+    let path = program.get_program().to_str().unwrap();
+    let mut shell = Command::new("sh");
+    Running::of(shell.arg("-c").arg(format!("ulimit {limit}; exec '{path}' {line}")))
+}
+
+#[test]
+fn the_soft_limit_of_open_files_is_raised_and_the_hard_one_explained() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let line = format!("run -s {} --connections 200 --keys 100 --ops-max 500", peer.name);
+    limited("-n 64", &line)
+        .finish()
+        .complains(2, &["open files", "64", "ulimit -Hn", "connections"]);
+    limited("-Sn 64", &line).finish().exits(0);
+}

@@ -1,0 +1,197 @@
+//! The program as a child process: started, signalled, waited for. No child outlives its patience
+//! or its handle.
+
+use memtide_schema::Record;
+use memtide_schema::record::{CheckKind, CheckResult};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// No run of these tests needs this long; one that does hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Tests about pauses run alone; all others share the machine.
+static TURN: RwLock<()> = RwLock::new(());
+
+/// A turn beside others.
+pub(crate) fn shared() -> RwLockReadGuard<'static, ()> {
+    TURN.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A turn with nobody else.
+pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
+    TURN.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the program with the words of `line` to its end.
+pub(crate) fn memtide(line: &str) -> Finished {
+    let _turn = shared();
+    Running::start(line).finish()
+}
+
+/// The program without arguments, and without fields from the environment.
+pub(crate) fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_memtide"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("MEMTIDE_") {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// A path that no other test uses, in a folder that goes away with the build. Nothing is there.
+pub(crate) fn scratch(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("it-{name}"));
+    drop(std::fs::remove_file(&path));
+    path
+}
+
+/// A child that runs.
+pub(crate) struct Running {
+    child: Child,
+    words: String,
+    out: Option<JoinHandle<Vec<u8>>>,
+    err: Option<JoinHandle<Vec<u8>>>,
+    started: Instant,
+}
+
+impl Running {
+    /// Starts the program with the words of `line`.
+    pub(crate) fn start(line: &str) -> Self {
+        Self::of(program().args(line.split_whitespace()))
+    }
+
+    /// Starts any command, usually a shell with the program inside.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let out = child.stdout.take().map(read_all);
+        let err = child.stderr.take().map(read_all);
+        Self { child, words: format!("{command:?}"), out, err, started: Instant::now() }
+    }
+
+    /// Sends `signal` to it.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits until it ends; fails the test when it does not.
+    pub(crate) fn finish(mut self) -> Finished {
+        let (code, late) = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break (status.code(), false),
+                None if self.started.elapsed() > PATIENCE => {
+                    drop(self.child.kill());
+                    break (self.child.wait().unwrap().code(), true);
+                }
+                None => thread::sleep(LOOK_EVERY),
+            }
+        };
+        let text = |reader: &mut Option<JoinHandle<Vec<u8>>>| {
+            String::from_utf8(reader.take().unwrap().join().unwrap()).unwrap()
+        };
+        let out = text(&mut self.out);
+        let err = text(&mut self.err);
+        let finished = Finished { words: self.words.clone(), code, out, err };
+        assert!(!late, "it did not end within {PATIENCE:?}: {finished}");
+        finished
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn read_all(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        drop(from.read_to_end(&mut bytes));
+        bytes
+    })
+}
+
+/// A child that has ended.
+pub(crate) struct Finished {
+    words: String,
+    /// The exit code; none when a signal killed it.
+    pub(crate) code: Option<i32>,
+    /// All of stdout.
+    pub(crate) out: String,
+    /// All of stderr.
+    pub(crate) err: String,
+}
+
+impl std::fmt::Display for Finished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { words, code, out, err } = self;
+        // What leads to a record's counts is what the test asked for.
+        let from = out.find("\"measured_s\"").unwrap_or(0);
+        let out: String = out[from..].chars().take(5_000).collect();
+        write!(f, "{words}\nexit {code:?}\n--- stdout\n{out}\n--- stderr\n{err}")
+    }
+}
+
+impl Finished {
+    /// The same, which must have ended with `code`.
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// The record of `--json -`, of which stdout must hold nothing else. It keeps its written
+    /// schema, and all of its operations are accounted for.
+    pub(crate) fn record(&self) -> Record {
+        read_record(&self.out).unwrap_or_else(|why| panic!("{why} in {self}"))
+    }
+
+    /// The one sentence of a run that never began, which must hold each of `words`.
+    pub(crate) fn complains(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self}");
+        assert_eq!(self.out, "", "nothing was measured, so stdout is empty: {self}");
+        let announced = "no --server given";
+        let said = self.err.lines().filter(|line| !line.contains(announced)).collect::<Vec<_>>();
+        let sentence = said.join("\n");
+        assert!(!sentence.contains("panicked"), "{self}");
+        // What the command line's own parser says takes more lines; ours is one.
+        let one = said.len() == 1 && sentence.starts_with("memtide: ");
+        assert!(one || sentence.starts_with("error: "), "one sentence was promised: {self}");
+        for word in words {
+            assert!(sentence.contains(word), "the sentence does not say '{word}': {self}");
+        }
+    }
+}
+
+/// Reads a record and holds it against the written schema and the law of conservation.
+pub(crate) fn read_record(text: &str) -> Result<Record, String> {
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    if let Some(error) = validator.iter_errors(&value).next() {
+        return Err(error.to_string());
+    }
+    let record: Record = serde_json::from_value(value).map_err(|e| e.to_string())?;
+    record.check_conservation()?;
+    Ok(record)
+}
+
+/// What became of the check `code`, and its sentence.
+pub(crate) fn check(record: &Record, code: CheckKind) -> (CheckResult, &str) {
+    let check = record.believable.checks.iter().find(|check| check.code == code).unwrap();
+    (check.result, &check.message)
+}
+
+/// The servers must have counted exactly what was sent.
+pub(crate) fn assert_counters_equal(record: &Record) {
+    let (result, message) = check(record, CheckKind::ServerCounters);
+    assert_eq!(result, CheckResult::Passed, "{message}");
+}

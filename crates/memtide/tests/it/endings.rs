@@ -1,0 +1,164 @@
+//! How a run ends: interrupted, with a reader that went away, with an output that cannot be
+//! written, with goals, and with a verdict that a script relies on.
+
+use crate::child::{Running, check, memtide, program, read_record, scratch, shared};
+use crate::peer::Peer;
+use memtide_schema::record::{CheckKind, CheckResult, EndedBy, GoalResult, Verdict};
+use rustix::process::Signal;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn await_figure(peer: &Peer, name: &str, least: u64) {
+    let started = Instant::now();
+    while peer.figure(name) < least {
+        assert!(started.elapsed() < PATIENCE, "the run does not get under way");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn an_interrupted_run_still_reports_and_writes_its_files() {
+    let _turn = shared();
+    for (name, signal) in [("int", Signal::INT), ("term", Signal::TERM)] {
+        let peer = Peer::memcached("");
+        let json = scratch(&format!("{name}.json"));
+        let samples = scratch(&format!("{name}.csv"));
+        let flags = "--rate 2k --duration 50s --keys 100 --load never --mix get=1";
+        let files = format!("--json {} --samples {}", json.display(), samples.display());
+        let running = Running::start(&format!("run -s {} {flags} {files}", peer.name));
+        await_figure(&peer, "cmd_get", 1_000);
+        running.signal(signal);
+        let run = running.finish().exits(130);
+        assert!(run.out.starts_with("partial"), "{run}");
+        assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
+        let record = read_record(&std::fs::read_to_string(json).unwrap()).unwrap();
+        assert!(record.partial);
+        assert_eq!((record.ended_by, record.exit), (EndedBy::Interrupted, 130));
+        assert!(record.totals.answered >= 1_000 && record.measured_s < 49.0, "{run}");
+        let text = std::fs::read_to_string(samples).unwrap();
+        assert!(text.ends_with('\n'), "the last line is whole");
+        assert!(text.lines().all(|line| line.split(',').count() == 7), "every line is whole");
+        assert_eq!(text.lines().count() as u64, record.totals.intended + 1);
+    }
+}
+
+#[test]
+fn an_interrupted_fill_ends_as_well() {
+    let _turn = shared();
+    let peer = Peer::memcached("-m 1024");
+    let line = format!("load -s {} --keys 100M --value-size 10", peer.name);
+    let running = Running::start(&line);
+    await_figure(&peer, "cmd_set", 100);
+    running.signal(Signal::INT);
+    let run = running.finish().exits(130);
+    assert!(!run.err.contains("panicked"), "{run}");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let _turn = shared();
+    for flags in ["", "--json -", "--samples -"] {
+        let mut command = program();
+        let line = format!("run --quiet --ops-max 20k --keys 100 --rate 50k {flags}");
+        command.args(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // Of samples one line is read; the others come after nobody listens any more.
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        if flags.contains("samples") {
+            let mut line = String::new();
+            out.read_line(&mut line).unwrap();
+            assert!(line.starts_with("intended_ns,"), "{line}");
+        }
+        drop(out);
+        let output = child.wait_with_output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), err.as_str()), (Some(0), ""), "{flags}");
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_does_not_cost_the_others() {
+    let json = scratch("beside-full.json");
+    for (full, other) in [
+        ("--json /dev/full", String::new()),
+        ("--samples /dev/full", format!("--json {}", json.display())),
+    ] {
+        let run = memtide(&format!("run --ops-max 20k --keys 100 {full} {other}")).exits(1);
+        assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
+        let flag = full.split(' ').next().unwrap();
+        assert!(run.err.contains(flag) && run.err.contains("written"), "{run}");
+    }
+    assert_eq!(
+        read_record(&std::fs::read_to_string(json).unwrap()).unwrap().totals.intended,
+        20_000
+    );
+}
+
+#[test]
+fn goals_are_met_missed_or_undecided_and_decide_the_exit() {
+    let peer = Peer::memcached("");
+    memtide(&format!("load -s {} --keys 100", peer.name)).exits(0);
+    let line = format!("run -s {} --keys 100 --ops-max 1k", peer.name);
+    for (goals, code, results) in [
+        ("all.p50<1h", 0, &[GoalResult::Met][..]),
+        ("get.p99<=1h errors<0.1% rate>1 all.max<1h", 0, &[GoalResult::Met; 4]),
+        ("all.p50<1ns", 1, &[GoalResult::Missed]),
+        ("rate>=1G", 1, &[GoalResult::Missed]),
+        ("all.p99.99<1h", 1, &[GoalResult::Undecided]),
+        ("get_miss.p50<1h", 1, &[GoalResult::Undecided]),
+        ("all.mean<1h all.p50<1ns", 1, &[GoalResult::Met, GoalResult::Missed]),
+    ] {
+        let flags: String = goals.split(' ').map(|goal| format!(" --goal {goal}")).collect();
+        let run = memtide(&format!("{line}{flags} --json -")).exits(code);
+        let record = run.record();
+        let found = record.goals.iter().map(|goal| goal.result).collect::<Vec<_>>();
+        assert_eq!(found, results, "{run}");
+        assert_eq!(i32::from(record.exit), code, "{run}");
+    }
+    let text = memtide(&format!("{line} --goal all.p50<50s,all.p50<1ns,all.p99.99<50s")).exits(1);
+    for (goal, word) in [("all.p50<50s", "met"), ("all.p50<1ns", "missed"), ("p99.99", "undecided")]
+    {
+        let said = |line: &&str| line.starts_with("goal: ") && line.contains(goal);
+        let said = text.out.lines().find(said).unwrap_or_else(|| panic!("no {goal} in {text}"));
+        assert!(said.contains(&format!(": {word}")), "{said}");
+    }
+}
+
+#[test]
+fn strict_turns_a_no_into_an_exit_code_and_nothing_else_does() {
+    // No machine sends five million operations a second through one loopback thread.
+    let peer = Peer::memcached("");
+    let flags = "--load never --keys 100 --rate 5M --duration 200ms --timeout 300ms --json -";
+    let line = format!("run -s {} {flags}", peer.name);
+    let run = memtide(&format!("{line} --strict")).exits(4);
+    let record = run.record();
+    assert_eq!(record.believable.verdict, Verdict::No);
+    assert_eq!(check(&record, CheckKind::Rate).0, CheckResult::Failed, "{run}");
+    assert!(!record.believable.reasons.is_empty(), "{run}");
+    let run = memtide(&line).exits(0);
+    assert_eq!(run.record().believable.verdict, Verdict::No);
+}
+
+#[test]
+fn a_saturated_client_is_the_limit_of_a_closed_loop() {
+    // Enough outstanding that the worker always finds replies to read.
+    let line = "run --rate 0 --depth 16 --threads 1 --duration 500ms --keys 1k --strict --json -";
+    let run = memtide(line);
+    let record = run.record();
+    for skipped in [CheckKind::Rate, CheckKind::GeneratorP50, CheckKind::GeneratorP99] {
+        assert_eq!(check(&record, skipped).0, CheckResult::Skipped, "{run}");
+    }
+    let (result, message) = check(&record, CheckKind::WorkerBusy);
+    let busiest = record.client.worker_busy.iter().copied().fold(0.0, f64::max);
+    if busiest >= 0.7 {
+        assert_eq!(result, CheckResult::Failed, "{run}");
+        assert!(message.contains("the client is the limit"), "{run}");
+    }
+    // Which side is the limit is the machine's business; that the exit says so is not.
+    let believed = record.believable.verdict == Verdict::Yes;
+    assert_eq!(run.code, Some(if believed { 0 } else { 4 }), "{run}");
+}

@@ -1,0 +1,127 @@
+//! When servers are filled, how often, with what, and what happens when they do not take it.
+
+use crate::child::{Finished, assert_counters_equal, memtide};
+use crate::peer::Peer;
+use memtide_schema::{Kind, Record};
+
+/// Sets that filling sent.
+fn filled(record: &Record) -> u64 {
+    record.phases.load.ops.get(&Kind::Set).copied().unwrap_or(0)
+}
+
+/// A thousand gets.
+fn gets(peer: &Peer, flags: &str) -> Finished {
+    let name = &peer.name;
+    memtide(&format!("run -s {name} --mix get=1 --ops-max 1k --json - {flags}")).exits(0)
+}
+
+#[test]
+fn auto_fills_once_always_each_time_and_never_not_at_all() {
+    for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
+        let record = gets(&peer, "--keys 500 --load never").record();
+        assert_eq!((filled(&record), record.totals.misses), (0, 1_000), "{}", peer.name);
+        assert_eq!(peer.figure("curr_items"), 0);
+        for (load, stored) in [("auto", 500), ("auto", 0), ("always", 500), ("never", 0)] {
+            let before = peer.figure("cmd_set");
+            let record = gets(&peer, &format!("--keys 500 --load {load}")).record();
+            assert_eq!(filled(&record), stored, "--load {load}");
+            assert_eq!(peer.figure("cmd_set") - before, stored, "--load {load}");
+            assert_eq!(record.totals.hits, 1_000, "--load {load}");
+            assert_counters_equal(&record);
+        }
+        assert_eq!(peer.figure("curr_items"), 500);
+    }
+}
+
+#[test]
+fn a_part_that_is_missing_is_filled_again() {
+    let peer = Peer::memcached("");
+    gets(&peer, "--keys 500");
+    // Twice as many keys: half of them are new.
+    let record = gets(&peer, "--keys 1000").record();
+    assert_eq!((filled(&record), record.totals.misses), (1_000, 0));
+}
+
+#[test]
+fn nothing_is_filled_for_a_mix_that_does_not_read() {
+    let peer = Peer::memcached("");
+    let line = format!("run -s {} --mix set=1 --keys 500 --ops-max 100 --json -", peer.name);
+    let record = memtide(&line).exits(0).record();
+    assert_eq!(record.phases.load.totals.intended, 0);
+    assert_eq!(peer.figure("cmd_set"), 100);
+}
+
+#[test]
+fn load_fills_and_reports_and_the_next_run_finds_everything() {
+    for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
+        let line = format!("load -s {} --keys 3000 --threads 2", peer.name);
+        let load = memtide(&line).exits(0);
+        assert!(load.out.contains("3000") || load.out.contains("3 000"), "{load}");
+        assert_eq!(peer.figure("curr_items"), 3_000);
+        assert_eq!(peer.figure("cmd_set"), 3_000, "each key is stored once, by one worker");
+        let line = format!("run -s {} --keys 3000 --ops-max 1k --mix get=1 --json -", peer.name);
+        let record = memtide(&line).exits(0).record();
+        assert_eq!((filled(&record), record.totals.misses), (0, 0));
+        assert_eq!(peer.figure("cmd_set"), 3_000);
+    }
+}
+
+#[test]
+fn several_servers_are_each_filled_with_all_keys() {
+    let (first, second) = (Peer::memcached(""), Peer::embedded(""));
+    memtide(&format!("load -s {} -s {} --keys 700", first.name, second.name)).exits(0);
+    assert_eq!((first.figure("curr_items"), second.figure("curr_items")), (700, 700));
+}
+
+#[test]
+fn expiry_and_flags_are_stored_with_every_value() {
+    let peer = Peer::memcached("");
+    let law = "--key-size uniform:20,40 --value-size uniform:10,400";
+    let line = format!("load -s {} --keys 50 --flags 4294967295 --expiry 1000 {law}", peer.name);
+    memtide(&line).exits(0);
+    let now: u64 = peer.figure("time");
+    let dump = peer.ask("lru_crawler metadump all");
+    assert_eq!(dump.len(), 51, "{dump:?}");
+    for item in &dump[..50] {
+        let field = |name: &str| {
+            item.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('=')).unwrap()
+        };
+        let expires: u64 = field("exp").parse().unwrap();
+        assert!((now + 900..=now + 1_000).contains(&expires), "{item} at {now}");
+        let key = field("key");
+        assert!((20..=40).contains(&key.len()), "{item}");
+        let answer = peer.ask(&format!("get {key}"));
+        let head = answer[0].split(' ').collect::<Vec<_>>();
+        assert_eq!(head[2], "4294967295", "{answer:?}");
+        assert!((10..=400).contains(&head[3].parse::<u64>().unwrap()), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_refused_store_ends_the_run_with_the_servers_answer() {
+    let peer = Peer::memcached("-I 2k -o slab_chunk_max=1");
+    for load in ["auto", "always"] {
+        let flags = format!("--keys 1k --value-size fixed:5000 --load {load}");
+        let words = [peer.name.as_str(), "SERVER_ERROR object too large for cache"];
+        memtide(&format!("run -s {} {flags}", peer.name)).complains(3, &words);
+    }
+    let peer = Peer::embedded("--item-max 1KiB");
+    let line = format!("load -s {} --keys 1k --value-size fixed:5000", peer.name);
+    memtide(&line).complains(3, &[&peer.name, "SERVER_ERROR"]);
+}
+
+#[test]
+fn a_server_that_is_too_small_is_told_the_memory_it_needs() {
+    for peer in [Peer::memcached("-m 2"), Peer::embedded("--memory 2MiB")] {
+        let line = format!(
+            "run -s {} --keys 10k --value-size fixed:2000 --ops-max 2k --mix get=1",
+            peer.name
+        );
+        memtide(&line).complains(1, &[&peer.name, "-m ", "--load-partial", "evicted"]);
+        let run = memtide(&format!("{line} --load-partial --json -")).exits(0);
+        let record = run.record();
+        assert!(record.totals.misses > 0, "{run}");
+        let warned = record.warnings.iter().find(|warning| warning.code == "load_partial");
+        assert!(warned.is_some_and(|warning| !warning.remedy.is_empty()), "{run}");
+    }
+}

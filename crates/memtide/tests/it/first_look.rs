@@ -1,0 +1,114 @@
+//! What a newcomer meets: a run without a word of configuration, help, manual and completions, and
+//! who wins when several places say the same field.
+
+use crate::child::{assert_counters_equal, memtide, program, scratch, shared};
+use memtide_schema::FIELDS;
+use memtide_schema::record::LoopKind;
+
+#[test]
+fn a_run_without_a_server_brings_its_own_and_ends_with_a_verdict() {
+    let run = memtide("run --duration 1s").exits(0);
+    assert!(run.err.contains("no --server given"), "{run}");
+    assert_eq!(run.err.lines().count(), 1, "stderr has only the announcement: {run}");
+    let last = run.out.lines().last().unwrap();
+    assert!(last == "believable: yes" || last.starts_with("believable: no, "), "{run}");
+    assert!(run.out.ends_with('\n'), "{run}");
+    assert!(run.out.starts_with("memtide "), "stdout begins with what was run: {run}");
+    for row in ["\nserver ", "\nall ", "\nget ", "\nget_hit ", "\nset ", "\nservice ", "\nlag "] {
+        assert!(run.out.contains(row), "no line {row:?}: {run}");
+    }
+    assert!(!run.out.contains('\x1b'), "no colour and no cursor outside a terminal: {run}");
+}
+
+#[test]
+fn a_quiet_run_says_nothing_but_the_result() {
+    let run = memtide("run --ops-max 100 --keys 100 --quiet").exits(0);
+    assert_eq!(run.err, "", "{run}");
+}
+
+#[test]
+fn json_on_stdout_is_one_record_and_nothing_else() {
+    let run = memtide("run --duration 500ms --keys 1k --json -").exits(0);
+    let record = run.record();
+    assert!(record.plan.embedded);
+    assert_eq!(record.loop_kind, LoopKind::Open);
+    assert_eq!(record.plan.rate_per_s, Some(10_000.0));
+    assert!(record.totals.answered > 0, "{run}");
+    assert_eq!(record.totals.misses, 0, "the server was filled first: {run}");
+    assert_eq!(record.exit, 0);
+    assert_counters_equal(&record);
+}
+
+#[test]
+fn a_json_file_leaves_the_report_on_stdout() {
+    let path = scratch("beside.json");
+    let line = format!("run --ops-max 500 --keys 100 --json {}", path.display());
+    let run = memtide(&line).exits(0);
+    assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
+    let record = crate::child::read_record(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(record.totals.intended, 500);
+}
+
+#[test]
+fn the_plan_is_printed_and_nothing_is_done() {
+    // The port is that of no server: whoever made load, or asked, would be refused.
+    let run = memtide("run -s 127.0.0.1:1 --rate 111 --plan").exits(0);
+    assert!(run.out.contains("111/s"), "{run}");
+    assert!(run.out.contains("127.0.0.1:1"), "{run}");
+    assert!(!run.out.contains("believable"), "{run}");
+    assert_eq!(run.err, "", "{run}");
+}
+
+#[test]
+fn flags_beat_the_environment_which_beats_the_file_which_beats_the_default() {
+    let path = scratch("precedence.toml");
+    std::fs::write(&path, "rate = 111\nkeys = 123\ndepth = 45\n").unwrap();
+    let planned = |environment: Option<&str>, flag: &str| {
+        let _turn = shared();
+        let mut command = program();
+        command.arg("run").arg(&path).args(flag.split_whitespace());
+        if let Some(rate) = environment {
+            command.env("MEMTIDE_RATE", rate);
+        }
+        let run = crate::child::Running::of(command.arg("--plan")).finish().exits(0);
+        assert!(run.out.contains("123 of fixed:30"), "keys come from the file: {run}");
+        assert!(run.out.contains("depth        45"), "depth comes from the file: {run}");
+        run
+    };
+    let run = planned(None, "");
+    assert!(run.out.contains("111/s"), "{run}");
+    let run = planned(Some("222"), "");
+    assert!(run.out.contains("222/s"), "{run}");
+    let run = planned(Some("222"), "--rate 333");
+    assert!(run.out.contains("333/s"), "{run}");
+}
+
+#[test]
+fn help_and_manual_show_every_field() {
+    for command in ["run", "load"] {
+        let long = memtide(&format!("{command} --help")).exits(0);
+        let short = memtide(&format!("{command} -h")).exits(0);
+        for field in FIELDS {
+            let flag = format!("--{}", field.name);
+            assert!(long.out.contains(&flag), "{command} --help does not show {flag}");
+            assert!(short.out.contains(&flag), "{command} -h does not show {flag}");
+        }
+        assert!(long.out.contains("Exit codes"), "{long}");
+    }
+    let manual = memtide("man").exits(0);
+    for field in FIELDS {
+        let flag = format!("\\-\\-{}", field.name.replace('-', "\\-"));
+        assert!(manual.out.contains(&flag), "the manual page does not show {flag}");
+    }
+}
+
+#[test]
+fn completions_know_every_field_in_every_shell() {
+    for (shell, mark) in [("bash", "--"), ("zsh", "--"), ("fish", "-l ")] {
+        let script = memtide(&format!("completions {shell}")).exits(0);
+        for field in FIELDS {
+            let flag = format!("{mark}{}", field.name);
+            assert!(script.out.contains(&flag), "{shell} does not complete {flag}");
+        }
+    }
+}

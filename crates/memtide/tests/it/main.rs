@@ -1,0 +1,16 @@
+//! The program as its user meets it: the real binary against real, embedded and misbehaving
+//! servers on the loopback. Nothing here looks inside, and nothing asserts how fast it is.
+
+mod first_look;
+mod bad_input;
+mod filling;
+mod operations;
+mod pacing;
+mod pauses;
+mod bad_days;
+mod endings;
+mod verification;
+mod merging;
+
+mod peer;
+mod child;

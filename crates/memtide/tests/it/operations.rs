@@ -1,0 +1,242 @@
+//! Every kind of operation, against every kind of server and in every arrangement of connections:
+//! the servers count what was sent, and every operation is accounted for.
+
+use crate::child::{assert_counters_equal, memtide};
+use crate::peer::Peer;
+use crate::peer::rogue::Recorder;
+use memtide_schema::record::EndedBy;
+use memtide_schema::{Kind, Record};
+
+const EVERY_KIND: &str = "get=5,gets=1,set=2,add=1,replace=1,append=1,prepend=1,cas=1,delete=1,\
+                          incr=1,decr=1,touch=1,gat=1";
+
+/// Exactly 6 000 operations of every kind; however slow the machine, none has to time out.
+fn every_kind(peer: &Peer, flags: &str) -> Record {
+    let line = format!(
+        "run -s {} --mix {EVERY_KIND} --keys 400 --ops-max 6k --timeout 50s --json - {flags}",
+        peer.name
+    );
+    let run = memtide(&line).exits(0);
+    let record = run.record();
+    assert_eq!(record.totals.intended, 6_000, "{run}");
+    assert_eq!(record.totals.answered + record.totals.unacknowledged, 6_000, "{run}");
+    assert_eq!(record.ended_by, EndedBy::Operations);
+    assert_counters_equal(&record);
+    for (kind, weight) in kinds() {
+        let sent = record.phases.measure.ops[&kind];
+        // 6000 of 18 parts; the draw is the same in every run.
+        let expected = 6_000.0 * weight / 18.0;
+        assert!((sent as f64 - expected).abs() < 5.0 * expected.sqrt(), "{sent} of {kind}");
+        let unacknowledged = flags.contains("noreply") && !answers_always(kind);
+        let timed = record.response[&kind].count;
+        assert_eq!(timed, if unacknowledged { 0 } else { sent }, "{kind}: {run}");
+    }
+    record
+}
+
+fn kinds() -> impl Iterator<Item = (Kind, f64)> {
+    EVERY_KIND.split(',').map(|part| {
+        let (name, weight) = part.split_once('=').unwrap();
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).unwrap();
+        (kind, weight.parse().unwrap())
+    })
+}
+
+fn answers_always(kind: Kind) -> bool {
+    matches!(kind, Kind::Get | Kind::Gets | Kind::Cas | Kind::Gat)
+}
+
+#[test]
+fn memcached_counts_every_kind_as_it_was_sent() {
+    let peer = Peer::memcached("-t 2");
+    let record = every_kind(&peer, "");
+    let load = &record.phases.load.ops;
+    let ops = &record.phases.measure.ops;
+    assert_eq!(peer.figure("cmd_touch"), ops[&Kind::Touch] + ops[&Kind::Gat]);
+    assert_eq!(load.keys().collect::<Vec<_>>(), [&Kind::Get, &Kind::Set]);
+    for name in ["stored", "not_stored", "deleted", "not_found", "touched", "number", "values"] {
+        assert!(record.totals.replies[name] > 0, "no reply {name}: {:?}", record.totals.replies);
+    }
+}
+
+#[test]
+fn the_embedded_server_counts_every_kind_as_it_was_sent() {
+    every_kind(&Peer::embedded("--threads 2"), "");
+}
+
+#[test]
+fn every_kind_works_pipelined_over_several_workers() {
+    for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
+        every_kind(&peer, "--threads 2 --connections 6 --depth 16");
+    }
+}
+
+#[test]
+fn every_kind_works_at_a_rate_with_each_schedule() {
+    let peer = Peer::memcached("");
+    for schedule in ["shared", "connection"] {
+        let record = every_kind(&peer, &format!("--rate 10k --schedule {schedule}"));
+        assert_eq!(record.plan.schedule, schedule);
+    }
+}
+
+#[test]
+fn operations_without_reply_are_counted_by_the_server_and_end_as_unacknowledged() {
+    for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
+        for threads in [1, 2] {
+            let record = every_kind(&peer, &format!("--noreply --threads {threads}"));
+            let ops = &record.phases.measure.ops;
+            let quiet: u64 = kinds()
+                .filter(|(kind, _)| !answers_always(*kind))
+                .map(|(kind, _)| ops[&kind])
+                .sum();
+            assert_eq!(record.totals.unacknowledged, quiet);
+        }
+    }
+}
+
+#[test]
+fn a_multiget_is_one_operation_of_many_keys() {
+    for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
+        let line = format!(
+            "run -s {} --mix get=1,gets=1 --multiget 10 --keys 1k --ops-max 2k --json -",
+            peer.name
+        );
+        memtide(&format!("load -s {} --keys 1k", peer.name)).exits(0);
+        let before = peer.figure("cmd_get");
+        let record = memtide(&line).exits(0).record();
+        let totals = &record.totals;
+        assert_eq!((totals.answered, totals.keys), (2_000, 20_000));
+        assert_eq!((totals.hits, totals.misses), (20_000, 0));
+        assert_counters_equal(&record);
+        let probed = record.phases.load.totals.keys;
+        assert_eq!(peer.figure("cmd_get") - before, 20_000 + probed);
+    }
+}
+
+#[test]
+fn counts_of_all_phases_together_are_the_servers() {
+    let peer = Peer::memcached("");
+    let window = "--rate 2k --warmup 200ms --duration 300ms";
+    let line = format!("run -s {} {window} --keys 300 --timeout 20s --json -", peer.name);
+    let run = memtide(&line).exits(0);
+    let record = run.record();
+    assert_counters_equal(&record);
+    let phases = &record.phases;
+    assert!(phases.warmup.totals.intended > 0 && phases.measure.totals.intended > 0, "{run}");
+    let of = |kind| -> u64 { phases.each().iter().filter_map(|(_, p)| p.ops.get(&kind)).sum() };
+    assert_eq!(peer.figure("cmd_get"), of(Kind::Get), "{run}");
+    assert_eq!(peer.figure("cmd_set"), of(Kind::Set), "{run}");
+}
+
+#[test]
+fn a_server_is_reached_at_a_unix_socket() {
+    let peer = Peer::memcached_unix("reach");
+    every_kind(&peer, "");
+}
+
+#[test]
+fn a_server_is_reached_over_ipv6() {
+    // Some containers have no ::1, and then there is nothing to reach.
+    let Some(peer) = Peer::memcached_v6("") else { return };
+    every_kind(&peer, "");
+}
+
+#[test]
+fn several_servers_have_a_row_each() {
+    let (first, second) = (Peer::memcached(""), Peer::memcached(""));
+    let flags = "--connections 3 --keys 300 --ops-max 4k";
+    let line = format!("run -s {},{} {flags}", first.name, second.name);
+    let run = memtide(&format!("{line} --json -")).exits(0);
+    let record = run.record();
+    assert_counters_equal(&record);
+    assert_eq!(record.plan.connections, 6, "connections are to each server");
+    let rows = &record.servers;
+    assert_eq!(rows.len(), 2);
+    for (row, peer) in rows.iter().zip([&first, &second]) {
+        assert_eq!((&row.name, row.connections), (&peer.name, 3));
+        assert!(row.totals.answered > 0, "{run}");
+        row.totals.check_conservation().unwrap();
+        assert_eq!(row.response.count, row.totals.answered);
+    }
+    assert_eq!(rows[0].totals.answered + rows[1].totals.answered, record.totals.answered);
+    let text = memtide(&line).exits(0);
+    for peer in [&first, &second] {
+        let row = text.out.lines().find(|line| line.starts_with(&peer.name));
+        assert!(row.is_some(), "no row of {}: {text}", peer.name);
+    }
+}
+
+#[test]
+fn a_range_of_ports_names_a_server_each() {
+    let (first, second, range) = Peer::memcached_pair();
+    let line = format!("run -s {range} --keys 200 --ops-max 1k --json -");
+    let record = memtide(&line).exits(0).record();
+    assert_counters_equal(&record);
+    let names = record.servers.iter().map(|row| row.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names, [first.name.clone(), second.name.clone()]);
+}
+
+#[test]
+fn every_way_to_wait_to_connect_and_to_end_makes_the_same_load() {
+    let peer = Peer::memcached("");
+    let window = "--rate 1k --arrival fixed --duration 300ms --keys 100 --timeout 20s --json -";
+    for flags in [
+        "--wait sleep",
+        "--wait hybrid",
+        "--wait spin",
+        "--pin",
+        "--bind 127.0.0.1,127.0.0.2",
+        "--cooldown drain",
+        "--connections 1 --depth 1",
+        "--connections 100 --threads 3",
+    ] {
+        let run = memtide(&format!("run -s {} {window} {flags}", peer.name)).exits(0);
+        let record = run.record();
+        assert_counters_equal(&record);
+        assert!((299..=301).contains(&record.totals.intended), "{run}");
+        assert_eq!(record.totals.answered, record.totals.intended, "{run}");
+        if flags.contains("drain") {
+            assert_eq!(record.phases.cooldown.totals.intended, 0, "{run}");
+        }
+    }
+}
+
+#[test]
+fn the_same_operations_are_issued_whatever_the_number_of_workers() {
+    let recorder = Recorder::new();
+    let asked = |threads: u32, flags: &str| {
+        let line = format!(
+            "run -s {} --load never --ops-max 5001 --keys 300 --threads {threads} {flags} --json -",
+            recorder.rogue.name
+        );
+        let record = memtide(&line).exits(0).record();
+        assert_eq!(record.totals.intended, 5_001, "{threads} workers, {flags}");
+        assert_eq!(record.totals.answered, 5_001, "{threads} workers, {flags}");
+        recorder.take()
+    };
+    let one = asked(1, "--connections 3");
+    assert_eq!(one.values().sum::<u64>(), 5_001);
+    for threads in [2, 3] {
+        assert!(asked(threads, "--connections 3") == one, "{threads} workers ask for others");
+    }
+    assert!(asked(2, "--rate 20k --arrival fixed") == one, "a rate asks for others");
+    assert!(asked(1, "--connections 3 --seed 2") != one, "another seed asks for the same");
+}
+
+#[test]
+fn memcached_counts_the_same_whatever_the_number_of_workers() {
+    let peer = Peer::memcached("-t 2");
+    memtide(&format!("load -s {} --keys 300", peer.name)).exits(0);
+    let counted = |threads: u32| {
+        let of = || (peer.figure("cmd_get"), peer.figure("cmd_set"));
+        let before = of();
+        let flags = format!("--load never --ops-max 4321 --keys 300 --threads {threads}");
+        memtide(&format!("run -s {} {flags}", peer.name)).exits(0);
+        let after = of();
+        (after.0 - before.0, after.1 - before.1)
+    };
+    let one = counted(1);
+    assert_eq!(one.0 + one.1, 4_321);
+    assert_eq!([counted(2), counted(3)], [one, one]);
+}

@@ -1,0 +1,219 @@
+//! Well-behaved servers: Debian's memcached and the embedded one, each on a free port of the
+//! loopback and gone with its handle. Ill-behaved ones are next door.
+
+pub(crate) mod rogue;
+
+use crate::child::program;
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a server may take to start, and an answer to come.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Ports that are tried: others may use some of them.
+const ATTEMPTS: usize = 50;
+/// Below the ports that systems choose by themselves (from 32768 on Linux).
+const FIRST_PORT: u16 = 12_000;
+const PORT_PAIRS: u32 = 10_000;
+
+/// A server that runs in a process of its own.
+pub(crate) struct Peer {
+    child: Child,
+    /// How `--server` names it.
+    pub(crate) name: String,
+    dial: Dial,
+    /// Held open, so that the server can go on writing to it.
+    _err: Option<BufReader<ChildStderr>>,
+}
+
+enum Dial {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+trait Stream: Read + Write {}
+impl<S: Read + Write> Stream for S {}
+
+impl Peer {
+    /// A memcached with these arguments, at 127.0.0.1.
+    pub(crate) fn memcached(arguments: &str) -> Self {
+        Self::memcached_anywhere(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments)
+    }
+
+    /// A memcached at ::1; none on a machine without it.
+    pub(crate) fn memcached_v6(arguments: &str) -> Option<Self> {
+        let address = IpAddr::V6(Ipv6Addr::LOCALHOST);
+        TcpListener::bind((address, 0)).ok()?;
+        Some(Self::memcached_anywhere(address, arguments))
+    }
+
+    fn memcached_anywhere(address: IpAddr, arguments: &str) -> Self {
+        for port in ports() {
+            if let Some(peer) = Self::memcached_at(SocketAddr::new(address, port), arguments) {
+                return peer;
+            }
+        }
+        panic!("memcached {arguments} could not be started at {address}");
+    }
+
+    /// A memcached at this address; none when something else is there already.
+    pub(crate) fn memcached_at(address: SocketAddr, arguments: &str) -> Option<Self> {
+        let mut command = memcached(arguments);
+        command.args(["-l", &address.ip().to_string(), "-p", &address.port().to_string()]);
+        Self::started(command, address.to_string(), Dial::Tcp(address))
+    }
+
+    /// Two memcacheds at neighbouring ports, and the range that names both.
+    pub(crate) fn memcached_pair() -> (Self, Self, String) {
+        for port in ports() {
+            let at = |port| Self::memcached_at((Ipv4Addr::LOCALHOST, port).into(), "");
+            if let (Some(first), Some(second)) = (at(port), at(port + 1)) {
+                return (first, second, format!("127.0.0.1:{port}-{}", port + 1));
+            }
+        }
+        panic!("no two neighbouring ports are free");
+    }
+
+    /// A memcached at a unix socket; `name` tells it from those of other tests.
+    pub(crate) fn memcached_unix(name: &str) -> Self {
+        // A socket's path must be short and its folder writable for the server's own user.
+        let file = format!("memtide-{}-{name}.sock", std::process::id());
+        let path = std::env::temp_dir().join(file);
+        drop(std::fs::remove_file(&path));
+        let mut command = memcached("-a 0777");
+        command.arg("-s").arg(&path);
+        let name = format!("unix:{}", path.display());
+        Self::started(command, name, Dial::Unix(path)).expect("nobody else has this path")
+    }
+
+    /// The embedded server by itself.
+    pub(crate) fn embedded(arguments: &str) -> Self {
+        let mut command = program();
+        command.args(["serve", "--port", "0"]).args(arguments.split_whitespace());
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut err = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        err.read_line(&mut line).unwrap();
+        // Behind the address may stand what is unusual about the server.
+        let told = line.trim_end().split(',').next().unwrap();
+        let name = told.rsplit(' ').next().unwrap().to_owned();
+        let address = name.parse().unwrap_or_else(|_| panic!("no address in '{line}'"));
+        Self { child, name, dial: Dial::Tcp(address), _err: Some(err) }
+    }
+
+    fn started(mut command: Command, name: String, dial: Dial) -> Option<Self> {
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("memcached is installed (apt-get install memcached)");
+        let mut peer = Self { child, name, dial, _err: None };
+        let started = Instant::now();
+        let pid = peer.child.id().to_string();
+        while started.elapsed() < PATIENCE {
+            if peer.child.try_wait().unwrap().is_some() {
+                return None;
+            }
+            // The answer may be that of another server at the same place.
+            if peer.try_ask("stats").is_ok_and(|lines| lines.contains(&format!("STAT pid {pid}"))) {
+                return Some(peer);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("{} does not answer", peer.name);
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        match &self.dial {
+            Dial::Tcp(address) => *address,
+            Dial::Unix(path) => panic!("{} is no address", path.display()),
+        }
+    }
+
+    /// What it answers to the lines of `request`, up to the line that ends an answer.
+    pub(crate) fn ask(&self, request: &str) -> Vec<String> {
+        self.try_ask(request).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    fn try_ask(&self, request: &str) -> std::io::Result<Vec<String>> {
+        let mut stream: Box<dyn Stream> = match &self.dial {
+            Dial::Tcp(address) => {
+                let stream = TcpStream::connect(address)?;
+                stream.set_read_timeout(Some(PATIENCE))?;
+                Box::new(stream)
+            }
+            Dial::Unix(path) => Box::new(UnixStream::connect(path)?),
+        };
+        write!(stream, "{request}\r\n")?;
+        let mut lines = Vec::new();
+        for line in BufReader::new(stream).lines() {
+            lines.push(line?);
+            if lines.last().is_some_and(|line| line == "END") {
+                break;
+            }
+        }
+        Ok(lines)
+    }
+
+    /// Everything it counts, by name.
+    pub(crate) fn figures(&self) -> BTreeMap<String, String> {
+        let lines = self.ask("stats");
+        let figure = |line: &String| {
+            let (name, value) = line.strip_prefix("STAT ")?.split_once(' ')?;
+            Some((name.to_owned(), value.to_owned()))
+        };
+        lines.iter().filter_map(figure).collect()
+    }
+
+    /// One of its counts.
+    pub(crate) fn figure(&self, name: &str) -> u64 {
+        let figures = self.figures();
+        let figure = figures.get(name).unwrap_or_else(|| panic!("it does not count {name}"));
+        figure.parse().unwrap()
+    }
+
+    /// Stops or continues the whole process, or ends it.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Ends it at once, as a crash would.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+        if let Dial::Unix(path) = &self.dial {
+            drop(std::fs::remove_file(path));
+        }
+    }
+}
+
+fn memcached(arguments: &str) -> Command {
+    let installed = Path::new("/usr/bin/memcached");
+    let program = if installed.exists() { installed } else { Path::new("memcached") };
+    let mut command = Command::new(program);
+    command.args(["-u", "nobody", "-U", "0"]).args(arguments.split_whitespace());
+    command
+}
+
+/// Ports that are likely free, each with its neighbour. The system never gives them to the client
+/// side of a connection, so a server can come back to its own.
+fn ports() -> impl Iterator<Item = u16> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let begin = std::process::id().wrapping_mul(97);
+    (0..ATTEMPTS).map(move |_| {
+        let nth = begin.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        FIRST_PORT + 2 * (nth % PORT_PAIRS) as u16
+    })
+}

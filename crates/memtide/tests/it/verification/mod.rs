@@ -1,0 +1,118 @@
+//! Values are what the server was given, or the user hears of it: each planted fault is found
+//! once, and nobody is accused who did nothing.
+
+use crate::child::{memtide, scratch};
+use crate::peer::Peer;
+use memtide_schema::record::VerificationCounts;
+use serde_json::Value;
+
+/// How often the server did this fault, by its own count.
+fn planted(server: &Peer, name: &str) -> u64 {
+    let lines = server.ask("stats faults");
+    let line = lines.iter().find_map(|line| line.strip_prefix(&format!("STAT fault_{name} ")));
+    line.expect("it counts this fault").parse().unwrap()
+}
+
+#[test]
+fn every_flipped_bit_of_a_lying_server_is_found_and_listed() {
+    let server = Peer::embedded("--fault flip:0.001@get --seed 3");
+    let details = scratch("details.json");
+    let ran = memtide(&format!(
+        "run -s {} --verify 1 --verify-details {} --keys 5k --duration 2s --rate 5k --threads 2 \
+         --json -",
+        server.name,
+        details.display()
+    ))
+    .exits(1);
+    let record = ran.record();
+    let found = record.phases.verification();
+    let flipped = planted(&server, "flip");
+    assert!(flipped > 0, "a thousandth of {} values was to be flipped", found.checked);
+    let right = found.checked - flipped;
+    let expected = VerificationCounts {
+        checked: found.checked,
+        ok: right,
+        corrupt: flipped,
+        ..VerificationCounts::default()
+    };
+    assert_eq!(found, expected, "{ran}");
+    let text = std::fs::read_to_string(&details).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len() as u64, flipped);
+    for line in &lines {
+        assert_eq!((&line["class"], &line["server"]), (&"corrupt".into(), &(*server.name).into()));
+        assert!(line["op"].is_u64() && line["offset"].as_u64().unwrap() < 200, "{line}");
+        assert_eq!(line["key"].as_str().unwrap().len(), 30);
+    }
+}
+
+#[test]
+fn each_class_is_told_from_the_others() {
+    for (fault, name) in
+        [("truncate:1%", "truncated"), ("other-key:1%", "wrong_key"), ("stale:50%", "stale")]
+    {
+        let server = Peer::embedded(&format!("--fault {fault}"));
+        let ran = memtide(&format!(
+            "run -s {} --verify 1 --keys 500 --mix get=4,set=1 --multiget 3 --duration 2s \
+             --rate 3k --threads 2 --json -",
+            server.name
+        ))
+        .exits(1);
+        let found = serde_json::to_value(ran.record().phases.verification()).unwrap();
+        let done = planted(&server, &fault.split(':').next().unwrap().replace('-', "_"));
+        assert!(done > 0, "{fault}");
+        for class in ["corrupt", "wrong_key", "stale", "truncated"] {
+            let count = found[class].as_u64().unwrap();
+            let expected = if class == name { done } else { 0 };
+            // The server takes it that an answer has come 100 ms after it was made. Where the
+            // machine stands still for longer, that is not certain for whoever waits for it.
+            let uncertain = if class == "stale" { expected / 10 } else { 0 };
+            let allowed = expected - uncertain..=expected;
+            assert!(allowed.contains(&count), "{count} {class} of {done} by {fault}");
+        }
+    }
+}
+
+#[test]
+fn a_real_memcached_is_not_accused() {
+    let server = Peer::memcached("-t 2");
+    let line = format!(
+        "run -s {} --verify 1 --keys 2k --value-size etc-value --duration 2s --threads 2 \
+         --connections 40 --depth 8 --mix get=6,gets=1,gat=1,set=3,add=1,replace=1,cas=1,delete=1,\
+         touch=1,incr=1 --json -",
+        server.name
+    );
+    // The second run finds the first one's values.
+    for round in 0..2 {
+        let record = memtide(&line).exits(0).record();
+        let found = record.phases.verification();
+        assert_eq!(found.checked, found.ok, "round {round}: {found:?}");
+        assert!(found.checked > 1_000, "round {round}: {found:?}");
+    }
+}
+
+#[test]
+fn values_that_were_stored_without_a_proof_are_no_lies() {
+    let server = Peer::embedded("");
+    let common = format!("-s {} --keys 2k --duration 1s --rate 2k --json -", server.name);
+    let silent = memtide(&format!("run {common}")).exits(0).record();
+    assert_eq!(silent.phases.verification(), VerificationCounts::default());
+    let record = memtide(&format!("run {common} --verify 1 --load never")).exits(0).record();
+    assert!(record.totals.verification.checked > 500);
+    let stored = |record: &memtide_schema::Record| {
+        record.phases.load.totals.replies.get("stored").copied().unwrap_or(0)
+    };
+    // Another scenario's values under the same keys are stored anew, and are nobody's fault.
+    let record = memtide(&format!("run {common} --verify 1 --value-size 64")).exits(0).record();
+    assert_eq!(stored(&record), 2_000);
+    let record = memtide(&format!("run {common} --verify 1 --value-size 64")).exits(0).record();
+    assert_eq!(stored(&record), 0, "now they are this scenario's");
+}
+
+#[test]
+fn what_could_not_be_verified_is_refused() {
+    let sentence = memtide("run --verify 1 --mix get=1,append=1 --duration 1s");
+    sentence.complains(2, &["verify", "append", "leave them out"]);
+    memtide("run --verify 1.5 --duration 1s").complains(2, &["verify", "fraction"]);
+    memtide("run --verify-details x --duration 1s").complains(2, &["verify-details", "verify 1"]);
+}

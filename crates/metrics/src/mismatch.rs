@@ -1,0 +1,105 @@
+//! The wrong values that verification found, one by one, in bounded memory: what does not fit is
+//! only counted.
+
+use crate::counter::VerifyClass;
+use memtide_base::ServerId;
+
+/// One wrong value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The operation, by its position in the run's sequence.
+    pub op: u64,
+    /// The id of the key that was asked for; of a value under a key that was not asked for, the
+    /// first that was.
+    pub key: u64,
+    /// The server that sent it, in the plan's order.
+    pub server: ServerId,
+    /// In what way it was wrong.
+    pub class: VerifyClass,
+    /// The oldest version that was allowed; 0 for any.
+    pub version_min: u32,
+    /// The version that it claimed to be, if it claimed any.
+    pub version: Option<u32>,
+    /// The first wrong byte, from 0.
+    pub offset: u64,
+}
+
+/// Wrong values in the order in which they came, as far as there is room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatches {
+    kept: Vec<Mismatch>,
+    kept_max: usize,
+    lost: u64,
+}
+
+/// Wrong values that are kept of a whole run.
+const RUN_KEPT_MAX: usize = 100_000;
+
+impl Default for Mismatches {
+    /// Room for those of a run. Nothing is allocated until there are some.
+    fn default() -> Self {
+        Self { kept: Vec::new(), kept_max: RUN_KEPT_MAX, lost: 0 }
+    }
+}
+
+impl Mismatches {
+    /// Room for this many, allocated now.
+    pub(crate) fn reserved(kept_max: usize) -> Self {
+        Self { kept: Vec::with_capacity(kept_max), kept_max, lost: 0 }
+    }
+
+    /// One more.
+    pub fn push(&mut self, mismatch: Mismatch) {
+        if self.kept.len() < self.kept_max {
+            self.kept.push(mismatch);
+        } else {
+            self.lost += 1;
+        }
+    }
+
+    /// Takes over what `other` holds and lost.
+    pub fn absorb(&mut self, other: &Self) {
+        other.kept.iter().for_each(|&mismatch| self.push(mismatch));
+        self.lost += other.lost;
+    }
+
+    /// Forgets everything but keeps the room.
+    pub(crate) fn clear(&mut self) {
+        self.kept.clear();
+        self.lost = 0;
+    }
+
+    /// Those that fitted.
+    pub fn kept(&self) -> &[Mismatch] {
+        &self.kept
+    }
+
+    /// How many did not fit.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mismatch(op: u64) -> Mismatch {
+        let (server, class) = (ServerId(0), VerifyClass::Stale);
+        Mismatch { op, key: 1, server, class, version_min: 2, version: Some(1), offset: 8 }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let (mut part, mut sum) = (Mismatches::reserved(2), Mismatches::reserved(3));
+        for round in 0..2 {
+            (0..3).for_each(|op| part.push(mismatch(10 * round + op)));
+            assert_eq!((part.kept().len(), part.lost()), (2, 1));
+            sum.absorb(&part);
+            part.clear();
+        }
+        let ops: Vec<u64> = sum.kept().iter().map(|mismatch| mismatch.op).collect();
+        assert_eq!((ops, sum.lost()), (vec![0, 1, 10], 3));
+        assert_eq!(part.lost(), 0);
+    }
+}

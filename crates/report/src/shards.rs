@@ -1,0 +1,22 @@
+//! The line of a merged record: how many runs are in it, and how nearly they began together.
+
+use crate::layout::labelled;
+use crate::number::{counted, time};
+use memtide_schema::Record;
+
+/// One line when the record was merged, else nothing.
+pub(crate) fn shards(out: &mut String, record: &Record) {
+    let count = record.shards.len() as u64;
+    if count == 0 {
+        return;
+    }
+    let mut text = format!("{} merged", counted(count, "run"));
+    if let Some(skew_ns) = record.start_skew_ns {
+        let skew = time(skew_ns as f64);
+        text.push_str(&format!("; their windows began {skew} apart (start skew)"));
+    }
+    labelled(out, "shards", &text);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! The whole report of a merged record against a file.
+
+use crate::expect::expect;
+use crate::fixture;
+use crate::text::text;
+use memtide_base::Span;
+use memtide_metrics::{Histogram, Row};
+use memtide_schema::record::*;
+use memtide_schema::{Kind, Scenarios, Warning, merge};
+
+/// A run of 4 s that began `skew_us` after the first, with times around a few hundred µs.
+fn run(skew_us: u64, busy: f64) -> Record {
+    let count = 40_000;
+    let mut times = Histogram::<u64>::new();
+    (0..count).for_each(|at: u64| times.record(80_000 + at % 997 * 40 + at % 1_009 * skew_us / 9));
+    let second = Span::from_s(1);
+    let row = Row {
+        answered: count / 4,
+        response: times.recorded().map(|(ns, count)| (ns, count / 4)).collect(),
+        ..Row::default()
+    };
+    // Quarters of the counts leave remainders; what is left is what the row has.
+    let row = Row { answered: row.response.values().sum(), ..row };
+    let all = Distribution::of(&times, 3, Span::from_s(5));
+    let totals = Totals {
+        intended: count + 3,
+        sent: count + 3,
+        answered: count,
+        timed_out: 3,
+        ..Totals::default()
+    };
+    let failed = busy >= 0.7;
+    let check = Check {
+        code: CheckKind::WorkerBusy,
+        result: if failed { CheckResult::Failed } else { CheckResult::Passed },
+        message: format!("the busiest worker was busy {:.0} % of the time", busy * 100.0),
+        measured: Some(busy),
+        allowed: Some(0.7),
+    };
+    let open = fixture::open();
+    Record {
+        window_start_unix_ns: Some(Wide(1_700_000_000_000_000_000 + u128::from(skew_us) * 1_000)),
+        window_ns: 4_000_000_000,
+        measured_s: 4.0,
+        phases: Phases {
+            measure: PhaseCounts { totals: totals.clone(), ..PhaseCounts::default() },
+            ..Phases::default()
+        },
+        totals,
+        plan: PlanRecord { rate_per_s: Some(10_000.0), ..open.plan.clone() },
+        scenario: [("goal".to_owned(), vec!["all.p99<1ms"].into())].into_iter().collect(),
+        servers: Vec::new(),
+        believable: Believable::from_checks(vec![check]),
+        rate: RateRecord {
+            target_per_s: Some(10_000.0),
+            achieved_per_s: 10_000.8,
+            ..RateRecord::default()
+        },
+        sent_in_window: [(Kind::Get, count + 3)].into(),
+        response: [(Kind::All, all.clone()), (Kind::Get, all)].into(),
+        service: [(Kind::All, Distribution::of(&times, 0, Span::ZERO))].into(),
+        lag: Default::default(),
+        lag_split: LagSplit::default(),
+        client_delay: Distribution::default(),
+        slices: (0..4).map(|at| SliceRecord::of(&row, second * at, second)).collect(),
+        warnings: vec![(&Warning::SampleOverflow { lost: 7 }).into()],
+        client: ClientRecord { worker_busy: vec![busy], ..open.client.clone() },
+        ..open
+    }
+}
+
+#[test]
+fn a_merged_record_is_reported_as_one() {
+    let merged = merge(&[run(0, 0.3), run(1_250, 0.83), run(400, 0.4)], Scenarios::Same).unwrap();
+    let text = text(&merged);
+    assert!(
+        text.contains("\nshards     3 runs merged; their windows began 1.25 ms apart (start skew)"),
+        "{text}"
+    );
+    expect("merged.txt", &text);
+}
+
+#[test]
+fn a_single_run_has_no_such_line() {
+    assert!(!text(&run(0, 0.3)).contains("shards"));
+}

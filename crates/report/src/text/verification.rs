@@ -1,0 +1,44 @@
+//! The line that says whether the servers answered with the values that they were given.
+
+use crate::layout::labelled;
+use crate::number::whole;
+use memtide_schema::record::{Record, VerificationCounts};
+
+/// What verification found in all phases; nothing when nothing was verified.
+pub(super) fn verification(out: &mut String, record: &Record) {
+    let found = record.phases.verification();
+    if found.checked > 0 {
+        labelled(out, "verified", &sentence(&found));
+    }
+}
+
+fn sentence(found: &VerificationCounts) -> String {
+    let VerificationCounts { corrupt, wrong_key, stale, truncated, .. } = *found;
+    let parts = [
+        (corrupt, "corrupt"),
+        (wrong_key, "of another key"),
+        (stale, "stale"),
+        (truncated, "truncated"),
+    ];
+    let wrong = parts.iter().filter(|(count, _)| *count > 0);
+    let wrong: Vec<String> =
+        wrong.map(|(count, name)| format!("{} {name}", whole(*count))).collect();
+    let checked = whole(found.checked);
+    match wrong.is_empty() {
+        true => format!("{checked} values, all right"),
+        false => format!("{checked} values, of them wrong: {}", wrong.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_values_are_named_by_what_is_wrong_with_them() {
+        let mut found = VerificationCounts { checked: 12_000, ok: 12_000, ..Default::default() };
+        assert_eq!(sentence(&found), "12 000 values, all right");
+        found = VerificationCounts { ok: 11_996, corrupt: 3, stale: 1, ..found };
+        assert_eq!(sentence(&found), "12 000 values, of them wrong: 3 corrupt, 1 stale");
+    }
+}

@@ -1,0 +1,221 @@
+//! Each check at its bound, on both sides of it.
+
+use super::*;
+use crate::lower::{Surroundings, lower};
+use memtide_base::{Instant, Span};
+use memtide_engine::driver::Address;
+use memtide_engine::fleet::CpuTime;
+use memtide_engine::{ServerPlan, Stage};
+use memtide_schema::Scenario;
+use memtide_workload::Arrival;
+
+/// A plan of 1 000 operations per second, or a closed loop.
+fn plan(rate: f64, arrival: Arrival) -> Plan {
+    let server =
+        ServerPlan { name: "one".to_owned(), addresses: vec![Address::Unix("one".to_owned())] };
+    let around = Surroundings {
+        servers: vec![server],
+        embedded: false,
+        cpus_allowed: vec![0, 1],
+        cpus_online: 2,
+        cpu_quota: None,
+        io: "none",
+    };
+    let scenario = Scenario { rate: Some(rate), arrival, keys: 100, ..Scenario::default() };
+    lower(&scenario, &around).expect("it can be run").plan
+}
+
+/// Findings without fault, to be changed where a test wants one.
+struct Case {
+    plan: Plan,
+    target_per_s: Option<f64>,
+    sent_per_s: f64,
+    response: Histogram<u64>,
+    unanswered: u64,
+    ideal: Histogram<u64>,
+    lag: Histogram<u64>,
+    busy: Vec<f64>,
+    agreement: Agreement,
+}
+
+impl Case {
+    fn new() -> Self {
+        Self {
+            plan: plan(1_000.0, Arrival::Fixed),
+            target_per_s: Some(1_000.0),
+            sent_per_s: 1_000.0,
+            response: times(10_000, 100_000),
+            unanswered: 0,
+            ideal: times(10_000, 100_000),
+            lag: times(10_000, 0),
+            busy: vec![0.1, 0.2],
+            agreement: Agreement::Equal(5),
+        }
+    }
+
+    fn findings(&self) -> Findings<'_> {
+        Findings {
+            plan: &self.plan,
+            measured_s: 10.0,
+            target_per_s: self.target_per_s,
+            sent_per_s: self.sent_per_s,
+            response: (&self.response, self.unanswered),
+            response_ideal: &self.ideal,
+            lag_generator: &self.lag,
+            busy: &self.busy,
+            agreement: &self.agreement,
+        }
+    }
+
+    fn result(&self, code: CheckKind) -> CheckResult {
+        let checks = examine(&self.findings());
+        checks.iter().find(|check| check.code == code).expect("every check is made").result
+    }
+
+    fn warned_of(&self) -> Vec<Warning> {
+        let findings = self.findings();
+        warnings(&findings, &examine(&findings))
+    }
+}
+
+fn times(count: u64, ns: u64) -> Histogram<u64> {
+    let mut times = Histogram::new();
+    (0..count).for_each(|_| times.record(ns));
+    times
+}
+
+#[test]
+fn a_run_without_fault_passes_everything() {
+    let case = Case::new();
+    let checks = examine(&case.findings());
+    assert_eq!(checks.len(), 5);
+    assert!(checks.iter().all(|check| check.result == CheckResult::Passed), "{checks:?}");
+    assert_eq!(case.warned_of(), []);
+}
+
+#[test]
+fn the_rate_may_be_off_by_half_a_percent() {
+    for (sent, result) in [
+        (995.1, CheckResult::Passed),
+        (994.9, CheckResult::Failed),
+        (1_004.9, CheckResult::Passed),
+        (1_005.1, CheckResult::Failed),
+    ] {
+        let case = Case { sent_per_s: sent, ..Case::new() };
+        assert_eq!(case.result(CheckKind::Rate), result, "{sent} of 1000");
+    }
+}
+
+#[test]
+fn the_rate_of_a_random_law_may_be_off_by_four_deviations() {
+    // Ten thousand Poisson operations have a deviation of one hundred: 1 %.
+    for (sent, result) in [(961.0, CheckResult::Passed), (959.0, CheckResult::Failed)] {
+        let plan = plan(1_000.0, Arrival::Poisson);
+        let case = Case { plan, sent_per_s: sent, ..Case::new() };
+        assert_eq!(case.result(CheckKind::Rate), result, "{sent} of 1000");
+    }
+}
+
+#[test]
+fn the_generator_may_add_a_tenth_to_the_median_and_to_the_p99() {
+    for (ideal, result) in [(91_000, CheckResult::Passed), (88_000, CheckResult::Failed)] {
+        let case = Case { ideal: times(10_000, ideal), ..Case::new() };
+        assert_eq!(case.result(CheckKind::GeneratorP50), result);
+        assert_eq!(case.result(CheckKind::GeneratorP99), result);
+    }
+    // Only the tail is late: the median is well.
+    let mut response = times(9_800, 100_000);
+    response.absorb(&times(200, 500_000));
+    let case = Case { response, lag: times(10_000, 400_000), ..Case::new() };
+    assert_eq!(case.result(CheckKind::GeneratorP50), CheckResult::Passed);
+    assert_eq!(case.result(CheckKind::GeneratorP99), CheckResult::Failed);
+    let [Warning::GeneratorLate { share, lag_ns_p99 }] = case.warned_of()[..] else {
+        panic!("the generator was late")
+    };
+    assert!((share - 0.8).abs() < 0.01);
+    assert!(lag_ns_p99.abs_diff(400_000) < 4_000);
+}
+
+#[test]
+fn percentiles_that_are_not_known_are_not_judged() {
+    let few = Case { response: times(367, 1), ideal: times(367, 1), ..Case::new() };
+    assert_eq!(few.result(CheckKind::GeneratorP99), CheckResult::Skipped);
+    assert_eq!(few.result(CheckKind::GeneratorP50), CheckResult::Passed);
+    let enough = Case { response: times(368, 1), ideal: times(368, 1), ..Case::new() };
+    assert_eq!(enough.result(CheckKind::GeneratorP99), CheckResult::Passed);
+    let failing = Case { unanswered: 500, ..Case::new() };
+    assert_eq!(failing.result(CheckKind::GeneratorP99), CheckResult::Skipped);
+    assert_eq!(failing.result(CheckKind::GeneratorP50), CheckResult::Passed);
+}
+
+#[test]
+fn a_worker_may_be_busy_below_seventy_percent() {
+    for (busy, result) in [(0.699, CheckResult::Passed), (0.7, CheckResult::Failed)] {
+        let case = Case { busy: vec![0.1, busy, 0.2], ..Case::new() };
+        assert_eq!(case.result(CheckKind::WorkerBusy), result);
+        let warned = case.warned_of();
+        let expected = Warning::ClientSaturated { worker: 1, busy };
+        assert_eq!(warned.contains(&expected), result == CheckResult::Failed);
+    }
+}
+
+#[test]
+fn a_closed_loop_is_judged_by_its_workers_and_counters_alone() {
+    let plan = plan(0.0, Arrival::Fixed);
+    let case = Case {
+        plan,
+        target_per_s: None,
+        sent_per_s: 5.0,
+        ideal: times(10_000, 1),
+        busy: vec![0.95],
+        ..Case::new()
+    };
+    for code in [CheckKind::Rate, CheckKind::GeneratorP50, CheckKind::GeneratorP99] {
+        assert_eq!(case.result(code), CheckResult::Skipped);
+    }
+    let checks = examine(&case.findings());
+    let busy = checks.iter().find(|check| check.code == CheckKind::WorkerBusy).expect("made");
+    assert_eq!(busy.result, CheckResult::Failed);
+    assert!(busy.message.starts_with("the client is the limit"), "{}", busy.message);
+}
+
+#[test]
+fn counters_that_differ_fail_and_those_of_others_do_not() {
+    let with = |agreement| Case { agreement, ..Case::new() }.result(CheckKind::ServerCounters);
+    assert_eq!(with(Agreement::Differs("cmd_get", 9, 10)), CheckResult::Failed);
+    assert_eq!(with(Agreement::OtherClients(3)), CheckResult::Skipped);
+    assert_eq!(with(Agreement::Skipped("no".to_owned())), CheckResult::Skipped);
+}
+
+/// A worker that waited for `idle_ms` of a second, and used this much processor time.
+fn report(idle_ms: u64, cpu_ms: Option<u64>, run_delay_ms: Option<u64>) -> WorkerReport {
+    let cpu = |ms: u64| CpuTime { user: Span::from_ms(ms / 2), system: Span::from_ms(ms / 2) };
+    WorkerReport {
+        stage: Stage::Finished,
+        measured_done: true,
+        connections_open: 0,
+        disconnected_since: None,
+        trouble: None,
+        refusal: None,
+        last_settled: Instant::ZERO,
+        last_intended: Instant::ZERO,
+        idle: Span::from_ms(idle_ms),
+        cpu: cpu_ms.map(cpu),
+        run_delay: run_delay_ms.map(Span::from_ms),
+    }
+}
+
+#[test]
+fn busy_is_what_is_not_idle_or_what_the_processor_says_if_it_sleeps() {
+    let mut plan = plan(1_000.0, Arrival::Fixed);
+    let share = |plan: &Plan, report: &WorkerReport| busy_share(plan, report, 1.0);
+    plan.wait = Wait::Sleep;
+    assert!((share(&plan, &report(700, None, None)) - 0.3).abs() < 1e-9);
+    assert!((share(&plan, &report(700, Some(400), None)) - 0.4).abs() < 1e-9);
+    assert!((share(&plan, &report(700, Some(400), Some(200))) - 0.6).abs() < 1e-9);
+    plan.wait = Wait::Spin;
+    let spinning = share(&plan, &report(700, Some(1_000), None));
+    assert!((spinning - 0.3).abs() < 1e-9, "waiting by spinning is no work");
+    assert_eq!(share(&plan, &report(5_000, None, None)), 0.0);
+    assert_eq!(busy_share(&plan, &report(0, None, None), 0.0), 0.0);
+}

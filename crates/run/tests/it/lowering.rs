@@ -1,0 +1,171 @@
+//! Defaults that depend on the machine and on other fields, and why they are what they are.
+
+use crate::toy::{around, scenario};
+use memtide_base::Span;
+use memtide_engine::{Address, Cooldown, Pacing, Sharing, Wait};
+use memtide_run::{Lowered, Surroundings, lower};
+use memtide_schema::record::LoopKind;
+
+fn machine(cpus: usize, local: bool) -> Surroundings {
+    Surroundings { cpus_allowed: (0..cpus).collect(), cpus_online: cpus, ..around(1, local) }
+}
+
+fn lowered(toml: &str, around: &Surroundings) -> Lowered {
+    lower(&scenario(toml), around).expect("it can be run")
+}
+
+const NAMED: &str = "server = 'a'\n";
+
+#[test]
+fn workers_are_half_of_the_cpus_within_bounds() {
+    let cases = [
+        (1, true, None, 1),
+        (2, true, None, 1),
+        (6, true, None, 3),
+        (64, true, None, 4),
+        (6, false, None, 3),
+        (64, false, None, 8),
+        (64, false, Some(3.0), 1),
+        (64, false, Some(0.5), 1),
+        (4, false, Some(64.0), 2),
+    ];
+    for (cpus, local, cpu_quota, workers) in cases {
+        let around = Surroundings { cpu_quota, ..machine(cpus, local) };
+        let lowered = lowered(NAMED, &around);
+        assert_eq!(lowered.plan.workers, workers, "{cpus} CPUs, quota {cpu_quota:?}");
+        assert!(lowered.record.why.contains_key("threads"));
+    }
+    let told = lowered("server = 'a'\nthreads = 7\n", &machine(2, true));
+    assert_eq!(told.plan.workers, 7);
+    assert!(!told.record.why.contains_key("threads"), "it was the user's decision");
+}
+
+#[test]
+fn there_is_a_connection_for_every_worker() {
+    let by_itself = lowered("server = 'a'\nconnections = 3\n", &machine(64, false));
+    assert_eq!((by_itself.plan.workers, by_itself.plan.connections), (3, 3));
+    let asked = scenario("server = 'a'\nthreads = 7\nconnections = 3\n");
+    let problem = lower(&asked, &machine(8, true)).expect_err("four would have nothing to do");
+    assert_eq!(problem.field, "threads");
+}
+
+#[test]
+fn waiting_spins_only_where_it_takes_nothing_from_the_server() {
+    let wait = |around: &Surroundings| lowered(NAMED, around).plan.wait;
+    assert_eq!(wait(&machine(2, false)), Wait::Sleep);
+    assert_eq!(wait(&machine(8, true)), Wait::Sleep);
+    assert_eq!(wait(&Surroundings { cpu_quota: Some(6.0), ..machine(8, false) }), Wait::Sleep);
+    assert_eq!(wait(&machine(8, false)), Wait::Hybrid);
+    let told = lowered("server = 'a'\nwait = 'spin'\n", &machine(2, true));
+    assert_eq!(told.plan.wait, Wait::Spin);
+}
+
+#[test]
+fn without_a_rate_a_named_server_gets_a_closed_loop_and_our_own_ten_thousand() {
+    let closed = lowered(NAMED, &machine(8, true));
+    assert!(matches!(closed.plan.pacing, Pacing::Closed));
+    assert_eq!(closed.record.loop_kind, LoopKind::Closed);
+    assert_eq!((closed.plan.depth, closed.record.rate_per_s), (1, None));
+    let own = lowered("", &Surroundings { embedded: true, ..machine(8, true) });
+    assert_eq!(own.record.rate_per_s, Some(10_000.0));
+    assert_eq!(own.record.loop_kind, LoopKind::Open);
+    assert_eq!(own.plan.depth, 64);
+    let paced = lowered("server = 'a'\nrate = '20k'\n", &machine(8, true));
+    assert_eq!((paced.record.rate_per_s, paced.plan.depth), (Some(20_000.0), 64));
+    let deep = lowered("server = 'a'\ndepth = 5\n", &machine(8, true));
+    assert_eq!(deep.plan.depth, 5);
+}
+
+#[test]
+fn connections_are_per_server_and_dealt_evenly() {
+    let plan = lowered("server = 'a,b,c'\nthreads = 2\n", &around(3, true)).plan;
+    assert_eq!(plan.connections, 3 * 64);
+    let mut of_server = [0; 3];
+    for worker in 0..plan.workers {
+        for nth in 0..plan.connections_of(worker) {
+            of_server[plan.server_of(worker, nth).index()] += 1;
+        }
+    }
+    assert_eq!(of_server, [64; 3]);
+    let few = lowered("server = 'a,b'\nconnections = 5\n", &around(2, true)).plan;
+    assert_eq!(few.connections, 10);
+}
+
+#[test]
+fn connections_are_dealt_evenly_over_servers_whatever_the_workers() {
+    for servers in 1..6 {
+        for workers in 1..9u32 {
+            for connections in [1u32, 2, 7, 64] {
+                if workers > connections {
+                    continue;
+                }
+                let names = vec!["s"; servers].join(",");
+                let toml = format!(
+                    "server = '{names}'\nthreads = {workers}\nconnections = {connections}\n"
+                );
+                let plan = lowered(&toml, &around(servers, true)).plan;
+                let mut of_server = vec![0u32; servers];
+                for worker in 0..plan.workers {
+                    for nth in 0..plan.connections_of(worker) {
+                        of_server[plan.server_of(worker, nth).index()] += 1;
+                    }
+                }
+                let case = format!("{servers} servers, {workers} workers");
+                assert_eq!(of_server, vec![connections; servers], "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_window_ends_by_time_or_by_operations() {
+    let window = |toml: &str| lowered(toml, &machine(8, true)).plan.window;
+    assert_eq!(window(NAMED).duration, Span::from_s(10));
+    assert_eq!(window(NAMED).cooldown, Cooldown::Load);
+    let counted = window("server = 'a'\nops-max = 5\n");
+    assert_eq!((counted.duration, counted.ops_max), (Span::MAX, Some(5)));
+    assert_eq!(counted.cooldown, Cooldown::Drain, "nothing may follow the last operation");
+    let both = window("server = 'a'\nops-max = 5\nduration = '3s'\n");
+    assert_eq!((both.duration, both.ops_max), (Span::from_s(3), Some(5)));
+    assert_eq!(window("server = 'a'\ncooldown = 'drain'\n").cooldown, Cooldown::Drain);
+}
+
+#[test]
+fn schedules_and_numeric_keys_are_as_asked() {
+    let plan = lowered(
+        "server = 'a'\nrate = 5\nschedule = 'connection'\nmix = 'incr=1'\nkeys = 10\n",
+        &machine(8, true),
+    )
+    .plan;
+    assert!(matches!(plan.pacing, Pacing::Open { sharing: Sharing::Connection, .. }));
+    assert_eq!((plan.source.numeric_keys, plan.numeric_from), (10, 10));
+    let plain = lowered("server = 'a'\nkeys = 10\n", &machine(8, true)).plan;
+    assert_eq!(plain.source.numeric_keys, 0);
+}
+
+#[test]
+fn workers_are_pinned_when_the_mask_was_narrowed_and_is_wide_enough() {
+    let narrowed = |allowed: usize, threads: usize| {
+        let around = Surroundings { cpus_online: 8, ..machine(allowed, true) };
+        lowered(&format!("server = 'a'\nthreads = {threads}\n"), &around)
+    };
+    assert!(narrowed(2, 2).pin);
+    assert_eq!(narrowed(2, 2).record.cpus, [0, 1]);
+    assert!(!narrowed(2, 3).pin, "two of them would share");
+    assert!(!narrowed(8, 2).pin, "nobody narrowed anything");
+    assert!(lowered("server = 'a'\npin = true\n", &machine(8, true)).pin);
+}
+
+#[test]
+fn keys_too_short_to_be_unique_are_refused_by_name() {
+    let toml = "server = 'a'\nkeys = '1M'\nkey-size = 'fixed:2'\n";
+    let problem = lower(&scenario(toml), &machine(8, true)).expect_err("there are not so many");
+    assert_eq!(problem.field, "key-size");
+}
+
+#[test]
+fn an_address_on_this_machine_is_local() {
+    let far = Address::Tcp(([192, 0, 2, 7], 11_211).into());
+    let near = Address::Tcp(([127, 0, 0, 1], 11_211).into());
+    assert!(near.is_local() && !far.is_local() && Address::Unix("/s".to_owned()).is_local());
+}

@@ -1,0 +1,164 @@
+//! Several records become one, as if one run had made them.
+//!
+//! A merged record holds exact sums, and its shards in one order; everything else in it is made
+//! anew from these. So merging is associative and commutative to the last bit. It refuses what
+//! was not one run: other scenarios, another loop, the same shard twice.
+
+mod agree;
+mod judgement;
+mod facts;
+mod window;
+mod sum;
+
+use crate::judge::judge;
+use crate::record::{ClientRecord, EndedBy, GoalResult, RateRecord, Record, ShardRecord, Wide};
+use memtide_base::Span;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use sum::Sums;
+use window::Windows;
+
+pub use agree::MergeError;
+
+/// How many shards one record can hold.
+pub const SHARDS_MAX: usize = 1024;
+
+/// Which scenarios may be merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scenarios {
+    /// Only one and the same, but for where it ran and where its results went.
+    Same,
+    /// Any: the user answers for it that the numbers belong together.
+    Any,
+}
+
+/// One record of all the runs in `records`. A single record is returned as it is.
+///
+/// Counts and histograms add up and percentiles are ranked anew. Rates are divided by the union of
+/// the measured windows. Intervals and slices are aligned by the time of day. The verdict is the
+/// worst of the shards'; goals are judged by the merged numbers. The error says which records do
+/// not belong together, or which one is damaged.
+///
+/// # Panics
+///
+/// When there is no record.
+pub fn merge(records: &[Record], scenarios: Scenarios) -> Result<Record, MergeError> {
+    assert!(!records.is_empty(), "there is a record to merge");
+    let mut sums = Sums::default();
+    for (at, record) in records.iter().enumerate() {
+        let damaged = |why| MergeError::Damaged { record: at, why };
+        record.check_conservation().map_err(damaged)?;
+        sums.absorb(record).map_err(damaged)?;
+    }
+    let shards = agree::shards(records, scenarios)?;
+    match records {
+        [record] => Ok(record.clone()),
+        _ => compose(shards, sums),
+    }
+}
+
+/// The order of shards: by the beginning of their windows. What follows only makes it total.
+fn order(a: &ShardRecord, b: &ShardRecord) -> Ordering {
+    let key = |shard: &ShardRecord| (shard.window_start_unix_ns, shard.started_unix_ms);
+    let text = |shard: &ShardRecord| serde_json::to_string(shard).ok();
+    key(a).cmp(&key(b)).then_with(|| text(a).cmp(&text(b)))
+}
+
+/// The record of `shards`, which are in order, with what adds up of them.
+fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
+    let windows = Windows::of(&shards);
+    let first = &shards[0];
+    let length = windows.union();
+    let rate = rate(&shards, &windows, &sums.sent_in_window);
+    let mut record = Record {
+        partial: shards.iter().any(|shard| shard.partial),
+        ended_by: shards.iter().map(|shard| shard.ended_by).fold(first.ended_by, worse),
+        loop_kind: first.plan.loop_kind,
+        scenario: first.scenario.clone(),
+        plan: facts::plan(&shards),
+        machine: facts::machine(&shards),
+        started_unix_ms: shards.iter().map(|s| s.started_unix_ms).fold(u64::MAX, u64::min),
+        ended_unix_ms: shards.iter().map(|s| s.ended_unix_ms).fold(0, u64::max),
+        window_start_unix_ns: windows.start_unix_ns().map(|start| Wide(u128::from(start))),
+        window_ns: length.ns(),
+        measured_s: length.as_s_f64(),
+        start_skew_ns: windows.skew().map(Span::ns),
+        server: facts::server_counters(&shards),
+        believable: judgement::believable(&shards),
+        rate,
+        client: client(&shards, &sums.sent_in_window),
+        machine_cpu: facts::machine_cpu(&shards),
+        ..Record::default()
+    };
+    let (intervals, slices) = window::over_time(&shards, &windows);
+    record.intervals = intervals;
+    record.slices = slices;
+    sums.seal(&mut record);
+    record.warnings = judgement::warnings(&shards, &record);
+    record.goals = judge(&agree::goals(&shards), &record);
+    record.exit = exit(&record);
+    record.shards = shards;
+    Ok(record)
+}
+
+/// What ended the more of a run.
+const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
+    const fn rank(ended_by: EndedBy) -> u8 {
+        match ended_by {
+            EndedBy::Duration => 0,
+            EndedBy::Operations => 1,
+            EndedBy::Interrupted => 2,
+            EndedBy::ServersLost => 3,
+        }
+    }
+    if rank(a) < rank(b) { b } else { a }
+}
+
+/// The exit code that the merged run calls for, by the same rules as that of a single one.
+fn exit(record: &Record) -> u8 {
+    let missed = record.goals.iter().any(|goal| goal.result != GoalResult::Met);
+    match record.ended_by {
+        EndedBy::ServersLost => 3,
+        EndedBy::Interrupted => 130,
+        EndedBy::Duration | EndedBy::Operations => {
+            u8::from(missed || record.phases.verification().wrong() > 0)
+        }
+    }
+}
+
+fn rate(
+    shards: &[ShardRecord],
+    windows: &Windows,
+    sent: &BTreeMap<crate::Kind, u64>,
+) -> RateRecord {
+    let length = windows.union();
+    let per_second = |count| crate::record::per_second(count, length);
+    // What each schedule called for in its window, in operations.
+    let wanted = shards.iter().filter_map(|shard| {
+        Some(shard.rate.target_per_s? * Span::from_ns(shard.window_ns).as_s_f64())
+    });
+    let wanted = wanted.reduce(|sum, part| sum + part).filter(|_| !length.is_zero());
+    RateRecord {
+        target_per_s: wanted.map(|operations| operations / length.as_s_f64()),
+        achieved_per_s: per_second(sent.values().fold(0, |sum, &n| sum.saturating_add(n))),
+        kinds_per_s: sent.iter().map(|(&kind, &count)| (kind, per_second(count))).collect(),
+    }
+}
+
+/// The cost of all processes; of their memory the most that one of them had.
+fn client(shards: &[ShardRecord], sent: &BTreeMap<crate::Kind, u64>) -> ClientRecord {
+    let clients = || shards.iter().map(|shard| &shard.client);
+    let user: f64 = clients().map(|client| client.cpu_user_s).sum();
+    let system: f64 = clients().map(|client| client.cpu_system_s).sum();
+    let sent = sent.values().fold(0u64, |sum, &count| sum.saturating_add(count));
+    ClientRecord {
+        cpu_user_s: user,
+        cpu_system_s: system,
+        cpu_s_per_mops: (sent > 0).then(|| (user + system) * 1e6 / sent as f64),
+        rss_max_bytes: clients().map(|client| client.rss_max_bytes).fold(0, u64::max),
+        worker_busy: clients().flat_map(|client| client.worker_busy.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Whether records belong together, and the sentences for those that do not.
+//!
+//! It looks at every shard, so it makes no difference how the records were merged before.
+
+use super::{SHARDS_MAX, Scenarios, order};
+use crate::field::FIELDS;
+use crate::record::{Record, ShardRecord};
+use crate::scenario::Goal;
+use serde_json::{Map, Value};
+
+/// Fields that say where a shard ran, which part of the randomness was its own, or where its
+/// results went: they may differ.
+const FREE: [&str; 8] =
+    ["seed", "bind", "json", "samples", "verify-details", "threads", "plan", "quiet"];
+
+/// Records that cannot become one. Records are numbered from 0 in the order they were given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeError {
+    /// The figures of a record contradict each other.
+    Damaged {
+        /// Which record.
+        record: usize,
+        /// How they do.
+        why: String,
+    },
+    /// The scenarios differ in a field.
+    Scenarios {
+        /// The two records.
+        records: [usize; 2],
+        /// The first field in which they differ.
+        field: String,
+        /// Its words in the one and the other; none where it is not given.
+        words: [Option<String>; 2],
+    },
+    /// One has an open loop, the other a closed one, so their times do not mean the same.
+    Loops {
+        /// The two records.
+        records: [usize; 2],
+    },
+    /// The same run is in two records, or twice in one, and would count twice.
+    Twice {
+        /// The two records.
+        records: [usize; 2],
+    },
+    /// There would be more shards than a record can hold.
+    TooMany {
+        /// How many there would be.
+        shards: usize,
+    },
+}
+
+impl MergeError {
+    /// The error as a sentence without its full stop; `name` names a record by its number.
+    pub fn message(&self, name: impl Fn(usize) -> String) -> String {
+        let both = |records: &[usize; 2]| match records {
+            [a, b] if a == b => name(*a),
+            [a, b] => format!("{} and {}", name(*a), name(*b)),
+        };
+        match self {
+            Self::Damaged { record, why } => format!(
+                "{} contradicts itself: {why}; merge records as they were written",
+                name(*record)
+            ),
+            Self::Scenarios { records, field, words } => {
+                let word = |word: &Option<String>| match word {
+                    Some(word) => format!("'{word}'"),
+                    None => "not given".to_owned(),
+                };
+                let [a, b] = words;
+                format!(
+                    "{} are of different scenarios: {field} is {} in the one and {} in the \
+                     other; merge runs of one scenario, or insist with --force",
+                    both(records),
+                    word(a),
+                    word(b)
+                )
+            }
+            Self::Loops { records } => format!(
+                "{} cannot be merged: one is of an open loop and one of a closed loop, whose times \
+                 are not comparable; merge records of one kind of loop",
+                both(records)
+            ),
+            Self::Twice { records } => match records {
+                [a, b] if a == b => {
+                    format!("{} holds the same run twice and counts it twice", name(*a))
+                }
+                _ => format!(
+                    "the same run is in {}, and would count twice; leave one of them out",
+                    both(records)
+                ),
+            },
+            Self::TooMany { shards } => format!(
+                "{shards} runs are more than the {SHARDS_MAX} that one record can hold; merge \
+                 fewer of them"
+            ),
+        }
+    }
+}
+
+/// The shards of all records in their order, if they belong together.
+pub(super) fn shards(
+    records: &[Record],
+    scenarios: Scenarios,
+) -> Result<Vec<ShardRecord>, MergeError> {
+    let mut shards: Vec<(usize, ShardRecord)> = Vec::new();
+    for (at, record) in records.iter().enumerate() {
+        match record.shards.as_slice() {
+            [] => shards.push((at, ShardRecord::of(record))),
+            parts => shards.extend(parts.iter().map(|part| (at, part.clone()))),
+        }
+    }
+    if shards.len() > SHARDS_MAX {
+        return Err(MergeError::TooMany { shards: shards.len() });
+    }
+    for (at, shard) in &shards {
+        plausible(shard).map_err(|why| MergeError::Damaged { record: *at, why })?;
+    }
+    let (one, first) = &shards[0];
+    for (other, shard) in &shards[1..] {
+        let records = [*one, *other];
+        if shard.plan.loop_kind != first.plan.loop_kind {
+            return Err(MergeError::Loops { records });
+        }
+        let field = difference(&first.scenario, &shard.scenario);
+        if let (Some(field), Scenarios::Same) = (field, scenarios) {
+            let words = [&first.scenario, &shard.scenario].map(|words| word(words.get(field)));
+            return Err(MergeError::Scenarios { records, field: field.to_owned(), words });
+        }
+    }
+    shards.sort_by(|(_, a), (_, b)| order(a, b));
+    for pair in shards.windows(2) {
+        if pair[0].1 == pair[1].1 {
+            let (a, b) = (pair[0].0, pair[1].0);
+            return Err(MergeError::Twice { records: [a.min(b), a.max(b)] });
+        }
+    }
+    Ok(shards.into_iter().map(|(_, shard)| shard).collect())
+}
+
+/// Whether the parts of a shard that are computed with can be what they say.
+fn plausible(shard: &ShardRecord) -> Result<(), String> {
+    if let Some(start) = shard.window_start_unix_ns {
+        let start = u64::try_from(start.0).ok();
+        if start.and_then(|start| start.checked_add(shard.window_ns)).is_none() {
+            return Err("its window is not in this era".to_owned());
+        }
+    }
+    for (number, slice) in shard.slices.iter().enumerate() {
+        if slice.row().is_none() {
+            return Err(format!("slice {number} does not hold as many times as were answered"));
+        }
+    }
+    for word in goal_words(shard) {
+        word.parse::<Goal>().map_err(|why| format!("a goal of its scenario cannot be: {why}"))?;
+    }
+    Ok(())
+}
+
+/// The first field in which two scenarios differ and must not.
+fn difference<'a>(a: &'a Map<String, Value>, b: &'a Map<String, Value>) -> Option<&'a str> {
+    // A record of a newer program may have fields that are in no table of this one.
+    let known = FIELDS.iter().map(|field| field.name);
+    let named = known.chain(a.keys().map(String::as_str)).chain(b.keys().map(String::as_str));
+    named.filter(|name| !FREE.contains(name)).find(|name| a.get(*name) != b.get(*name))
+}
+
+fn word(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::String(word) => Some(word.clone()),
+        Value::Array(words) => {
+            let words: Vec<String> = words.iter().filter_map(|each| word(Some(each))).collect();
+            (!words.is_empty()).then(|| words.join(","))
+        }
+        other => Some(other.to_string()),
+    }
+}
+
+/// The goals of all shards, each once, in the shards' order.
+pub(super) fn goals(shards: &[ShardRecord]) -> Vec<Goal> {
+    let mut goals = Vec::new();
+    for goal in shards.iter().flat_map(goal_words).filter_map(|word| word.parse().ok()) {
+        if !goals.contains(&goal) {
+            goals.push(goal);
+        }
+    }
+    goals
+}
+
+fn goal_words(shard: &ShardRecord) -> impl Iterator<Item = &str> {
+    let words = shard.scenario.get("goal").and_then(Value::as_array);
+    words.into_iter().flatten().filter_map(Value::as_str)
+}

@@ -1,0 +1,121 @@
+//! What was decided and found around the load, as far as one record can say it of all shards.
+//!
+//! Where shards differ and nothing adds up, the first one speaks or nobody does; each shard's own
+//! facts stay in the shard.
+
+use crate::record::{
+    Figure, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ServerCounters, ShardRecord,
+};
+use std::collections::BTreeMap;
+
+/// The plan of all shards: what adds up is added, the rest is the first one's. Reasons stay with
+/// the shards.
+pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
+    let plans = || shards.iter().map(|shard| &shard.plan);
+    let sum = |of: fn(&PlanRecord) -> u32| plans().map(of).fold(0, u32::saturating_add);
+    let rates = || plans().map(|plan| plan.rate_per_s);
+    let operations = || plans().map(|plan| plan.ops_max);
+    PlanRecord {
+        embedded: plans().any(|plan| plan.embedded),
+        servers: servers(shards),
+        rate_per_s: rates().reduce(|a, b| Some(a? + b?)).flatten(),
+        ops_max: operations().reduce(|a, b| Some(a?.saturating_add(b?))).flatten(),
+        workers: sum(|plan| plan.workers),
+        connections: sum(|plan| plan.connections),
+        cpus: plans().flat_map(|plan| plan.cpus.clone()).collect(),
+        why: BTreeMap::new(),
+        ..shards[0].plan.clone()
+    }
+}
+
+/// Every server once, with the addresses that any shard found for it.
+fn servers(shards: &[ShardRecord]) -> Vec<PlannedServer> {
+    let mut servers: Vec<PlannedServer> = Vec::new();
+    for server in shards.iter().flat_map(|shard| &shard.plan.servers) {
+        let Some(known) = servers.iter_mut().find(|known| known.name == server.name) else {
+            servers.push(server.clone());
+            continue;
+        };
+        for address in &server.addresses {
+            if !known.addresses.contains(address) {
+                known.addresses.push(address.clone());
+            }
+        }
+    }
+    servers
+}
+
+/// The machines as one: words that differ are listed, numbers that differ are left out.
+pub(super) fn machine(shards: &[ShardRecord]) -> MachineRecord {
+    let machines = || shards.iter().map(|shard| &shard.machine);
+    let words = |of: fn(&MachineRecord) -> Option<&str>| {
+        let mut words: Vec<&str> = machines().filter_map(of).collect();
+        words.sort_unstable();
+        words.dedup();
+        words.join(", ")
+    };
+    let first = &shards[0].machine;
+    let model = words(|machine| machine.cpu_model.as_deref());
+    MachineRecord {
+        os: words(|machine| Some(&machine.os)),
+        kernel: words(|machine| Some(&machine.kernel)),
+        architecture: words(|machine| Some(&machine.architecture)),
+        // No machine has 0 CPUs, so this cannot be taken for a figure.
+        cpus: same(machines().map(|machine| machine.cpus)).unwrap_or(0),
+        cpus_allowed: same(machines().map(|machine| machine.cpus_allowed)).unwrap_or(0),
+        cpu_quota: same(machines().map(|machine| machine.cpu_quota)).and(first.cpu_quota),
+        cpu_model: Some(model).filter(|model| !model.is_empty()),
+        memory_bytes: same(machines().map(|machine| machine.memory_bytes)).flatten(),
+        memtide_version: words(|machine| Some(&machine.memtide_version)),
+    }
+}
+
+/// What all of them are, if they are equal.
+fn same<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
+}
+
+/// How busy the machines' CPUs were: the mean over all of their CPUs, the idlest, the busiest.
+pub(super) fn machine_cpu(shards: &[ShardRecord]) -> Option<MachineCpu> {
+    let known = || {
+        let with_cpus = |shard: &ShardRecord| {
+            Some((shard.machine_cpu.clone()?, f64::from(shard.machine.cpus.max(1))))
+        };
+        shards.iter().filter_map(with_cpus)
+    };
+    let cpus: f64 = known().map(|(_, cpus)| cpus).sum();
+    (cpus > 0.0).then(|| MachineCpu {
+        avg: known().map(|(busy, cpus)| busy.avg * cpus).sum::<f64>() / cpus,
+        min: known().map(|(busy, _)| busy.min).fold(f64::INFINITY, f64::min),
+        max: known().map(|(busy, _)| busy.max).fold(0.0, f64::max),
+    })
+}
+
+/// A server's figures before the first shard that asked for them and after the last one.
+pub(super) fn server_counters(shards: &[ShardRecord]) -> ServerCounters {
+    type Figures = BTreeMap<String, BTreeMap<String, Figure>>;
+    let mut before: BTreeMap<&str, &ShardRecord> = BTreeMap::new();
+    let mut after: BTreeMap<&str, &ShardRecord> = BTreeMap::new();
+    for shard in shards {
+        for name in shard.server.before.keys() {
+            let first = before.entry(name).or_insert(shard);
+            if shard.started_unix_ms < first.started_unix_ms {
+                *first = shard;
+            }
+        }
+        for name in shard.server.after.keys() {
+            let last = after.entry(name).or_insert(shard);
+            if shard.ended_unix_ms > last.ended_unix_ms {
+                *last = shard;
+            }
+        }
+    }
+    let named = |chosen: BTreeMap<&str, &ShardRecord>, of: fn(&ServerCounters) -> &Figures| {
+        let figures = |(name, shard): (&str, &ShardRecord)| {
+            (name.to_owned(), of(&shard.server)[name].clone())
+        };
+        chosen.into_iter().map(figures).collect()
+    };
+    ServerCounters::new(named(before, |server| &server.before), named(after, |s| &s.after))
+}

@@ -1,0 +1,95 @@
+//! What the shards' checks and warnings come to: a failure of any shard is one of the whole.
+//!
+//! No check is made anew; only warnings that more operations can cure are asked for again.
+
+use crate::record::{
+    Believable, Check, CheckKind, CheckResult, Record, ShardRecord, Verdict, WarningRecord,
+};
+use crate::warning::Warning;
+
+/// The verdict by the worst of all checks; no as well when some shard was not judged at all.
+pub(super) fn believable(shards: &[ShardRecord]) -> Believable {
+    let judged = Believable::from_checks(checks(shards));
+    match shards.iter().all(|shard| shard.believable.verdict == Verdict::Yes) {
+        true => judged,
+        false => Believable { verdict: Verdict::No, ..judged },
+    }
+}
+
+/// The worst of each check over all shards, with the shard named, in the order of the checks.
+fn checks(shards: &[ShardRecord]) -> Vec<Check> {
+    let mut codes: Vec<CheckKind> = Vec::new();
+    for check in shards.iter().flat_map(|shard| &shard.believable.checks) {
+        if !codes.contains(&check.code) {
+            codes.push(check.code);
+        }
+    }
+    codes.into_iter().map(|code| worst(code, shards)).collect()
+}
+
+fn worst(code: CheckKind, shards: &[ShardRecord]) -> Check {
+    // Shards are numbered from 1, as people count them.
+    let all: Vec<(usize, &Check)> = (1..)
+        .zip(shards)
+        .filter_map(|(number, shard)| {
+            let check = shard.believable.checks.iter().find(|check| check.code == code);
+            check.map(|check| (number, check))
+        })
+        .collect();
+    let of = |result| all.iter().filter(move |(_, check)| check.result == result);
+    let result = [CheckResult::Failed, CheckResult::Passed, CheckResult::Skipped]
+        .into_iter()
+        .find(|&result| of(result).next().is_some())
+        .expect("a code is one of some check");
+    let (number, check) = of(result)
+        .copied()
+        .reduce(|worst, next| if excess(next.1) > excess(worst.1) { next } else { worst })
+        .expect("some check has this result");
+    let (count, total) = (of(result).count(), shards.len());
+    let message = &check.message;
+    let message = match (result, count) {
+        (CheckResult::Passed, _) => {
+            format!("{count} of {total} shards passed, at worst shard {number}: {message}")
+        }
+        (CheckResult::Skipped, _) => {
+            format!("no shard could tell, such as shard {number}: {message}")
+        }
+        (CheckResult::Failed, 1) => format!("shard {number} of {total}: {message}"),
+        (CheckResult::Failed, _) => {
+            format!("{count} of {total} shards, at worst shard {number}: {message}")
+        }
+    };
+    Check { code, result, message, measured: check.measured, allowed: check.allowed }
+}
+
+/// How far the judged figure is on its way to its bound, or beyond it.
+fn excess(check: &Check) -> f64 {
+    match (check.measured, check.allowed) {
+        (Some(measured), Some(allowed)) if allowed > 0.0 => measured.abs() / allowed,
+        _ => 0.0,
+    }
+}
+
+/// The warnings of all shards, each once, in their order; those about the response times are of
+/// the merged `record`.
+pub(super) fn warnings(shards: &[ShardRecord], record: &Record) -> Vec<WarningRecord> {
+    let curable = [
+        Warning::HistogramSaturated { count: 0 }.code(),
+        Warning::TooFewSamples {
+            kind: crate::Kind::All,
+            percentile: crate::record::Percentile::P50,
+            needed: 0,
+            has: 0,
+        }
+        .code(),
+    ];
+    let mut warnings: Vec<WarningRecord> = Vec::new();
+    for warning in shards.iter().flat_map(|shard| &shard.warnings) {
+        if !curable.contains(&warning.code.as_str()) && !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
+    let of_merged = Warning::of_response(&record.response);
+    warnings.extend(of_merged.iter().map(WarningRecord::from));
+    warnings
+}

@@ -1,0 +1,229 @@
+//! What adds up: counts, and distributions as histograms with their exact sums.
+//!
+//! All of it is made of whole numbers, so the order of adding cannot show.
+
+use crate::kind::Kind;
+use crate::record::{
+    ConnectionCounts, Counts, Distribution, LagSplit, PhaseCounts, Phases, Record, ServerRecord,
+    Totals, VerificationCounts, per_second,
+};
+use memtide_base::Span;
+use memtide_metrics::Histogram;
+use std::collections::BTreeMap;
+
+/// The sums over some records.
+#[derive(Default)]
+pub(super) struct Sums {
+    phases: Phases,
+    response: BTreeMap<Kind, Times>,
+    service: BTreeMap<Kind, Times>,
+    lag: BTreeMap<Kind, Times>,
+    lag_split: [Times; 4],
+    client_delay: Times,
+    in_flight_at_send: Histogram<u64>,
+    servers: BTreeMap<String, Server>,
+    pub(super) sent_in_window: BTreeMap<Kind, u64>,
+}
+
+impl Sums {
+    /// Adds a record. The error says which of its figures cannot be.
+    pub(super) fn absorb(&mut self, record: &Record) -> Result<(), String> {
+        add_phases(&mut self.phases, &record.phases);
+        absorb_kinds(&mut self.response, &record.response, "response")?;
+        absorb_kinds(&mut self.service, &record.service, "service")?;
+        absorb_kinds(&mut self.lag, &record.lag, "lag")?;
+        let LagSplit { generator, client_busy, server, disconnected } = &record.lag_split;
+        let parts = [generator, client_busy, server, disconnected];
+        for (sum, part) in self.lag_split.iter_mut().zip(parts) {
+            sum.absorb(part).ok_or_else(|| histogram_damaged("lag_split"))?;
+        }
+        let delay = self.client_delay.absorb(&record.client_delay);
+        delay.ok_or_else(|| histogram_damaged("client_delay"))?;
+        let in_flight = record.in_flight_at_send.counts();
+        let in_flight = in_flight.ok_or_else(|| histogram_damaged("in_flight_at_send"))?;
+        self.in_flight_at_send.absorb(&in_flight);
+        for server in &record.servers {
+            let sum = self.servers.entry(server.name.clone()).or_default();
+            sum.absorb(server).ok_or_else(|| histogram_damaged(&server.name))?;
+        }
+        add_counts(&mut self.sent_in_window, &record.sent_in_window);
+        Ok(())
+    }
+
+    /// Writes the sums into `record`, whose plan and window are there already.
+    pub(super) fn seal(self, record: &mut Record) {
+        record.totals = self.phases.measure.totals.clone();
+        record.phases = self.phases;
+        let seal = |kinds: BTreeMap<Kind, Times>| {
+            kinds.into_iter().map(|(kind, times)| (kind, times.seal())).collect()
+        };
+        record.response = seal(self.response);
+        record.service = seal(self.service);
+        record.lag = seal(self.lag);
+        let [generator, client_busy, server, disconnected] = self.lag_split.map(Times::seal);
+        record.lag_split = LagSplit { generator, client_busy, server, disconnected };
+        record.client_delay = self.client_delay.seal();
+        record.in_flight_at_send = Counts::of(&self.in_flight_at_send);
+        record.sent_in_window = self.sent_in_window;
+        let length = Span::from_ns(record.window_ns);
+        let rows = self.servers.into_iter().map(|(name, server)| server.seal(name, length));
+        record.servers = rows.collect();
+        let place = |name: &str| record.plan.servers.iter().position(|server| server.name == name);
+        record.servers.sort_by_key(|server| place(&server.name).unwrap_or(usize::MAX));
+    }
+}
+
+fn histogram_damaged(place: &str) -> String {
+    format!("a histogram of {place} does not hold what its figures say")
+}
+
+fn absorb_kinds(
+    sums: &mut BTreeMap<Kind, Times>,
+    parts: &BTreeMap<Kind, Distribution>,
+    place: &str,
+) -> Result<(), String> {
+    for (&kind, part) in parts {
+        let sum = sums.entry(kind).or_default().absorb(part);
+        sum.ok_or_else(|| histogram_damaged(&format!("{place}.{kind}")))?;
+    }
+    Ok(())
+}
+
+/// The sum of distributions.
+#[derive(Default)]
+struct Times {
+    answered: Histogram<u64>,
+    unanswered: u64,
+    at_least_ns: Option<u64>,
+}
+
+impl Times {
+    /// None when the figures of `part` cannot be those of any times.
+    fn absorb(&mut self, part: &Distribution) -> Option<()> {
+        self.answered.absorb(&part.times()?);
+        self.unanswered = self.unanswered.saturating_add(part.unanswered);
+        let both = self.at_least_ns.zip(part.at_least_ns).map(|(a, b)| a.min(b));
+        self.at_least_ns = both.or(self.at_least_ns).or(part.at_least_ns);
+        Some(())
+    }
+
+    fn seal(self) -> Distribution {
+        let at_least = Span::from_ns(self.at_least_ns.unwrap_or(0));
+        Distribution::of(&self.answered, self.unanswered, at_least)
+    }
+}
+
+/// The sum of a server's rows.
+#[derive(Default)]
+struct Server {
+    seen: bool,
+    address: Option<String>,
+    connections: u32,
+    totals: Totals,
+    response: Times,
+}
+
+impl Server {
+    fn absorb(&mut self, row: &ServerRecord) -> Option<()> {
+        // Shards that reached it at different addresses leave none to name.
+        if !self.seen {
+            self.address.clone_from(&row.address);
+        } else if self.address != row.address {
+            self.address = None;
+        }
+        self.seen = true;
+        self.connections = self.connections.saturating_add(row.connections);
+        add_totals(&mut self.totals, &row.totals);
+        self.response.absorb(&row.response)
+    }
+
+    fn seal(self, name: String, length: Span) -> ServerRecord {
+        ServerRecord {
+            name,
+            address: self.address,
+            connections: self.connections,
+            rate_per_s: per_second(self.totals.answered, length),
+            totals: self.totals,
+            response: self.response.seal(),
+        }
+    }
+}
+
+fn add_phases(sum: &mut Phases, part: &Phases) {
+    let Phases { load, warmup, measure, cooldown } = part;
+    add_phase(&mut sum.load, load);
+    add_phase(&mut sum.warmup, warmup);
+    add_phase(&mut sum.measure, measure);
+    add_phase(&mut sum.cooldown, cooldown);
+}
+
+fn add_phase(sum: &mut PhaseCounts, part: &PhaseCounts) {
+    add_totals(&mut sum.totals, &part.totals);
+    add_counts(&mut sum.ops, &part.ops);
+}
+
+/// Every count is named, so that a new one cannot be forgotten.
+fn add_totals(sum: &mut Totals, part: &Totals) {
+    let Totals {
+        intended,
+        sent,
+        answered,
+        failed,
+        timed_out,
+        timed_out_queued,
+        lost,
+        dropped,
+        unacknowledged,
+        abandoned,
+        late_replies,
+        keys,
+        hits,
+        misses,
+        bytes_sent,
+        bytes_received,
+        errors,
+        replies,
+        connections,
+        verification,
+    } = part;
+    add(&mut sum.intended, *intended);
+    add(&mut sum.sent, *sent);
+    add(&mut sum.answered, *answered);
+    add(&mut sum.failed, *failed);
+    add(&mut sum.timed_out, *timed_out);
+    add(&mut sum.timed_out_queued, *timed_out_queued);
+    add(&mut sum.lost, *lost);
+    add(&mut sum.dropped, *dropped);
+    add(&mut sum.unacknowledged, *unacknowledged);
+    add(&mut sum.abandoned, *abandoned);
+    add(&mut sum.late_replies, *late_replies);
+    add(&mut sum.keys, *keys);
+    add(&mut sum.hits, *hits);
+    add(&mut sum.misses, *misses);
+    add(&mut sum.bytes_sent, *bytes_sent);
+    add(&mut sum.bytes_received, *bytes_received);
+    add_counts(&mut sum.errors, errors);
+    add_counts(&mut sum.replies, replies);
+    let ConnectionCounts { opened, failed, lost } = connections;
+    add(&mut sum.connections.opened, *opened);
+    add(&mut sum.connections.failed, *failed);
+    add(&mut sum.connections.lost, *lost);
+    let VerificationCounts { checked, ok, corrupt, wrong_key, stale, truncated } = verification;
+    add(&mut sum.verification.checked, *checked);
+    add(&mut sum.verification.ok, *ok);
+    add(&mut sum.verification.corrupt, *corrupt);
+    add(&mut sum.verification.wrong_key, *wrong_key);
+    add(&mut sum.verification.stale, *stale);
+    add(&mut sum.verification.truncated, *truncated);
+}
+
+fn add_counts<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, parts: &BTreeMap<K, u64>) {
+    for (name, count) in parts {
+        add(sums.entry(name.clone()).or_default(), *count);
+    }
+}
+
+/// Counts that were read may be near the end of their type; a sum stops there.
+fn add(sum: &mut u64, part: u64) {
+    *sum = sum.saturating_add(part);
+}

@@ -1,0 +1,311 @@
+//! The laws of merging over random records, a run against its own shards, and what is refused.
+
+mod generate;
+mod cut;
+
+use super::*;
+use crate::record::{Believable, CheckResult, Verdict};
+use crate::scenario::Scenario;
+use crate::warning::Warning;
+use generate::{Generator, run};
+use memtide_base::Random;
+
+fn json(record: &Record) -> String {
+    record.to_json()
+}
+
+fn same(records: &[Record]) -> Record {
+    merge(records, Scenarios::Same).unwrap_or_else(|e| panic!("{}", e.message(numbered)))
+}
+
+fn any(records: &[&Record]) -> Record {
+    let records: Vec<Record> = records.iter().map(|&record| record.clone()).collect();
+    merge(&records, Scenarios::Any).unwrap_or_else(|e| panic!("{}", e.message(numbered)))
+}
+
+fn numbered(record: usize) -> String {
+    format!("{}.json", char::from(b'A' + record as u8))
+}
+
+#[test]
+fn merging_is_commutative_and_associative_to_the_bit() {
+    for seed in 0..40 {
+        let mut generator = Generator::new(seed);
+        let [a, b, c, d] = [0; 4].map(|_| generator.record());
+        let whole = json(&any(&[&a, &b, &c, &d]));
+        assert_eq!(json(&any(&[&b, &a])), json(&any(&[&a, &b])), "seed {seed}");
+        assert_eq!(json(&any(&[&d, &b, &a, &c])), whole, "seed {seed}");
+        let (left, right) = (any(&[&any(&[&a, &b]), &c]), any(&[&a, &any(&[&b, &c])]));
+        assert_eq!(json(&left), json(&right), "seed {seed}");
+        assert_eq!(json(&any(&[&left, &d])), whole, "seed {seed}");
+        assert_eq!(json(&any(&[&any(&[&d, &a]), &any(&[&c, &b])])), whole, "seed {seed}");
+    }
+}
+
+#[test]
+fn files_between_merges_change_nothing() {
+    for seed in 0..20 {
+        let mut generator = Generator::new(seed);
+        let [a, b, c] = [0; 3].map(|_| generator.record());
+        let file = |record: &Record| Record::from_json(&json(record)).unwrap();
+        let through = any(&[&file(&any(&[&file(&c), &file(&a)])), &file(&b)]);
+        assert_eq!(json(&through), json(&any(&[&a, &b, &c])), "seed {seed}");
+        assert_eq!(file(&through), through, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_merged_record_keeps_the_law_of_conservation_and_its_schema() {
+    let schema = serde_json::to_value(schemars::schema_for!(Record)).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let mut generator = Generator::new(7);
+    let merged = any(&[&generator.record(), &generator.record(), &generator.record()]);
+    assert_eq!(merged.check_conservation(), Ok(()));
+    let value = serde_json::to_value(&merged).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();
+    assert_eq!(errors, [""; 0]);
+}
+
+#[test]
+fn a_single_record_stays_as_it_is() {
+    let record = Generator::new(1).record();
+    assert_eq!(same(std::slice::from_ref(&record)), record);
+    let merged = same(&[run(0, 10), run(1, 10)]);
+    assert_eq!(same(std::slice::from_ref(&merged)), merged);
+}
+
+#[test]
+fn rates_are_divided_by_the_union_of_the_windows() {
+    // Two windows of 10 s, the second one 4 s later: they cover 14 s.
+    let merged = same(&[run(0, 10), run(4_000, 10)]);
+    assert_eq!((merged.window_ns, merged.measured_s), (14_000_000_000, 14.0));
+    assert_eq!(merged.start_skew_ns, Some(4_000_000_000));
+    assert_eq!(merged.rate.achieved_per_s, 2_000.0 / 14.0);
+    assert_eq!(merged.rate.target_per_s, Some(2_000.0 / 14.0));
+    // Apart from each other they cover no more than themselves.
+    let apart = same(&[run(0, 10), run(3_600_000, 10)]);
+    assert_eq!((apart.measured_s, apart.rate.achieved_per_s), (20.0, 100.0));
+    assert!(apart.intervals.len() <= memtide_metrics::series::ROWS_MAX);
+    assert_eq!(apart.intervals.iter().map(|row| row.ops).sum::<u64>(), 2_000);
+}
+
+#[test]
+fn rows_are_aligned_by_the_time_of_day() {
+    let merged = same(&[run(0, 10), run(300, 10), run(3_000, 10)]);
+    let ops: Vec<u64> = merged.intervals.iter().map(|row| row.ops).collect();
+    // The second begins 0.3 s late, which is the same row; the third three rows later.
+    let expected = [[200; 3].as_slice(), &[300; 7], &[100; 3]].concat();
+    assert_eq!(ops, expected);
+    assert_eq!(merged.intervals[3].start_s, 3.0);
+    assert_eq!(merged.intervals[3].rate_per_s, 300.0);
+    assert_eq!(merged.slices.iter().map(|row| row.answered).collect::<Vec<_>>(), expected);
+    assert!(merged.intervals.iter().all(|row| row.response_p50_ns.is_some()));
+}
+
+#[test]
+fn a_no_of_any_shard_is_a_no_that_names_it() {
+    let mut bad = run(5, 10);
+    bad.believable = generate::believable(CheckResult::Failed, 0.9);
+    let merged = same(&[bad.clone(), run(0, 10), run(9, 10)]);
+    assert_eq!(merged.believable.verdict, Verdict::No);
+    assert_eq!(merged.believable.reasons[0].message, "shard 2 of 3: busy 0.9");
+    bad.window_start_unix_ns = run(6, 10).window_start_unix_ns;
+    bad.believable = generate::believable(CheckResult::Failed, 0.8);
+    let worse = same(&[merged, bad]);
+    let reason = &worse.believable.reasons[0].message;
+    assert_eq!(reason, "2 of 4 shards, at worst shard 2: busy 0.9");
+    let good = same(&[run(0, 10), run(5, 10)]);
+    assert_eq!(good.believable.verdict, Verdict::Yes);
+    let nothing = Record { believable: Believable::default(), ..run(0, 10) };
+    let merged = same(&[nothing, run(5, 10)]);
+    assert_eq!(merged.believable.verdict, Verdict::No, "nothing was concluded of a shard");
+}
+
+#[test]
+fn goals_are_judged_by_the_merged_numbers() {
+    let record = |start_ms: u64| {
+        let mut record = run(start_ms, 1);
+        record.scenario["goal"] = vec!["all.p99<2ms", "rate>=150", "all.p99.9<1s"].into();
+        record.goals = judge(&agree::goals(&[ShardRecord::of(&record)]), &record);
+        record
+    };
+    let results = |record: &Record| -> Vec<GoalResult> {
+        record.goals.iter().map(|goal| goal.result).collect()
+    };
+    use GoalResult::{Met, Missed, Undecided};
+    assert_eq!(results(&record(0)), [Undecided, Missed, Undecided]);
+    let merged = same(&[0, 1, 2, 3].map(record));
+    assert_eq!(results(&merged), [Met, Met, Undecided]);
+    assert_eq!((merged.exit, merged.partial), (1, false));
+}
+
+#[test]
+fn warnings_stand_once_and_too_few_is_cured_by_more() {
+    let record = |start_ms: u64| {
+        let mut record = run(start_ms, 1);
+        let lost = Warning::SampleOverflow { lost: 3 };
+        let all = Warning::of_response(&record.response).into_iter().chain([lost]);
+        record.warnings = all.map(|warning| (&warning).into()).collect();
+        record
+    };
+    let codes = |record: &Record| -> Vec<String> {
+        record.warnings.iter().map(|warning| warning.code.clone()).collect()
+    };
+    assert_eq!(codes(&record(0)), ["too_few_samples", "sample_overflow"]);
+    assert_eq!(codes(&same(&[record(0), record(1)])), ["sample_overflow", "too_few_samples"]);
+    assert_eq!(codes(&same(&[0, 1, 2, 3].map(record))), ["sample_overflow"]);
+}
+
+#[test]
+fn what_ended_worst_ended_the_whole() {
+    let ended =
+        |start_ms, ended_by, exit, partial| Record { ended_by, exit, partial, ..run(start_ms, 1) };
+    let fine = ended(0, EndedBy::Duration, 0, false);
+    let interrupted = ended(1, EndedBy::Interrupted, 130, true);
+    let lost = ended(2, EndedBy::ServersLost, 3, true);
+    let merged = same(&[fine.clone(), interrupted.clone()]);
+    assert_eq!((merged.ended_by, merged.exit), (EndedBy::Interrupted, 130));
+    assert!(merged.partial);
+    let merged = same(&[lost, interrupted, fine]);
+    assert_eq!((merged.ended_by, merged.exit), (EndedBy::ServersLost, 3));
+    let mut wrong = run(3, 1);
+    wrong.totals.verification.checked = 1;
+    wrong.phases.measure.totals = wrong.totals.clone();
+    assert_eq!(same(&[run(0, 1), wrong]).exit, 1, "a wrong value of any shard is one of the whole");
+}
+
+#[test]
+fn facts_are_kept_where_shards_agree() {
+    let mut other = run(1, 10);
+    other.machine.kernel = "6.9".to_owned();
+    other.machine.cpus = 8;
+    other.plan.seed = 77;
+    let merged = same(&[other, run(0, 10)]);
+    assert_eq!((merged.machine.kernel.as_str(), merged.machine.cpus), ("6.1, 6.9", 0));
+    assert_eq!(merged.machine.memtide_version, "0.1.0");
+    let plan = &merged.plan;
+    assert_eq!((plan.workers, plan.connections, plan.rate_per_s), (4, 32, Some(200.0)));
+    assert_eq!(plan.seed, run(0, 10).plan.seed);
+    assert_eq!(merged.shards.iter().map(|shard| shard.machine.cpus).collect::<Vec<_>>(), [4, 8]);
+    assert_eq!(merged.servers.len(), 1);
+    assert_eq!(merged.servers[0].connections, 32);
+    assert_eq!(merged.client.worker_busy.len(), 4);
+}
+
+fn refused(records: &[Record], scenarios: Scenarios) -> String {
+    merge(records, scenarios).map(|record| json(&record)).unwrap_err().message(numbered)
+}
+
+#[test]
+fn different_scenarios_are_refused_unless_the_user_insists() {
+    let words = |field: fn(&mut Scenario)| {
+        let mut scenario = Scenario::default();
+        field(&mut scenario);
+        scenario.words()
+    };
+    let of = |start_ms, scenario| Record { scenario, ..run(start_ms, 10) };
+    let free = of(1, words(|s| (s.seed, s.threads, s.quiet) = (9, Some(3), true)));
+    same(&[run(0, 10), free.clone()]);
+    let faster = of(2, words(|s| s.rate = Some(2e4)));
+    let records = [run(0, 10), free, faster];
+    assert_eq!(
+        refused(&records, Scenarios::Same),
+        "A.json and C.json are of different scenarios: rate is not given in the one and '20000' in \
+         the other; merge runs of one scenario, or insist with --force"
+    );
+    let forced = merge(&records, Scenarios::Any).unwrap();
+    assert_eq!(forced.shards.len(), 3);
+    // What was forced once does not pass for one scenario afterwards.
+    assert!(refused(&[run(7, 10), forced], Scenarios::Same).contains("A.json and B.json"));
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused_in_any_case() {
+    let (a, b) = (run(0, 10), run(1, 10));
+    let merged = same(&[a.clone(), b.clone()]);
+    assert_eq!(
+        refused(&[merged.clone(), run(3, 10), a.clone()], Scenarios::Any),
+        "the same run is in A.json and C.json, and would count twice; leave one of them out"
+    );
+    let mut closed = run(2, 10);
+    closed.plan.loop_kind = crate::record::LoopKind::Closed;
+    let sentence = refused(&[a.clone(), closed], Scenarios::Any);
+    assert!(sentence.starts_with("A.json and B.json cannot be merged: one is of an open loop"));
+    let crowd = Record { shards: vec![merged.shards[0].clone(); 600], ..merged };
+    let sentence = refused(&[crowd.clone(), crowd], Scenarios::Any);
+    assert!(sentence.starts_with("1200 runs are more than the 1024"), "{sentence}");
+}
+
+#[test]
+fn a_record_that_contradicts_itself_is_refused() {
+    type Damage = fn(&mut Record);
+    let cases: [(&str, Damage); 8] = [
+        ("operations were intended but", |r| r.totals.intended += 1),
+        ("a histogram of response.all", |r| {
+            r.response.get_mut(&crate::Kind::All).unwrap().count += 1;
+        }),
+        ("a histogram of lag_split", |r| r.lag_split.server.unanswered = 1),
+        ("a histogram of in_flight_at_send", |r| {
+            r.in_flight_at_send.histogram = Some("!".to_owned());
+        }),
+        ("a histogram of a:11211", |r| r.servers[0].response.histogram = None),
+        ("its window is not in this era", |r| r.window_start_unix_ns = Some(Wide(u128::MAX))),
+        ("slice 0 does not hold", |r| r.slices[0].answered += 1),
+        ("a goal of its scenario", |r| r.scenario["goal"] = vec!["warp<9"].into()),
+    ];
+    for (words, damage) in cases {
+        let mut record = run(1, 10);
+        damage(&mut record);
+        record.phases.measure.totals = record.totals.clone();
+        let sentence = refused(&[run(0, 10), record], Scenarios::Any);
+        assert!(sentence.starts_with("B.json contradicts itself: "), "{sentence}");
+        assert!(sentence.contains(words), "{sentence} does not say: {words}");
+    }
+}
+
+#[test]
+fn numbers_at_the_end_of_their_types_are_no_panic() {
+    let mut merged = 0;
+    for seed in 0..200 {
+        let mut random = Random::new(seed);
+        let mut value = serde_json::to_value(run(1, 3)).unwrap();
+        for _ in 0..=random.below(4) {
+            spoil(&mut value, &mut random);
+        }
+        let Ok(mut record) = Record::from_json(&value.to_string()) else { continue };
+        record.phases.measure.totals = record.totals.clone();
+        let twice = std::panic::catch_unwind(|| {
+            let once = merge(&[record, run(0, 3)], Scenarios::Any)?;
+            merge(&[once, run(2, 3)], Scenarios::Any)
+        });
+        let twice = twice.unwrap_or_else(|_| panic!("seed {seed}"));
+        merged += u32::from(twice.is_ok());
+    }
+    assert!((20..190).contains(&merged), "{merged} of 200 were merged");
+}
+
+/// Puts an extreme number in the place of one that a random walk comes to.
+fn spoil(value: &mut serde_json::Value, random: &mut Random) {
+    match value {
+        serde_json::Value::Object(members) if !members.is_empty() => {
+            let at = random.below(members.len() as u64) as usize;
+            members.values_mut().nth(at).into_iter().for_each(|member| spoil(member, random));
+        }
+        serde_json::Value::Array(items) if !items.is_empty() => {
+            let at = random.below(items.len() as u64) as usize;
+            spoil(&mut items[at], random);
+        }
+        serde_json::Value::Number(_) => {
+            *value = match random.below(4) {
+                0 => 0.into(),
+                1 => (1u64 << 63).into(),
+                2 => 1e300.into(),
+                _ => u64::MAX.into(),
+            };
+        }
+        serde_json::Value::String(text) if text.parse::<u128>().is_ok() => {
+            *value = u128::MAX.to_string().into();
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,172 @@
+//! When shards measured: the union of their windows, and their rows laid side by side by the time
+//! of day.
+//!
+//! A row is counted whole, in the merged row that holds its middle; none is split.
+
+use crate::record::{IntervalRecord, ShardRecord, SliceRecord};
+use memtide_base::Span;
+use memtide_metrics::Row;
+use memtide_metrics::series::{ROWS_MAX, SLICES_MAX};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The windows of shards in which something was measured.
+pub(super) struct Windows {
+    /// The beginnings, in ns since 1970.
+    starts: Vec<u64>,
+    /// What they cover: apart from each other, ascending, in ns after the first beginning.
+    covered: Vec<Range<u64>>,
+}
+
+impl Windows {
+    pub(super) fn of(shards: &[ShardRecord]) -> Self {
+        let mut windows: Vec<Range<u64>> = shards.iter().filter_map(window).collect();
+        windows.sort_by_key(|window| window.start);
+        let starts: Vec<u64> = windows.iter().map(|window| window.start).collect();
+        let zero = starts.first().copied().unwrap_or(0);
+        let mut covered: Vec<Range<u64>> = Vec::new();
+        for window in windows {
+            let (start, end) = (window.start - zero, window.end - zero);
+            match covered.last_mut() {
+                Some(last) if start <= last.end => last.end = last.end.max(end),
+                _ => covered.push(start..end),
+            }
+        }
+        Self { starts, covered }
+    }
+
+    /// When the first one begins, in ns since 1970.
+    pub(super) fn start_unix_ns(&self) -> Option<u64> {
+        self.starts.first().copied()
+    }
+
+    /// From the beginning of the first to the beginning of the last.
+    pub(super) fn skew(&self) -> Option<Span> {
+        Some(Span::from_ns(self.starts.last()? - self.starts.first()?))
+    }
+
+    /// The length of their union.
+    pub(super) fn union(&self) -> Span {
+        Span::from_ns(self.covered.iter().map(|part| part.end - part.start).sum())
+    }
+
+    /// From the beginning of the first to the end of the last to end.
+    fn extent_ns(&self) -> u64 {
+        self.covered.last().map_or(0, |part| part.end)
+    }
+
+    /// How much of `row` they cover.
+    fn within(&self, row: &Range<u64>) -> Span {
+        let part = |part: &Range<u64>| {
+            part.end.min(row.end).saturating_sub(part.start.max(row.start).min(row.end))
+        };
+        Span::from_ns(self.covered.iter().map(part).sum())
+    }
+
+    /// How long after the first one this shard's begins.
+    fn offset_ns(&self, shard: &ShardRecord) -> Option<u64> {
+        Some(window(shard)?.start - self.start_unix_ns()?)
+    }
+}
+
+fn window(shard: &ShardRecord) -> Option<Range<u64>> {
+    let start = u64::try_from(shard.window_start_unix_ns?.0).ok()?;
+    Some(start..start.checked_add(shard.window_ns)?)
+}
+
+/// The intervals and slices of all shards together.
+pub(super) fn over_time(
+    shards: &[ShardRecord],
+    windows: &Windows,
+) -> (Vec<IntervalRecord>, Vec<SliceRecord>) {
+    let intervals = |shard: &ShardRecord| -> Vec<_> {
+        shard.intervals.iter().map(|row| place(row.start_s, row.length_s)).collect()
+    };
+    let slices = |shard: &ShardRecord| -> Vec<_> {
+        shard.slices.iter().map(|row| place(row.start_s, row.length_s)).collect()
+    };
+    let interval_grid = Grid::new(shards.iter().flat_map(intervals), windows, ROWS_MAX);
+    let slice_grid = Grid::new(shards.iter().flat_map(slices), windows, SLICES_MAX);
+    let mut slice_rows = Rows::new();
+    let mut interval_rows = Rows::new();
+    for shard in shards {
+        let Some(offset_ns) = windows.offset_ns(shard) else { continue };
+        for (slice, place) in shard.slices.iter().zip(slices(shard)) {
+            let row = slice.row().expect("shards with damaged slices were refused");
+            slice_grid.add(&mut slice_rows, offset_ns, &place, &row);
+        }
+        for (interval, place) in shard.intervals.iter().zip(intervals(shard)) {
+            let (answered, hits, misses) = (interval.ops, interval.hits, interval.misses);
+            let row = Row { answered, hits, misses, ..Row::default() };
+            interval_grid.add(&mut interval_rows, offset_ns, &place, &row);
+        }
+    }
+    // An interval keeps no distribution. Where the slices are as short, theirs is the interval's.
+    if interval_grid == slice_grid && shards.iter().all(|s| intervals(s) == slices(s)) {
+        for (number, slice) in &slice_rows {
+            let row = interval_rows.entry(*number).or_default();
+            row.unanswered = slice.unanswered;
+            row.response.clone_from(&slice.response);
+        }
+    }
+    (
+        interval_grid.seal(&interval_rows, windows, IntervalRecord::of),
+        slice_grid.seal(&slice_rows, windows, SliceRecord::of),
+    )
+}
+
+/// A row's place in its shard's window, in ns.
+fn place(start_s: f64, length_s: f64) -> Range<u64> {
+    let start = Span::from_s_f64(start_s).ns();
+    start..start.saturating_add(Span::from_s_f64(length_s).ns())
+}
+
+/// Rows by their number.
+type Rows = BTreeMap<u64, Row>;
+
+/// Merged rows of one width from the beginning of the first window.
+#[derive(Debug, PartialEq, Eq)]
+struct Grid {
+    width_ns: u64,
+}
+
+impl Grid {
+    /// As wide as the widest of `places`, and wider until `rows_max` rows are enough.
+    fn new(places: impl Iterator<Item = Range<u64>>, windows: &Windows, rows_max: usize) -> Self {
+        let widest = places.map(|place| place.end - place.start).max();
+        let mut width_ns = widest.unwrap_or(0).max(1);
+        while windows.extent_ns().div_ceil(width_ns) > rows_max as u64 {
+            width_ns *= 2;
+        }
+        Self { width_ns }
+    }
+
+    /// Adds `row` to the merged row that holds its middle.
+    fn add(&self, rows: &mut Rows, offset_ns: u64, place: &Range<u64>, row: &Row) {
+        let middle = place.start + (place.end - place.start) / 2;
+        let number = offset_ns.saturating_add(middle) / self.width_ns;
+        absorb(rows.entry(number).or_default(), row);
+    }
+
+    /// Each row of `rows` as a record, with the part of it in which something was measured.
+    fn seal<T>(&self, rows: &Rows, windows: &Windows, of: fn(&Row, Span, Span) -> T) -> Vec<T> {
+        let seal = |(&number, row): (&u64, &Row)| {
+            let start = number.saturating_mul(self.width_ns);
+            let length = windows.within(&(start..start.saturating_add(self.width_ns)));
+            of(row, Span::from_ns(start), length)
+        };
+        rows.iter().map(seal).collect()
+    }
+}
+
+/// Adds all of `row` to `sum`. Counts that were read may be near the end of their type.
+fn absorb(sum: &mut Row, row: &Row) {
+    sum.answered = sum.answered.saturating_add(row.answered);
+    sum.unanswered = sum.unanswered.saturating_add(row.unanswered);
+    sum.hits = sum.hits.saturating_add(row.hits);
+    sum.misses = sum.misses.saturating_add(row.misses);
+    for (&value, &count) in &row.response {
+        let of_value = sum.response.entry(value).or_default();
+        *of_value = of_value.saturating_add(count);
+    }
+}

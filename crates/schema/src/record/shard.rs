@@ -1,0 +1,74 @@
+//! What a merged record keeps of each run that went into it: everything that does not add up.
+//!
+//! Counts and distributions are not here: their sums are the merged record's own.
+
+use super::{
+    Believable, ClientRecord, EndedBy, IntervalRecord, MachineCpu, MachineRecord, PlanRecord,
+    RateRecord, Record, ServerCounters, SliceRecord, WarningRecord, Wide,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One run of several that were merged. Its members mean what they mean in a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShardRecord {
+    /// When its measured window began, in nanoseconds since 1970; none when nothing was measured.
+    pub window_start_unix_ns: Option<Wide>,
+    /// The length of its measured window.
+    pub window_ns: u64,
+    /// When it began, in milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// When it ended, in milliseconds since 1970.
+    pub ended_unix_ms: u64,
+    /// Whether it ended before its scenario was done.
+    pub partial: bool,
+    /// What ended it.
+    pub ended_by: EndedBy,
+    /// The rate that was asked of it and the one that it achieved.
+    pub rate: RateRecord,
+    /// Whether its numbers can be believed.
+    pub believable: Believable,
+    /// What was not as it should be.
+    pub warnings: Vec<WarningRecord>,
+    /// What its load cost its process.
+    pub client: ClientRecord,
+    /// How busy its machine's CPUs were, 0 to 1; none where that cannot be read.
+    pub machine_cpu: Option<MachineCpu>,
+    /// The machine that made its load.
+    pub machine: MachineRecord,
+    /// Its scenario as words.
+    pub scenario: serde_json::Map<String, serde_json::Value>,
+    /// What was decided from it.
+    pub plan: PlanRecord,
+    /// What the servers' own `stats` said to it.
+    pub server: ServerCounters,
+    /// Its measured window in pieces, by intended instant.
+    pub intervals: Vec<IntervalRecord>,
+    /// The same in at most 64 pieces, with their whole distributions.
+    pub slices: Vec<SliceRecord>,
+}
+
+impl ShardRecord {
+    /// The shard that the record of a single run becomes.
+    pub(crate) fn of(record: &Record) -> Self {
+        Self {
+            window_start_unix_ns: record.window_start_unix_ns,
+            window_ns: record.window_ns,
+            started_unix_ms: record.started_unix_ms,
+            ended_unix_ms: record.ended_unix_ms,
+            partial: record.partial,
+            ended_by: record.ended_by,
+            rate: record.rate.clone(),
+            believable: record.believable.clone(),
+            warnings: record.warnings.clone(),
+            client: record.client.clone(),
+            machine_cpu: record.machine_cpu.clone(),
+            machine: record.machine.clone(),
+            scenario: record.scenario.clone(),
+            plan: record.plan.clone(),
+            server: record.server.clone(),
+            intervals: record.intervals.clone(),
+            slices: record.slices.clone(),
+        }
+    }
+}

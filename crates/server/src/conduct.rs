@@ -1,0 +1,202 @@
+//! What all connections of a server share beside the store when the server takes its time or does
+//! wrong on purpose: the number of the next request, the queue, the older values, the counts.
+
+use crate::behaviour::{Behaviour, Pace};
+use crate::clock::Clock;
+use crate::fault::{FaultCounts, FaultKind, Faults, Late, Scene, Versions};
+use crate::session;
+use crate::store::Store;
+use memtide_base::rng::Stream;
+use memtide_base::{Instant, Random};
+use memtide_codec::{Request, Verb};
+
+/// How a server is asked to conduct itself. The default answers everything at once and rightly.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Conduct {
+    /// When answers leave.
+    pub behaviour: Behaviour,
+    /// What is wrong with them.
+    pub faults: Faults,
+    /// What all draws are functions of.
+    pub seed: u64,
+}
+
+impl Conduct {
+    /// Whether the server answers everything at once and rightly.
+    pub fn is_plain(&self) -> bool {
+        self.behaviour.is_instant() && self.faults.is_none()
+    }
+}
+
+/// A server's conduct at work; one for all its connections.
+///
+/// Requests that name a key are numbered from 0 in the order in which they are handled, and all
+/// draws are functions of the seed and this number; connections are numbered apart. Other requests
+/// (`stats`, `version`, `flush_all`, `verbosity`, `quit`, and what is no request) take no time and
+/// are never struck, but they wait for their turn on the connection and for the end of a pause.
+#[derive(Debug)]
+pub struct ConductState {
+    faults: Faults,
+    seed: u64,
+    pace: Pace,
+    requests: u64,
+    connections: u64,
+    versions: Versions,
+    keeps_versions: bool,
+    counts: FaultCounts,
+}
+
+/// What becomes of a connection after a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// The answer leaves.
+    Answer,
+    /// The answer does not leave, and the connection is reset in its place.
+    Reset,
+    /// Nothing leaves any more.
+    Stall,
+}
+
+impl ConductState {
+    /// The conduct of a server that nobody has asked for anything.
+    pub fn new(conduct: Conduct) -> Self {
+        let Conduct { behaviour, faults, seed } = conduct;
+        Self {
+            keeps_versions: faults.names(FaultKind::Stale),
+            faults,
+            seed,
+            pace: Pace::new(behaviour, seed),
+            requests: 0,
+            connections: 0,
+            versions: Versions::default(),
+            counts: FaultCounts::default(),
+        }
+    }
+
+    /// How often this kind of fault was done since the server began or `stats reset`.
+    pub fn fault_count(&self, kind: FaultKind) -> u64 {
+        self.counts.of(kind)
+    }
+
+    /// Whether the next connection is let in.
+    pub(crate) fn admits(&mut self) -> bool {
+        let number = self.connections;
+        self.connections += 1;
+        let refused = self.faults.refuses(self.seed, number);
+        if refused {
+            self.counts.count(FaultKind::Refuse);
+        }
+        !refused
+    }
+
+    /// When an answer leaves that takes no time.
+    pub(crate) fn hold(&self, now: Instant) -> Instant {
+        self.pace.hold(now)
+    }
+
+    /// Does what any request but quit asks for and appends the answer. Says what becomes of it,
+    /// and when; but it must not leave before an earlier one of its connection.
+    pub(crate) fn carry_out(
+        &mut self,
+        clock: Clock,
+        request: &Request<'_>,
+        store: &Store,
+        out: &mut Vec<u8>,
+    ) -> (Instant, Then) {
+        let Some(verb) = verb_with_key(request) else {
+            self.administer(clock, request, store, out);
+            return (self.hold(clock.now), Then::Answer);
+        };
+        let number = self.requests;
+        self.requests += 1;
+        let leaves = self.pace.finish(number, clock.now);
+        let then = self.answer(clock, request, store, out, (number, verb, leaves));
+        (leaves, then)
+    }
+
+    fn administer(
+        &mut self,
+        clock: Clock,
+        request: &Request<'_>,
+        store: &Store,
+        out: &mut Vec<u8>,
+    ) {
+        match request {
+            Request::Stats { argument: Some(b"faults") } => return self.counts.write(out),
+            Request::Stats { argument: Some(b"reset") } => self.counts = FaultCounts::default(),
+            _ => {}
+        }
+        session::answer(clock, request, store, out);
+    }
+
+    fn answer(
+        &mut self,
+        clock: Clock,
+        request: &Request<'_>,
+        store: &Store,
+        out: &mut Vec<u8>,
+        (number, verb, leaves): (u64, Verb, Instant),
+    ) -> Then {
+        let drawn = self.faults.drawn(self.seed, number, verb);
+        if drawn.is_empty() && !self.keeps_versions {
+            session::answer(clock, request, store, out);
+            return Then::Answer;
+        }
+        let keys = match *request {
+            Request::Retrieve { keys, .. } => Some(keys),
+            _ => None,
+        };
+        let late = keys.filter(|_| drawn.kinds().any(|kind| kind == FaultKind::ExpireLate));
+        let with_cas = matches!(verb, Verb::Gets | Verb::Gats);
+        let late = late.and_then(|keys| Late::find(clock, keys, with_cas, store));
+        let from = out.len();
+        let changed = key_to_change(request).filter(|_| self.keeps_versions);
+        let before = changed.and_then(|key| store.value(clock, key));
+        session::answer(clock, request, store, out);
+        if let Some(key) = changed {
+            match (before, store.value(clock, key)) {
+                (Some(before), Some(after)) if before == after => {}
+                (Some(before), Some(_)) => self.versions.replaced(key, before, leaves),
+                _ => self.versions.forget(key),
+            }
+        }
+        let mut random = Random::at(self.seed, Stream::FAULT_DETAIL, number);
+        let scene = Scene { clock, store, versions: &self.versions, late: late.as_ref() };
+        for kind in drawn.kinds() {
+            let then = match kind {
+                FaultKind::Reset => Then::Reset,
+                FaultKind::Stall => Then::Stall,
+                _ if scene.strike(kind, keys, &mut random, (out, from)) => Then::Answer,
+                _ => continue,
+            };
+            if then != Then::Answer {
+                out.truncate(from);
+            }
+            self.counts.count(kind);
+            return then;
+        }
+        Then::Answer
+    }
+}
+
+/// The command of a request that names a key.
+fn verb_with_key(request: &Request<'_>) -> Option<Verb> {
+    match *request {
+        Request::Retrieve { verb, .. }
+        | Request::Store { verb, .. }
+        | Request::Arithmetic { verb, .. } => Some(verb),
+        Request::Delete { .. } => Some(Verb::Delete),
+        Request::Touch { .. } => Some(Verb::Touch),
+        _ => None,
+    }
+}
+
+/// The key that a request may give another value.
+fn key_to_change<'a>(request: &Request<'a>) -> Option<&'a [u8]> {
+    match *request {
+        Request::Store { key, .. }
+        | Request::Arithmetic { key, .. }
+        | Request::Delete { key, .. } => Some(key),
+        _ => None,
+    }
+}

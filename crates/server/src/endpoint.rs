@@ -1,0 +1,183 @@
+//! One connection to a server that takes its time or does wrong on purpose: a client's bytes in,
+//! answers out when they are due, in order. Owns no socket and reads no clock.
+
+use crate::clock::Clock;
+use crate::conduct::{ConductState, Then};
+use crate::session;
+use crate::store::Store;
+use memtide_base::Instant;
+use memtide_codec::text::RequestDecoder;
+use memtide_codec::{Request, Then as StreamThen};
+use std::collections::VecDeque;
+
+/// The server's side of one connection.
+///
+/// After [`Endpoint::handle_bytes`], ask [`Endpoint::poll_timeout`] and call
+/// [`Endpoint::poll_transmit`] at that instant; what is due at once is due at the `now` at which
+/// the bytes came.
+#[derive(Debug)]
+pub struct Endpoint {
+    decoder: RequestDecoder,
+    outbox: Outbox,
+}
+
+/// What a connection is after its answers were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// More may come.
+    Open,
+    /// To be closed once everything that was taken is sent.
+    Close,
+    /// To be reset, as if the server had died, once everything that was taken is sent.
+    Reset,
+}
+
+/// No more bytes are wanted while this many bytes of answers wait.
+const WAITING_BYTES_MAX: usize = 64 << 20;
+/// No more bytes are wanted while answers of this many instants wait.
+const WAITING_INSTANTS_MAX: usize = 1 << 20;
+
+impl Endpoint {
+    /// A new connection, if the server lets it in; `None` for one that is to be reset at once.
+    /// `item_bytes_max` is the limit of the store's items.
+    pub fn accept(state: &mut ConductState, item_bytes_max: usize) -> Option<Self> {
+        let decoder = RequestDecoder::new(item_bytes_max);
+        state.admits().then(|| Self { decoder, outbox: Outbox::default() })
+    }
+
+    /// Takes bytes that came at `clock.now`, however cut. Every request that they complete is
+    /// carried out now, and its answer waits for its instant. The clock must not go back between
+    /// calls with the same `state`.
+    pub fn handle_bytes(
+        &mut self,
+        clock: Clock,
+        bytes: &[u8],
+        store: &Store,
+        state: &mut ConductState,
+    ) {
+        let mut input = bytes;
+        let Self { decoder, outbox } = self;
+        while outbox.fate == Fate::Open {
+            match decoder.next(&mut input) {
+                Ok(Some(Request::Quit)) => outbox.end(state.hold(clock.now), After::Close),
+                Ok(Some(request)) => {
+                    let (at, then) = state.carry_out(clock, &request, store, &mut outbox.bytes);
+                    match then {
+                        Then::Answer => outbox.seal(at),
+                        Then::Reset => outbox.end(at, After::Reset),
+                        Then::Stall => outbox.fate = Fate::Stalled,
+                    }
+                }
+                Ok(None) => return,
+                Err(bad) => {
+                    session::refuse(decoder, clock, &bad, store, &mut outbox.bytes);
+                    let at = state.hold(clock.now);
+                    outbox.seal(at);
+                    if bad.then == StreamThen::Close {
+                        outbox.end(at, After::Close);
+                    }
+                }
+            }
+        }
+    }
+
+    /// When something is to leave or to end; `None` when nothing waits.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        match (self.outbox.waiting.front(), self.outbox.fate) {
+            (Some(answers), _) => Some(answers.leave),
+            (None, Fate::Ends(at, _)) => Some(at),
+            (None, Fate::Open | Fate::Stalled) => None,
+        }
+    }
+
+    /// Appends to `out` every answer that is due by `now`, and says what the connection is then.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> After {
+        self.outbox.release(now, out);
+        match self.outbox.fate {
+            Fate::Ends(at, after) if at <= now => after,
+            _ => After::Open,
+        }
+    }
+
+    /// Whether bytes should be read from the client: false while very much waits to leave.
+    pub fn wants_bytes(&self) -> bool {
+        let Outbox { bytes, taken, waiting, .. } = &self.outbox;
+        bytes.len() - taken < WAITING_BYTES_MAX && waiting.len() < WAITING_INSTANTS_MAX
+    }
+}
+
+/// Answers that wait for their instants.
+#[derive(Debug, Default)]
+struct Outbox {
+    /// Answers one after the other; those before `taken` have left.
+    bytes: Vec<u8>,
+    taken: usize,
+    /// Which part leaves when, in order.
+    waiting: VecDeque<Answers>,
+    /// No answer leaves before this instant.
+    last: Instant,
+    fate: Fate,
+}
+
+/// Answers that leave together.
+#[derive(Clone, Copy, Debug)]
+struct Answers {
+    leave: Instant,
+    /// Where they end in the bytes.
+    end: usize,
+}
+
+/// How it goes on with a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fate {
+    #[default]
+    Open,
+    /// What waits leaves, then never anything again.
+    Stalled,
+    /// What waits leaves, and at this instant the connection ends.
+    Ends(Instant, After),
+}
+
+impl Outbox {
+    /// Everything that was written since the last call leaves at `at`, or with what leaves last if
+    /// that is later.
+    fn seal(&mut self, at: Instant) {
+        let end = self.bytes.len();
+        let sealed = self.waiting.back().map_or(self.taken, |answers| answers.end);
+        if end == sealed {
+            return;
+        }
+        self.last = self.last.max(at);
+        match self.waiting.back_mut() {
+            Some(answers) if answers.leave == self.last => answers.end = end,
+            _ => self.waiting.push_back(Answers { leave: self.last, end }),
+        }
+    }
+
+    /// The connection ends at `at`, or with what leaves last if that is later.
+    fn end(&mut self, at: Instant, after: After) {
+        self.last = self.last.max(at);
+        self.fate = Fate::Ends(self.last, after);
+    }
+
+    fn release(&mut self, now: Instant, out: &mut Vec<u8>) {
+        let mut end = self.taken;
+        while let Some(answers) = self.waiting.front().filter(|answers| answers.leave <= now) {
+            end = answers.end;
+            self.waiting.pop_front();
+        }
+        out.extend_from_slice(&self.bytes[self.taken..end]);
+        self.taken = end;
+        if self.taken == self.bytes.len() {
+            self.bytes.clear();
+            self.taken = 0;
+        } else if self.taken > self.bytes.len() / 2 {
+            self.bytes.drain(..self.taken);
+            let taken = std::mem::take(&mut self.taken);
+            self.waiting.iter_mut().for_each(|answers| answers.end -= taken);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

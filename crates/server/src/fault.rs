@@ -1,0 +1,271 @@
+//! What a server does wrong on purpose: which faults, how often, to which commands, and how often
+//! each was done. Which request is struck is a function of (seed, kind, request number).
+
+mod effect;
+
+pub(crate) use effect::{Late, Scene, Versions};
+
+use crate::word::{Word, WordError};
+use memtide_base::rng::{self, Stream};
+use memtide_base::units::parse_fraction;
+use memtide_codec::text::encode;
+use memtide_codec::{Reply, Verb};
+use std::fmt;
+use std::str::FromStr;
+
+/// One kind of fault. What was asked is done and counted all the same: a fault changes what the
+/// client is told, never what the server holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The connection is reset when the answer should leave.
+    Reset,
+    /// Neither this request nor anything after it on the connection is answered.
+    Stall,
+    /// A new connection is reset at once. Its rate is of connections, not of requests.
+    Refuse,
+    /// A value lacks its end, and its head says the shorter length.
+    Truncate,
+    /// One bit of one byte of a value is wrong.
+    Flip,
+    /// A key is answered with another key's value.
+    OtherKey,
+    /// A key is answered with the value that it had before, if the present one was stored (and
+    /// that said to the client) at least 100 ms ago.
+    Stale,
+    /// A value that is there is answered as a miss.
+    ExpireEarly,
+    /// A value that has expired is answered all the same. It is the first request after the expiry
+    /// that can be struck, since it makes the server forget the value.
+    ExpireLate,
+    /// A `SERVER_ERROR` in place of the answer.
+    ServerError,
+    /// A line that is no answer at all, in place of the answer.
+    Garbage,
+}
+
+impl FaultKind {
+    /// Every kind, in the order of `stats faults`.
+    pub const ALL: [Self; 11] = [
+        Self::Reset,
+        Self::Stall,
+        Self::Refuse,
+        Self::Truncate,
+        Self::Flip,
+        Self::OtherKey,
+        Self::Stale,
+        Self::ExpireEarly,
+        Self::ExpireLate,
+        Self::ServerError,
+        Self::Garbage,
+    ];
+
+    /// The kind's name in a list of faults.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Reset => "reset",
+            Self::Stall => "stall",
+            Self::Refuse => "refuse",
+            Self::Truncate => "truncate",
+            Self::Flip => "flip",
+            Self::OtherKey => "other-key",
+            Self::Stale => "stale",
+            Self::ExpireEarly => "expire-early",
+            Self::ExpireLate => "expire-late",
+            Self::ServerError => "server-error",
+            Self::Garbage => "garbage",
+        }
+    }
+
+    /// Whether this kind can strike an answer to `verb`; no kind strikes commands that ask for no
+    /// key.
+    fn can_strike(self, verb: Verb) -> bool {
+        use Verb::{FlushAll, Gat, Gats, Get, Gets, Quit, Stats, Verbosity, Version};
+        match self {
+            Self::Refuse => false,
+            Self::Reset | Self::Stall | Self::ServerError | Self::Garbage => {
+                !matches!(verb, Stats | Version | FlushAll | Verbosity | Quit)
+            }
+            _ => matches!(verb, Get | Gets | Gat | Gats),
+        }
+    }
+
+    /// The draws of this kind alone.
+    const fn stream(self) -> Stream {
+        Stream::FAULT.of_lane(self as u64)
+    }
+}
+
+/// Which faults happen: `KIND:RATE[@COMMAND]`, joined by commas; `none` for a healthy server.
+///
+/// The rate is the share of requests that are struck among those which the fault could strike
+/// (a flip needs a value); only commands with keys can be. Without `@COMMAND` it is all of these.
+/// At most one fault strikes a request: where several would, the first of the list. No kind may
+/// stand twice for one command, and at most 64 faults stand in a list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Faults {
+    list: Vec<Fault>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Fault {
+    kind: FaultKind,
+    rate: f64,
+    verb: Option<Verb>,
+}
+
+const WORD: Word = Word {
+    what: "a list of faults",
+    forms: "none, or KIND:RATE[@COMMAND],… with a rate from 0 to 1 or in percent, a command that \
+            has a key, and one of the kinds reset, stall, refuse, truncate, flip, other-key, \
+            stale, expire-early, expire-late, server-error, garbage (such as \
+            flip:0.001@get,reset:0.1%)",
+};
+/// As many as there are bits to tell which strike.
+const FAULTS_MAX: usize = 64;
+
+impl Faults {
+    /// Whether the server is healthy.
+    pub fn is_none(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Whether this kind can happen.
+    pub(crate) fn names(&self, kind: FaultKind) -> bool {
+        self.list.iter().any(|fault| fault.kind == kind)
+    }
+
+    /// Whether connection `number` is refused.
+    pub(crate) fn refuses(&self, seed: u64, number: u64) -> bool {
+        self.list.iter().any(|fault| {
+            fault.kind == FaultKind::Refuse && fault.rate > draw(seed, fault.kind, number)
+        })
+    }
+
+    /// Which faults would strike request `number`, in the order of the list.
+    pub(crate) fn drawn(&self, seed: u64, number: u64, verb: Verb) -> Drawn<'_> {
+        let struck = self.list.iter().enumerate().filter(|(_, fault)| {
+            fault.kind.can_strike(verb)
+                && fault.verb.is_none_or(|only| only == verb)
+                && fault.rate > draw(seed, fault.kind, number)
+        });
+        Drawn { faults: self, struck: struck.fold(0, |struck, (at, _)| struck | 1 << at) }
+    }
+}
+
+fn draw(seed: u64, kind: FaultKind, number: u64) -> f64 {
+    rng::unit(rng::hash(seed, kind.stream(), number))
+}
+
+/// The faults that would strike one request.
+#[derive(Clone, Copy)]
+pub(crate) struct Drawn<'a> {
+    faults: &'a Faults,
+    /// A bit for each place of the list.
+    struck: u64,
+}
+
+impl Drawn<'_> {
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.struck == 0
+    }
+
+    /// Their kinds.
+    pub fn kinds(self) -> impl Iterator<Item = FaultKind> {
+        let places = (0..FAULTS_MAX).filter(move |at| self.struck >> at & 1 == 1);
+        places.map(move |at| self.faults.list[at].kind)
+    }
+}
+
+impl FromStr for Faults {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        if word.trim() == "none" {
+            return Ok(Self::default());
+        }
+        let mut list: Vec<Fault> = Vec::new();
+        for text in word.split(',').map(str::trim) {
+            let fault = read_fault(word, text)?;
+            if list.iter().any(|other| (other.kind, other.verb) == (fault.kind, fault.verb)) {
+                let reason = format!("'{text}' says again what another fault already said");
+                return Err(WORD.wrong(word, reason));
+            }
+            list.push(fault);
+        }
+        if list.len() > FAULTS_MAX {
+            return Err(WORD.wrong(word, format!("it has more than {FAULTS_MAX} faults")));
+        }
+        Ok(Self { list })
+    }
+}
+
+fn read_fault(word: &str, text: &str) -> Result<Fault, WordError> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let Some(kind) = FaultKind::ALL.into_iter().find(|kind| kind.word() == name.trim()) else {
+        return Err(WORD.wrong(word, format!("there is no '{}'", name.trim())));
+    };
+    let (rate, command) = match rest.split_once('@') {
+        Some((rate, command)) => (rate, Some(command.trim())),
+        None => (rest, None),
+    };
+    let rate = parse_fraction(rate.trim()).map_err(|error| WORD.wrong(word, error.to_string()))?;
+    let verb = match command {
+        None => None,
+        Some(command) => {
+            let strikes = |verb: &Verb| verb.word() == command && kind.can_strike(*verb);
+            let verb = Verb::ALL.into_iter().find(strikes).ok_or_else(|| {
+                WORD.wrong(word, format!("'{}' cannot strike '{command}'", kind.word()))
+            })?;
+            Some(verb)
+        }
+    };
+    Ok(Fault { kind, rate, verb })
+}
+
+impl fmt::Display for Faults {
+    /// The list that reads back as the same faults.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.list.is_empty() {
+            return f.write_str("none");
+        }
+        for (at, Fault { kind, rate, verb }) in self.list.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            write!(f, "{comma}{}:{rate}", kind.word())?;
+            if let Some(verb) = verb {
+                write!(f, "@{}", verb.word())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How often each kind was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FaultCounts([u64; FaultKind::ALL.len()]);
+
+impl FaultCounts {
+    /// One more.
+    pub fn count(&mut self, kind: FaultKind) {
+        self.0[kind as usize] += 1;
+    }
+
+    /// How many there were of this kind.
+    pub fn of(&self, kind: FaultKind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// The answer to `stats faults`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        for kind in FaultKind::ALL {
+            let name = format!("fault_{}", kind.word().replace('-', "_"));
+            let value = self.of(kind).to_string();
+            let (name, value) = (name.as_bytes(), value.as_bytes());
+            encode::reply(out, &Reply::Stat { name, value });
+        }
+        encode::reply(out, &Reply::End);
+    }
+}
+
+#[cfg(test)]
+mod tests;

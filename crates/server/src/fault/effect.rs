@@ -1,0 +1,235 @@
+//! What a fault makes of an answer that was already written. Only the answer is touched: the store
+//! is read, without being counted or used, and never changed.
+
+use super::FaultKind;
+use crate::clock::Clock;
+use crate::store::Store;
+use memtide_base::{Instant, Random, Span};
+use memtide_codec::text::{ReplyDecoder, encode};
+use memtide_codec::{ErrorKind, ErrorReply, Keys, Reply};
+use std::collections::HashMap;
+
+const SERVER_ERROR: Reply<'static> =
+    Reply::Error(ErrorReply { kind: ErrorKind::Server, message: b"this fault was asked for" });
+/// How long ago a value must have replaced another for the other to be called stale: by then every
+/// client that cares has heard of it.
+const STALE_AFTER: Span = Span::from_ms(100);
+/// The memory for older values, in bytes; what does not fit is not kept.
+const VERSIONS_BYTES_MAX: usize = 256 << 20;
+/// What an older value needs beside its bytes and its key's, about.
+const VERSION_BYTES_OVERHEAD: usize = 96;
+
+/// What there is to do wrong with.
+pub(crate) struct Scene<'a> {
+    /// When the request came.
+    pub clock: Clock,
+    /// What the server holds.
+    pub store: &'a Store,
+    /// What it held before.
+    pub versions: &'a Versions,
+    /// A value that expired before the request, if one of its keys has it.
+    pub late: Option<&'a Late>,
+}
+
+/// A value that has expired, found by a request that would make the server forget it.
+pub(crate) struct Late {
+    /// How many keys of the request stand before it.
+    place: usize,
+    value: Value,
+}
+
+/// A value within an answer.
+struct Value {
+    key: Vec<u8>,
+    flags: u32,
+    cas: Option<u64>,
+    bytes: Vec<u8>,
+}
+
+impl Late {
+    /// The first of `keys` whose value has expired and is still there.
+    pub fn find(clock: Clock, keys: Keys<'_>, with_cas: bool, store: &Store) -> Option<Self> {
+        keys.enumerate().find_map(|(place, key)| {
+            let (flags, cas, bytes) = store.expired(clock, key)?;
+            let cas = with_cas.then_some(cas);
+            Some(Self { place, value: Value { key: key.to_vec(), flags, cas, bytes } })
+        })
+    }
+}
+
+impl Scene<'_> {
+    /// Does `kind` to the answer that stands in `out` from `from` on. False when it cannot be done
+    /// to this answer, which is then as it was. Reset, stall and refuse are no changes of answers.
+    pub fn strike(
+        &self,
+        kind: FaultKind,
+        keys: Option<Keys<'_>>,
+        random: &mut Random,
+        (out, from): (&mut Vec<u8>, usize),
+    ) -> bool {
+        if out.len() == from {
+            return false; // The client wants no answer, so there is none to be wrong.
+        }
+        match kind {
+            FaultKind::ServerError => {
+                out.truncate(from);
+                encode::reply(out, &SERVER_ERROR);
+                return true;
+            }
+            FaultKind::Garbage => {
+                out.truncate(from);
+                out.extend_from_slice(b"?");
+                out.extend((0..16).map(|_| b'a' + random.below(26) as u8));
+                out.extend_from_slice(b"\r\n");
+                return true;
+            }
+            _ => {}
+        }
+        let Some((keys, mut values)) = keys.zip(values_in(&out[from..])) else { return false };
+        if !self.change(kind, keys, random, &mut values) {
+            return false;
+        }
+        out.truncate(from);
+        for Value { key, flags, cas, bytes } in &values {
+            let (flags, cas) = (*flags, *cas);
+            encode::reply(out, &Reply::Value { key, flags, bytes: bytes.len(), cas });
+            encode::reply(out, &Reply::Data { bytes, ends: true });
+        }
+        encode::reply(out, &Reply::End);
+        true
+    }
+
+    /// Changes one of the values, beginning with any.
+    fn change(
+        &self,
+        kind: FaultKind,
+        keys: Keys<'_>,
+        random: &mut Random,
+        values: &mut Vec<Value>,
+    ) -> bool {
+        if kind == FaultKind::ExpireLate {
+            return self.late.is_some_and(|late| late.insert(keys, values));
+        }
+        if values.is_empty() {
+            return false;
+        }
+        let first = random.below(values.len() as u64) as usize;
+        let places = (first..values.len()).chain(0..first);
+        let struck = places.into_iter().find(|&at| self.change_one(kind, random, &mut values[at]));
+        if let (FaultKind::ExpireEarly, Some(at)) = (kind, struck) {
+            values.remove(at);
+        }
+        struck.is_some()
+    }
+
+    fn change_one(&self, kind: FaultKind, random: &mut Random, value: &mut Value) -> bool {
+        let Value { key, bytes, .. } = value;
+        match kind {
+            FaultKind::Truncate if !bytes.is_empty() => {
+                bytes.truncate(random.below(bytes.len() as u64) as usize);
+                true
+            }
+            FaultKind::Flip if !bytes.is_empty() => {
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes[at] ^= 1 << random.below(8);
+                true
+            }
+            FaultKind::OtherKey => match self.store.other_value(self.clock, key, bytes, random) {
+                Some(other) => {
+                    *bytes = other;
+                    true
+                }
+                None => false,
+            },
+            FaultKind::Stale => match self.versions.before(key, self.clock.now) {
+                Some(older) if older != bytes => {
+                    *bytes = older.to_vec();
+                    true
+                }
+                _ => false,
+            },
+            FaultKind::ExpireEarly => true,
+            _ => false,
+        }
+    }
+}
+
+impl Late {
+    /// Puts the value where a reader of the request expects it; false when something else is there.
+    fn insert(&self, keys: Keys<'_>, values: &mut Vec<Value>) -> bool {
+        let mut at = 0;
+        for (place, key) in keys.enumerate() {
+            let is_here = values.get(at).is_some_and(|value| value.key == key);
+            if place == self.place {
+                if !is_here {
+                    let Value { key, flags, cas, bytes } = &self.value;
+                    let (key, bytes) = (key.clone(), bytes.clone());
+                    values.insert(at, Value { key, flags: *flags, cas: *cas, bytes });
+                }
+                return !is_here;
+            }
+            at += usize::from(is_here);
+        }
+        false
+    }
+}
+
+/// The values of a retrieval's answer; `None` when it is another answer.
+fn values_in(mut answer: &[u8]) -> Option<Vec<Value>> {
+    let mut decoder = ReplyDecoder::new();
+    let mut values: Vec<Value> = Vec::new();
+    loop {
+        match decoder.next(&mut answer).ok()?? {
+            Reply::Value { key, flags, cas, .. } => {
+                values.push(Value { key: key.to_vec(), flags, cas, bytes: Vec::new() });
+            }
+            Reply::Data { bytes, .. } => values.last_mut()?.bytes.extend_from_slice(bytes),
+            Reply::End => return Some(values),
+            _ => return None,
+        }
+    }
+}
+
+/// The values that keys had before the present ones. Kept only for a server that answers with
+/// them; holds at most 256 MiB, and nothing of keys that came when this was full.
+#[derive(Debug, Default)]
+pub(crate) struct Versions {
+    older: HashMap<Box<[u8]>, Version>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Version {
+    value: Vec<u8>,
+    /// When the answer left that said that it was replaced.
+    replaced: Instant,
+}
+
+impl Versions {
+    /// `key` had the value `before` until an answer at `replaced` said that it has another.
+    pub fn replaced(&mut self, key: &[u8], before: Vec<u8>, replaced: Instant) {
+        self.forget(key);
+        let bytes = counted_bytes(key, &before);
+        if self.bytes + bytes <= VERSIONS_BYTES_MAX {
+            self.bytes += bytes;
+            self.older.insert(key.into(), Version { value: before, replaced });
+        }
+    }
+
+    /// `key` had no value before the present one, or has none at present.
+    pub fn forget(&mut self, key: &[u8]) {
+        if let Some(version) = self.older.remove(key) {
+            self.bytes -= counted_bytes(key, &version.value);
+        }
+    }
+
+    /// The value that `key` had before the present one, if that is long enough ago.
+    fn before(&self, key: &[u8], now: Instant) -> Option<&[u8]> {
+        let version = self.older.get(key)?;
+        (version.replaced + STALE_AFTER <= now).then_some(&version.value)
+    }
+}
+
+fn counted_bytes(key: &[u8], value: &[u8]) -> usize {
+    key.len() + value.len() + VERSION_BYTES_OVERHEAD
+}

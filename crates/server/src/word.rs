@@ -1,0 +1,75 @@
+//! What is said of a word for behaviours or faults that cannot be read, and the few things that
+//! such words are made of. Knows no particular word.
+
+use memtide_base::Span;
+use memtide_base::units::parse_span;
+use std::fmt;
+
+/// Why a word could not be read: what is wrong with it, and every form that would have been right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordError {
+    given: String,
+    what: &'static str,
+    reason: String,
+    forms: &'static str,
+}
+
+impl fmt::Display for WordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { given, what, reason, forms } = self;
+        write!(f, "'{given}' is not {what}: {reason}; write {forms}")
+    }
+}
+
+impl std::error::Error for WordError {}
+
+/// The word that is being read.
+#[derive(Clone, Copy)]
+pub(crate) struct Word {
+    /// What it should be, with its article.
+    pub what: &'static str,
+    /// Every form, as a person would be told.
+    pub forms: &'static str,
+}
+
+impl Word {
+    /// The error for `given`.
+    pub fn wrong(self, given: &str, reason: impl Into<String>) -> WordError {
+        let Self { what, forms } = self;
+        WordError { given: given.to_owned(), what, reason: reason.into(), forms }
+    }
+
+    /// A span above zero and at most `max`.
+    pub fn span(self, given: &str, text: &str, max: Span) -> Result<Span, WordError> {
+        let span = parse_span(text).map_err(|error| self.wrong(given, error.to_string()))?;
+        if span.is_zero() || span > max {
+            let reason = format!("'{}' must be above 0 and at most {max}", text.trim());
+            return Err(self.wrong(given, reason));
+        }
+        Ok(span)
+    }
+
+    /// A number above zero and at most `max`.
+    pub fn number(self, given: &str, text: &str, max: f64) -> Result<f64, WordError> {
+        match text.trim().parse::<f64>() {
+            Ok(number) if number > 0.0 && number <= max => Ok(number),
+            _ => {
+                let reason = format!("'{}' must be a number above 0 up to {max}", text.trim());
+                Err(self.wrong(given, reason))
+            }
+        }
+    }
+}
+
+/// A span that reads back as exactly the same: in the largest unit that divides it.
+pub(crate) struct Exact(pub Span);
+
+impl fmt::Display for Exact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.0.ns();
+        let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        let (unit_ns, unit) =
+            units.into_iter().find(|(unit_ns, _)| ns.is_multiple_of(*unit_ns)).unwrap_or((1, "ns"));
+        write!(f, "{}{unit}", ns / unit_ns)
+    }
+}

@@ -1,0 +1,78 @@
+//! A worker's door into the virtual world.
+
+use crate::world::{Delivered, World};
+use memtide_base::{Full, Instant};
+use memtide_engine::driver::{
+    Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
+};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The driver of worker `worker` of a world.
+#[derive(Debug)]
+pub(crate) struct SimDriver {
+    world: Rc<RefCell<World>>,
+    worker: u16,
+    /// The bytes of the completion that is being looked at.
+    current: Vec<u8>,
+}
+
+impl SimDriver {
+    pub(crate) fn new(world: Rc<RefCell<World>>, worker: u16) -> Self {
+        Self { world, worker, current: Vec::new() }
+    }
+}
+
+impl Driver for SimDriver {
+    fn now(&self) -> Instant {
+        self.world.borrow().now()
+    }
+
+    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
+        let mut world = self.world.borrow_mut();
+        match submission {
+            Submission::Connect { connection, address, .. } => {
+                world.connect(self.worker, connection, address);
+            }
+            Submission::Send { connection, bytes } => world.send(self.worker, connection, bytes),
+            Submission::Close { connection } => world.close(self.worker, connection),
+        }
+        Ok(Submitted::Done)
+    }
+
+    /// Lets the world go on until something is there for this worker. Only for a worker that is
+    /// alone in the world; a fleet wakes its workers itself.
+    fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
+        let mut world = self.world.borrow_mut();
+        while !world.has_mail(self.worker) {
+            let next = world.next_event();
+            if next > until {
+                world.pass_to(until);
+                break;
+            }
+            world.pass_to(next);
+        }
+        Ok(())
+    }
+
+    fn completion(&mut self) -> Option<Completion<'_>> {
+        let mut world = self.world.borrow_mut();
+        let (connection, delivered) = world.take_mail(self.worker)?;
+        let at = world.now();
+        let event = match delivered {
+            Delivered::Connected => Event::Connected,
+            Delivered::ConnectFailed(error) => Event::ConnectFailed(error),
+            Delivered::Closed(closed) => Event::Closed(closed),
+            Delivered::Bytes(bytes) => {
+                world.recycle(std::mem::replace(&mut self.current, bytes));
+                Event::Received(&self.current)
+            }
+        };
+        Some(Completion { connection, at, event })
+    }
+
+    fn export(&mut self, sample: Sample) -> Result<(), Full> {
+        self.world.borrow_mut().export(&sample);
+        Ok(())
+    }
+}

@@ -1,0 +1,18 @@
+//! The virtual world: a clock that jumps from event to event, a network made of laws, servers
+//! made of the `server` crate, and a [`Fleet`](memtide_engine::Fleet) of workers that are the very
+//! same engine as in the real world.
+//!
+//! Everything follows from the seed: the same seed, scenario and commit give the same trace. The
+//! list below is the reading order.
+#![forbid(unsafe_code)]
+
+mod fleet;
+mod driver;
+mod world;
+mod network;
+mod trace;
+
+pub use fleet::SimFleet;
+pub use network::Network;
+pub use trace::Trace;
+pub use world::{Setting, SimServer, WorkerPause};

@@ -1,0 +1,91 @@
+//! What happened, event by event: always as a hash, and as lines for whoever asks.
+
+use memtide_base::Instant;
+use memtide_base::rng::mix;
+use std::fmt;
+
+/// The trace of a world.
+#[derive(Default)]
+pub struct Trace {
+    hash: u64,
+    events: u64,
+    lines: Option<Box<dyn FnMut(&str)>>,
+}
+
+impl Trace {
+    /// A trace that is only hashed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A trace whose lines go to `lines` as well.
+    pub fn with_lines(lines: impl FnMut(&str) + 'static) -> Self {
+        Self { lines: Some(Box::new(lines)), ..Self::default() }
+    }
+
+    /// The hash of everything so far: equal for equal seeds, scenarios and code.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// How many events there were.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Something happened on `link` (connections are numbered as they are opened) that moved
+    /// `bytes`.
+    pub(crate) fn event(&mut self, at: Instant, what: What, link: usize, bytes: &[u8]) {
+        self.events += 1;
+        let place = at.ns() ^ (link as u64) << 32 ^ what as u64;
+        self.hash = mix(self.hash ^ mix(place));
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.hash = mix(self.hash ^ u64::from_le_bytes(word));
+        }
+        if let Some(lines) = &mut self.lines {
+            let shown = bytes.escape_ascii();
+            lines(&format!("{:>15} {what} {link} {shown}", at.ns()));
+        }
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Trace({:016x} after {} events)", self.hash, self.events)
+    }
+}
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A connect was decided.
+    Opened = 1,
+    /// A connect was refused.
+    Refused = 2,
+    /// A worker wrote.
+    Sent = 3,
+    /// A server read.
+    Arrived = 4,
+    /// A server wrote.
+    Answered = 5,
+    /// A worker can read.
+    Received = 6,
+    /// A server closed or reset.
+    Closed = 7,
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Opened => "opened  ",
+            Self::Refused => "refused ",
+            Self::Sent => "sent    ",
+            Self::Arrived => "arrived ",
+            Self::Answered => "answered",
+            Self::Received => "received",
+            Self::Closed => "closed  ",
+        })
+    }
+}

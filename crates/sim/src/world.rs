@@ -1,0 +1,465 @@
+//! The world itself: what is on its way, when it arrives, and the servers that answer.
+//!
+//! Events of one instant happen in the order in which they were caused.
+
+use crate::network::Network;
+use crate::trace::{Trace, What};
+use memtide_base::{ConnectionId, Instant, Span};
+use memtide_engine::driver::{Address, Closed, ConnectError, Sample};
+use memtide_server::{
+    After, Clock, Conduct, ConductState, Endpoint, FaultKind, Store, StoreOptions,
+};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Everything that a world is made from.
+#[derive(Debug)]
+pub struct Setting {
+    /// The root of the world's randomness.
+    pub seed: u64,
+    /// How bytes travel.
+    pub network: Network,
+    /// The servers.
+    pub servers: Vec<SimServer>,
+    /// When workers stand still.
+    pub pauses: Vec<WorkerPause>,
+    /// When the user interrupts; never if he does not.
+    pub interrupt_at: Instant,
+}
+
+/// A virtual server.
+#[derive(Debug)]
+pub struct SimServer {
+    /// Where it listens.
+    pub address: Address,
+    /// What it holds.
+    pub store: StoreOptions,
+    /// How it takes its time and what it does wrong.
+    pub conduct: Conduct,
+    /// From when to when it is dead: nobody listens, and what was connected is reset.
+    pub dead: Vec<(Instant, Instant)>,
+}
+
+/// A stretch in which a worker does nothing, as if its process were stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerPause {
+    /// Which worker.
+    pub worker: u16,
+    /// From when, counted from the start of the schedules of the plan that it falls into.
+    pub from: Span,
+    /// For how long.
+    pub length: Span,
+}
+
+/// Something for a worker.
+#[derive(Debug)]
+pub(crate) enum Delivered {
+    Connected,
+    ConnectFailed(ConnectError),
+    Bytes(Vec<u8>),
+    Closed(Closed),
+}
+
+/// Something that will happen.
+#[derive(Debug)]
+enum Coming {
+    /// A connect reaches its server.
+    Knock(usize),
+    /// Its answer reaches the worker.
+    Answer(usize, Result<(), ConnectError>),
+    /// Bytes reach the server.
+    Arrive(usize, Vec<u8>),
+    /// Some of the server's answers leave.
+    Leave(usize),
+    /// Bytes reach the worker.
+    Receive(usize, Vec<u8>),
+    /// The end of a connection reaches the worker.
+    End(usize, Closed),
+    /// A server dies: everything connected to it is reset.
+    Die(usize),
+}
+
+/// An event in the queue; ordered by instant, then by when it was caused.
+#[derive(Debug)]
+struct Scheduled {
+    at: Instant,
+    order: u64,
+    coming: Coming,
+}
+
+impl PartialEq for Scheduled {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.order) == (other.at, other.order)
+    }
+}
+
+impl Eq for Scheduled {}
+
+impl PartialOrd for Scheduled {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Scheduled {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+/// One connection between a worker and a server.
+#[derive(Debug)]
+struct Link {
+    worker: u16,
+    connection: ConnectionId,
+    server: usize,
+    /// The server's end; none before it is accepted and after it is gone.
+    endpoint: Option<Endpoint>,
+    /// Both ends still have it.
+    open: bool,
+    /// When the earlier bytes towards the server have all arrived.
+    up_busy: Instant,
+    /// The same towards the worker.
+    down_busy: Instant,
+    /// The instant of the `Leave` that is in the queue; never if none is.
+    leave_at: Instant,
+}
+
+/// A server that runs.
+#[derive(Debug)]
+struct Running {
+    address: Address,
+    item_bytes_max: usize,
+    store: Store,
+    state: ConductState,
+    dead: Vec<(Instant, Instant)>,
+}
+
+/// The world.
+pub(crate) struct World {
+    now: Instant,
+    order: u64,
+    writes: u64,
+    queue: BinaryHeap<Reverse<Scheduled>>,
+    seed: u64,
+    network: Network,
+    servers: Vec<Running>,
+    links: Vec<Link>,
+    /// By worker and connection: the link in use.
+    places: Vec<Vec<Option<usize>>>,
+    mail: Vec<VecDeque<(ConnectionId, Delivered)>>,
+    spare: Vec<Vec<u8>>,
+    trace: Trace,
+    samples: Box<dyn FnMut(&Sample)>,
+}
+
+/// What the world's clock shows in Unix seconds at its beginning; any value would do.
+const UNIX_S_AT_START: u64 = 1_800_000_000;
+/// Buffers that are kept for the next bytes on their way.
+const SPARE_MAX: usize = 1024;
+
+impl World {
+    pub(crate) fn new(setting: Setting, trace: Trace, samples: Box<dyn FnMut(&Sample)>) -> Self {
+        let Setting { seed, network, servers, .. } = setting;
+        let mut world = Self {
+            now: Instant::ZERO,
+            order: 0,
+            writes: 0,
+            queue: BinaryHeap::new(),
+            seed,
+            network,
+            servers: Vec::new(),
+            links: Vec::new(),
+            places: Vec::new(),
+            mail: Vec::new(),
+            spare: Vec::new(),
+            trace,
+            samples,
+        };
+        for SimServer { address, store, conduct, dead } in servers {
+            let number = world.servers.len();
+            dead.iter().for_each(|&(from, _)| world.schedule(from, Coming::Die(number)));
+            let item_bytes_max = store.item_bytes_max;
+            let (store, state) = (Store::new(store), ConductState::new(conduct));
+            world.servers.push(Running { address, item_bytes_max, store, state, dead });
+        }
+        world
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.now
+    }
+
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    pub(crate) fn fault_count(&self, server: usize, kind: FaultKind) -> u64 {
+        self.servers[server].state.fault_count(kind)
+    }
+
+    /// When the next event is due; never if nothing is on its way.
+    pub(crate) fn next_event(&self) -> Instant {
+        self.queue.peek().map_or(Instant::NEVER, |Reverse(event)| event.at)
+    }
+
+    /// Lets time pass to `at` with all that happens until then.
+    pub(crate) fn pass_to(&mut self, at: Instant) {
+        while self.next_event() <= at {
+            let Reverse(event) = self.queue.pop().expect("it was peeked at");
+            self.now = event.at;
+            self.happen(event.coming);
+        }
+        self.now = self.now.max(at);
+    }
+
+    fn schedule(&mut self, at: Instant, coming: Coming) {
+        self.order += 1;
+        self.queue.push(Reverse(Scheduled { at, order: self.order, coming }));
+    }
+
+    // Workers -----------------------------------------------------------------------------------
+
+    /// A new plan begins with `workers` workers; whatever the old ones had is gone.
+    pub(crate) fn forget_workers(&mut self, workers: u16) {
+        for number in 0..self.links.len() {
+            let link = &mut self.links[number];
+            link.open = false;
+            if link.endpoint.take().is_some() {
+                self.servers[link.server].store.connection_closed();
+            }
+        }
+        self.places = (0..workers).map(|_| Vec::new()).collect();
+        self.mail = (0..workers).map(|_| VecDeque::new()).collect();
+    }
+
+    /// A place for somebody who is no worker of the plan, to ask a server something.
+    pub(crate) fn stranger(&mut self) -> u16 {
+        self.places.push(Vec::new());
+        self.mail.push(VecDeque::new());
+        (self.mail.len() - 1) as u16
+    }
+
+    pub(crate) fn has_mail(&self, worker: u16) -> bool {
+        !self.mail[usize::from(worker)].is_empty()
+    }
+
+    pub(crate) fn take_mail(&mut self, worker: u16) -> Option<(ConnectionId, Delivered)> {
+        self.mail[usize::from(worker)].pop_front()
+    }
+
+    /// Takes back a buffer that was delivered.
+    pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
+        if self.spare.len() < SPARE_MAX && buffer.capacity() > 0 {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
+    }
+
+    pub(crate) fn export(&mut self, sample: &Sample) {
+        (self.samples)(sample);
+    }
+
+    pub(crate) fn connect(&mut self, worker: u16, connection: ConnectionId, address: &Address) {
+        let server = self.servers.iter().position(|server| server.address == *address);
+        let number = self.links.len();
+        let places = &mut self.places[usize::from(worker)];
+        if places.len() <= connection.index() {
+            places.resize(connection.index() + 1, None);
+        }
+        places[connection.index()] = Some(number);
+        self.links.push(Link {
+            worker,
+            connection,
+            server: server.unwrap_or(usize::MAX),
+            endpoint: None,
+            open: true,
+            up_busy: Instant::ZERO,
+            down_busy: Instant::ZERO,
+            leave_at: Instant::NEVER,
+        });
+        let at = self.arrival(0, Instant::ZERO);
+        self.schedule(at, Coming::Knock(number));
+    }
+
+    pub(crate) fn send(&mut self, worker: u16, connection: ConnectionId, bytes: &[u8]) {
+        let place = self.places[usize::from(worker)][connection.index()];
+        let number = place.expect("a worker sends on open connections only");
+        self.trace.event(self.now, What::Sent, number, bytes);
+        let at = self.arrival(bytes.len(), self.links[number].up_busy);
+        self.links[number].up_busy = at;
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.extend_from_slice(bytes);
+        self.schedule(at, Coming::Arrive(number, buffer));
+    }
+
+    pub(crate) fn close(&mut self, worker: u16, connection: ConnectionId) {
+        let places = &mut self.places[usize::from(worker)];
+        if let Some(number) = places.get_mut(connection.index()).and_then(Option::take) {
+            self.hang_up(number);
+        }
+        self.mail[usize::from(worker)].retain(|(of, _)| *of != connection);
+    }
+
+    // Servers -----------------------------------------------------------------------------------
+
+    fn happen(&mut self, coming: Coming) {
+        match coming {
+            Coming::Knock(link) => self.knock(link),
+            Coming::Answer(link, decided) => self.answer(link, decided),
+            Coming::Arrive(link, bytes) => self.arrive(link, bytes),
+            Coming::Leave(link) => self.leave(link),
+            Coming::Receive(link, bytes) => {
+                if self.links[link].open {
+                    self.trace.event(self.now, What::Received, link, &bytes);
+                    self.deliver(link, Delivered::Bytes(bytes));
+                } else {
+                    self.recycle(bytes);
+                }
+            }
+            Coming::End(link, closed) => {
+                if self.links[link].open {
+                    self.trace.event(self.now, What::Closed, link, &[]);
+                    self.deliver(link, Delivered::Closed(closed));
+                    self.hang_up(link);
+                }
+            }
+            Coming::Die(server) => {
+                for link in 0..self.links.len() {
+                    if self.links[link].open && self.links[link].server == server {
+                        self.schedule(self.now, Coming::End(link, Closed::Reset));
+                    }
+                }
+            }
+        }
+    }
+
+    fn knock(&mut self, number: usize) {
+        let now = self.now;
+        let server = self.links[number].server;
+        let decided = match self.servers.get_mut(server) {
+            None => Err(ConnectError::Refused),
+            Some(server) if server.is_dead(now) => Err(ConnectError::Refused),
+            Some(server) => {
+                let endpoint = Endpoint::accept(&mut server.state, server.item_bytes_max);
+                if endpoint.is_some() {
+                    server.store.connection_opened();
+                }
+                // A server that turns a connection away lets it open first and then resets it.
+                self.links[number].endpoint = endpoint;
+                Ok(())
+            }
+        };
+        let at = self.arrival(0, now);
+        self.links[number].down_busy = at;
+        self.schedule(at, Coming::Answer(number, decided));
+        if decided.is_ok() && self.links[number].endpoint.is_none() {
+            self.schedule(at, Coming::End(number, Closed::Reset));
+        }
+    }
+
+    fn answer(&mut self, link: usize, decided: Result<(), ConnectError>) {
+        if !self.links[link].open {
+            return;
+        }
+        match decided {
+            Ok(()) => {
+                self.trace.event(self.now, What::Opened, link, &[]);
+                self.deliver(link, Delivered::Connected);
+            }
+            Err(error) => {
+                self.trace.event(self.now, What::Refused, link, &[]);
+                self.deliver(link, Delivered::ConnectFailed(error));
+                self.hang_up(link);
+            }
+        }
+    }
+
+    fn arrive(&mut self, number: usize, bytes: Vec<u8>) {
+        let link = &mut self.links[number];
+        let clock =
+            Clock { now: self.now, unix_s: UNIX_S_AT_START + self.now.ns() / 1_000_000_000 };
+        if let Some(endpoint) = &mut link.endpoint {
+            let server = &mut self.servers[link.server];
+            self.trace.event(self.now, What::Arrived, number, &bytes);
+            endpoint.handle_bytes(clock, &bytes, &server.store, &mut server.state);
+        }
+        self.recycle(bytes);
+        self.expect_leave(number);
+    }
+
+    /// Sees to it that a `Leave` is in the queue for the next answer of `number`.
+    fn expect_leave(&mut self, number: usize) {
+        let link = &mut self.links[number];
+        let next = link.endpoint.as_ref().and_then(Endpoint::poll_timeout);
+        let next = next.unwrap_or(Instant::NEVER).max(self.now);
+        if next == self.now && link.leave_at != self.now {
+            // At once: no detour over the queue.
+            self.leave(number);
+        } else if next < link.leave_at {
+            link.leave_at = next;
+            self.schedule(next, Coming::Leave(number));
+        }
+    }
+
+    fn leave(&mut self, number: usize) {
+        let now = self.now;
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        let link = &mut self.links[number];
+        link.leave_at = Instant::NEVER;
+        let Some(endpoint) = &mut link.endpoint else { return };
+        let after = endpoint.poll_transmit(now, &mut buffer);
+        if buffer.is_empty() {
+            self.recycle(buffer);
+        } else {
+            self.trace.event(now, What::Answered, number, &buffer);
+            let at = self.arrival(buffer.len(), self.links[number].down_busy);
+            self.links[number].down_busy = at;
+            self.schedule(at, Coming::Receive(number, buffer));
+        }
+        let closed = match after {
+            After::Open => return self.expect_leave(number),
+            After::Close => Closed::ByPeer,
+            After::Reset => Closed::Reset,
+        };
+        let at = self.links[number].down_busy.max(now);
+        self.schedule(at, Coming::End(number, closed));
+    }
+
+    // Links -------------------------------------------------------------------------------------
+
+    fn arrival(&mut self, bytes: usize, busy_until: Instant) -> Instant {
+        self.writes += 1;
+        self.network.arrival(self.seed, self.writes, self.now, bytes, busy_until)
+    }
+
+    fn deliver(&mut self, link: usize, delivered: Delivered) {
+        let Link { worker, connection, .. } = self.links[link];
+        self.mail[usize::from(worker)].push_back((connection, delivered));
+    }
+
+    /// Both ends forget the connection.
+    fn hang_up(&mut self, number: usize) {
+        let link = &mut self.links[number];
+        if link.endpoint.take().is_some() {
+            self.servers[link.server].store.connection_closed();
+        }
+        link.open = false;
+        let place = &mut self.places[usize::from(link.worker)][link.connection.index()];
+        if *place == Some(number) {
+            *place = None;
+        }
+    }
+}
+
+impl Running {
+    fn is_dead(&self, now: Instant) -> bool {
+        self.dead.iter().any(|(from, to)| (*from..*to).contains(&now))
+    }
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "World at {} ns, {:?}", self.now.ns(), self.trace)
+    }
+}

@@ -1,0 +1,59 @@
+//! Servers that misbehave: everything is counted, and nothing is lost from the books.
+
+use crate::harness::World;
+use memtide_base::Instant;
+use memtide_server::{Conduct, FaultKind};
+
+const fn s(seconds: u64) -> Instant {
+    Instant::from_ns(seconds * 1_000_000_000)
+}
+
+fn world() -> World {
+    World::new(&[
+        ("rate", "2k"),
+        ("duration", "10s"),
+        ("keys", "1000"),
+        ("connections", "8"),
+        ("timeout", "2s"),
+        ("load", "never"),
+    ])
+}
+
+#[test]
+fn every_error_of_a_server_is_counted_once() {
+    let mut world = world().behaviour("fixed:50us");
+    world.servers[0].faults = "server-error:2%".parse().expect("a list of faults");
+    let rehearsal = world.rehearse();
+    let made = rehearsal.faults.iter().find(|(kind, _)| *kind == FaultKind::ServerError);
+    let seen: u64 = rehearsal.record.phases.each().iter().map(|(_, of)| of.totals.failed).sum();
+    assert!(seen > 100, "{seen}");
+    assert_eq!(Some(seen), made.map(|&(_, count)| count));
+    assert!(rehearsal.failure.is_none());
+}
+
+#[test]
+fn a_server_that_dies_and_returns_costs_only_what_it_carried() {
+    let mut world = world().behaviour("fixed:500us");
+    world.deaths = vec![(0, s(3), s(4))];
+    let rehearsal = world.rehearse();
+    let totals = &rehearsal.record.totals;
+    assert_eq!(totals.connections.lost, 8);
+    assert!(totals.lost > 0 && totals.lost < 50, "{totals:?}");
+    // What was due meanwhile waited until the connections were back: less than the timeout.
+    assert_eq!(totals.answered + totals.lost, totals.intended);
+    let disconnected = rehearsal.record.lag_split.disconnected.max_ns;
+    assert!(disconnected.is_some_and(|ns| ns > 900_000_000), "{disconnected:?}");
+    assert!(rehearsal.failure.is_none());
+}
+
+#[test]
+fn all_servers_gone_for_good_end_the_run_with_what_there_is() {
+    let mut world = world().behaviour("fixed:500us");
+    world.servers = vec![Conduct::default(), Conduct::default()];
+    world.deaths = vec![(0, s(3), Instant::NEVER), (1, s(4), Instant::NEVER)];
+    let rehearsal = world.rehearse();
+    let failure = rehearsal.failure.expect("the servers are gone");
+    assert_eq!(failure.exit, 3);
+    assert!(rehearsal.record.partial);
+    assert!(rehearsal.record.totals.answered > 5_000);
+}

@@ -1,0 +1,164 @@
+//! Runs a scenario in a world and keeps everything that came of it.
+
+use memtide_base::Instant;
+use memtide_engine::ServerPlan;
+use memtide_engine::driver::{Address, Sample};
+use memtide_run::{Failure, Outcome, Surroundings, Witness, lower, run};
+use memtide_schema::record::{MachineCpu, MachineRecord};
+use memtide_schema::{Event, Layer, Origin, Record, Scenario, field};
+use memtide_server::{Conduct, FaultKind, StoreOptions};
+use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace, WorkerPause};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What a rehearsal needs; change what matters.
+pub struct World {
+    /// The scenario's fields and words.
+    pub words: Vec<(&'static str, String)>,
+    /// One conduct per server.
+    pub servers: Vec<Conduct>,
+    pub network: Network,
+    pub pauses: Vec<WorkerPause>,
+    /// When which server is dead.
+    pub deaths: Vec<(usize, Instant, Instant)>,
+    pub interrupt_at: Instant,
+    pub seed: u64,
+}
+
+/// What came of it.
+pub struct Rehearsal {
+    pub record: Record,
+    pub failure: Option<Failure>,
+    pub samples: Vec<Sample>,
+    pub hash: u64,
+    pub events: u64,
+    pub faults: Vec<(FaultKind, u64)>,
+}
+
+impl World {
+    pub fn new(words: &[(&'static str, &str)]) -> Self {
+        Self {
+            words: words.iter().map(|&(name, word)| (name, word.to_owned())).collect(),
+            servers: vec![Conduct::default()],
+            network: Network::default(),
+            pauses: Vec::new(),
+            deaths: Vec::new(),
+            interrupt_at: Instant::NEVER,
+            seed: 1,
+        }
+    }
+
+    pub fn behaviour(mut self, word: &str) -> Self {
+        for conduct in &mut self.servers {
+            conduct.behaviour = word.parse().unwrap_or_else(|error| panic!("{word}: {error}"));
+        }
+        self
+    }
+
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        for conduct in &mut self.servers {
+            conduct.seed = seed;
+        }
+        self.words.push(("seed", seed.to_string()));
+        self
+    }
+
+    pub fn scenario(&self) -> Scenario {
+        let mut layer = Layer::new();
+        for (name, word) in &self.words {
+            let field = field::find(name).unwrap_or_else(|| panic!("no field {name}"));
+            layer.push(field, vec![word.clone()], Origin::Flag);
+        }
+        let mut scenario = Scenario::default();
+        scenario.apply(&layer).unwrap_or_else(|error| panic!("{error}"));
+        scenario
+    }
+
+    pub fn rehearse(self) -> Rehearsal {
+        self.try_rehearse().unwrap_or_else(|failure| panic!("{}", failure.message))
+    }
+
+    pub fn try_rehearse(self) -> Result<Rehearsal, Failure> {
+        let mut scenario = self.scenario();
+        scenario.samples = Some("samples".to_owned());
+        let address = |number: usize| Address::Tcp(([127, 0, 0, 1], 11_211 + number as u16).into());
+        let plans = (0..self.servers.len()).map(|number| ServerPlan {
+            name: format!("sim{number}"),
+            addresses: vec![address(number)],
+        });
+        let surroundings = Surroundings {
+            servers: plans.collect(),
+            embedded: false,
+            cpus_allowed: vec![0, 1],
+            cpus_online: 2,
+            cpu_quota: None,
+            io: "simulated",
+        };
+        let lowered =
+            lower(&scenario, &surroundings).unwrap_or_else(|problem| panic!("{}", problem.message));
+        let servers = self.servers.into_iter().enumerate().map(|(number, conduct)| SimServer {
+            address: address(number),
+            store: StoreOptions { memory_bytes_max: 1 << 30, item_bytes_max: 1 << 20, shards: 1 },
+            conduct,
+            dead: self
+                .deaths
+                .iter()
+                .filter(|(of, ..)| *of == number)
+                .map(|&(_, from, to)| (from, to))
+                .collect(),
+        });
+        let setting = Setting {
+            seed: self.seed,
+            network: self.network,
+            servers: servers.collect(),
+            pauses: self.pauses,
+            interrupt_at: self.interrupt_at,
+        };
+        let samples = Rc::new(RefCell::new(Vec::new()));
+        let keep = Rc::clone(&samples);
+        let mut fleet =
+            SimFleet::new(setting, Trace::new(), move |sample| keep.borrow_mut().push(*sample));
+        let outcome = run(&mut fleet, &scenario, &lowered, false, &mut Nobody)?;
+        let Outcome { record, failure, .. } = outcome;
+        let (hash, events) = fleet.trace_hash();
+        let faults = FaultKind::ALL.iter().map(|&kind| (kind, fleet.fault_count(0, kind)));
+        let faults = faults.collect();
+        drop(fleet);
+        let samples = Rc::into_inner(samples).expect("the fleet is gone").into_inner();
+        Ok(Rehearsal { record, failure, samples, hash, events, faults })
+    }
+}
+
+/// A witness of a world in which nothing has a date.
+pub struct Nobody;
+
+impl Witness for Nobody {
+    fn on(&mut self, _event: &Event) {}
+
+    fn unix_ms(&self) -> u64 {
+        0
+    }
+
+    fn tick(&mut self) {}
+
+    fn machine_cpu(&self) -> Option<MachineCpu> {
+        None
+    }
+
+    fn rss_max_bytes(&self) -> u64 {
+        0
+    }
+
+    fn machine(&self) -> MachineRecord {
+        MachineRecord::default()
+    }
+}
+
+/// The mean of replications and its standard error.
+pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (mean, (variance / n).sqrt())
+}

@@ -1,0 +1,76 @@
+//! One pause under a fixed rate leaves exactly the open-loop tail: no operation that was due in it
+//! is forgotten, whatever the connections, the depth and the schedule.
+
+use crate::harness::{Rehearsal, World};
+use memtide_base::Span;
+use memtide_schema::Kind;
+use memtide_schema::record::Verdict;
+use memtide_sim::WorkerPause;
+
+const PAUSE_S: u64 = 1;
+
+fn world(connections: u32, depth: u32, schedule: &str) -> World {
+    let (connections, depth) = (connections.to_string(), depth.to_string());
+    World::new(&[
+        ("rate", "1000"),
+        ("arrival", "fixed"),
+        ("duration", "10s"),
+        ("mix", "get=1"),
+        ("load", "never"),
+        ("connections", &connections),
+        ("depth", &depth),
+        ("schedule", schedule),
+    ])
+}
+
+/// Operations that were due within the pause wait until its end: with a millisecond between them
+/// the k-th before the end waits k ms, and exactly `1000 · (1 − t)` of them longer than t seconds.
+fn longer_than(rehearsal: &Rehearsal, span: Span) -> usize {
+    rehearsal.samples.iter().filter(|sample| sample.received.since(sample.intended) > span).count()
+}
+
+#[test]
+fn a_server_that_pauses_leaves_the_whole_tail_and_is_charged_for_it() {
+    for schedule in ["shared", "connection"] {
+        for (connections, depth) in [(1, 1), (1, 4096), (16, 1), (16, 4096), (1024, 1), (1024, 64)]
+        {
+            let world = world(connections, depth, schedule).behaviour("pause:5s,1s,once");
+            let rehearsal = world.rehearse();
+            let record = &rehearsal.record;
+            let name = format!("{connections} × {depth}, {schedule}");
+            assert_eq!(record.totals.intended, 10_000, "{name}");
+            assert_eq!(record.totals.answered, 10_000, "{name}");
+            for ms in [0, 100, 500, 900, 999] {
+                let expected = (1000 - ms) as usize;
+                let counted = longer_than(&rehearsal, Span::from_ms(ms));
+                // The pause does not begin at the instant of an operation; one may lie across.
+                assert!(counted.abs_diff(expected) <= 1, "{name}: {counted} longer than {ms} ms");
+            }
+            let p99 = record.response[&Kind::All].p99_ns.unwrap();
+            assert!((895_000_000..=908_000_000).contains(&p99), "{name}: p99 is {p99} ns");
+            assert_eq!(record.lag_split.client_busy.max_ns, Some(0), "{name}");
+            assert_eq!(record.lag_split.generator.max_ns, Some(0), "{name}");
+            assert_eq!(record.believable.verdict, Verdict::Yes, "{name}: {:?}", record.believable);
+        }
+    }
+}
+
+#[test]
+fn a_client_that_pauses_is_charged_itself_and_not_believed() {
+    for (connections, depth) in [(1, 1), (16, 64)] {
+        let mut world = world(connections, depth, "shared");
+        world.pauses =
+            vec![WorkerPause { worker: 0, from: Span::from_s(4), length: Span::from_s(PAUSE_S) }];
+        let rehearsal = world.rehearse();
+        let record = &rehearsal.record;
+        assert_eq!(record.totals.answered, 10_000);
+        let counted = longer_than(&rehearsal, Span::from_ms(100));
+        assert!(counted.abs_diff(900) <= 1, "{counted}");
+        let busy = record.lag_split.client_busy.max_ns.unwrap();
+        let generator = record.lag_split.generator.max_ns.unwrap();
+        let server = record.lag_split.server.max_ns.unwrap();
+        assert!(busy.max(generator) > 980_000_000, "{:?}", record.lag_split);
+        assert!(server < 20_000_000, "{:?}", record.lag_split.server);
+        assert_eq!(record.believable.verdict, Verdict::No);
+    }
+}

@@ -1,0 +1,283 @@
+//! Values that prove themselves. A value of 16 bytes or more begins with four words of four
+//! letters: whose it is (key, length, seed), who wrote it, which of his versions it is, and a check
+//! of the three. What follows comes from the pool, at a place that depends on all of them.
+//!
+//! Below 16 bytes there is no room, and all versions are alike. Only bytes are judged here:
+//! whether a version is too old is the oracle's matter.
+
+use super::{LETTERS, ValueSpace};
+use memtide_base::rng::{Stream, hash, mix};
+
+/// How long the proof is.
+const PROOF_BYTES: usize = 16;
+const WORD_LETTERS: usize = 4;
+/// A word's letters have six bits each.
+const WORD_BITS: u32 = 24;
+
+/// Who wrote a value, and which of his versions it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    writer: u32,
+    number: u32,
+}
+
+impl Version {
+    /// The highest number that a writer or a version can have.
+    pub const NUMBER_MAX: u32 = (1 << WORD_BITS) - 1;
+
+    /// Version `number` of `writer`, of which 24 bits each are kept.
+    pub const fn new(writer: u32, number: u32) -> Self {
+        Self { writer: writer & Self::NUMBER_MAX, number: number & Self::NUMBER_MAX }
+    }
+
+    /// Who wrote it.
+    pub const fn writer(self) -> u32 {
+        self.writer
+    }
+
+    /// Which of the writer's versions it is.
+    pub const fn number(self) -> u32 {
+        self.number
+    }
+
+    const fn bits(self) -> u64 {
+        (self.writer as u64) << WORD_BITS | self.number as u64
+    }
+}
+
+/// What is to be said of a value that a server answered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// It is a value of its key. Its version is not known when it has no proof: it is short, or
+    /// was stored by a run that did not verify.
+    Right(Option<Version>),
+    /// It is not.
+    Wrong {
+        /// In what way.
+        wrong: Wrong,
+        /// The first byte that is not what it had to be, from 0; of a truncated value its end.
+        offset: usize,
+        /// The version that it claims, if its proof is whole.
+        version: Option<Version>,
+    },
+}
+
+/// In what way a value is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// Some bytes are not those of any value of the key.
+    Corrupt,
+    /// It is the value of another key.
+    WrongKey,
+    /// It is the beginning of a value of the key.
+    Truncated,
+}
+
+impl ValueSpace {
+    /// Appends the value of key `id` in this version; without a proof if it has no room for one.
+    pub fn write(&self, id: u64, version: Version, out: &mut Vec<u8>) {
+        let len = self.len(id);
+        if len < PROOF_BYTES {
+            out.extend_from_slice(self.slice(id));
+            return;
+        }
+        out.extend_from_slice(&self.proof(self.owner(id, len), version));
+        out.extend_from_slice(&self.body(id, version, len)[PROOF_BYTES..]);
+    }
+
+    /// What surrounds the proof of a value: as long as the whole value.
+    fn body(&self, id: u64, version: Version, len: usize) -> &[u8] {
+        let stream = Stream::VALUE_BYTES.of_lane(version.bits());
+        &self.pool[self.place(stream, id, len)..][..len]
+    }
+
+    /// The word that says whose a value is.
+    fn owner(&self, id: u64, len: usize) -> u32 {
+        word_of(mix(hash(self.seed, Stream::VALUE_PROOF, id).wrapping_add(len as u64)))
+    }
+
+    fn proof(&self, owner: u32, version: Version) -> [u8; PROOF_BYTES] {
+        let check = hash(self.seed, Stream::VALUE_PROOF.of_lane(u64::from(owner)), version.bits());
+        let mut proof = [0; PROOF_BYTES];
+        let words = [owner, version.writer, version.number, word_of(check)];
+        for (letters, word) in proof.chunks_exact_mut(WORD_LETTERS).zip(words) {
+            letters.copy_from_slice(&spell(word));
+        }
+        proof
+    }
+
+    /// Whose value and which version a proof stands for; `None` if it is not one.
+    fn read_proof(&self, proof: &[u8; PROOF_BYTES]) -> Option<(u32, Version)> {
+        let word = |at: usize| read(&proof[at * WORD_LETTERS..][..WORD_LETTERS]);
+        let (owner, version) = (word(0)?, Version { writer: word(1)?, number: word(2)? });
+        (self.proof(owner, version) == *proof).then_some((owner, version))
+    }
+}
+
+/// The check of one value while its bytes pass, however they are cut.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueCheck {
+    id: u64,
+    /// How long the value has to be, and how long the server says it is.
+    len: usize,
+    told: usize,
+    seen: usize,
+    /// The first bytes.
+    head: [u8; PROOF_BYTES],
+    /// Where it departs from the value without a proof.
+    plain_wrong: Option<usize>,
+    proof: Proof,
+}
+
+/// What the first bytes turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Proof {
+    /// They have not all come.
+    Awaited,
+    /// No proof.
+    None,
+    /// The proof of another key's value.
+    Foreign(Version),
+    /// The proof of this key; the place is where the rest departs from it.
+    Own(Version, Option<usize>),
+}
+
+impl ValueCheck {
+    /// Begins with the value of key `id`, of which the server says that it is `told` bytes long.
+    pub fn new(values: &ValueSpace, id: u64, told: usize) -> Self {
+        Self {
+            id,
+            len: values.len(id),
+            told,
+            seen: 0,
+            head: [0; PROOF_BYTES],
+            plain_wrong: None,
+            proof: Proof::Awaited,
+        }
+    }
+
+    /// The key that this is about.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The next bytes came; `values` are the same as at the beginning.
+    pub fn handle_bytes(&mut self, values: &ValueSpace, bytes: &[u8]) {
+        let from = self.seen;
+        self.seen += bytes.len();
+        if self.plain_wrong.is_none() {
+            self.plain_wrong = departure(bytes, values.slice(self.id), from);
+        }
+        let missing = PROOF_BYTES.saturating_sub(from).min(bytes.len());
+        if missing > 0 {
+            self.head[from..from + missing].copy_from_slice(&bytes[..missing]);
+        }
+        if self.proof == Proof::Awaited && self.seen >= PROOF_BYTES {
+            self.proof = match values.read_proof(&self.head) {
+                None => Proof::None,
+                Some((owner, version)) if self.is_own(values, owner) => Proof::Own(version, None),
+                Some((_, version)) => Proof::Foreign(version),
+            };
+        }
+        if let Proof::Own(version, wrong @ None) = &mut self.proof {
+            let body = values.body(self.id, *version, self.len);
+            *wrong = departure(&bytes[missing..], body, from + missing);
+        }
+    }
+
+    /// The last bytes have come: what it is.
+    pub fn finding(&self, values: &ValueSpace) -> Finding {
+        if self.plain_wrong.is_none() {
+            return self.as_long_as_right(None);
+        }
+        match self.proof {
+            Proof::Own(version, None) => self.as_long_as_right(Some(version)),
+            Proof::Own(version, Some(offset)) => corrupt(offset, Some(version)),
+            Proof::Foreign(version) => {
+                let offset = self.owner_departure(values).unwrap_or(0);
+                Finding::Wrong { wrong: Wrong::WrongKey, offset, version: Some(version) }
+            }
+            Proof::None | Proof::Awaited => match self.head_departure(values) {
+                None => {
+                    Finding::Wrong { wrong: Wrong::Truncated, offset: self.told, version: None }
+                }
+                Some(offset) => corrupt(offset.max(self.plain_wrong.unwrap_or(0)), None),
+            },
+        }
+    }
+
+    /// Every byte that came is right; whether as many came as there have to be.
+    fn as_long_as_right(&self, version: Option<Version>) -> Finding {
+        if self.told == self.len {
+            return Finding::Right(version);
+        }
+        Finding::Wrong { wrong: Wrong::Truncated, offset: self.told, version }
+    }
+
+    fn is_own(&self, values: &ValueSpace, owner: u32) -> bool {
+        self.len >= PROOF_BYTES && owner == values.owner(self.id, self.len)
+    }
+
+    /// Where the first word departs from the one of this key.
+    fn owner_departure(&self, values: &ValueSpace) -> Option<usize> {
+        let letters = spell(values.owner(self.id, self.len));
+        departure(&self.head[..self.seen.min(WORD_LETTERS)], &letters, 0)
+    }
+
+    /// Where the first bytes depart from any proof of this key, whatever its version; `None` when
+    /// they may be the beginning of one.
+    fn head_departure(&self, values: &ValueSpace) -> Option<usize> {
+        if self.len < PROOF_BYTES {
+            return Some(0);
+        }
+        let head = &self.head[..self.seen.min(PROOF_BYTES)];
+        let strange = || head.iter().position(|letter| read(&[*letter]).is_none());
+        let check = || {
+            let word = |at: usize| read(head.get(at * WORD_LETTERS..(at + 1) * WORD_LETTERS)?);
+            let claimed = Version { writer: word(1)?, number: word(2)? };
+            departure(head, &values.proof(word(0)?, claimed), 0)
+        };
+        self.owner_departure(values).or_else(strange).or_else(check)
+    }
+}
+
+fn corrupt(offset: usize, version: Option<Version>) -> Finding {
+    Finding::Wrong { wrong: Wrong::Corrupt, offset, version }
+}
+
+/// The first place at which `bytes`, which stand from `from` on, are not those of `whole`.
+fn departure(bytes: &[u8], whole: &[u8], from: usize) -> Option<usize> {
+    let right = whole.get(from..).unwrap_or_default();
+    let common = bytes.len().min(right.len());
+    if bytes[..common] == right[..common] {
+        return (bytes.len() > common).then_some(from + common);
+    }
+    bytes.iter().zip(right).position(|(byte, right)| byte != right).map(|at| from + at)
+}
+
+/// The topmost bits, of which a word is made.
+fn word_of(bits: u64) -> u32 {
+    (bits >> (u64::BITS - WORD_BITS)) as u32
+}
+
+fn spell(word: u32) -> [u8; WORD_LETTERS] {
+    [18, 12, 6, 0].map(|shift| LETTERS[(word >> shift) as usize & 63])
+}
+
+/// The number that letters stand for, the first being the highest.
+fn read(letters: &[u8]) -> Option<u32> {
+    letters.iter().try_fold(0, |word, letter| {
+        let digit = match letter {
+            b'0'..=b'9' => letter - b'0',
+            b'a'..=b'z' => letter - b'a' + 10,
+            b'A'..=b'Z' => letter - b'A' + 36,
+            b'-' => 62,
+            b'_' => 63,
+            _ => return None,
+        };
+        Some(word << 6 | u32::from(digit))
+    })
+}
+
+#[cfg(test)]
+mod tests;
