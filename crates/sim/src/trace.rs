@@ -4,12 +4,15 @@ use memtide_base::Instant;
 use memtide_base::rng::mix;
 use std::fmt;
 
+/// Where the lines of a trace go.
+type Lines = Box<dyn FnMut(&str)>;
+
 /// The trace of a world.
 #[derive(Default)]
 pub struct Trace {
     hash: u64,
     events: u64,
-    lines: Option<Box<dyn FnMut(&str)>>,
+    lines: Option<Lines>,
 }
 
 impl Trace {

@@ -204,7 +204,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     fn retry(&mut self, connection: u32, at: Instant) {
         let failures = self.connections[connection as usize].failures;
         let Backoff { first, longest } = self.facts.backoff;
-        let doubled = (first * (1u64 << failures.min(20))).min(longest);
+        let doubled = (first * (1u64 << failures.saturating_sub(1).min(20))).min(longest);
         let lane = u64::from(connection_number(&self.facts, connection));
         let jitter = Random::at(self.facts.seed, Stream::RECONNECT.of_lane(lane), at.ns()).unit();
         let delay = Span::from_s_f64(doubled.as_s_f64() * (0.5 + jitter / 2.0));

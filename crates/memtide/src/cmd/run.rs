@@ -122,11 +122,14 @@ fn check_files(lowered: &Lowered, embedded: bool, files_max: u64) -> Result<(), 
     Err(Stop::usage(format!("{}; {}", warning.message(), warning.remedy())))
 }
 
+/// An output that is written at the end, if it is wanted.
+type Sheet = Option<Box<dyn Write>>;
+
 /// Files that are opened before anything is measured, so that a wrong name costs no run.
 pub(super) struct Outputs {
-    pub(super) json: Option<Box<dyn Write>>,
+    pub(super) json: Sheet,
     pub(super) samples: Option<SampleCsv<Box<dyn Write + Send>>>,
-    pub(super) details: Option<Box<dyn Write>>,
+    pub(super) details: Sheet,
 }
 
 impl Outputs {
@@ -145,7 +148,7 @@ impl Outputs {
     }
 }
 
-fn plain(flag: &str, place: Option<&str>) -> Result<Option<Box<dyn Write>>, Stop> {
+fn plain(flag: &str, place: Option<&str>) -> Result<Sheet, Stop> {
     Ok(match place {
         None => None,
         Some("-") => Some(Box::new(io::stdout())),
@@ -227,7 +230,7 @@ pub(super) fn row(sample: &memtide_engine::Sample) -> Sample {
 pub(super) fn publish(
     scenario: &Scenario,
     conducted: Conducted,
-    (json, details): (Option<Box<dyn Write>>, Option<Box<dyn Write>>),
+    (json, details): (Sheet, Sheet),
     load_only: bool,
 ) -> Result<u8, Stop> {
     let Conducted { outcome: Outcome { record, failure, wrong_values }, mut trouble } = conducted;

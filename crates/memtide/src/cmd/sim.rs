@@ -31,7 +31,7 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let outputs = Outputs::open(&scenario)?;
     let trace = match matches.get_one::<String>("trace").map(String::as_str) {
         None => Trace::new(),
-        Some("-") => Trace::with_lines(|line| say(line)),
+        Some("-") => Trace::with_lines(say),
         Some(path) => {
             let mut out = super::run::create("--trace", path)?;
             // A disk that is full shows in the file; the hash at the end is right all the same.

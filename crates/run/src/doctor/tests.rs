@@ -88,7 +88,7 @@ fn times(count: u64, ns: u64) -> Histogram<u64> {
 fn a_run_without_fault_passes_everything() {
     let case = Case::new();
     let checks = examine(&case.findings());
-    assert_eq!(checks.len(), 5);
+    assert_eq!(checks.len(), 6);
     assert!(checks.iter().all(|check| check.result == CheckResult::Passed), "{checks:?}");
     assert_eq!(case.warned_of(), []);
 }

