@@ -12,6 +12,8 @@ use memtide_schema::record::{Check, CheckKind, CheckResult};
 const RATE_TOLERANCE: f64 = 0.005;
 /// The generator may add this share to a percentile.
 const GENERATOR_SHARE_MAX: f64 = 0.10;
+/// A worker that was kept from its processor for more than this share of the time had to share it.
+const KEPT_MAX: f64 = 0.05;
 /// Above this utilisation a worker's own queueing shows in the times.
 const BUSY_MAX: f64 = 0.70;
 
@@ -30,6 +32,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) response_ideal: &'a Histogram<u64>,
     /// The generator's part of the lag.
     pub(crate) lag_generator: &'a Histogram<u64>,
+    /// Share of the time in which each worker could have run but another had its processor.
+    pub(crate) kept: &'a [f64],
     /// Busy share of each worker.
     pub(crate) busy: &'a [f64],
     /// How the servers' counters compare.
@@ -116,6 +120,18 @@ fn busy(findings: &Findings<'_>) -> Check {
     else {
         return skipped(code, "no worker ran");
     };
+    let most_kept = findings.kept.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((worker, kept)) = most_kept.filter(|(_, kept)| *kept > KEPT_MAX)
+        && busy < BUSY_MAX
+    {
+        let message = format!(
+            "worker {worker} had to share its processor: for {:.0} % of the time another had it \
+             (allowed {:.0} %)",
+            kept * 100.0,
+            KEPT_MAX * 100.0
+        );
+        return judged(code, false, message, kept, KEPT_MAX);
+    }
     let message = if busy < BUSY_MAX {
         format!("the busiest worker was busy {:.0} % of the time", busy * 100.0)
     } else if findings.target_per_s.is_none() {
@@ -202,8 +218,15 @@ pub(crate) fn busy_share(plan: &Plan, worker: &WorkerReport, measured_s: f64) ->
         (Wait::Sleep, Some(cpu)) => (cpu.user + cpu.system).as_s_f64() / measured_s,
         _ => 0.0,
     };
-    let kept_waiting = worker.run_delay.map_or(0.0, |delay| delay.as_s_f64() / measured_s);
-    (not_idle.max(cpu) + kept_waiting).clamp(0.0, 1.0)
+    (not_idle.max(cpu) + kept_share(worker, measured_s)).clamp(0.0, 1.0)
+}
+
+/// The share of `measured_s` in which a worker could have run but another had its processor.
+pub(crate) fn kept_share(worker: &WorkerReport, measured_s: f64) -> f64 {
+    match worker.run_delay {
+        Some(delay) if measured_s > 0.0 => delay.as_s_f64() / measured_s,
+        _ => 0.0,
+    }
 }
 
 #[cfg(test)]

@@ -160,6 +160,8 @@ fn judge<W: Witness>(
     let totals = &ended.totals;
     let measured = ended.measured();
     let response = merged(&totals.times.response, Kind::All, plan);
+    let kept: Vec<f64> =
+        ended.workers.iter().map(|worker| doctor::kept_share(worker, record.measured_s)).collect();
     let findings = Findings {
         plan,
         measured_s: record.measured_s,
@@ -168,6 +170,7 @@ fn judge<W: Witness>(
         response: (&response, measured.unanswered()),
         response_ideal: &totals.times.response_ideal,
         lag_generator: &totals.times.lag_generator,
+        kept: &kept,
         busy: &record.client.worker_busy,
         agreement: &material.agreement,
     };

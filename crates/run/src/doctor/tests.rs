@@ -62,6 +62,7 @@ impl Case {
             response: (&self.response, self.unanswered),
             response_ideal: &self.ideal,
             lag_generator: &self.lag,
+            kept: &[],
             busy: &self.busy,
             agreement: &self.agreement,
         }
