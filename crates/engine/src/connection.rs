@@ -159,8 +159,6 @@ pub(crate) struct Connection {
     pub(crate) deadline_armed: Instant,
     /// When a slot last became free.
     pub(crate) free_since: Instant,
-    /// The driver holds bytes of it that the network does not take.
-    pub(crate) unwritable: bool,
     pipeline: VecDeque<InFlight>,
     unsent: usize,
     decoder: ReplyDecoder,
@@ -181,7 +179,6 @@ impl Connection {
             failures: 0,
             deadline_armed: Instant::NEVER,
             free_since: Instant::ZERO,
-            unwritable: false,
             pipeline: VecDeque::with_capacity(depth as usize),
             unsent: 0,
             decoder: ReplyDecoder::new(),

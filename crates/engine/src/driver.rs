@@ -47,7 +47,8 @@ pub enum Submission<'a> {
         /// The local address to come from, if it matters.
         source: Option<IpAddr>,
     },
-    /// Send bytes, after all that were submitted before on this connection.
+    /// Send bytes, after all that were submitted before on this connection: at once, or with the
+    /// next wait.
     Send {
         /// Which connection; it must be open.
         connection: ConnectionId,
@@ -250,6 +251,9 @@ pub trait Driver {
 
     /// Asks for something to happen. [`Full`] when the driver has no room for it now.
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full>;
+
+    /// Whether bytes that were submitted have not all been taken by the kernel.
+    fn has_unsent(&self) -> bool;
 
     /// Returns when something has completed, or at `until`; an instant in the past only looks.
     fn wait(&mut self, until: Instant) -> Result<(), DriverError>;

@@ -43,6 +43,8 @@ pub struct Plan {
     pub seed: u64,
     /// How workers wait.
     pub wait: Wait,
+    /// Through which door workers do input and output.
+    pub io: Io,
     /// Whether measured operations are exported one by one.
     pub samples: bool,
     /// How values are verified, if they are.
@@ -163,6 +165,17 @@ pub struct Backoff {
     pub first: Span,
     /// At most.
     pub longest: Span,
+}
+
+/// Through which of its doors a worker talks to the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    /// Readiness, and a call for each send and receive.
+    Epoll,
+    /// Completions, and one call for many sends and receives.
+    Uring,
+    /// There is no kernel: the world is simulated.
+    Simulated,
 }
 
 /// How a worker waits for the next instant or event.

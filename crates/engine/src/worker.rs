@@ -63,8 +63,6 @@ pub struct Worker<D, S> {
     fresh: Option<Instant>,
     /// How many clients are blocked.
     blocked: u32,
-    /// How many connections are unwritable.
-    unwritable: u32,
     connections_open: u32,
     disconnected_since: Option<Instant>,
     drain_until: Instant,
@@ -113,7 +111,6 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             follow_ups: Vec::with_capacity(plan.depth as usize),
             fresh: None,
             blocked: 0,
-            unwritable: 0,
             connections_open: 0,
             disconnected_since: None,
             drain_until: Instant::NEVER,
@@ -181,8 +178,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.fresh = Some(now);
         let acted = self.run_due(now);
         self.fresh = None;
-        let drained = self.recorder.in_flight == 0 && self.unwritable == 0;
-        if self.stage == Stage::Draining && (drained || now >= self.drain_until) {
+        if self.stage == Stage::Draining && (self.is_drained() || now >= self.drain_until) {
             self.finish();
             return None;
         }
@@ -237,6 +233,11 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             cpu: None,
             run_delay: None,
         }
+    }
+
+    /// Whether nothing is under way, not even a request without a reply.
+    fn is_drained(&self) -> bool {
+        self.recorder.in_flight == 0 && !self.driver.has_unsent()
     }
 
     fn wake_at(&self, now: Instant) -> Instant {

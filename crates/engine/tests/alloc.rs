@@ -67,6 +67,10 @@ impl Driver for Uncounted {
         counting(false, || self.0.submit(submission))
     }
 
+    fn has_unsent(&self) -> bool {
+        self.0.has_unsent()
+    }
+
     fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
         counting(false, || self.0.wait(until))
     }

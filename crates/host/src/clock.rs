@@ -4,6 +4,10 @@ use memtide_base::{Instant, Span};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// How long before its instant a hybrid wait stops sleeping: above the usual lateness of a timer
+/// with the smallest slack.
+pub(crate) const SPIN_WINDOW: Span = Span::from_us(80);
+
 /// A clock; copies show the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {

@@ -4,7 +4,8 @@
 //! to the fleet through atomics and the hand-over alone.
 
 use crate::clock::Clock;
-use crate::epoll::EpollDriver;
+use crate::driver::epoll::EpollDriver;
+use crate::driver::uring::UringDriver;
 use crate::handoff::{Giver, Parcel, Taker, handoff};
 use crate::machine;
 use crate::pin;
@@ -13,7 +14,7 @@ use memtide_base::{Instant, Span, WorkerId};
 use memtide_engine::driver::{DriverError, Sample};
 use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, WorkerReport};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
-use memtide_engine::{Plan, ServerPlan, Stage, Wait, Worker};
+use memtide_engine::{Driver, Io, Plan, ServerPlan, Stage, Wait, Worker};
 use memtide_metrics::{Tally, Totals};
 use memtide_workload::MixSource;
 use std::num::NonZeroU64;
@@ -259,19 +260,19 @@ impl Job {
         // The default slack of 50 µs would be the largest part of a paced operation's lag. Where
         // it cannot be set the lag shows it.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let (clock, wait, samples) = (self.clock, self.plan.wait, self.samples.take());
         let connections = self.plan.connections_of(self.worker);
-        let driver =
-            EpollDriver::new(self.clock, self.plan.wait, connections, self.samples.take())?;
+        match self.plan.io {
+            Io::Epoll => self.conduct(EpollDriver::new(clock, wait, connections, samples)?),
+            Io::Uring => self.conduct(UringDriver::new(clock, wait, connections, samples)?),
+            Io::Simulated => panic!("a plan for threads names a door of the kernel"),
+        }
+    }
+
+    fn conduct(&mut self, driver: impl Driver) -> Result<Parcel, DriverError> {
         let source = MixSource::new(&self.plan.source);
         let mut worker = Worker::new(driver, &self.plan, self.worker, &source);
         worker.open();
-        self.conduct(&mut worker)
-    }
-
-    fn conduct(
-        &mut self,
-        worker: &mut Worker<EpollDriver, MixSource>,
-    ) -> Result<Parcel, DriverError> {
         let mut meter = CpuMeter::default();
         let mut begun = false;
         let mut stopped = false;

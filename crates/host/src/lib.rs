@@ -8,9 +8,8 @@ compile_error!("memtide's real world is Linux: it needs epoll, timer slack and /
 
 pub mod fleet;
 pub mod serve;
-mod epoll;
+pub mod driver;
 mod handoff;
-mod socket;
 pub mod resolve;
 pub mod machine;
 pub mod signal;

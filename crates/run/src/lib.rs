@@ -17,6 +17,6 @@ mod failure;
 
 pub use controller::{Outcome, run};
 pub use failure::Failure;
-pub use lower::{Lowered, Surroundings, lower};
+pub use lower::{Doors, Lowered, Surroundings, lower};
 pub use witness::Witness;
 pub use wrong_values::WrongValues;

@@ -3,7 +3,9 @@
 
 use memtide_base::Span;
 use memtide_engine::plan::{Backoff, RequestPlan};
-use memtide_engine::{Cooldown, OnFull, Pacing, Plan, ServerPlan, Sharing, Verify, Wait, Window};
+use memtide_engine::{
+    Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, Verify, Wait, Window,
+};
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
 use memtide_schema::scenario::{self as word, Problem};
@@ -24,8 +26,20 @@ pub struct Surroundings {
     pub cpus_online: usize,
     /// The control group's limit, in processors.
     pub cpu_quota: Option<f64>,
-    /// How workers do input and output.
-    pub io: &'static str,
+    /// What workers can do input and output with.
+    pub io: Doors,
+}
+
+/// The ways of doing input and output that a world has.
+#[derive(Clone, Debug)]
+pub enum Doors {
+    /// None: the world is simulated.
+    Simulated,
+    /// Those of the kernel.
+    Kernel {
+        /// Whether io_uring is among them; if not, why.
+        uring: Result<(), String>,
+    },
 }
 
 /// A plan, and what a record says of it.
@@ -94,6 +108,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         backoff: Backoff { first: scenario.reconnect.first, longest: scenario.reconnect.longest },
         seed: scenario.seed,
         wait: wait(scenario, around, &mut why),
+        io: io(scenario, around, &mut why)?,
         samples: scenario.samples.is_some(),
         verify: verify(scenario, around.servers.len()),
         sources: scenario.bind.clone(),
@@ -164,6 +179,30 @@ fn wait(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String, S
     };
     why.insert("wait".to_owned(), reason.to_owned());
     Wait::Sleep
+}
+
+fn io(
+    scenario: &Scenario,
+    around: &Surroundings,
+    why: &mut BTreeMap<String, String>,
+) -> Result<Io, Problem> {
+    let Doors::Kernel { uring } = &around.io else { return Ok(Io::Simulated) };
+    match (scenario.io, uring) {
+        (word::Io::Epoll, _) => Ok(Io::Epoll),
+        (word::Io::Uring, Ok(())) => Ok(Io::Uring),
+        (word::Io::Uring, Err(reason)) => {
+            let message = format!("--io uring cannot be used: {reason}; use epoll or auto");
+            Err(Problem { field: "io", message })
+        }
+        (word::Io::Auto, Ok(())) => {
+            why.insert("io".to_owned(), "it costs less and this kernel has it".to_owned());
+            Ok(Io::Uring)
+        }
+        (word::Io::Auto, Err(reason)) => {
+            why.insert("io".to_owned(), reason.clone());
+            Ok(Io::Epoll)
+        }
+    }
 }
 
 fn is_local(around: &Surroundings) -> bool {
@@ -249,7 +288,12 @@ fn plan_record(
             Wait::Spin => "spin",
         }
         .to_owned(),
-        io: around.io.to_owned(),
+        io: match plan.io {
+            Io::Epoll => "epoll",
+            Io::Uring => "uring",
+            Io::Simulated => "simulated",
+        }
+        .to_owned(),
         timeout_s: plan.timeout.as_s_f64(),
         cooldown: match plan.window.cooldown {
             Cooldown::Load => "load",

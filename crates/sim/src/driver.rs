@@ -40,6 +40,10 @@ impl Driver for SimDriver {
         Ok(Submitted::Done)
     }
 
+    fn has_unsent(&self) -> bool {
+        false
+    }
+
     /// Lets the world go on until something is there for this worker. Only for a worker that is
     /// alone in the world; a fleet wakes its workers itself.
     fn wait(&mut self, until: Instant) -> Result<(), DriverError> {

@@ -41,8 +41,6 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                     self.clients[client as usize].route.set_available(number, true);
                     let connection = &mut self.connections[number as usize];
                     connection.free_since = at;
-                    connection.unwritable = false;
-                    self.unwritable -= 1;
                     self.made_room(number, at);
                 }
                 Event::Closed(closed) => self.lost(number, at, closed),
@@ -185,10 +183,6 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             verifier.forget(connection);
         }
         debug_assert!(self.out.is_empty(), "nothing is gathered while completions are taken");
-        if at_connection.unwritable {
-            at_connection.unwritable = false;
-            self.unwritable -= 1;
-        }
         self.recorder.connection_lost(at, why);
         self.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
         self.connections_open -= 1;

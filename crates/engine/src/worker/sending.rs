@@ -177,12 +177,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let submitted = self.driver.submit(send).expect("a driver has room for every connection");
         self.out.clear();
         if submitted == Submitted::Pending {
-            let connection = &mut self.connections[number as usize];
-            self.clients[connection.client as usize].route.set_available(number, false);
-            if !connection.unwritable {
-                connection.unwritable = true;
-                self.unwritable += 1;
-            }
+            let client = self.connections[number as usize].client;
+            self.clients[client as usize].route.set_available(number, false);
         }
         self.export();
     }

@@ -5,7 +5,7 @@ use crate::world::{Script, World, WorldDriver};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{Backoff, RequestPlan, segment};
 use memtide_engine::{
-    Address, Cooldown, OnFull, Pacing, Plan, ServerPlan, Sharing, Stage, Wait, Window, Worker,
+    Address, Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, Stage, Wait, Window, Worker,
     WorkerReport,
 };
 use memtide_metrics::{Counters, Histogram, Totals};
@@ -53,6 +53,7 @@ pub fn plan() -> Plan {
         backoff: Backoff { first: Span::from_ms(10), longest: Span::from_s(1) },
         seed: SEED,
         wait: Wait::Sleep,
+        io: Io::Simulated,
         samples: true,
         verify: None,
         sources: Vec::new(),

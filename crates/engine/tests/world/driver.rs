@@ -165,6 +165,10 @@ impl Driver for WorldDriver {
         })
     }
 
+    fn has_unsent(&self) -> bool {
+        self.happenings.values().any(|(_, happening)| *happening == Happening::Writable)
+    }
+
     fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
         assert_ne!(until, Instant::NEVER, "a worker never waits for ever");
         let next = self.agenda.peek().map_or(until, |Reverse((at, _))| *at);

@@ -8,11 +8,12 @@ use crate::witness::HostWitness;
 use clap::ArgMatches;
 use memtide_base::Instant;
 use memtide_engine::ServerPlan;
+use memtide_host::driver::check_uring;
 use memtide_host::machine::Machine;
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, SampleSink, ServeOptions, Serving, machine, resolve};
 use memtide_report::{plan_text, text};
-use memtide_run::{Lowered, Outcome, Surroundings, WrongValues, lower};
+use memtide_run::{Doors, Lowered, Outcome, Surroundings, WrongValues, lower};
 use memtide_schema::record::Verdict;
 use memtide_schema::scenario::Target;
 use memtide_schema::{Sample, SampleOutcome, Scenario, Warning};
@@ -96,7 +97,7 @@ fn surroundings(
         cpus_allowed: machine.cpus_allowed.clone(),
         cpus_online: machine.cpus_online,
         cpu_quota: machine.cpu_quota,
-        io: "epoll",
+        io: Doors::Kernel { uring: check_uring() },
     })
 }
 

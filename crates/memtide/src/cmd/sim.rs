@@ -11,7 +11,7 @@ use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
-use memtide_run::{Surroundings, lower};
+use memtide_run::{Doors, Surroundings, lower};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::Target;
 use memtide_server::StoreOptions;
@@ -81,7 +81,7 @@ fn surroundings(scenario: &Scenario, servers: &[ServerPlan]) -> Surroundings {
         cpus_allowed: (0..CPUS).collect(),
         cpus_online: CPUS,
         cpu_quota: None,
-        io: "simulated",
+        io: Doors::Simulated,
     }
 }
 

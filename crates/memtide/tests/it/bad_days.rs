@@ -7,6 +7,7 @@ use crate::peer::rogue::{Answer, Rogue, say};
 use memtide_schema::Record;
 use memtide_schema::record::{CheckKind, CheckResult, EndedBy};
 use rustix::process::Signal;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -275,4 +276,45 @@ fn the_soft_limit_of_open_files_is_raised_and_the_hard_one_explained() {
         .finish()
         .complains(2, &["open files", "64", "ulimit -Hn", "connections"]);
     limited("-Sn 64", &line).finish().exits(0);
+}
+
+#[test]
+fn where_io_uring_is_forbidden_epoll_does_the_same_and_the_report_says_why() {
+    let line = "run --ops-max 1000 --keys 100 --json -";
+    let run = Running::of(forbid_io_uring(program().args(line.split_whitespace()))).finish();
+    let record = run.exits(0).record();
+    assert_eq!(record.plan.io, "epoll");
+    assert!(record.plan.why["io"].contains("forbids io_uring"), "{:?}", record.plan.why);
+    assert_eq!(record.totals.answered, 1000);
+
+    let line = "run --ops-max 1000 --io uring";
+    let run = Running::of(forbid_io_uring(program().args(line.split_whitespace()))).finish();
+    run.complains(2, &["--io", "forbids io_uring", "epoll"]);
+}
+
+/// Makes the kernel answer the set-up of an io_uring with "not permitted", as containers do.
+fn forbid_io_uring(command: &mut Command) -> &mut Command {
+    let statement =
+        |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
+    let filter = [
+        // The number of the system call is the first word of what the filter sees.
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JEQ, libc::SYS_io_uring_setup as u32, 0, 1),
+        statement(libc::BPF_RET, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32, 0, 0),
+        statement(libc::BPF_RET, libc::SECCOMP_RET_ALLOW, 0, 0),
+    ];
+    let forbid = move || {
+        let program =
+            libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+        // SAFETY: both calls only read their arguments, which outlive them.
+        let codes = unsafe {
+            let strict: libc::c_ulong = 1;
+            let first = libc::prctl(libc::PR_SET_NO_NEW_PRIVS, strict, 0, 0, 0);
+            let mode = libc::SECCOMP_MODE_FILTER as libc::c_ulong;
+            (first, libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program))
+        };
+        if codes == (0, 0) { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    // SAFETY: between fork and exec nothing but two system calls is made.
+    unsafe { command.pre_exec(forbid) }
 }

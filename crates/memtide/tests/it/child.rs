@@ -34,13 +34,17 @@ pub(crate) fn memtide(line: &str) -> Finished {
     Running::start(line).finish()
 }
 
-/// The program without arguments, and without fields from the environment.
+/// The program without arguments, and without fields from the environment. All tests can be run
+/// with another `--io` than the default, named by `IT_IO`.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_memtide"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("MEMTIDE_") {
             command.env_remove(name);
         }
+    }
+    if let Some(io) = std::env::var_os("IT_IO") {
+        command.env("MEMTIDE_IO", io);
     }
     command.stdin(Stdio::null());
     command

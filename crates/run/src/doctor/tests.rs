@@ -1,7 +1,7 @@
 //! Each check at its bound, on both sides of it.
 
 use super::*;
-use crate::lower::{Surroundings, lower};
+use crate::lower::{Doors, Surroundings, lower};
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::Address;
 use memtide_engine::fleet::CpuTime;
@@ -19,7 +19,7 @@ fn plan(rate: f64, arrival: Arrival) -> Plan {
         cpus_allowed: vec![0, 1],
         cpus_online: 2,
         cpu_quota: None,
-        io: "none",
+        io: Doors::Simulated,
     };
     let scenario = Scenario { rate: Some(rate), arrival, keys: 100, ..Scenario::default() };
     lower(&scenario, &around).expect("it can be run").plan

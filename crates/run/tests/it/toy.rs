@@ -7,7 +7,7 @@ use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_metrics::Totals;
-use memtide_run::{Failure, Outcome, Surroundings, Witness, lower, run};
+use memtide_run::{Doors, Failure, Outcome, Surroundings, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Record, Scenario, from_toml};
 use memtide_workload::MixSource;
@@ -181,7 +181,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
         cpus_allowed: vec![0, 1, 2, 3],
         cpus_online: 4,
         cpu_quota: None,
-        io: "toy",
+        io: Doors::Simulated,
     }
 }
 

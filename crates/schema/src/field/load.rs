@@ -153,3 +153,21 @@ pub(super) const WAIT: Field = Field {
     },
     show: |scenario| given(&scenario.wait),
 };
+
+pub(super) const IO: Field = Field {
+    name: "io",
+    short: None,
+    value: Some("DOOR"),
+    default: "auto",
+    help: "With what workers do input and output: uring or epoll",
+    long: "`uring`: io_uring, one call for many sends and receives; needs Linux 6.1 and is \
+           forbidden in many containers. `epoll`: one call for each. `auto`: uring where it can \
+           be had, else epoll; the report says which and why.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.io = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.io),
+};

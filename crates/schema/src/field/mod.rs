@@ -92,6 +92,7 @@ pub static FIELDS: &[Field] = &[
     load::THREADS,
     load::PIN,
     load::WAIT,
+    load::IO,
     data::KEYS,
     data::KEY_SIZE,
     data::VALUE_SIZE,

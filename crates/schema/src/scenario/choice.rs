@@ -85,6 +85,18 @@ choice! {
 }
 
 choice! {
+    /// With what workers do input and output.
+    Io {
+        /// The better of the two where the kernel allows it.
+        Auto = "auto",
+        /// io_uring.
+        Uring = "uring",
+        /// epoll, and a call for each send and receive.
+        Epoll = "epoll",
+    }
+}
+
+choice! {
     /// What is offered to the server while the last measured operations end.
     Cooldown {
         /// The same load, unmeasured.

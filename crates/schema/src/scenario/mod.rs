@@ -10,7 +10,7 @@ mod target;
 mod word;
 
 pub use check::Problem;
-pub use choice::{Backoff, Cooldown, Load, OnFull, ScheduleKind, Wait};
+pub use choice::{Backoff, Cooldown, Io, Load, OnFull, ScheduleKind, Wait};
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch, span_word};
@@ -92,6 +92,8 @@ pub struct Scenario {
     pub seed: u64,
     /// How a worker waits for the next instant.
     pub wait: Option<Wait>,
+    /// With what workers do input and output.
+    pub io: Io,
     /// What goes on while the last measured operations end.
     pub cooldown: Cooldown,
     /// Source addresses, used in turn; empty leaves the choice to the system.
@@ -156,6 +158,7 @@ impl Default for Scenario {
             verify_keys: 65_536,
             seed: SEED,
             wait: None,
+            io: Io::Auto,
             cooldown: Cooldown::Load,
             bind: Vec::new(),
             json: None,

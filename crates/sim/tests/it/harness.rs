@@ -3,7 +3,7 @@
 use memtide_base::Instant;
 use memtide_engine::ServerPlan;
 use memtide_engine::driver::{Address, Sample};
-use memtide_run::{Failure, Outcome, Surroundings, Witness, lower, run};
+use memtide_run::{Doors, Failure, Outcome, Surroundings, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::{Event, Layer, Origin, Record, Scenario, field};
 use memtide_server::{Conduct, FaultKind, StoreOptions};
@@ -93,7 +93,7 @@ impl World {
             cpus_allowed: vec![0, 1],
             cpus_online: 2,
             cpu_quota: None,
-            io: "simulated",
+            io: Doors::Simulated,
         };
         let lowered =
             lower(&scenario, &surroundings).unwrap_or_else(|problem| panic!("{}", problem.message));

@@ -3,8 +3,9 @@
 //! A completion is produced when it is asked for, one receive call each, so that what a reply
 //! frees can be used before the next connection is read.
 
-use crate::clock::Clock;
-use crate::socket::{self, Connecting};
+use crate::clock::{Clock, SPIN_WINDOW};
+use crate::driver::peer::{Happened, Peer, SEND_FLAGS};
+use crate::driver::socket::Connecting;
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submission, Submitted,
@@ -14,8 +15,7 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{Timespec, epoll as readiness};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
-use socket2::Socket;
+use rustix::net::{RecvFlags, recv, send};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::mpsc::SyncSender;
@@ -24,10 +24,6 @@ use std::sync::mpsc::SyncSender;
 const READY_MAX: usize = 256;
 /// Bytes taken from one connection in one call.
 const RECEIVE_BYTES_MAX: usize = 64 * 1024;
-/// How long before its instant a hybrid wait stops sleeping: above the usual lateness of a timer
-/// with the smallest slack.
-const SPIN_WINDOW: Span = Span::from_us(80);
-
 /// A driver for the connections of one worker.
 pub(crate) struct EpollDriver {
     clock: Clock,
@@ -41,27 +37,6 @@ pub(crate) struct EpollDriver {
     early: VecDeque<(ConnectionId, Happened)>,
     buffer: Box<[u8]>,
     samples: Option<SyncSender<Sample>>,
-}
-
-/// One connection's socket.
-#[derive(Debug, Default)]
-struct Peer {
-    socket: Option<Socket>,
-    /// Told apart from the sockets that had this place before.
-    generation: u32,
-    opening: bool,
-    /// Bytes that the kernel has not taken, from `unsent_from` on.
-    unsent: Vec<u8>,
-    unsent_from: usize,
-}
-
-/// An event without borrowed bytes.
-#[derive(Clone, Copy, Debug)]
-enum Happened {
-    Connected,
-    ConnectFailed(ConnectError),
-    Writable,
-    Closed(Closed),
 }
 
 impl EpollDriver {
@@ -88,18 +63,17 @@ impl EpollDriver {
 
     fn connect(&mut self, id: ConnectionId, address: &Address, source: Option<IpAddr>) {
         let peer = &mut self.peers[id.index()];
-        peer.generation = peer.generation.wrapping_add(1);
-        let happened = match socket::connect(address, source) {
-            Ok((socket, connecting)) => {
+        let happened = match peer.connect(address, source) {
+            Ok(connecting) => {
                 let flags = match connecting {
                     Connecting::Connected => EventFlags::IN,
                     Connecting::Pending => EventFlags::OUT,
                 };
-                if let Err(errno) = epoll::add(&self.epoll, &socket, data(id, peer), flags) {
+                let socket = peer.socket.as_ref().expect("it is connecting");
+                if let Err(errno) = epoll::add(&self.epoll, socket, data(id, peer), flags) {
+                    peer.forget();
                     Some(Happened::ConnectFailed(ConnectError::Other(errno.raw_os_error())))
                 } else {
-                    peer.socket = Some(socket);
-                    peer.opening = matches!(connecting, Connecting::Pending);
                     (!peer.opening).then_some(Happened::Connected)
                 }
             }
@@ -114,24 +88,23 @@ impl EpollDriver {
             // Its end is already on the way as a completion.
             return Submitted::Done;
         };
-        if !peer.unsent.is_empty() {
-            peer.unsent.extend_from_slice(bytes);
+        if peer.has_unsent() {
+            peer.keep(bytes);
             return Submitted::Pending;
         }
-        let sent = match send(socket, bytes, SendFlags::NOSIGNAL) {
+        let sent = match send(socket, bytes, SEND_FLAGS) {
             Ok(sent) => sent,
             Err(Errno::AGAIN | Errno::INTR) => 0,
             Err(errno) => {
-                peer.forget();
-                self.early.push_back((id, Happened::Closed(socket::close_reason(errno))));
+                let lost = peer.lost(errno);
+                self.early.push_back((id, lost));
                 return Submitted::Done;
             }
         };
         if sent == bytes.len() {
             return Submitted::Done;
         }
-        peer.unsent.extend_from_slice(&bytes[sent..]);
-        peer.unsent_from = 0;
+        peer.keep(&bytes[sent..]);
         self.watch(id, EventFlags::IN | EventFlags::OUT);
         Submitted::Pending
     }
@@ -160,51 +133,20 @@ impl EpollDriver {
 
     /// A connect was decided.
     fn opened(&mut self, id: ConnectionId) -> Happened {
-        let peer = &mut self.peers[id.index()];
-        peer.opening = false;
-        let socket = peer.socket.as_ref().expect("an opening connection has a socket");
-        match socket.take_error() {
-            Ok(None) => {
-                self.watch(id, EventFlags::IN);
-                Happened::Connected
-            }
-            Ok(Some(error)) | Err(error) => {
-                let error = socket::connect_error(&error);
-                peer.forget();
-                Happened::ConnectFailed(error)
-            }
+        let happened = self.peers[id.index()].opened();
+        if matches!(happened, Happened::Connected) {
+            self.watch(id, EventFlags::IN);
         }
+        happened
     }
 
     /// Sends what was left over; `None` while some still is.
     fn send_rest(&mut self, id: ConnectionId) -> Option<Happened> {
-        let peer = &mut self.peers[id.index()];
-        let socket = peer.socket.as_ref().expect("a writable connection has a socket");
-        match send(socket, &peer.unsent[peer.unsent_from..], SendFlags::NOSIGNAL) {
-            Ok(sent) => peer.unsent_from += sent,
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(errno) => {
-                peer.forget();
-                return Some(Happened::Closed(socket::close_reason(errno)));
-            }
+        let happened = self.peers[id.index()].send_rest()?;
+        if matches!(happened, Happened::Writable) {
+            self.watch(id, EventFlags::IN);
         }
-        if peer.unsent_from < peer.unsent.len() {
-            return None;
-        }
-        // A large rest must not keep its memory for the life of the connection.
-        peer.unsent = Vec::new();
-        self.watch(id, EventFlags::IN);
-        Some(Happened::Writable)
-    }
-}
-
-impl Peer {
-    /// Closes the socket; the kernel takes it off the epoll by itself.
-    fn forget(&mut self) {
-        self.socket = None;
-        self.opening = false;
-        self.unsent = Vec::new();
-        self.unsent_from = 0;
+        Some(happened)
     }
 }
 
@@ -226,6 +168,10 @@ impl Driver for EpollDriver {
                 Ok(Submitted::Done)
             }
         }
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.peers.iter().any(Peer::has_unsent)
     }
 
     fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
@@ -261,7 +207,7 @@ impl Driver for EpollDriver {
             };
             let happened = if peer.opening {
                 Some(self.opened(id))
-            } else if flags.contains(EventFlags::OUT) && !peer.unsent.is_empty() {
+            } else if flags.contains(EventFlags::OUT) && peer.has_unsent() {
                 // What can be read is seen again at the next wait.
                 self.send_rest(id)
             } else {
@@ -276,10 +222,7 @@ impl Driver for EpollDriver {
                         return Some(Completion { connection: id, at, event });
                     }
                     Err(Errno::AGAIN | Errno::INTR) => None,
-                    Err(errno) => {
-                        self.peers[id.index()].forget();
-                        Some(Happened::Closed(socket::close_reason(errno)))
-                    }
+                    Err(errno) => Some(self.peers[id.index()].lost(errno)),
                 }
             };
             if let Some(happened) = happened {
@@ -298,17 +241,6 @@ impl Driver for EpollDriver {
     }
 }
 
-impl From<Happened> for Event<'_> {
-    fn from(happened: Happened) -> Self {
-        match happened {
-            Happened::Connected => Event::Connected,
-            Happened::ConnectFailed(error) => Event::ConnectFailed(error),
-            Happened::Writable => Event::Writable,
-            Happened::Closed(closed) => Event::Closed(closed),
-        }
-    }
-}
-
 fn data(id: ConnectionId, peer: &Peer) -> EventData {
     EventData::new_u64(u64::from(peer.generation) << 32 | u64::from(id.0))
 }
@@ -321,6 +253,3 @@ fn split(data: EventData) -> (ConnectionId, u32) {
 fn failed(action: &'static str) -> impl Fn(Errno) -> DriverError {
     move |errno| DriverError { action, code: errno.raw_os_error() }
 }
-
-#[cfg(test)]
-mod tests;

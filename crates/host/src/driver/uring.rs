@@ -1,0 +1,500 @@
+//! The driver over io_uring: one call sends, receives and waits. Receives stay armed and fill
+//! buffers of a ring. Sends are tried within the call and never wait in the kernel, so what was
+//! to be sent is either gone or back when the call returns.
+
+mod buffers;
+mod errand;
+
+use crate::clock::{Clock, SPIN_WINDOW};
+use crate::driver::peer::{Happened, Peer, SEND_FLAGS};
+use crate::driver::socket::close_reason;
+use buffers::{BUFFER_GROUP, Buffers};
+use errand::{Errand, Task};
+use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+use memtide_base::{ConnectionId, Full, Instant, Span};
+use memtide_engine::driver::{
+    Closed, Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
+};
+use memtide_engine::{Address, Wait};
+use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::net::{IpAddr, Shutdown};
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::sync::mpsc::SyncSender;
+use std::{hint, io};
+
+/// Entries of the submission queue; what is more takes several calls.
+const ENTRIES: u32 = 128;
+/// Completions that fit into the queue which the kernel fills.
+const COMPLETIONS_MIN: u32 = 1024;
+const COMPLETIONS_MAX: u32 = 16 * 1024;
+const BUFFERS_MIN: usize = 16;
+const BUFFERS_MAX: usize = 256;
+/// Sends gathered before they are made without waiting for the end of a turn: they are stamped,
+/// so every one of them counts the time to the call as the server's.
+const GATHERED_MAX: usize = 32;
+/// Bytes gathered before the same.
+const GATHERED_BYTES_MAX: usize = 256 * 1024;
+/// Completions that one reading of the clock may serve.
+const STAMP_USES_MAX: u8 = 8;
+
+/// A driver for the connections of one worker, on the thread that made it.
+pub(crate) struct UringDriver {
+    // Before the buffers: the kernel has let go of them when they are dropped.
+    ring: IoUring,
+    buffers: Buffers,
+    clock: Clock,
+    wait: Wait,
+    peers: Vec<Peer>,
+    /// What the next call shall ask for, beside sends.
+    errands: Vec<Errand>,
+    /// Bytes that the next call sends, and whose they are.
+    gathered: Vec<u8>,
+    pieces: Vec<Piece>,
+    /// What a call completed and nobody has looked at.
+    completed: VecDeque<cqueue::Entry>,
+    /// What happened outside of completions.
+    early: VecDeque<(ConnectionId, Happened)>,
+    /// The buffer that is being looked at.
+    lent: Option<u16>,
+    stamp: Stamp,
+    /// Why a call failed that could not say so.
+    failure: Option<DriverError>,
+    samples: Option<SyncSender<Sample>>,
+}
+
+/// Bytes of one connection among those that are gathered; a connection has one at most.
+#[derive(Debug)]
+struct Piece {
+    id: ConnectionId,
+    generation: u32,
+    bytes: Range<usize>,
+    /// What the kernel said; nothing when all was sent.
+    result: Option<i32>,
+}
+
+/// A reading of the clock that serves a few completions.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stamp {
+    at: Instant,
+    uses_left: u8,
+}
+
+/// Whether io_uring can be had here; if not, why.
+pub fn check_uring() -> Result<(), String> {
+    let driver = UringDriver::new(Clock::start(), Wait::Sleep, 1, None);
+    driver.map(drop).map_err(|error| match Errno::from_raw_os_error(error.code) {
+        Errno::PERM | Errno::ACCESS => "this system forbids io_uring".to_owned(),
+        Errno::NOSYS => "this kernel has no io_uring".to_owned(),
+        Errno::INVAL => "this kernel is older than Linux 6.1".to_owned(),
+        _ => error.to_string(),
+    })
+}
+
+impl UringDriver {
+    /// A driver for `connections` connections.
+    pub(crate) fn new(
+        clock: Clock,
+        wait: Wait,
+        connections: u32,
+        samples: Option<SyncSender<Sample>>,
+    ) -> Result<Self, DriverError> {
+        let completions = connections.saturating_mul(2).max(COMPLETIONS_MIN);
+        let completions = completions.min(COMPLETIONS_MAX).next_power_of_two();
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_taskrun_flag()
+            .setup_cqsize(completions)
+            .build(ENTRIES)
+            .map_err(failed("io_uring_setup"))?;
+        let count = connections as usize;
+        let buffers = Buffers::register(&ring.submitter(), count.clamp(BUFFERS_MIN, BUFFERS_MAX))
+            .map_err(failed("io_uring_register"))?;
+        Ok(Self {
+            ring,
+            buffers,
+            clock,
+            wait,
+            peers: (0..connections).map(|_| Peer::default()).collect(),
+            errands: Vec::with_capacity(count),
+            gathered: Vec::with_capacity(2 * GATHERED_BYTES_MAX),
+            pieces: Vec::with_capacity(GATHERED_MAX),
+            completed: VecDeque::with_capacity(completions as usize),
+            early: VecDeque::with_capacity(count + 1),
+            lent: None,
+            stamp: Stamp::default(),
+            failure: None,
+            samples,
+        })
+    }
+
+    fn connect(&mut self, id: ConnectionId, address: &Address, source: Option<IpAddr>) {
+        let peer = &mut self.peers[id.index()];
+        match peer.connect(address, source) {
+            Ok(_) if peer.opening => self.ask(Task::Open, id),
+            Ok(_) => {
+                self.early.push_back((id, Happened::Connected));
+                self.ask(Task::Receive, id);
+            }
+            Err(error) => self.early.push_back((id, Happened::ConnectFailed(error))),
+        }
+    }
+
+    fn send(&mut self, id: ConnectionId, bytes: &[u8]) -> Submitted {
+        let peer = &mut self.peers[id.index()];
+        if peer.socket.is_none() {
+            // Its end is already on the way as a completion.
+            return Submitted::Done;
+        }
+        if peer.has_unsent() {
+            peer.keep(bytes);
+            return Submitted::Pending;
+        }
+        let generation = peer.generation;
+        if self.pieces.last().is_some_and(|last| last.id != id)
+            && self.pieces.iter().any(|piece| piece.id == id)
+        {
+            // Of two pieces the second could go through while the first does not.
+            self.send_gathered();
+        }
+        let from = self.gathered.len();
+        self.gathered.extend_from_slice(bytes);
+        let to = self.gathered.len();
+        match self.pieces.last_mut() {
+            Some(last) if last.id == id && last.generation == generation => last.bytes.end = to,
+            _ => self.pieces.push(Piece { id, generation, bytes: from..to, result: None }),
+        }
+        if self.pieces.len() == GATHERED_MAX || to >= GATHERED_BYTES_MAX {
+            self.send_gathered();
+        }
+        match self.peers[id.index()].has_unsent() {
+            true => Submitted::Pending,
+            false => Submitted::Done,
+        }
+    }
+
+    fn close(&mut self, id: ConnectionId) {
+        self.send_gathered();
+        self.forget(id);
+        self.early.retain(|(other, _)| *other != id);
+    }
+
+    /// Closes the socket. A receive that is armed holds on to it until the shutdown ends it.
+    fn forget(&mut self, id: ConnectionId) {
+        let peer = &mut self.peers[id.index()];
+        if let Some(socket) = &peer.socket {
+            // A connection that the peer has reset is shut down already.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        peer.forget();
+    }
+
+    fn lost(&mut self, id: ConnectionId, errno: Errno) -> Happened {
+        self.forget(id);
+        Happened::Closed(close_reason(errno))
+    }
+
+    fn ask(&mut self, task: Task, id: ConnectionId) {
+        self.errands.push(Errand { task, generation: self.peers[id.index()].generation, id });
+    }
+
+    /// Sends at once what is gathered; a failure is told by the next wait.
+    fn send_gathered(&mut self) {
+        if !self.pieces.is_empty()
+            && let Err(error) = self.call(Span::ZERO)
+        {
+            self.failure = Some(error);
+        }
+    }
+
+    /// Hands the kernel everything that is to be done, and waits for at most `rest` until
+    /// something completes.
+    fn call(&mut self, rest: Span) -> Result<(), DriverError> {
+        // What this call completes has happened after the reading.
+        self.stamp = Stamp::default();
+        self.push_entries()?;
+        let rest =
+            if self.early.is_empty() && self.completed.is_empty() { rest } else { Span::ZERO };
+        self.enter(rest)?;
+        while !self.ring.submission().is_empty() {
+            // The kernel was short of memory or of room for completions.
+            self.take_completed();
+            self.enter(Span::ZERO)?;
+        }
+        self.take_completed();
+        self.settle_pieces();
+        Ok(())
+    }
+
+    fn enter(&mut self, rest: Span) -> Result<(), DriverError> {
+        let outcome = if rest == Span::ZERO {
+            let queue = self.ring.submission();
+            if queue.is_empty() && !queue.taskrun() && !queue.cq_overflow() {
+                return Ok(());
+            }
+            drop(queue);
+            self.ring.submitter().submit()
+        } else {
+            let rest = Timespec::new()
+                .sec(rest.ns() / 1_000_000_000)
+                .nsec((rest.ns() % 1_000_000_000) as u32);
+            self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&rest))
+        };
+        match outcome {
+            Ok(_) => Ok(()),
+            Err(error) => match Errno::from_io_error(&error) {
+                Some(Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
+                _ => Err(failed("io_uring_enter")(error)),
+            },
+        }
+    }
+
+    /// Fills the submission queue; enters the kernel when it is full.
+    fn push_entries(&mut self) -> Result<(), DriverError> {
+        for number in 0..self.errands.len() {
+            let errand = self.errands[number];
+            if let Some(fd) = self.descriptor(errand.id, errand.generation) {
+                let entry = match errand.task {
+                    Task::Receive => opcode::RecvMulti::new(fd, BUFFER_GROUP).build(),
+                    _ => opcode::PollAdd::new(fd, libc::POLLOUT as u32).build(),
+                };
+                self.push(&entry.user_data(errand.pack()))?;
+            }
+        }
+        self.errands.clear();
+        for number in 0..self.pieces.len() {
+            let Piece { id, generation, ref bytes, .. } = self.pieces[number];
+            if let Some(fd) = self.descriptor(id, generation) {
+                let bytes = &self.gathered[bytes.clone()];
+                // The kernel is to try the whole piece now, and to say nothing when it is gone.
+                let entry = opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32)
+                    .flags((SEND_FLAGS.bits() as i32) | libc::MSG_WAITALL)
+                    .build()
+                    .flags(squeue::Flags::SKIP_SUCCESS);
+                let errand = Errand { task: Task::Send, generation, id };
+                self.push(&entry.user_data(errand.pack()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) -> Result<(), DriverError> {
+        // SAFETY: a send's bytes stay in `gathered`, which does not change before the call that
+        // submits them has returned, and no send outlives that call; other entries have no memory.
+        while unsafe { self.ring.submission().push(entry) }.is_err() {
+            self.enter(Span::ZERO)?;
+        }
+        Ok(())
+    }
+
+    fn descriptor(&self, id: ConnectionId, generation: u32) -> Option<Fd> {
+        let peer = &self.peers[id.index()];
+        let socket = peer.socket.as_ref().filter(|_| peer.generation == generation)?;
+        Some(Fd(socket.as_raw_fd()))
+    }
+
+    /// Takes completions off the kernel's queue, and what they say of the pieces.
+    fn take_completed(&mut self) {
+        for entry in self.ring.completion() {
+            let errand = Errand::unpack(entry.user_data());
+            if errand.task != Task::Send {
+                self.completed.push_back(entry);
+                continue;
+            }
+            let mut pieces = self.pieces.iter_mut();
+            if let Some(piece) = pieces.find(|piece| piece.id == errand.id) {
+                piece.result = Some(entry.result());
+            }
+        }
+    }
+
+    /// What was not sent is kept with its connection.
+    fn settle_pieces(&mut self) {
+        for number in 0..self.pieces.len() {
+            let Piece { id, generation, ref bytes, result } = self.pieces[number];
+            let Some(result) = result else { continue };
+            if self.descriptor(id, generation).is_none() {
+                continue;
+            }
+            let again = [Errno::AGAIN, Errno::INTR].map(|errno| -errno.raw_os_error());
+            if result >= 0 || again.contains(&result) {
+                let rest = bytes.start + result.max(0) as usize..bytes.end;
+                self.peers[id.index()].keep(&self.gathered[rest]);
+                self.ask(Task::Room, id);
+            } else {
+                let happened = self.lost(id, Errno::from_raw_os_error(-result));
+                self.early.push_back((id, happened));
+            }
+        }
+        self.pieces.clear();
+        self.gathered.clear();
+        self.gathered.shrink_to(2 * GATHERED_BYTES_MAX);
+    }
+
+    /// What a completion means to the worker; for a receive, how many bytes of which buffer.
+    fn look(&mut self, entry: &cqueue::Entry) -> Option<Result<Happened, (u16, usize)>> {
+        let Errand { task, generation, id } = Errand::unpack(entry.user_data());
+        let buffer = cqueue::buffer_select(entry.flags());
+        if self.descriptor(id, generation).is_none() {
+            if let Some(buffer) = buffer {
+                self.buffers.give_back(buffer);
+            }
+            return None;
+        }
+        match task {
+            Task::Open => {
+                let happened = self.peers[id.index()].opened();
+                if matches!(happened, Happened::Connected) {
+                    self.ask(Task::Receive, id);
+                }
+                Some(Ok(happened))
+            }
+            Task::Receive => self.received(id, entry, buffer),
+            Task::Room => {
+                let happened = self.peers[id.index()].send_rest();
+                match happened {
+                    None => self.ask(Task::Room, id),
+                    Some(Happened::Closed(_)) => self.forget(id),
+                    Some(_) => {}
+                }
+                happened.map(Ok)
+            }
+            Task::Send => None,
+        }
+    }
+
+    fn received(
+        &mut self,
+        id: ConnectionId,
+        entry: &cqueue::Entry,
+        buffer: Option<u16>,
+    ) -> Option<Result<Happened, (u16, usize)>> {
+        let result = entry.result();
+        if result > 0 {
+            if !cqueue::more(entry.flags()) {
+                self.ask(Task::Receive, id);
+            }
+            let buffer = buffer.expect("bytes were received into a buffer");
+            return Some(Err((buffer, result as usize)));
+        }
+        if let Some(buffer) = buffer {
+            self.buffers.give_back(buffer);
+        }
+        if result == 0 {
+            self.forget(id);
+            return Some(Ok(Happened::Closed(Closed::ByPeer)));
+        }
+        match Errno::from_raw_os_error(-result) {
+            Errno::NOBUFS | Errno::AGAIN | Errno::INTR => {
+                self.ask(Task::Receive, id);
+                None
+            }
+            errno => Some(Ok(self.lost(id, errno))),
+        }
+    }
+
+    fn stamp(&mut self) -> Instant {
+        if self.stamp.uses_left == 0 {
+            self.stamp = Stamp { at: self.clock.now(), uses_left: STAMP_USES_MAX };
+        }
+        self.stamp.uses_left -= 1;
+        self.stamp.at
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.completed.is_empty() && self.early.is_empty()
+    }
+}
+
+impl Driver for UringDriver {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
+        match submission {
+            Submission::Connect { connection, address, source } => {
+                self.connect(connection, address, source);
+                Ok(Submitted::Done)
+            }
+            Submission::Send { connection, bytes } => Ok(self.send(connection, bytes)),
+            Submission::Close { connection } => {
+                self.close(connection);
+                Ok(Submitted::Done)
+            }
+        }
+    }
+
+    fn has_unsent(&self) -> bool {
+        !self.pieces.is_empty() || self.peers.iter().any(Peer::has_unsent)
+    }
+
+    fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        let sleep_until = match self.wait {
+            Wait::Sleep => until,
+            Wait::Hybrid => until - SPIN_WINDOW,
+            Wait::Spin => Instant::ZERO,
+        };
+        self.call(sleep_until.since(self.clock.now()))?;
+        while self.wait != Wait::Sleep && self.is_quiet() && self.clock.now() < until {
+            // A word in memory tells whether there is anything to call the kernel for.
+            if self.ring.submission().taskrun() {
+                self.call(Span::ZERO)?;
+            } else {
+                hint::spin_loop();
+            }
+        }
+        Ok(())
+    }
+
+    fn completion(&mut self) -> Option<Completion<'_>> {
+        if let Some(buffer) = self.lent.take() {
+            self.buffers.give_back(buffer);
+        }
+        if let Some((connection, happened)) = self.early.pop_front() {
+            return Some(Completion { connection, at: self.clock.now(), event: happened.into() });
+        }
+        while let Some(entry) = self.completed.pop_front() {
+            let connection = Errand::unpack(entry.user_data()).id;
+            match self.look(&entry) {
+                None => {}
+                Some(Ok(happened)) => {
+                    let event = happened.into();
+                    return Some(Completion { connection, at: self.stamp(), event });
+                }
+                Some(Err((buffer, len))) => {
+                    self.lent = Some(buffer);
+                    let at = self.stamp();
+                    let event = Event::Received(self.buffers.filled(buffer, len));
+                    return Some(Completion { connection, at, event });
+                }
+            }
+        }
+        None
+    }
+
+    fn export(&mut self, sample: Sample) -> Result<(), Full> {
+        match &self.samples {
+            Some(samples) => samples.try_send(sample).map_err(|_| Full),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for UringDriver {
+    /// Nothing may write to the buffers once they are gone.
+    fn drop(&mut self) {
+        // Where nothing is armed there is nothing to cancel, which is an error too.
+        let _ = self.ring.submitter().register_sync_cancel(None, CancelBuilder::any());
+    }
+}
+
+fn failed(action: &'static str) -> impl Fn(io::Error) -> DriverError {
+    move |error| DriverError { action, code: error.raw_os_error().unwrap_or(0) }
+}
