@@ -50,15 +50,26 @@ pub fn raise_file_limit() -> u64 {
     (if raised { maximum } else { current }).unwrap_or(u64::MAX)
 }
 
-/// The most memory that this process has had, in bytes.
+/// The most memory that this program has had, in bytes; zero where the kernel does not say. (What
+/// `getrusage` says includes the process that started it, until the moment of the start.)
 pub fn rss_max_bytes() -> u64 {
-    usage(libc::RUSAGE_SELF).0
+    let peak = field("/proc/self/status", "VmHWM").unwrap_or_default();
+    let kib = peak.split(' ').next().and_then(|number| number.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
 }
 
 /// Processor time of the calling thread so far: user, system.
 pub(crate) fn thread_cpu() -> (Span, Span) {
-    let (_, user, system) = usage(libc::RUSAGE_THREAD);
-    (user, system)
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to memory of the right type, and a zeroed `rusage` is valid even if
+    // the call should fail.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let span =
+        |time: libc::timeval| Span::from_us(time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64);
+    (span(usage.ru_utime), span(usage.ru_stime))
 }
 
 /// Time in which the calling thread could have run but was given no processor, so far; zero
@@ -67,20 +78,6 @@ pub(crate) fn thread_run_delay() -> Span {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let field = text.split(' ').nth(1).and_then(|word| word.parse().ok());
     Span::from_ns(field.unwrap_or(0))
-}
-
-/// Largest memory in bytes, user time, system time.
-fn usage(who: libc::c_int) -> (u64, Span, Span) {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to memory of the right type, and a zeroed `rusage` is valid even if
-    // the call should fail.
-    let usage = unsafe {
-        libc::getrusage(who, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    let span =
-        |time: libc::timeval| Span::from_us(time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64);
-    (usage.ru_maxrss as u64 * 1024, span(usage.ru_utime), span(usage.ru_stime))
 }
 
 /// How busy all processors together have been between readings.

@@ -31,7 +31,7 @@ const ENTRIES: u32 = 128;
 const COMPLETIONS_MIN: u32 = 1024;
 const COMPLETIONS_MAX: u32 = 16 * 1024;
 const BUFFERS_MIN: usize = 16;
-const BUFFERS_MAX: usize = 256;
+const BUFFERS_MAX: usize = 1024;
 /// Sends gathered before they are made without waiting for the end of a turn: they are stamped,
 /// so every one of them counts the time to the call as the server's.
 const GATHERED_MAX: usize = 32;
@@ -50,6 +50,8 @@ pub(crate) struct UringDriver {
     peers: Vec<Peer>,
     /// What the next call shall ask for, beside sends.
     errands: Vec<Errand>,
+    /// Connections that found no buffer for what they received.
+    starved: VecDeque<Errand>,
     /// Bytes that the next call sends, and whose they are.
     gathered: Vec<u8>,
     pieces: Vec<Piece>,
@@ -120,6 +122,7 @@ impl UringDriver {
             wait,
             peers: (0..connections).map(|_| Peer::default()).collect(),
             errands: Vec::with_capacity(count),
+            starved: VecDeque::with_capacity(count),
             gathered: Vec::with_capacity(2 * GATHERED_BYTES_MAX),
             pieces: Vec::with_capacity(GATHERED_MAX),
             completed: VecDeque::with_capacity(completions as usize),
@@ -204,44 +207,45 @@ impl UringDriver {
     /// Sends at once what is gathered; a failure is told by the next wait.
     fn send_gathered(&mut self) {
         if !self.pieces.is_empty()
-            && let Err(error) = self.call(Span::ZERO)
+            && let Err(error) = self.call(None)
         {
             self.failure = Some(error);
         }
     }
 
-    /// Hands the kernel everything that is to be done, and waits for at most `rest` until
-    /// something completes.
-    fn call(&mut self, rest: Span) -> Result<(), DriverError> {
+    /// Hands the kernel everything that is to be done. With `rest` it receives as well, and waits
+    /// that long at most until something completes.
+    fn call(&mut self, rest: Option<Span>) -> Result<(), DriverError> {
         // What this call completes has happened after the reading.
         self.stamp = Stamp::default();
         self.push_entries()?;
-        let rest =
-            if self.early.is_empty() && self.completed.is_empty() { rest } else { Span::ZERO };
+        let rest = if self.is_quiet() { rest } else { rest.map(|_| Span::ZERO) };
         self.enter(rest)?;
         while !self.ring.submission().is_empty() {
             // The kernel was short of memory or of room for completions.
             self.take_completed();
-            self.enter(Span::ZERO)?;
+            self.enter(Some(Span::ZERO))?;
         }
         self.take_completed();
         self.settle_pieces();
         Ok(())
     }
 
-    fn enter(&mut self, rest: Span) -> Result<(), DriverError> {
-        let outcome = if rest == Span::ZERO {
-            let queue = self.ring.submission();
-            if queue.is_empty() && !queue.taskrun() && !queue.cq_overflow() {
-                return Ok(());
+    fn enter(&mut self, rest: Option<Span>) -> Result<(), DriverError> {
+        let queue = self.ring.submission();
+        let (len, pending) = (queue.len() as u32, queue.taskrun() || queue.cq_overflow());
+        drop(queue);
+        let outcome = match rest {
+            // SAFETY: a call without arguments and flags has none that could be wrong.
+            None if len > 0 => unsafe { self.ring.submitter().enter::<()>(len, 0, 0, None) },
+            Some(Span::ZERO) if len > 0 || pending => self.ring.submitter().submit(),
+            None | Some(Span::ZERO) => return Ok(()),
+            Some(rest) => {
+                let rest = Timespec::new()
+                    .sec(rest.ns() / 1_000_000_000)
+                    .nsec((rest.ns() % 1_000_000_000) as u32);
+                self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&rest))
             }
-            drop(queue);
-            self.ring.submitter().submit()
-        } else {
-            let rest = Timespec::new()
-                .sec(rest.ns() / 1_000_000_000)
-                .nsec((rest.ns() % 1_000_000_000) as u32);
-            self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&rest))
         };
         match outcome {
             Ok(_) => Ok(()),
@@ -254,6 +258,11 @@ impl UringDriver {
 
     /// Fills the submission queue; enters the kernel when it is full.
     fn push_entries(&mut self) -> Result<(), DriverError> {
+        // Without as many buffers, the receives of more would fail again, and again all of them.
+        let buffers_free = self.buffers.count().saturating_sub(self.completed.len());
+        for _ in 0..buffers_free.min(self.starved.len()) {
+            self.errands.extend(self.starved.pop_front());
+        }
         for number in 0..self.errands.len() {
             let errand = self.errands[number];
             if let Some(fd) = self.descriptor(errand.id, errand.generation) {
@@ -285,7 +294,8 @@ impl UringDriver {
         // SAFETY: a send's bytes stay in `gathered`, which does not change before the call that
         // submits them has returned, and no send outlives that call; other entries have no memory.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
-            self.enter(Span::ZERO)?;
+            self.enter(None)?;
+            self.take_completed();
         }
         Ok(())
     }
@@ -388,7 +398,11 @@ impl UringDriver {
             return Some(Ok(Happened::Closed(Closed::ByPeer)));
         }
         match Errno::from_raw_os_error(-result) {
-            Errno::NOBUFS | Errno::AGAIN | Errno::INTR => {
+            Errno::NOBUFS => {
+                self.starved.push_back(Errand::unpack(entry.user_data()));
+                None
+            }
+            Errno::AGAIN | Errno::INTR => {
                 self.ask(Task::Receive, id);
                 None
             }
@@ -441,11 +455,11 @@ impl Driver for UringDriver {
             Wait::Hybrid => until - SPIN_WINDOW,
             Wait::Spin => Instant::ZERO,
         };
-        self.call(sleep_until.since(self.clock.now()))?;
+        self.call(Some(sleep_until.since(self.clock.now())))?;
         while self.wait != Wait::Sleep && self.is_quiet() && self.clock.now() < until {
             // A word in memory tells whether there is anything to call the kernel for.
             if self.ring.submission().taskrun() {
-                self.call(Span::ZERO)?;
+                self.call(Some(Span::ZERO))?;
             } else {
                 hint::spin_loop();
             }

@@ -52,6 +52,11 @@ impl Buffers {
         Ok(buffers)
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        usize::from(self.entries)
+    }
+
     /// The first `len` bytes of `buffer`, which the kernel has filled and not been given back.
     pub(super) fn filled(&self, buffer: u16, len: usize) -> &[u8] {
         assert!(buffer < self.entries && len <= BUFFER_BYTES, "the kernel names our buffers");
