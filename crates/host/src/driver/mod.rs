@@ -3,9 +3,11 @@
 
 pub(crate) mod uring;
 pub(crate) mod epoll;
+mod null;
 mod peer;
 pub(crate) mod socket;
 
+pub use null::NullDriver;
 pub use uring::check_uring;
 
 #[cfg(test)]

@@ -1,0 +1,119 @@
+//! Does one part of the engine's work a given number of times and nothing else, so that a tool
+//! around it can count instructions. Times nothing and prints nothing.
+#![allow(clippy::print_stderr)] // A program talks to its user.
+
+use clap::{Arg, Command, value_parser};
+use memtide_base::{Instant, Span};
+use memtide_codec::Verb;
+use memtide_codec::text::{ReplyDecoder, encode};
+use memtide_engine::{Address, Plan, ServerPlan, Worker};
+use memtide_host::driver::NullDriver;
+use memtide_metrics::Histogram;
+use memtide_run::{Doors, Surroundings, lower};
+use memtide_schema::Scenario;
+use memtide_workload::{MixSource, Next, Source};
+use std::hint::black_box;
+
+const VALUE_BYTES: usize = 200;
+const CONNECTIONS: u32 = 16;
+
+/// A part's name and its work.
+type Part = (&'static str, fn(u64));
+
+const PARTS: [Part; 5] =
+    [("next", next), ("encode", encode), ("decode", decode), ("record", record), ("turn", turn)];
+
+fn main() {
+    let words = Command::new("engine-parts")
+        .about("Does one part of the engine's work many times")
+        .arg(Arg::new("part").required(true).value_parser(PARTS.map(|(name, _)| name)))
+        .arg(Arg::new("times").required(true).value_parser(value_parser!(u64).range(1..)))
+        .get_matches();
+    let named: &String = words.get_one("part").expect("it is required");
+    let times: u64 = *words.get_one("times").expect("it is required");
+    let (_, work) = PARTS.iter().find(|(name, _)| name == named).expect("only these are taken");
+    work(times);
+}
+
+/// A closed loop of nine gets to one set, 30-byte keys and 200-byte values, as it is lowered.
+fn plan() -> Plan {
+    let scenario = Scenario {
+        rate: Some(0.0),
+        connections: Some(CONNECTIONS),
+        keys: 10_000,
+        threads: Some(1),
+        ..Scenario::default()
+    };
+    let around = Surroundings {
+        servers: vec![ServerPlan {
+            name: "null".to_owned(),
+            addresses: vec![Address::Unix("null".to_owned())],
+        }],
+        embedded: false,
+        cpus_allowed: vec![0],
+        cpus_online: 1,
+        cpu_quota: None,
+        io: Doors::Simulated,
+    };
+    lower(&scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message)).plan
+}
+
+/// Deciding an operation: its kind and its key.
+fn next(times: u64) {
+    let mut source = MixSource::new(&plan().source);
+    for index in 0..times {
+        let Next::Op(op) = source.next(black_box(index), Instant::ZERO) else { return };
+        black_box(op);
+    }
+}
+
+/// Writing the request of a get with a 30-byte key.
+fn encode(times: u64) {
+    let keys = plan().keys;
+    let mut out = Vec::with_capacity(1 << 16);
+    for id in 0..times {
+        out.clear();
+        encode::command(&mut out, Verb::Get);
+        encode::key_with(&mut out, |out| keys.write(black_box(id % 10_000), out));
+        encode::line_end(&mut out, false);
+        black_box(&out);
+    }
+}
+
+/// Reading the reply to a get that hits.
+fn decode(times: u64) {
+    let mut reply = format!("VALUE k 0 {VALUE_BYTES}\r\n").into_bytes();
+    reply.resize(reply.len() + VALUE_BYTES, b'v');
+    reply.extend_from_slice(b"\r\nEND\r\n");
+    let mut decoder = ReplyDecoder::new();
+    for _ in 0..times {
+        let mut input = black_box(&reply[..]);
+        while let Some(reply) = decoder.next(&mut input).expect("it is a reply") {
+            black_box(reply);
+        }
+    }
+}
+
+/// Recording one time.
+fn record(times: u64) {
+    let mut histogram = Histogram::<u32>::new();
+    for nth in 0..times {
+        histogram.record(black_box(20_000 + nth % 4096 * 64));
+    }
+    black_box(&histogram);
+}
+
+/// Whole operations through a worker: decided, encoded, sent, answered, matched and recorded.
+fn turn(times: u64) {
+    let plan = plan();
+    let driver = NullDriver::new(CONNECTIONS, VALUE_BYTES);
+    let mut worker = Worker::new(driver, &plan, 0, &MixSource::new(&plan.source));
+    worker.open();
+    worker.begin(&plan, Instant::ZERO + Span::from_us(1));
+    let settled = |worker: &mut Worker<_, _>| -> u64 {
+        worker.tally_mut().segments.iter().map(|segment| segment.settled()).sum()
+    };
+    while settled(&mut worker) < times {
+        worker.turn().expect("the null driver does not fail");
+    }
+}

@@ -1,0 +1,116 @@
+//! A driver without a world: every request is answered at once, in memory, so that the engine's
+//! own work can be timed and its instructions counted. It understands get and set of the text
+//! protocol and refuses the rest. Nothing is ever late, lost or closed.
+
+use memtide_base::{ConnectionId, Full, Instant, Span};
+use memtide_engine::driver::{
+    Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
+};
+use std::collections::VecDeque;
+
+/// How far the clock goes with each wait.
+const STEP: Span = Span::from_us(1);
+
+/// Answers at once.
+pub struct NullDriver {
+    now: Instant,
+    /// What a get is answered with.
+    hit: Vec<u8>,
+    /// Answers of each connection that were not taken yet.
+    answers: Vec<Vec<u8>>,
+    /// Connections with answers, oldest first.
+    answered: VecDeque<ConnectionId>,
+    /// How many of them were answered before the last wait: only those complete.
+    completing: usize,
+    /// Connections that were opened and not told so.
+    opened: VecDeque<ConnectionId>,
+    /// The answers that are being looked at.
+    current: Vec<u8>,
+}
+
+impl NullDriver {
+    /// A driver for `connections` connections, which answers each get with one value of
+    /// `value_bytes`.
+    pub fn new(connections: u32, value_bytes: usize) -> Self {
+        let mut hit = format!("VALUE k 0 {value_bytes}\r\n").into_bytes();
+        hit.resize(hit.len() + value_bytes, b'v');
+        hit.extend_from_slice(b"\r\nEND\r\n");
+        Self {
+            now: Instant::ZERO,
+            hit,
+            answers: (0..connections).map(|_| Vec::new()).collect(),
+            answered: VecDeque::with_capacity(connections as usize),
+            completing: 0,
+            opened: VecDeque::with_capacity(connections as usize),
+            current: Vec::new(),
+        }
+    }
+
+    fn answer(&mut self, id: ConnectionId, mut requests: &[u8]) {
+        let answers = &mut self.answers[id.index()];
+        if answers.is_empty() {
+            self.answered.push_back(id);
+        }
+        while !requests.is_empty() {
+            let line = requests.iter().position(|byte| *byte == b'\n').expect("lines are whole");
+            let (line, rest) = requests.split_at(line + 1);
+            requests = rest;
+            match line[0] {
+                b'g' => answers.extend_from_slice(&self.hit),
+                b's' => {
+                    requests = &requests[data_bytes(line) + 2..];
+                    answers.extend_from_slice(b"STORED\r\n");
+                }
+                _ => panic!("the null driver is asked for get and set alone"),
+            }
+        }
+    }
+}
+
+/// The last number of a set's line.
+fn data_bytes(line: &[u8]) -> usize {
+    let digits = line[..line.len() - 2].rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+    digits.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0'))
+}
+
+impl Driver for NullDriver {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
+        match submission {
+            Submission::Connect { connection, .. } => self.opened.push_back(connection),
+            Submission::Send { connection, bytes } => self.answer(connection, bytes),
+            Submission::Close { connection } => self.answers[connection.index()].clear(),
+        }
+        Ok(Submitted::Done)
+    }
+
+    fn has_unsent(&self) -> bool {
+        false
+    }
+
+    fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
+        let idle = self.answered.is_empty() && self.opened.is_empty();
+        self.completing = self.answered.len();
+        self.now = if idle { self.now.max(until) } else { self.now + STEP };
+        Ok(())
+    }
+
+    fn completion(&mut self) -> Option<Completion<'_>> {
+        if let Some(connection) = self.opened.pop_front() {
+            return Some(Completion { connection, at: self.now, event: Event::Connected });
+        }
+        self.completing = self.completing.checked_sub(1)?;
+        let connection = self.answered.pop_front()?;
+        self.current.clear();
+        std::mem::swap(&mut self.current, &mut self.answers[connection.index()]);
+        let event = Event::Received(&self.current);
+        Some(Completion { connection, at: self.now, event })
+    }
+
+    fn export(&mut self, _sample: Sample) -> Result<(), Full> {
+        Ok(())
+    }
+}
