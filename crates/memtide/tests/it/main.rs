@@ -10,6 +10,7 @@ mod pauses;
 mod bad_days;
 mod endings;
 mod verification;
+mod instants;
 mod merging;
 
 mod peer;

@@ -3,6 +3,7 @@
 
 mod harness;
 mod queues;
+mod arrivals;
 mod faults;
 mod pauses;
 mod replay;
