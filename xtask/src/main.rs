@@ -1,4 +1,5 @@
-//! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `docs`.
+//! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`,
+//! `docs`.
 //!
 //! It only calls tools that a developer could call by hand, says which, and knows nothing of what
 //! memtide does inside.
@@ -10,7 +11,8 @@ mod figures;
 mod setup;
 mod tidy;
 
-use clap::{Arg, Command, value_parser};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, value_parser};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
                 json: words.get_one("json").cloned(),
             },
         ),
+        Some(("swarm", words)) => swarm(&root, words),
         Some(("docs", _)) => docs(&root),
         _ => unreachable!("clap demands one of the words above"),
     };
@@ -49,6 +52,9 @@ fn command() -> Command {
             .default_value(default)
             .value_parser(value_parser!(u32).range(1..=10_000))
             .help(help)
+    };
+    let seeds = |name, default, help| {
+        number(name, default, help).value_parser(value_parser!(u64).range(1..=1_000_000_000))
     };
     Command::new("xtask")
         .bin_name("cargo xtask")
@@ -71,6 +77,16 @@ fn command() -> Command {
                 ),
         )
         .subcommand(
+            Command::new("swarm")
+                .about("Run worlds drawn from seeds in simulation, and hold them against the laws")
+                .arg(seeds("seeds", "10000", "How many seeds"))
+                .arg(seeds("from", "1", "The first of them"))
+                .arg(
+                    seeds("seed", "1", "Only this one, described")
+                        .conflicts_with_all(["seeds", "from"]),
+                ),
+        )
+        .subcommand(
             Command::new("docs").about("Write anew the documents that are made from the code"),
         )
 }
@@ -82,6 +98,19 @@ fn test(root: &Path) -> Result<(), String> {
     // The default takes io_uring where it can be had; what the program promises holds without.
     let integration = ["test", "--package", "memtide", "--test", "it"];
     run(cargo(root).env("IT_IO", "epoll").args(integration))
+}
+
+/// The simulated swarm, optimised: ten thousand seeds take a minute.
+fn swarm(root: &Path, words: &ArgMatches) -> Result<(), String> {
+    let number = |name: &str| *words.get_one::<u64>(name).expect("it has a default");
+    let one = words.value_source("seed") == Some(ValueSource::CommandLine);
+    let (from, count) = if one { (number("seed"), 1) } else { (number("from"), number("seeds")) };
+    let test = ["test", "--release", "--package", "memtide-sim", "--test", "swarm"];
+    let mut command = cargo(root);
+    command
+        .env("MEMTIDE_SWARM_FROM", from.to_string())
+        .env("MEMTIDE_SWARM_SEEDS", count.to_string());
+    run(command.args(test).args(["--", "--nocapture", "no_seed_breaks_a_law"]))
 }
 
 fn tidy(root: &Path) -> Result<(), String> {

@@ -50,7 +50,7 @@ impl Distribution {
 
     /// The answered operations that [`Distribution::of`] was given; none when the figures cannot
     /// be those of any.
-    pub(crate) fn times(&self) -> Option<Histogram<u64>> {
+    pub fn times(&self) -> Option<Histogram<u64>> {
         let moments = Moments {
             count: self.count.checked_sub(self.unanswered)?,
             saturated: self.saturated,

@@ -107,8 +107,8 @@ fn the_gaps_of_every_law_under_every_wave_are_the_laws() {
             let distance = distance(&mut gaps, share);
             assert!(
                 distance < critical,
-                "{law} under {wave}, seed {SEED}: distance {distance:.4} over {} gaps, {critical:.4} \
-                 is allowed",
+                "{law} under {wave}, seed {SEED}: distance {distance:.4} over {} gaps, \
+                 {critical:.4} is allowed",
                 gaps.len()
             );
         }

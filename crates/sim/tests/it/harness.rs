@@ -1,8 +1,8 @@
 //! Runs a scenario in a world and keeps everything that came of it.
 
 use memtide_base::Instant;
-use memtide_engine::ServerPlan;
 use memtide_engine::driver::{Address, Sample};
+use memtide_engine::{Plan, ServerPlan};
 use memtide_run::{Doors, Failure, Outcome, Surroundings, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::{Event, Layer, Origin, Record, Scenario, field};
@@ -23,15 +23,21 @@ pub struct World {
     pub deaths: Vec<(usize, Instant, Instant)>,
     pub interrupt_at: Instant,
     pub seed: u64,
+    /// Whether measured operations are kept one by one.
+    pub keeps_samples: bool,
 }
 
 /// What came of it.
 pub struct Rehearsal {
+    pub plan: Plan,
+    /// Whether a worker stood still.
+    pub pauses: bool,
     pub record: Record,
     pub failure: Option<Failure>,
     pub samples: Vec<Sample>,
     pub hash: u64,
     pub events: u64,
+    /// What all servers did on purpose.
     pub faults: Vec<(FaultKind, u64)>,
 }
 
@@ -45,6 +51,7 @@ impl World {
             deaths: Vec::new(),
             interrupt_at: Instant::NEVER,
             seed: 1,
+            keeps_samples: true,
         }
     }
 
@@ -81,14 +88,17 @@ impl World {
 
     pub fn try_rehearse(self) -> Result<Rehearsal, Failure> {
         let mut scenario = self.scenario();
-        scenario.samples = Some("samples".to_owned());
+        if self.keeps_samples {
+            scenario.samples = Some("samples".to_owned());
+        }
         let address = |number: usize| Address::Tcp(([127, 0, 0, 1], 11_211 + number as u16).into());
-        let plans = (0..self.servers.len()).map(|number| ServerPlan {
+        let plans = self.servers.len();
+        let server = |number: usize| ServerPlan {
             name: format!("sim{number}"),
             addresses: vec![address(number)],
-        });
+        };
         let surroundings = Surroundings {
-            servers: plans.collect(),
+            servers: (0..plans).map(server).collect(),
             embedded: false,
             cpus_allowed: vec![0, 1],
             cpus_online: 2,
@@ -108,6 +118,7 @@ impl World {
                 .map(|&(_, from, to)| (from, to))
                 .collect(),
         });
+        let pauses = !self.pauses.is_empty();
         let setting = Setting {
             seed: self.seed,
             network: self.network,
@@ -122,11 +133,11 @@ impl World {
         let outcome = run(&mut fleet, &scenario, &lowered, false, &mut Nobody)?;
         let Outcome { record, failure, .. } = outcome;
         let (hash, events) = fleet.trace_hash();
-        let faults = FaultKind::ALL.iter().map(|&kind| (kind, fleet.fault_count(0, kind)));
-        let faults = faults.collect();
+        let count = |kind| (0..plans).map(|server| fleet.fault_count(server, kind)).sum();
+        let faults = FaultKind::ALL.iter().map(|&kind| (kind, count(kind))).collect();
         drop(fleet);
         let samples = Rc::into_inner(samples).expect("the fleet is gone").into_inner();
-        Ok(Rehearsal { record, failure, samples, hash, events, faults })
+        Ok(Rehearsal { plan: lowered.plan, pauses, record, failure, samples, hash, events, faults })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The engine, the controller and the lowering in virtual time: what queueing theory, counting
 //! and replay say they must do.
 
+#[allow(dead_code, reason = "the swarm uses the rest")]
 mod harness;
 mod queues;
 mod arrivals;

@@ -1,0 +1,255 @@
+//! What must hold of every run, counted anew from its operations one by one. Nothing here uses
+//! the engine's own arithmetic, except that a schedule is asked a second time.
+
+use crate::harness::Rehearsal;
+use memtide_base::{Instant, Span};
+use memtide_engine::{Pacing, Sample, Sharing};
+use memtide_schema::Kind;
+use memtide_schema::record::{Distribution, Percentile};
+use memtide_server::FaultKind;
+use memtide_workload::schedule::Lane;
+use memtide_workload::{OpKind, Outcome, Schedule};
+use std::collections::BTreeMap;
+
+/// Everything that must hold; the error says what does not.
+pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
+    conservation(rehearsal)?;
+    intended_instants(rehearsal)?;
+    order(rehearsal)?;
+    deadlines(rehearsal)?;
+    figures(rehearsal)?;
+    verification(rehearsal)
+}
+
+/// Every intended operation ends in exactly one way, in every phase; and of those that were
+/// measured, one by one, as many ended in each way as the record says.
+fn conservation(rehearsal: &Rehearsal) -> Result<(), String> {
+    rehearsal.record.check_conservation()?;
+    let totals = &rehearsal.record.totals;
+    let count = |is: fn(Outcome) -> bool| {
+        rehearsal.samples.iter().filter(|sample| is(sample.outcome)).count() as u64
+    };
+    for (name, said, counted) in [
+        ("intended", totals.intended, rehearsal.samples.len() as u64),
+        ("answered", totals.answered, count(is_answered)),
+        ("failed", totals.failed, count(|outcome| outcome == Outcome::Failed)),
+        ("timed out", totals.timed_out, count(|outcome| outcome == Outcome::TimedOut)),
+        ("lost", totals.lost, count(|outcome| outcome == Outcome::Lost)),
+        ("dropped", totals.dropped, count(|outcome| outcome == Outcome::Dropped)),
+        ("unacknowledged", totals.unacknowledged, count(|o| o == Outcome::Unacknowledged)),
+        ("abandoned", totals.abandoned, count(|outcome| outcome == Outcome::Abandoned)),
+    ] {
+        equal(name, said, counted)?;
+    }
+    let sent = rehearsal.samples.iter().filter(|sample| was_sent(sample)).count() as u64;
+    equal("sent", totals.sent, sent)
+}
+
+fn is_answered(outcome: Outcome) -> bool {
+    use Outcome::{Abandoned, Dropped, Failed, Lost, TimedOut, Unacknowledged};
+    !matches!(outcome, Abandoned | Dropped | Failed | Lost | TimedOut | Unacknowledged)
+}
+
+fn was_sent(sample: &Sample) -> bool {
+    sample.sent != Instant::NEVER
+}
+
+/// The instants are those of the schedule and no others, whatever became of the operations.
+fn intended_instants(rehearsal: &Rehearsal) -> Result<(), String> {
+    let expected = expected_instants(rehearsal);
+    let mut seen: Vec<Instant> = rehearsal.samples.iter().map(|sample| sample.intended).collect();
+    seen.sort_unstable();
+    let (Some(first), Some(expected_first)) = (seen.first(), expected.first()) else {
+        return match rehearsal.plan.pacing {
+            Pacing::Open { .. } if !rehearsal.record.partial => {
+                equal("operations", seen.len() as u64, expected.len() as u64)
+            }
+            _ => Ok(()),
+        };
+    };
+    let start = Instant::from_ns(first.ns() - expected_first.ns());
+    if !rehearsal.record.partial {
+        equal("operations of the schedule", seen.len() as u64, expected.len() as u64)?;
+    }
+    let mut expected = expected.iter().map(|at| start + *at);
+    for at in seen {
+        // A run that was cut leaves out what it did not come to.
+        if !expected.by_ref().any(|due| due == at) {
+            return Err(format!("an operation was intended at {at:?}, when none was due"));
+        }
+    }
+    Ok(())
+}
+
+/// The measured instants of all schedules, from the start; none in a closed loop.
+fn expected_instants(rehearsal: &Rehearsal) -> Vec<Span> {
+    let plan = &rehearsal.plan;
+    let Pacing::Open { arrival, curve, sharing, .. } = &plan.pacing else { return Vec::new() };
+    let own_stream = *sharing == Sharing::Connection;
+    let count = if own_stream { plan.connections } else { u32::from(plan.workers) };
+    let (from, to) = (plan.window.warmup, plan.window.warmup + plan.window.duration);
+    let mut instants = Vec::new();
+    for index in 0..count {
+        let lane = Lane { index, count, own_stream };
+        let mut schedule = Schedule::new(*arrival, curve.clone(), plan.seed, lane);
+        while schedule.due().at < to {
+            if schedule.due().at >= from {
+                instants.push(schedule.due().at);
+            }
+            schedule.advance();
+        }
+    }
+    instants.sort_unstable();
+    instants
+}
+
+/// Nothing is sent before it is intended or answered before it is sent, and each client sends in
+/// the order of its schedule.
+fn order(rehearsal: &Rehearsal) -> Result<(), String> {
+    let mut sent: Vec<&Sample> = rehearsal.samples.iter().filter(|s| was_sent(s)).collect();
+    for sample in &sent {
+        let early = sample.received != Instant::NEVER && sample.received < sample.sent;
+        if sample.sent < sample.intended || early {
+            return Err(format!("time runs backwards in {sample:?}"));
+        }
+    }
+    let Pacing::Open { sharing, .. } = &rehearsal.plan.pacing else { return Ok(()) };
+    let workers = u32::from(rehearsal.plan.workers);
+    let client = |sample: &Sample| match sharing {
+        Sharing::Connection => sample.connection,
+        Sharing::Shared => sample.connection % workers,
+    };
+    sent.sort_by_key(|sample| (client(sample), sample.sent, sample.intended));
+    for pair in sent.windows(2) {
+        if client(pair[0]) == client(pair[1]) && pair[1].intended < pair[0].intended {
+            return Err(format!("{:?} was sent before {:?}", pair[0], pair[1]));
+        }
+    }
+    Ok(())
+}
+
+/// No deadline is noticed late: what was answered was answered in time. (A worker that stands
+/// still notices nothing.)
+fn deadlines(rehearsal: &Rehearsal) -> Result<(), String> {
+    let timeout = rehearsal.plan.timeout;
+    let answered = rehearsal.samples.iter().filter(|sample| is_answered(sample.outcome));
+    match answered.into_iter().find(|sample| sample.received.since(sample.intended) > timeout) {
+        Some(late) if !rehearsal.pauses => Err(format!("answered after {timeout:?}: {late:?}")),
+        _ => Ok(()),
+    }
+}
+
+/// The record's distributions are those of the operations.
+fn figures(rehearsal: &Rehearsal) -> Result<(), String> {
+    let record = &rehearsal.record;
+    match record.response.get(&Kind::All) {
+        Some(said) => distributions("all", said, rehearsal, &|_| true, &response)?,
+        // It was ended before anything was measured.
+        None => equal("operations without figures", 0, rehearsal.samples.len() as u64)?,
+    }
+    for kind in OpKind::ALL {
+        let name = kind.name();
+        let of_kind = |sample: &Sample| sample.kind == kind;
+        for (times, time) in
+            [(&record.response, &response as &dyn Fn(&Sample) -> Span), (&record.service, &service)]
+        {
+            match times.get(&Kind::from(kind)) {
+                Some(said) => distributions(name, said, rehearsal, &of_kind, time)?,
+                None => {
+                    let some = rehearsal.samples.iter().any(|s| of_kind(s) && ranks(s));
+                    equal(name, 0, u64::from(some))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn response(sample: &Sample) -> Span {
+    sample.received.since(sample.intended)
+}
+
+fn service(sample: &Sample) -> Span {
+    sample.received.since(sample.sent)
+}
+
+/// Whether an operation has a rank in a distribution.
+fn ranks(sample: &Sample) -> bool {
+    sample.outcome != Outcome::Unacknowledged
+}
+
+fn distributions(
+    name: &str,
+    said: &Distribution,
+    rehearsal: &Rehearsal,
+    belongs: &dyn Fn(&Sample) -> bool,
+    time: &dyn Fn(&Sample) -> Span,
+) -> Result<(), String> {
+    let ranked = rehearsal.samples.iter().filter(|sample| belongs(sample) && ranks(sample));
+    let (mut times, mut count) = (Vec::new(), 0);
+    for sample in ranked {
+        count += 1;
+        if is_answered(sample.outcome) {
+            times.push(time(sample).ns());
+        }
+    }
+    times.sort_unstable();
+    // Service is known of answered operations alone, so it ranks nothing above them.
+    let count = if said.unanswered == 0 { times.len() as u64 } else { count };
+    equal(&format!("count of {name}"), said.count, count)?;
+    equal(&format!("shortest of {name}"), said.min_ns.unwrap_or(0), first_or_zero(times.first()))?;
+    equal(&format!("longest of {name}"), said.max_ns.unwrap_or(0), first_or_zero(times.last()))?;
+    let sum: u128 = times.iter().map(|&ns| u128::from(ns)).sum();
+    if said.sum_ns.0 != sum {
+        return Err(format!("sum of {name}: the record says {:?}, it is {sum}", said.sum_ns));
+    }
+    let histogram = said.times().ok_or_else(|| format!("{name}: no histogram can be read"))?;
+    let mut buckets = BTreeMap::new();
+    for &ns in &times {
+        *buckets.entry(bucket(ns)).or_insert(0) += 1;
+    }
+    let recorded: BTreeMap<u64, u64> =
+        histogram.recorded().map(|(middle, count)| (bucket(middle), count)).collect();
+    if recorded != buckets {
+        return Err(format!("{name}: the histogram is {recorded:?}, it should be {buckets:?}"));
+    }
+    for percentile in Percentile::ALL {
+        let Some(value) = said.percentile(percentile) else { continue };
+        let rank = (percentile.fraction() * count as f64).ceil() as usize;
+        let exact = times.get(rank - 1).copied();
+        if exact.map(bucket) != Some(bucket(value)) {
+            return Err(format!("{percentile} of {name}: {value} was said, {exact:?} is exact"));
+        }
+    }
+    Ok(())
+}
+
+fn first_or_zero(value: Option<&u64>) -> u64 {
+    value.copied().unwrap_or(0)
+}
+
+/// The lowest value of the bucket of `ns`: 256 to the first 256, then 128 to each doubling.
+fn bucket(ns: u64) -> u64 {
+    let doubling = 63 - ns.max(1).leading_zeros();
+    let width = 1_u64 << doubling.saturating_sub(7);
+    ns - ns % width
+}
+
+/// Without a fault that makes values wrong none is found wrong.
+fn verification(rehearsal: &Rehearsal) -> Result<(), String> {
+    use FaultKind::{Flip, OtherKey, Stale, Truncate};
+    let spoils = |kind: FaultKind| matches!(kind, Flip | OtherKey | Stale | Truncate);
+    let spoilt: u64 =
+        rehearsal.faults.iter().filter(|(kind, _)| spoils(*kind)).map(|(_, count)| count).sum();
+    let found = rehearsal.record.phases.verification();
+    let wrong = found.corrupt + found.wrong_key + found.stale + found.truncated;
+    equal("values checked", found.checked, found.ok + wrong)?;
+    if spoilt == 0 { equal("wrong values of a right server", wrong, 0) } else { Ok(()) }
+}
+
+fn equal(what: &str, said: u64, counted: u64) -> Result<(), String> {
+    if said == counted {
+        return Ok(());
+    }
+    Err(format!("{what}: the record says {said}, counting anew gives {counted}"))
+}

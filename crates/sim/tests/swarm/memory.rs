@@ -1,0 +1,70 @@
+//! Memory does not grow with the length of a run, once there are as many rows over time as are
+//! kept. (A row keeps one number for each bucket of response times that it has seen, so the server
+//! here always takes the same time.)
+
+use crate::harness::World;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static LIVE: Cell<i64> = const { Cell::new(0) };
+    static PEAK: Cell<i64> = const { Cell::new(0) };
+}
+
+struct Weighing;
+
+fn weigh(bytes: i64) {
+    let live = LIVE.get() + bytes;
+    LIVE.set(live);
+    PEAK.set(PEAK.get().max(live));
+}
+
+// SAFETY: every call goes on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Weighing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        weigh(layout.size() as i64);
+        // SAFETY: the caller keeps the promises of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        weigh(-(layout.size() as i64));
+        // SAFETY: the caller keeps the promises of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Weighing = Weighing;
+
+/// The most memory in use while a run of so many seconds was made, in bytes.
+fn peak(seconds: u32, more: &[(&'static str, &str)], faults: &str) -> i64 {
+    let duration = format!("{seconds}s");
+    let mut words =
+        vec![("rate", "100"), ("duration", &duration), ("keys", "100"), ("load", "never")];
+    words.extend(more);
+    let mut world = World::new(&words).behaviour("fixed:200us").seed(3);
+    world.servers[0].faults = faults.parse().expect("the words are right");
+    world.keeps_samples = false;
+    PEAK.set(LIVE.get());
+    let before = LIVE.get();
+    let rehearsal = world.rehearse();
+    assert!(rehearsal.record.totals.answered > 1_000, "it was a run");
+    PEAK.get() - before
+}
+
+#[test]
+fn a_longer_run_needs_no_more_memory() {
+    let mix = ("mix", "get=5,gets=1,set=3,cas=1,delete=1,incr=1");
+    let faults = "reset:0.002,stall:0.0005,server-error:0.01";
+    for (more, faults) in [
+        (vec![], "none"),
+        (vec![("schedule", "connection"), ("multiget", "3")], "none"),
+        (vec![mix, ("verify", "1"), ("timeout", "100ms")], faults),
+    ] {
+        // Both end with 825 rows.
+        let (short, long) = (peak(1_650, &more, faults), peak(3_300, &more, faults));
+        // A byte for every other of the 165 000 operations more would show.
+        assert!(long <= short + 64 * 1024, "{more:?}: {short} bytes grew to {long}");
+    }
+}

@@ -1,0 +1,107 @@
+//! A checker that finds nothing proves nothing: each of these spoils a good run in one way, and
+//! must be found.
+
+use crate::check::check;
+use crate::harness::Rehearsal;
+use crate::whole;
+use memtide_base::Instant;
+use memtide_base::Span;
+use memtide_engine::Pacing;
+use memtide_metrics::Histogram;
+use memtide_schema::Kind;
+use memtide_schema::record::Distribution;
+
+fn open(rehearsal: &Rehearsal) -> bool {
+    let long = rehearsal.samples.len() > 50 && rehearsal.record.totals.answered > 50;
+    long && matches!(rehearsal.plan.pacing, Pacing::Open { .. })
+}
+
+/// What the checkers say of a good run that was spoilt.
+fn found(spoil: impl FnOnce(&mut Rehearsal)) -> String {
+    let mut rehearsal = whole(open);
+    assert_eq!(check(&rehearsal), Ok(()), "it is good before");
+    spoil(&mut rehearsal);
+    check(&rehearsal).expect_err("it was spoilt")
+}
+
+#[test]
+fn an_operation_that_ends_in_no_way_is_found() {
+    let said = found(|run| {
+        run.record.totals.answered -= 1;
+        run.record.phases.measure.totals.answered -= 1;
+    });
+    assert!(said.contains("were intended but"), "{said}");
+}
+
+#[test]
+fn an_operation_that_ends_in_another_way_is_found() {
+    let said = found(|run| {
+        for totals in [&mut run.record.totals, &mut run.record.phases.measure.totals] {
+            totals.answered -= 1;
+            totals.lost += 1;
+        }
+    });
+    assert!(said.contains("answered: the record says"), "{said}");
+}
+
+#[test]
+fn an_operation_that_was_never_measured_is_found() {
+    let said = found(|run| run.samples.truncate(run.samples.len() - 1));
+    assert!(said.contains("intended: the record says"), "{said}");
+}
+
+#[test]
+fn an_instant_that_moved_is_found() {
+    let said = found(|run| {
+        let late = &mut run.samples[20];
+        late.intended += Span::from_ns(1);
+        late.sent = late.sent.max(late.intended);
+        late.received = late.received.max(late.sent);
+    });
+    assert!(said.contains("when none was due"), "{said}");
+}
+
+#[test]
+fn a_schedule_in_the_wrong_order_is_found() {
+    let said = found(|run| {
+        // Two neighbours of one connection swap their instants, and wait for both to be due.
+        let sent = |at: &usize| run.samples[*at].sent != Instant::NEVER;
+        let mut places: Vec<usize> = (0..run.samples.len()).filter(sent).collect();
+        places.sort_by_key(|&at| (run.samples[at].connection, run.samples[at].sent));
+        let pair = places.windows(2).find(|pair| {
+            let (a, b) = (run.samples[pair[0]], run.samples[pair[1]]);
+            a.connection == b.connection && a.intended < b.intended && a.sent < b.sent
+        });
+        let (a, b) = pair.map(|pair| (pair[0], pair[1])).expect("one connection sends twice");
+        let (first, second) = (run.samples[a].intended, run.samples[b].intended);
+        run.samples[a].intended = second;
+        run.samples[b].intended = first;
+    });
+    assert!(said.contains("backwards") || said.contains("was sent before"), "{said}");
+}
+
+#[test]
+fn a_histogram_that_is_off_by_one_bucket_is_found() {
+    let said = found(|run| {
+        let all = run.record.response.get_mut(&Kind::All).expect("there is always this row");
+        let mut moved: Vec<(u64, u64)> = all.times().expect("it can be read").recorded().collect();
+        let (middle, count) = moved.pop().expect("something was recorded");
+        moved.push((middle + middle / 100 + 1, count));
+        let wrong = Distribution::of(
+            &Histogram::from_recorded(moved),
+            all.unanswered,
+            Span::from_ns(all.at_least_ns.unwrap_or(0)),
+        );
+        all.histogram = wrong.histogram;
+    });
+    assert!(said.contains("the histogram is"), "{said}");
+}
+
+#[test]
+fn a_percentile_of_the_wrong_rank_is_found() {
+    let said = found(|run| {
+        let all = run.record.response.get_mut(&Kind::All).expect("there is always this row");
+        all.p50_ns = all.max_ns.map(|longest| 2 * longest);
+    });
+    assert!(said.contains("p50 of all"), "{said}");
+}
