@@ -70,6 +70,25 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", file.display()))
 }
 
+/// Simulates `seconds` of 100 000 operations per second on one worker, and prints how long it took.
+///
+/// # Errors
+/// When memtide cannot be built, or its simulation fails.
+pub(crate) fn simulated(root: &Path, seconds: u32) -> Result<(), String> {
+    crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
+    let metadata = crate::metadata(root)?;
+    let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
+    let began = Instant::now();
+    let duration = format!("{seconds}s");
+    let load = ["--rate", "100k", "--threads", "1", "--duration", &duration];
+    let mut memtide = Command::new(Path::new(target).join("release/memtide"));
+    crate::run(memtide.arg("sim").args(load))?;
+    let took_s = began.elapsed().as_secs_f64();
+    let per_operation_us = took_s / f64::from(seconds) / 1e5 * 1e6;
+    println!("{seconds} s of load took {took_s:.1} s, {per_operation_us:.2} us per operation");
+    Ok(())
+}
+
 struct Bench {
     programs: PathBuf,
     cpus: Cpus,

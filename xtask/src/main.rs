@@ -23,6 +23,10 @@ fn main() -> ExitCode {
     let outcome = match words.subcommand() {
         Some(("test", _)) => test(&root),
         Some(("tidy", _)) => tidy(&root),
+        Some(("bench", words)) if words.contains_id("simulated") => {
+            let seconds = words.get_one::<u32>("simulated").expect("it was just seen");
+            bench::simulated(&root, *seconds)
+        }
         Some(("bench", words)) => bench::run(
             &root,
             &bench::Options {
@@ -68,6 +72,13 @@ fn command() -> Command {
                 .about("Compare what memtide costs with what a bare client costs")
                 .arg(number("rounds", "11", "Pairs of runs; each pair gives one ratio"))
                 .arg(number("seconds", "3", "Length of each run"))
+                .arg(
+                    Arg::new("simulated")
+                        .long("simulated")
+                        .value_name("SECONDS")
+                        .value_parser(value_parser!(u32).range(1..=604_800))
+                        .help("Instead: how long it takes to simulate so many seconds of load"),
+                )
                 .arg(
                     Arg::new("json")
                         .long("json")

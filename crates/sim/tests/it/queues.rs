@@ -121,3 +121,24 @@ fn fixed_arrivals_into_a_fixed_server_never_queue() {
         assert!(set[2] / set[0] <= 1.05, "p99 / p50 is {}", set[2] / set[0]);
     }
 }
+
+#[test]
+fn a_time_from_a_microsecond_to_ten_seconds_is_read_back() {
+    for exponent in 0..=7 {
+        let injected_us = 10_u64.pow(exponent);
+        let rehearsal = World::new(&[
+            ("rate", "100"),
+            ("duration", "1s"),
+            ("mix", "get=1"),
+            ("load", "never"),
+            ("connections", "200"),
+            ("timeout", "60s"),
+        ])
+        .behaviour(&format!("fixed:{injected_us}us"))
+        .rehearse();
+        let all = &rehearsal.record.response[&Kind::All];
+        let p50_us = all.p50_ns.expect("enough samples") as f64 / 1e3;
+        let off = (p50_us / injected_us as f64 - 1.0).abs();
+        assert!(off < 0.01, "{injected_us} us were injected, {p50_us} us read");
+    }
+}
