@@ -15,6 +15,8 @@ pub struct Shape {
     pub value_bytes: usize,
     /// One request in this many is a set; 0 means none is.
     pub set_every: usize,
+    /// Keys that each get asks for, at least 1; the pattern's keys follow each other in it.
+    pub keys_per_get: usize,
     /// The most requests that may be outstanding on one connection. At least 1.
     pub depth: usize,
 }
@@ -38,6 +40,7 @@ impl Pattern {
     /// When `shape` breaks the bounds that its fields state.
     pub fn new(shape: Shape) -> Self {
         assert!(shape.keys > 0 && shape.depth > 0, "a pattern has a key and a depth");
+        assert!(shape.keys_per_get > 0, "a get asks for a key");
         assert!((14..=250).contains(&shape.key_bytes), "a bare client's keys have 14 to 250 bytes");
         let get_reply_bytes = get_reply(shape).len();
         let mut pattern = Self {
@@ -152,7 +155,13 @@ fn key(shape: Shape, index: usize) -> Vec<u8> {
 }
 
 fn get(shape: Shape, index: usize) -> Vec<u8> {
-    [b"get ".as_slice(), &key(shape, index), b"\r\n"].concat()
+    let mut request = b"get".to_vec();
+    for nth in 0..shape.keys_per_get {
+        request.push(b' ');
+        request.extend_from_slice(&key(shape, (index + nth) % shape.keys));
+    }
+    request.extend_from_slice(b"\r\n");
+    request
 }
 
 fn set(shape: Shape, index: usize) -> Vec<u8> {
@@ -162,7 +171,13 @@ fn set(shape: Shape, index: usize) -> Vec<u8> {
 
 fn get_reply(shape: Shape) -> Vec<u8> {
     let head = format!(" 0 {}\r\n", shape.value_bytes).into_bytes();
-    [b"VALUE ".as_slice(), &key(shape, 0), &head, &value(shape), b"\r\nEND\r\n"].concat()
+    let hit = |nth: usize| {
+        [b"VALUE ".as_slice(), &key(shape, nth % shape.keys), &head, &value(shape), b"\r\n"]
+            .concat()
+    };
+    let mut reply: Vec<u8> = (0..shape.keys_per_get).flat_map(hit).collect();
+    reply.extend_from_slice(b"END\r\n");
+    reply
 }
 
 fn value(shape: Shape) -> Vec<u8> {

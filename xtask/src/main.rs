@@ -7,7 +7,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A chore reports to a person.
 
 mod bench;
-mod figures;
 mod setup;
 mod tidy;
 
@@ -32,6 +31,7 @@ fn main() -> ExitCode {
             &bench::Options {
                 rounds: *words.get_one("rounds").expect("rounds has a default"),
                 seconds: *words.get_one("seconds").expect("seconds has a default"),
+                shape: words.get_one::<String>("shape").expect("it has a default").clone(),
                 json: words.get_one("json").cloned(),
             },
         ),
@@ -72,6 +72,13 @@ fn command() -> Command {
                 .about("Compare what memtide costs with what a bare client costs")
                 .arg(number("rounds", "11", "Pairs of runs; each pair gives one ratio"))
                 .arg(number("seconds", "3", "Length of each run"))
+                .arg(
+                    Arg::new("shape")
+                        .long("shape")
+                        .value_name("WORD")
+                        .default_value("")
+                        .help("Only the shapes whose name holds WORD"),
+                )
                 .arg(
                     Arg::new("simulated")
                         .long("simulated")

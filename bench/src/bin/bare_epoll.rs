@@ -65,6 +65,7 @@ fn command() -> Command {
                 .value_parser(value_parser!(u32).range(0..=1_000_000)),
         )
         .arg(number("set-every", "10", "One request in N is a set; 0 sends gets only"))
+        .arg(positive("multiget", "1", "Keys that each get asks for"))
         .arg(number("ops", "0", "Stop after N operations; 0 for no such limit"))
         .arg(positive("seconds", "10", "Stop after N seconds"))
 }
@@ -77,6 +78,7 @@ fn run(words: &ArgMatches) -> io::Result<String> {
         key_bytes: number("key-bytes") as usize,
         value_bytes: number("value-bytes") as usize,
         set_every: number("set-every") as usize,
+        keys_per_get: number("multiget") as usize,
         depth: number("depth") as usize,
     });
     let unreachable = |error: io::Error| io::Error::new(error.kind(), format!("{server}: {error}"));

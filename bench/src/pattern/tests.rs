@@ -2,7 +2,8 @@
 
 use super::*;
 
-const SHAPE: Shape = Shape { keys: 20, key_bytes: 30, value_bytes: 200, set_every: 10, depth: 4 };
+const SHAPE: Shape =
+    Shape { keys: 20, key_bytes: 30, value_bytes: 200, set_every: 10, keys_per_get: 1, depth: 4 };
 
 fn text(pattern: &Pattern) -> String {
     String::from_utf8(pattern.bytes.clone()).expect("requests are text")

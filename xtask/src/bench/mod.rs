@@ -3,34 +3,78 @@
 //! Both run against the same memcached in interleaved rounds, client and server on different
 //! CPUs, and only ratios within a round are compared: absolute figures are the machine's.
 
-use crate::figures::{Rounds, Run};
+mod figures;
+mod server;
+
+use figures::{Rounds, Run};
 use serde_json::{Value, json};
+use server::{Cpus, Server};
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// What `cargo xtask bench` was asked for.
 pub(crate) struct Options {
     pub(crate) rounds: u32,
     pub(crate) seconds: u32,
+    /// Only shapes whose name holds this word.
+    pub(crate) shape: String,
     pub(crate) json: Option<PathBuf>,
 }
 
-/// A load that both clients can make.
+/// A load that all clients can make.
 struct Shape {
     name: &'static str,
     connections: u32,
     depth: u32,
+    /// Keys of each get; with more than one there are no sets.
+    multiget: u32,
+    server: Which,
 }
 
-/// 30-byte keys, 200-byte values and nine gets to one set are common to all of them.
-const SHAPES: &[Shape] =
-    &[Shape { name: "16 connections, depth 1, memcached", connections: 16, depth: 1 }];
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Memcached,
+    Null,
+}
+
+const fn shape(
+    name: &'static str,
+    (connections, depth, multiget): (u32, u32, u32),
+    server: Which,
+) -> Shape {
+    Shape { name, connections, depth, multiget, server }
+}
+
+/// 30-byte keys and 200-byte values are common to all of them, and nine gets to one set to most.
+const SHAPES: &[Shape] = &[
+    shape("16 connections, depth 1, memcached", (16, 1, 1), Which::Memcached),
+    shape("16 connections, depth 1, null server", (16, 1, 1), Which::Null),
+    shape("16 connections, depth 16, memcached", (16, 16, 1), Which::Memcached),
+    shape("16 connections, depth 16, null server", (16, 16, 1), Which::Null),
+    shape("256 connections, depth 1, memcached", (256, 1, 1), Which::Memcached),
+    shape("256 connections, depth 1, null server", (256, 1, 1), Which::Null),
+    shape("multiget of 100, per key, memcached", (16, 1, 100), Which::Memcached),
+    shape("multiget of 100, per key, null server", (16, 1, 100), Which::Null),
+];
+
+/// A program under comparison; the first is what the others are held against.
+#[derive(Clone, Copy)]
+struct Client {
+    name: &'static str,
+    /// The word for memtide's `--io`; none for the bare client.
+    io: Option<&'static str>,
+}
+
+const CLIENTS: &[Client] = &[
+    Client { name: "bare-epoll", io: None },
+    Client { name: "memtide, epoll", io: Some("epoll") },
+    Client { name: "memtide, uring", io: Some("uring") },
+];
 
 const KEYS: &str = "1000";
-/// How long a server may take to accept, and a client to start and end beside its run.
+/// How long a client may take beside its run.
 const PATIENCE_S: u32 = 30;
 
 /// Runs every shape and prints one table for each.
@@ -43,16 +87,19 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     crate::run(crate::cargo(root).args(build))?;
     let metadata = crate::metadata(root)?;
     let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
+    let programs = Path::new(target).join("release");
+    let cpus = Cpus::inherited()?;
     let bench = Bench {
-        programs: Path::new(target).join("release"),
-        cpus: Cpus::inherited()?,
+        // The servers live through all rounds, so all clients meet the same ones.
+        memcached: Server::memcached(&cpus)?,
+        null: Server::null(&cpus, &programs)?,
+        programs,
+        cpus,
         seconds: options.seconds,
-        // One server lives through all rounds, so both clients meet the same one.
-        server: Server::start(&Cpus::inherited()?)?,
     };
     println!("{}\n", bench.heading(options.rounds));
     let mut shapes = Vec::new();
-    for shape in SHAPES {
+    for shape in SHAPES.iter().filter(|shape| shape.name.contains(&options.shape)) {
         let rounds = bench.rounds(shape, options.rounds)?;
         println!("{}\n{}", shape.name, rounds.text());
         shapes.push(json!({"name": shape.name, "figures": rounds.json()}));
@@ -93,7 +140,8 @@ struct Bench {
     programs: PathBuf,
     cpus: Cpus,
     seconds: u32,
-    server: Server,
+    memcached: Server,
+    null: Server,
 }
 
 impl Bench {
@@ -111,51 +159,64 @@ impl Bench {
         }
     }
 
-    /// A B, B A, A B, …: a drift of the machine then falls on both alike.
+    /// Each round begins with another client: a drift of the machine then falls on all alike.
     fn rounds(&self, shape: &Shape, count: u32) -> Result<Rounds, String> {
-        let mut rounds = Rounds::default();
+        let mut rounds = Rounds::of(CLIENTS.iter().map(|client| client.name));
         for round in 0..count {
             eprintln!("xtask: {}: round {} of {count}", shape.name, round + 1);
-            let memtide_first = round % 2 == 1;
-            if memtide_first {
-                rounds.memtide.push(self.memtide(shape)?);
-            }
-            rounds.bare.push(self.bare(shape)?);
-            if !memtide_first {
-                rounds.memtide.push(self.memtide(shape)?);
+            for turn in 0..CLIENTS.len() {
+                let number = (round as usize + turn) % CLIENTS.len();
+                let run = match CLIENTS[number].io {
+                    None => self.bare(shape)?,
+                    Some(io) => self.memtide(shape, io)?,
+                };
+                rounds.add(number, run);
             }
         }
         Ok(rounds)
     }
 
+    fn address(&self, shape: &Shape) -> String {
+        let server = match shape.server {
+            Which::Memcached => &self.memcached,
+            Which::Null => &self.null,
+        };
+        server.address.to_string()
+    }
+
     fn bare(&self, shape: &Shape) -> Result<Run, String> {
-        let address = self.server.address.to_string();
         let words = [
-            ("--server", address),
+            ("--server", self.address(shape)),
             ("--connections", shape.connections.to_string()),
             ("--depth", shape.depth.to_string()),
+            ("--multiget", shape.multiget.to_string()),
+            ("--set-every", if shape.multiget > 1 { "0" } else { "10" }.to_owned()),
             ("--keys", KEYS.to_owned()),
             ("--seconds", self.seconds.to_string()),
         ];
         let words: Vec<String> =
             words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
         let said = self.client("bare-epoll", &words)?;
-        let ops = number(&said, "/ops")?;
+        let keys = number(&said, "/ops")? * f64::from(shape.multiget);
         Ok(Run {
-            ops_per_s: ops / number(&said, "/wall_s")?,
-            cpu_s_per_mops: cpu_s(&said, "")? / ops * 1e6,
+            ops_per_s: keys / number(&said, "/wall_s")?,
+            cpu_s_per_mops: cpu_s(&said, "")? / keys * 1e6,
             rss_max_bytes: number(&said, "/rss_max_bytes")?,
+            response_us: None,
         })
     }
 
-    fn memtide(&self, shape: &Shape) -> Result<Run, String> {
+    fn memtide(&self, shape: &Shape, io: &str) -> Result<Run, String> {
+        let mix = if shape.multiget > 1 { "get=1" } else { "get=9,set=1" };
         let fields = [
-            ("--server", self.server.address.to_string()),
+            ("--server", self.address(shape)),
             ("--rate", "0".to_owned()),
+            ("--io", io.to_owned()),
             ("--connections", shape.connections.to_string()),
             ("--depth", shape.depth.to_string()),
+            ("--multiget", shape.multiget.to_string()),
             ("--threads", "1".to_owned()),
-            ("--mix", "get=9,set=1".to_owned()),
+            ("--mix", mix.to_owned()),
             ("--key-size", "fixed:30".to_owned()),
             ("--value-size", "fixed:200".to_owned()),
             ("--keys", KEYS.to_owned()),
@@ -166,11 +227,17 @@ impl Bench {
         let words: Vec<String> =
             ["run", "--quiet"].map(str::to_owned).into_iter().chain(words).collect();
         let record = self.client("memtide", &words)?;
-        let answered = number(&record, "/totals/answered")?;
+        let keys = f64::from(shape.multiget);
+        let microseconds = |name| Some(number(&record, name).ok()? / 1e3);
         Ok(Run {
-            ops_per_s: number(&record, "/rate/achieved_per_s")?,
-            cpu_s_per_mops: cpu_s(&record, "/client")? / answered * 1e6,
+            ops_per_s: number(&record, "/rate/achieved_per_s")? * keys,
+            cpu_s_per_mops: cpu_s(&record, "/client")?
+                / number(&record, "/totals/answered")?
+                / keys
+                * 1e6,
             rss_max_bytes: number(&record, "/client/rss_max_bytes")?,
+            response_us: microseconds("/response/all/p50_ns")
+                .zip(microseconds("/response/all/p99_ns")),
         })
     }
 
@@ -203,93 +270,9 @@ fn cpu_s(value: &Value, pointer: &str) -> Result<f64, String> {
     Ok(user_s + number(value, &format!("{pointer}/cpu_system_s"))?)
 }
 
-/// Which CPU each side runs on; the same one when there is no second.
-#[derive(Clone, Copy)]
-struct Cpus {
-    client: u32,
-    server: u32,
-}
-
-impl Cpus {
-    /// The first two CPUs that this process may use.
-    fn inherited() -> Result<Self, String> {
-        let status = fs::read_to_string("/proc/self/status")
-            .map_err(|error| format!("cannot read the CPU mask: {error}"))?;
-        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        let cpus = list.and_then(parse_cpus).ok_or("cannot understand the CPU mask")?;
-        Ok(Self { client: cpus[0], server: *cpus.get(1).unwrap_or(&cpus[0]) })
-    }
-}
-
-/// `0-1,4` as 0, 1, 4; `None` when it is no such list or an empty one.
-fn parse_cpus(list: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for range in list.trim().split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        cpus.extend(first.parse::<u32>().ok()?..=last.parse().ok()?);
-    }
-    (!cpus.is_empty()).then_some(cpus)
-}
-
-/// A memcached of our own on a free loopback port; it ends with this value.
-struct Server {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Server {
-    fn start(cpus: &Cpus) -> Result<Self, String> {
-        let address = free_address()?;
-        let memcached = crate::setup::find("memcached").ok_or("memcached is not installed")?;
-        let port = address.port().to_string();
-        let child = Command::new("taskset")
-            .args(["--cpu-list", &cpus.server.to_string()])
-            .arg(memcached)
-            .args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1", "-u", "nobody"])
-            .stdin(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("cannot start memcached: {error}"))?;
-        let mut server = Self { child, address };
-        let began = Instant::now();
-        while TcpStream::connect(address).is_err() {
-            let ended = server.child.try_wait().map_err(|error| error.to_string())?;
-            if let Some(status) = ended {
-                return Err(format!("memcached ended at once: {status}"));
-            }
-            if began.elapsed() > Duration::from_secs(u64::from(PATIENCE_S)) {
-                return Err(format!("memcached does not accept at {address}"));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(server)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may be gone already, and nothing is left to be done about that here.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A loopback port that was free a moment ago.
-fn free_address() -> Result<SocketAddr, String> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
-    listener.map_err(|error| format!("no free port on loopback: {error}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cpu_lists_are_read() {
-        assert_eq!(parse_cpus("\t0-1,4"), Some(vec![0, 1, 4]));
-        assert_eq!(parse_cpus("3"), Some(vec![3]));
-        assert_eq!(parse_cpus(""), None);
-        assert_eq!(parse_cpus("0-x"), None);
-    }
 
     #[test]
     fn figures_are_found_or_missed_by_name() {

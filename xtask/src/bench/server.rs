@@ -1,0 +1,128 @@
+//! The servers of a benchmark and the CPUs that both sides run on.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a server may take to accept.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Which CPU each side runs on; the same one when there is no second.
+#[derive(Clone, Copy)]
+pub(crate) struct Cpus {
+    pub(crate) client: u32,
+    pub(crate) server: u32,
+}
+
+impl Cpus {
+    /// The first two CPUs that this process may use.
+    pub(crate) fn inherited() -> Result<Self, String> {
+        let status = fs::read_to_string("/proc/self/status")
+            .map_err(|error| format!("cannot read the CPU mask: {error}"))?;
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let cpus = list.and_then(parse_cpus).ok_or("cannot understand the CPU mask")?;
+        Ok(Self { client: cpus[0], server: *cpus.get(1).unwrap_or(&cpus[0]) })
+    }
+}
+
+/// `0-1,4` as 0, 1, 4; `None` when it is no such list or an empty one.
+fn parse_cpus(list: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for range in list.trim().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        cpus.extend(first.parse::<u32>().ok()?..=last.parse().ok()?);
+    }
+    (!cpus.is_empty()).then_some(cpus)
+}
+
+/// A server of our own on a free loopback port; it ends with this value.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Server {
+    /// Debian's memcached with one thread.
+    pub(crate) fn memcached(cpus: &Cpus) -> Result<Self, String> {
+        let address = free_address()?;
+        let memcached = crate::setup::find("memcached").ok_or("memcached is not installed")?;
+        let port = address.port().to_string();
+        let child = on_cpu(cpus.server)
+            .arg(memcached)
+            .args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1", "-u", "nobody"])
+            .args(["-c", "20000"])
+            .stdin(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("cannot start memcached: {error}"))?;
+        let mut server = Self { child, address };
+        let began = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            let ended = server.child.try_wait().map_err(|error| error.to_string())?;
+            if let Some(status) = ended {
+                return Err(format!("memcached ended at once: {status}"));
+            }
+            if began.elapsed() > PATIENCE {
+                return Err(format!("memcached does not accept at {address}"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+
+    /// Our null server, from the folder of programs.
+    pub(crate) fn null(cpus: &Cpus, programs: &Path) -> Result<Self, String> {
+        let mut child = on_cpu(cpus.server)
+            .arg(programs.join("null-server"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("cannot start the null server: {error}"))?;
+        let mut line = String::new();
+        let out = child.stdout.take().expect("it is piped");
+        BufReader::new(out)
+            .read_line(&mut line)
+            .map_err(|error| format!("the null server said nothing: {error}"))?;
+        let address = line.trim().strip_prefix("listening on ").and_then(|it| it.parse().ok());
+        match address {
+            Some(address) => Ok(Self { child, address }),
+            None => Err(format!("the null server said '{line}' and not where it listens")),
+        }
+    }
+}
+
+/// The beginning of a command whose program stays on one CPU.
+fn on_cpu(cpu: u32) -> Command {
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", &cpu.to_string()]);
+    command
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be gone already, and nothing is left to be done about that here.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A loopback port that was free a moment ago.
+fn free_address() -> Result<SocketAddr, String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
+    listener.map_err(|error| format!("no free port on loopback: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_cpus;
+
+    #[test]
+    fn cpu_lists_are_read() {
+        assert_eq!(parse_cpus("\t0-1,4"), Some(vec![0, 1, 4]));
+        assert_eq!(parse_cpus("3"), Some(vec![3]));
+        assert_eq!(parse_cpus(""), None);
+        assert_eq!(parse_cpus("0-x"), None);
+    }
+}
