@@ -81,6 +81,24 @@ pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
     Some(value)
 }
 
+/// The one to nine digits at the front as a number, and what follows them. `None` without a digit
+/// and with a tenth.
+#[inline]
+pub(crate) fn short_decimal(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let mut value = 0;
+    for (at, byte) in bytes.iter().enumerate().take(10) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return (at > 0).then(|| (value, &bytes[at..]));
+        }
+        if at == 9 {
+            return None;
+        }
+        value = value * 10 + u32::from(digit);
+    }
+    None
+}
+
 /// As [`decimal`], with an optional sign in front.
 pub(crate) fn signed_decimal(word: &[u8]) -> Option<i64> {
     match word {

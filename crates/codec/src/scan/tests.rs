@@ -48,3 +48,13 @@ fn numbers_at_their_bounds() {
     assert_eq!(signed_decimal(b"+5"), Some(5));
     assert_eq!(signed_decimal(b"--5"), None);
 }
+
+#[test]
+fn a_short_number_has_one_to_nine_digits_and_an_end() {
+    assert_eq!(short_decimal(b"0 x"), Some((0, &b" x"[..])));
+    assert_eq!(short_decimal(b"999999999\r\n"), Some((999_999_999, &b"\r\n"[..])));
+    assert_eq!(short_decimal(b"1000000000\r"), None, "it might not fit");
+    assert_eq!(short_decimal(b"12"), None, "more digits may follow");
+    assert_eq!(short_decimal(b"-1 "), None);
+    assert_eq!(short_decimal(b""), None);
+}
