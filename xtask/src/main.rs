@@ -11,7 +11,7 @@ mod setup;
 mod tidy;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
@@ -25,6 +25,9 @@ fn main() -> ExitCode {
         Some(("bench", words)) if words.contains_id("simulated") => {
             let seconds = words.get_one::<u32>("simulated").expect("it was just seen");
             bench::simulated(&root, *seconds)
+        }
+        Some(("bench", words)) if words.get_flag("instructions") => {
+            bench::instructions::run(&root, words.get_flag("record"))
         }
         Some(("bench", words)) => bench::run(
             &root,
@@ -49,14 +52,6 @@ fn main() -> ExitCode {
 }
 
 fn command() -> Command {
-    let number = |name: &'static str, default: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name("N")
-            .default_value(default)
-            .value_parser(value_parser!(u32).range(1..=10_000))
-            .help(help)
-    };
     let seeds = |name, default, help| {
         number(name, default, help).value_parser(value_parser!(u64).range(1..=1_000_000_000))
     };
@@ -67,33 +62,7 @@ fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(Command::new("test").about("Install what the tests need, then run all of them"))
         .subcommand(Command::new("tidy").about("Check the house rules of STYLE.md"))
-        .subcommand(
-            Command::new("bench")
-                .about("Compare what memtide costs with what a bare client costs")
-                .arg(number("rounds", "11", "Pairs of runs; each pair gives one ratio"))
-                .arg(number("seconds", "3", "Length of each run"))
-                .arg(
-                    Arg::new("shape")
-                        .long("shape")
-                        .value_name("WORD")
-                        .default_value("")
-                        .help("Only the shapes whose name holds WORD"),
-                )
-                .arg(
-                    Arg::new("simulated")
-                        .long("simulated")
-                        .value_name("SECONDS")
-                        .value_parser(value_parser!(u32).range(1..=604_800))
-                        .help("Instead: how long it takes to simulate so many seconds of load"),
-                )
-                .arg(
-                    Arg::new("json")
-                        .long("json")
-                        .value_name("FILE")
-                        .value_parser(value_parser!(PathBuf))
-                        .help("Also write every figure to FILE"),
-                ),
-        )
+        .subcommand(bench_command())
         .subcommand(
             Command::new("swarm")
                 .about("Run worlds drawn from seeds in simulation, and hold them against the laws")
@@ -109,9 +78,54 @@ fn command() -> Command {
         )
 }
 
+fn bench_command() -> Command {
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    Command::new("bench")
+        .about("Compare what memtide costs with what a bare client costs")
+        .arg(number("rounds", "11", "Runs of each client; each round gives one ratio"))
+        .arg(number("seconds", "3", "Length of each run"))
+        .arg(
+            Arg::new("shape")
+                .long("shape")
+                .value_name("WORD")
+                .default_value("")
+                .help("Only the shapes whose name holds WORD"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .value_name("FILE")
+                .value_parser(value_parser!(PathBuf))
+                .help("Also write every figure to FILE"),
+        )
+        .arg(switch("instructions", "Instead: count instructions; fails when they have grown"))
+        .arg(
+            switch("record", "Record the counted instructions as the allowed ones")
+                .requires("instructions"),
+        )
+        .arg(
+            Arg::new("simulated")
+                .long("simulated")
+                .value_name("SECONDS")
+                .value_parser(value_parser!(u32).range(1..=604_800))
+                .help("Instead: how long it takes to simulate so many seconds of load"),
+        )
+}
+
+fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .value_name("N")
+        .default_value(default)
+        .value_parser(value_parser!(u32).range(1..=10_000))
+        .help(help)
+}
+
 /// The whole suite. The tidy checks are among the tests.
 fn test(root: &Path) -> Result<(), String> {
-    setup::install_missing()?;
+    setup::install_missing(setup::TESTS)?;
     run(cargo(root).args(["test", "--workspace"]))?;
     // The default takes io_uring where it can be had; what the program promises holds without.
     let integration = ["test", "--package", "memtide", "--test", "it"];

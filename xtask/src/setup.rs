@@ -6,24 +6,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A program that tests start, and where it comes from.
-struct Need {
+pub(crate) struct Need {
     program: &'static str,
     package: &'static str,
     why: &'static str,
 }
 
-const NEEDS: &[Need] =
+/// What the tests call.
+pub(crate) const TESTS: &[Need] =
     &[Need { program: "memcached", package: "memcached", why: "the server under test" }];
+/// What the counting of instructions calls.
+pub(crate) const INSTRUCTIONS: &[Need] =
+    &[Need { program: "valgrind", package: "valgrind", why: "it counts instructions" }];
 
 /// Packaged servers live outside an ordinary user's PATH on some systems.
 const MORE_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// Makes sure that every program which the tests call is there.
+/// Makes sure that every program which is needed is there.
 ///
 /// # Errors
 /// When one is missing and may not be installed from here; the message is what to type.
-pub(crate) fn install_missing() -> Result<(), String> {
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| find(need.program).is_none()).collect();
+pub(crate) fn install_missing(needs: &[Need]) -> Result<(), String> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| find(need.program).is_none()).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -4,6 +4,7 @@
 //! CPUs, and only ratios within a round are compared: absolute figures are the machine's.
 
 mod figures;
+pub(crate) mod instructions;
 mod server;
 
 use figures::{Rounds, Run};
@@ -82,7 +83,7 @@ const PATIENCE_S: u32 = 30;
 /// # Errors
 /// When something cannot be built, started or understood.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    crate::setup::install_missing()?;
+    crate::setup::install_missing(crate::setup::TESTS)?;
     let build = ["build", "--release", "--package", "memtide", "--package", "memtide-bench"];
     crate::run(crate::cargo(root).args(build))?;
     let metadata = crate::metadata(root)?;

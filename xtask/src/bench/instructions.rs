@@ -1,0 +1,97 @@
+//! How many instructions each part of the engine's work takes, held against what was recorded:
+//! figures that no other load on the machine can disturb.
+//!
+//! They belong to one compiler; under another one they are shown and not judged.
+
+use serde_json::{Map, Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The parts that `engine-parts` knows.
+const PARTS: [&str; 5] = ["next", "encode", "decode", "record", "turn"];
+/// Each part is counted for these many times; the difference is free of start-up.
+const TIMES: [u64; 2] = [10_000, 60_000];
+/// How much a part may grow, in percent, before it must be recorded anew.
+const GROWTH_MAX_PERCENT: f64 = 3.0;
+/// Where the figures are recorded.
+const RECORDED: &str = "bench/instructions.json";
+
+/// Counts every part. With `record` the figures become the recorded ones.
+///
+/// # Errors
+/// When a part has grown by more than is allowed, or cannot be counted.
+pub(crate) fn run(root: &Path, record: bool) -> Result<(), String> {
+    crate::setup::install_missing(crate::setup::INSTRUCTIONS)?;
+    crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide-bench"]))?;
+    let metadata = crate::metadata(root)?;
+    let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
+    let program = Path::new(target).join("release/engine-parts");
+    let mut counted = Map::new();
+    for part in PARTS {
+        let [few, many] = TIMES.map(|times| count(&program, part, times));
+        let per_operation = (many? - few?) as f64 / (TIMES[1] - TIMES[0]) as f64;
+        counted.insert(part.to_owned(), json!(per_operation.round()));
+    }
+    let file = root.join(RECORDED);
+    let compiler = compiler()?;
+    if record {
+        let all = json!({"rustc": compiler, "instructions": counted});
+        return fs::write(&file, format!("{all:#}\n"))
+            .map_err(|error| format!("cannot write {}: {error}", file.display()));
+    }
+    let text = fs::read_to_string(&file)
+        .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    let recorded: Value =
+        serde_json::from_str(&text).map_err(|error| format!("{RECORDED} is no JSON: {error}"))?;
+    let comparable = recorded["rustc"] == json!(compiler);
+    println!("{:<10}{:>12}{:>12}{:>10}", "part", "recorded", "now", "growth");
+    let mut grown = Vec::new();
+    for (part, now) in &counted {
+        let now = now.as_f64().expect("it was made of a number");
+        let before = recorded["instructions"][part].as_f64().unwrap_or(f64::NAN);
+        let growth_percent = (now / before - 1.0) * 100.0;
+        println!("{part:<10}{before:>12}{now:>12}{growth_percent:>9.1}%");
+        // A part that was never recorded has grown, too.
+        if growth_percent.is_nan() || growth_percent > GROWTH_MAX_PERCENT {
+            grown.push(part.as_str());
+        }
+    }
+    if !comparable {
+        println!("recorded with {}, counted with {compiler}: not judged", recorded["rustc"]);
+        return Ok(());
+    }
+    if grown.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} took over {GROWTH_MAX_PERCENT} % more instructions than recorded; make it cheaper, or \
+         say in the commit why it must cost more and run `cargo xtask bench --instructions \
+         --record`",
+        grown.join(", ")
+    ))
+}
+
+/// Instructions of a whole run of the program.
+fn count(program: &Path, part: &str, times: u64) -> Result<u64, String> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(program)
+        .args([part, &times.to_string()])
+        .output()
+        .map_err(|error| format!("cannot start valgrind: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let number = said.lines().find_map(|line| line.split_once("Collected : "));
+    let number = number.and_then(|(_, number)| number.trim().parse().ok());
+    number.ok_or_else(|| format!("valgrind counted nothing of {part}: {said}"))
+}
+
+/// The compiler's version.
+fn compiler() -> Result<String, String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .arg("--version")
+        .output()
+        .map_err(|error| format!("cannot start rustc: {error}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
