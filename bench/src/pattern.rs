@@ -72,6 +72,11 @@ impl Pattern {
         self.reply_bytes.is_empty()
     }
 
+    /// Request `number` of a row that never ends.
+    pub fn request(&self, number: usize) -> &[u8] {
+        self.requests(number % self.shape.keys, 1, 0)
+    }
+
     /// `count` requests from position `first` on, less the first `skip` bytes.
     fn requests(&self, first: usize, count: usize, skip: usize) -> &[u8] {
         &self.bytes[self.starts[first] + skip..self.starts[first + count]]

@@ -129,7 +129,12 @@ fn test(root: &Path) -> Result<(), String> {
     run(cargo(root).args(["test", "--workspace"]))?;
     // The default takes io_uring where it can be had; what the program promises holds without.
     let integration = ["test", "--package", "memtide", "--test", "it"];
-    run(cargo(root).env("IT_IO", "epoll").args(integration))
+    run(cargo(root).env("IT_IO", "epoll").args(integration))?;
+    // Another build, in which threads are loom's; in a folder of its own, so that neither spoils
+    // the other's work.
+    let interleavings = ["test", "--package", "memtide-host", "--target-dir", "target/loom"];
+    let mut command = cargo(root);
+    run(command.env("RUSTFLAGS", "--cfg loom").args(interleavings).arg("interleavings"))
 }
 
 /// The simulated swarm, optimised: ten thousand seeds take a minute.

@@ -66,7 +66,7 @@ struct Mailbox {
 
 const NEVER_NS: u64 = u64::MAX;
 
-const WAITING: WorkerReport = WorkerReport {
+pub(crate) const WAITING: WorkerReport = WorkerReport {
     stage: Stage::Opening,
     measured_done: false,
     connections_open: 0,

@@ -2,10 +2,16 @@
 //! empty, the collector empties it when it is full. Neither ever waits for the other, and the
 //! worker allocates nothing.
 
+#[cfg(loom)]
+use loom::sync::Arc;
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicPtr, Ordering};
 use memtide_engine::WorkerReport;
 use memtide_metrics::Tally;
 use std::ptr;
+#[cfg(not(loom))]
 use std::sync::Arc;
+#[cfg(not(loom))]
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// What is handed over.
@@ -65,7 +71,7 @@ impl Giver {
         let mut parcel = unsafe { Box::from_raw(parcel) };
         std::mem::swap(&mut parcel.tally, tally);
         parcel.report = report;
-        self.0.full.store(Box::into_raw(parcel), Ordering::Release);
+        put(&self.0.full, parcel);
     }
 }
 
@@ -79,9 +85,18 @@ impl Taker {
         // SAFETY: as in `give`.
         let mut parcel = unsafe { Box::from_raw(parcel) };
         read(&mut parcel);
-        self.0.empty.store(Box::into_raw(parcel), Ordering::Release);
+        put(&self.0.empty, parcel);
     }
 }
 
-#[cfg(test)]
+/// Lays `parcel` into a slot, in which nothing is: there is only this one.
+fn put(slot: &AtomicPtr<Parcel>, parcel: Box<Parcel>) {
+    let before = slot.swap(Box::into_raw(parcel), Ordering::AcqRel);
+    debug_assert!(before.is_null(), "there is one parcel");
+}
+
+#[cfg(all(test, loom))]
+mod interleavings;
+
+#[cfg(all(test, not(loom)))]
 mod tests;

@@ -68,11 +68,11 @@ fn outside_median(count: usize) -> usize {
 /// is the one that all are held against.
 #[derive(Debug)]
 pub(crate) struct Rounds {
-    clients: Vec<(&'static str, Vec<Run>)>,
+    clients: Vec<(String, Vec<Run>)>,
 }
 
 impl Rounds {
-    pub(crate) fn of(names: impl Iterator<Item = &'static str>) -> Self {
+    pub(crate) fn of(names: impl Iterator<Item = String>) -> Self {
         Self { clients: names.map(|name| (name, Vec::new())).collect() }
     }
 
@@ -101,7 +101,7 @@ impl Rounds {
                 (!known.is_empty()).then(|| Spread::of(known).median)
             };
             let response = match times(|(p50, _)| p50).zip(times(|(_, p99)| p99)) {
-                Some((p50, p99)) => format!("{p50:.0} / {p99:.0}"),
+                Some((p50, p99)) => format!("{p50:.1} / {p99:.1}"),
                 None => "–".to_owned(),
             };
             text += &format!(
@@ -127,7 +127,7 @@ impl Rounds {
                 "response_p99_us": run.response_us.map(|(_, p99)| p99),
             })
         };
-        let client = |(name, runs): &(&str, Vec<Run>)| {
+        let client = |(name, runs): &(String, Vec<Run>)| {
             json!({
                 "client": name,
                 "runs": runs.iter().map(one).collect::<Vec<_>>(),
@@ -164,7 +164,7 @@ mod tests {
             rss_max_bytes: 1e6,
             response_us: None,
         };
-        let mut rounds = Rounds::of(["bare", "memtide"].into_iter());
+        let mut rounds = Rounds::of(["bare", "memtide"].map(str::to_owned).into_iter());
         for (client, one) in
             [(0, run(100.0, 5.0)), (1, run(90.0, 6.0)), (1, run(45.0, 12.0)), (0, run(50.0, 10.0))]
         {

@@ -31,6 +31,8 @@ struct Shape {
     depth: u32,
     /// Keys of each get; with more than one there are no sets.
     multiget: u32,
+    /// Gets per second at exponential gaps; 0 for as fast as possible.
+    rate: u32,
     server: Which,
 }
 
@@ -45,7 +47,11 @@ const fn shape(
     (connections, depth, multiget): (u32, u32, u32),
     server: Which,
 ) -> Shape {
-    Shape { name, connections, depth, multiget, server }
+    Shape { name, connections, depth, multiget, rate: 0, server }
+}
+
+const fn paced(name: &'static str, rate: u32) -> Shape {
+    Shape { name, connections: 16, depth: 1, multiget: 1, rate, server: Which::Memcached }
 }
 
 /// 30-byte keys and 200-byte values are common to all of them, and nine gets to one set to most.
@@ -58,20 +64,46 @@ const SHAPES: &[Shape] = &[
     shape("256 connections, depth 1, null server", (256, 1, 1), Which::Null),
     shape("multiget of 100, per key, memcached", (16, 1, 100), Which::Memcached),
     shape("multiget of 100, per key, null server", (16, 1, 100), Which::Null),
+    paced("paced at 1 000/s, memcached", 1_000),
+    paced("paced at 20 000/s, memcached", 20_000),
+    paced("paced at 100 000/s, memcached", 100_000),
 ];
 
-/// A program under comparison; the first is what the others are held against.
+/// A program under comparison; the first of a list is what the others are held against.
 #[derive(Clone, Copy)]
-struct Client {
-    name: &'static str,
-    /// The word for memtide's `--io`; none for the bare client.
-    io: Option<&'static str>,
+enum Client {
+    /// As fast as it can.
+    Bare,
+    /// memtide in a closed loop, over this `--io`.
+    Memtide(&'static str),
+    /// At a rate, with this `--wait`.
+    BarePaced(&'static str),
+    /// memtide at a rate, with these `--io` and `--wait`.
+    MemtidePaced(&'static str, &'static str),
 }
 
-const CLIENTS: &[Client] = &[
-    Client { name: "bare-epoll", io: None },
-    Client { name: "memtide, epoll", io: Some("epoll") },
-    Client { name: "memtide, uring", io: Some("uring") },
+impl Client {
+    fn name(self) -> String {
+        match self {
+            Self::Bare => "bare-epoll".to_owned(),
+            Self::Memtide(io) => format!("memtide, {io}"),
+            Self::BarePaced(wait) => format!("bare, {wait}"),
+            Self::MemtidePaced(io, wait) => format!("{io}, {wait}"),
+        }
+    }
+}
+
+const CLIENTS: &[Client] = &[Client::Bare, Client::Memtide("epoll"), Client::Memtide("uring")];
+
+const PACED_CLIENTS: &[Client] = &[
+    Client::BarePaced("sleep"),
+    Client::BarePaced("spin"),
+    Client::MemtidePaced("epoll", "sleep"),
+    Client::MemtidePaced("epoll", "hybrid"),
+    Client::MemtidePaced("epoll", "spin"),
+    Client::MemtidePaced("uring", "sleep"),
+    Client::MemtidePaced("uring", "hybrid"),
+    Client::MemtidePaced("uring", "spin"),
 ];
 
 const KEYS: &str = "1000";
@@ -162,14 +194,17 @@ impl Bench {
 
     /// Each round begins with another client: a drift of the machine then falls on all alike.
     fn rounds(&self, shape: &Shape, count: u32) -> Result<Rounds, String> {
-        let mut rounds = Rounds::of(CLIENTS.iter().map(|client| client.name));
+        let clients = if shape.rate > 0 { PACED_CLIENTS } else { CLIENTS };
+        let mut rounds = Rounds::of(clients.iter().map(|client| client.name()));
         for round in 0..count {
             eprintln!("xtask: {}: round {} of {count}", shape.name, round + 1);
-            for turn in 0..CLIENTS.len() {
-                let number = (round as usize + turn) % CLIENTS.len();
-                let run = match CLIENTS[number].io {
-                    None => self.bare(shape)?,
-                    Some(io) => self.memtide(shape, io)?,
+            for turn in 0..clients.len() {
+                let number = (round as usize + turn) % clients.len();
+                let run = match clients[number] {
+                    Client::Bare => self.bare(shape)?,
+                    Client::Memtide(io) => self.memtide(shape, io, "sleep")?,
+                    Client::BarePaced(wait) => self.bare_paced(shape, wait)?,
+                    Client::MemtidePaced(io, wait) => self.memtide(shape, io, wait)?,
                 };
                 rounds.add(number, run);
             }
@@ -207,12 +242,35 @@ impl Bench {
         })
     }
 
-    fn memtide(&self, shape: &Shape, io: &str) -> Result<Run, String> {
-        let mix = if shape.multiget > 1 { "get=1" } else { "get=9,set=1" };
+    fn bare_paced(&self, shape: &Shape, wait: &str) -> Result<Run, String> {
+        let words = [
+            ("--server", self.address(shape)),
+            ("--connections", shape.connections.to_string()),
+            ("--rate", shape.rate.to_string()),
+            ("--wait", wait.to_owned()),
+            ("--keys", KEYS.to_owned()),
+            ("--seconds", self.seconds.to_string()),
+        ];
+        let words: Vec<String> =
+            words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
+        let said = self.client("bare-paced", &words)?;
+        let ops = number(&said, "/ops")?;
+        Ok(Run {
+            ops_per_s: ops / number(&said, "/wall_s")?,
+            cpu_s_per_mops: cpu_s(&said, "")? / ops * 1e6,
+            rss_max_bytes: number(&said, "/rss_max_bytes")?,
+            response_us: Some((number(&said, "/p50_ns")? / 1e3, number(&said, "/p99_ns")? / 1e3)),
+        })
+    }
+
+    fn memtide(&self, shape: &Shape, io: &str, wait: &str) -> Result<Run, String> {
+        let gets_only = shape.multiget > 1 || shape.rate > 0;
+        let mix = if gets_only { "get=1" } else { "get=9,set=1" };
         let fields = [
             ("--server", self.address(shape)),
-            ("--rate", "0".to_owned()),
+            ("--rate", shape.rate.to_string()),
             ("--io", io.to_owned()),
+            ("--wait", wait.to_owned()),
             ("--connections", shape.connections.to_string()),
             ("--depth", shape.depth.to_string()),
             ("--multiget", shape.multiget.to_string()),

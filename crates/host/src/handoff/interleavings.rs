@@ -1,0 +1,47 @@
+//! Every order in which two threads can hand over and take, tried by loom. Built with
+//! `RUSTFLAGS="--cfg loom"` alone; `cargo xtask test` does so.
+
+use super::{Parcel, handoff};
+use crate::fleet::WAITING;
+use memtide_base::Span;
+use memtide_metrics::{Shape, Tally};
+
+const GIVEN: u64 = 3;
+
+fn tally() -> Box<Tally> {
+    let shape = Shape {
+        slots: vec![false],
+        segments: 1,
+        servers: 1,
+        row_width: Span::from_s(1),
+        rows_open: 1,
+    };
+    Box::new(Tally::new(&shape))
+}
+
+#[test]
+fn in_no_order_is_anything_lost_or_taken_twice() {
+    loom::model(|| {
+        let (mut giver, mut taker) = handoff(Parcel { tally: tally(), report: WAITING });
+        let worker = loom::thread::spawn(move || {
+            let mut mine = tally();
+            for _ in 0..GIVEN {
+                mine.segments[0].intended += 1;
+                giver.give(&mut mine, WAITING);
+            }
+            mine.segments[0].intended
+        });
+        let mut taken = 0;
+        let mut take = || {
+            taker.take(|parcel| {
+                taken += std::mem::take(&mut parcel.tally.segments[0].intended);
+            });
+        };
+        for _ in 0..GIVEN {
+            take();
+        }
+        let kept = worker.join().expect("the worker does not panic");
+        take();
+        assert_eq!(taken + kept, GIVEN);
+    });
+}
