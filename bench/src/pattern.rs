@@ -154,6 +154,14 @@ impl Cursor {
     }
 }
 
+/// Which key is the `nth` of request `index`: all are asked for equally often, in an order in which
+/// neighbours in the server's memory are not neighbours in time.
+fn place(shape: Shape, index: usize, nth: usize) -> usize {
+    // A prime, so the steps come round to every key unless the number of keys is a multiple of it.
+    const STEP: usize = 7_919;
+    (index * shape.keys_per_get + nth) * STEP % shape.keys
+}
+
 /// `bare-` and the index, filled up to the length that the shape wants.
 fn key(shape: Shape, index: usize) -> Vec<u8> {
     format!("bare-{index:0>width$}", width = shape.key_bytes - 5).into_bytes()
@@ -163,7 +171,7 @@ fn get(shape: Shape, index: usize) -> Vec<u8> {
     let mut request = b"get".to_vec();
     for nth in 0..shape.keys_per_get {
         request.push(b' ');
-        request.extend_from_slice(&key(shape, (index + nth) % shape.keys));
+        request.extend_from_slice(&key(shape, place(shape, index, nth)));
     }
     request.extend_from_slice(b"\r\n");
     request
@@ -177,7 +185,7 @@ fn set(shape: Shape, index: usize) -> Vec<u8> {
 fn get_reply(shape: Shape) -> Vec<u8> {
     let head = format!(" 0 {}\r\n", shape.value_bytes).into_bytes();
     let hit = |nth: usize| {
-        [b"VALUE ".as_slice(), &key(shape, nth % shape.keys), &head, &value(shape), b"\r\n"]
+        [b"VALUE ".as_slice(), &key(shape, place(shape, 0, nth)), &head, &value(shape), b"\r\n"]
             .concat()
     };
     let mut reply: Vec<u8> = (0..shape.keys_per_get).flat_map(hit).collect();
