@@ -66,7 +66,7 @@ struct Mailbox {
 
 const NEVER_NS: u64 = u64::MAX;
 
-pub(crate) const WAITING: WorkerReport = WorkerReport {
+const WAITING: WorkerReport = WorkerReport {
     stage: Stage::Opening,
     measured_done: false,
     connections_open: 0,

@@ -2,16 +2,16 @@
 //! empty, the collector empties it when it is full. Neither ever waits for the other, and the
 //! worker allocates nothing.
 
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 use loom::sync::Arc;
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicPtr, Ordering};
 use memtide_engine::WorkerReport;
 use memtide_metrics::Tally;
 use std::ptr;
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 use std::sync::Arc;
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// What is handed over.

@@ -2,11 +2,25 @@
 //! `RUSTFLAGS="--cfg loom"` alone; `cargo xtask test` does so.
 
 use super::{Parcel, handoff};
-use crate::fleet::WAITING;
-use memtide_base::Span;
+use memtide_base::{Instant, Span};
+use memtide_engine::{Stage, WorkerReport};
 use memtide_metrics::{Shape, Tally};
 
 const GIVEN: u64 = 3;
+
+const REPORT: WorkerReport = WorkerReport {
+    stage: Stage::Running,
+    measured_done: false,
+    connections_open: 1,
+    disconnected_since: None,
+    trouble: None,
+    refusal: None,
+    last_settled: Instant::ZERO,
+    last_intended: Instant::ZERO,
+    idle: Span::ZERO,
+    run_delay: None,
+    cpu: None,
+};
 
 fn tally() -> Box<Tally> {
     let shape = Shape {
@@ -22,12 +36,12 @@ fn tally() -> Box<Tally> {
 #[test]
 fn in_no_order_is_anything_lost_or_taken_twice() {
     loom::model(|| {
-        let (mut giver, mut taker) = handoff(Parcel { tally: tally(), report: WAITING });
+        let (mut giver, mut taker) = handoff(Parcel { tally: tally(), report: REPORT });
         let worker = loom::thread::spawn(move || {
             let mut mine = tally();
             for _ in 0..GIVEN {
                 mine.segments[0].intended += 1;
-                giver.give(&mut mine, WAITING);
+                giver.give(&mut mine, REPORT);
             }
             mine.segments[0].intended
         });
