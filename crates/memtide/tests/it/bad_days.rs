@@ -280,7 +280,7 @@ fn the_soft_limit_of_open_files_is_raised_and_the_hard_one_explained() {
 
 #[test]
 fn where_io_uring_is_forbidden_epoll_does_the_same_and_the_report_says_why() {
-    let line = "run --ops-max 1000 --keys 100 --json -";
+    let line = "run --ops-max 1000 --keys 100 --io auto --json -";
     let run = Running::of(forbid_io_uring(program().args(line.split_whitespace()))).finish();
     let record = run.exits(0).record();
     assert_eq!(record.plan.io, "epoll");

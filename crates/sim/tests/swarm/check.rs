@@ -2,6 +2,7 @@
 //! the engine's own arithmetic, except that a schedule is asked a second time.
 
 use crate::harness::Rehearsal;
+use crate::recount::recount;
 use memtide_base::{Instant, Span};
 use memtide_engine::{Pacing, Sample, Sharing};
 use memtide_schema::Kind;
@@ -18,6 +19,7 @@ pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
     order(rehearsal)?;
     deadlines(rehearsal)?;
     figures(rehearsal)?;
+    recount(rehearsal)?;
     verification(rehearsal)
 }
 
@@ -45,12 +47,12 @@ fn conservation(rehearsal: &Rehearsal) -> Result<(), String> {
     equal("sent", totals.sent, sent)
 }
 
-fn is_answered(outcome: Outcome) -> bool {
+pub fn is_answered(outcome: Outcome) -> bool {
     use Outcome::{Abandoned, Dropped, Failed, Lost, TimedOut, Unacknowledged};
     !matches!(outcome, Abandoned | Dropped | Failed | Lost | TimedOut | Unacknowledged)
 }
 
-fn was_sent(sample: &Sample) -> bool {
+pub fn was_sent(sample: &Sample) -> bool {
     sample.sent != Instant::NEVER
 }
 
@@ -247,7 +249,7 @@ fn verification(rehearsal: &Rehearsal) -> Result<(), String> {
     if spoilt == 0 { equal("wrong values of a right server", wrong, 0) } else { Ok(()) }
 }
 
-fn equal(what: &str, said: u64, counted: u64) -> Result<(), String> {
+pub fn equal(what: &str, said: u64, counted: u64) -> Result<(), String> {
     if said == counted {
         return Ok(());
     }

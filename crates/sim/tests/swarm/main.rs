@@ -9,6 +9,7 @@
 mod harness;
 
 mod check;
+mod recount;
 mod draw;
 mod memory;
 mod mutations;

@@ -105,3 +105,21 @@ fn a_percentile_of_the_wrong_rank_is_found() {
     });
     assert!(said.contains("p50 of all"), "{said}");
 }
+
+#[test]
+fn a_lag_that_is_left_out_is_found() {
+    let said = found(|run| {
+        let lag = run.record.lag.get_mut(&Kind::All).expect("there is always this row");
+        lag.sum_ns.0 += 1;
+    });
+    assert!(said.contains("moments of lag of all"), "{said}");
+}
+
+#[test]
+fn a_row_over_time_that_forgets_an_answer_is_found() {
+    let said = found(|run| {
+        let row = run.record.intervals.iter_mut().find(|row| row.ops > 0);
+        row.expect("something was answered").ops -= 1;
+    });
+    assert!(said.contains("answers in all rows"), "{said}");
+}

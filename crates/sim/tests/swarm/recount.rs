@@ -1,0 +1,151 @@
+//! The figures of a record that stand beside its distributions of response, counted anew: lag,
+//! squares, kinds, keys, bytes, rows over time and servers. Where the samples alone do not
+//! determine a figure, it is held between the bounds that they do determine.
+
+use crate::check::{equal, is_answered, was_sent};
+use crate::harness::Rehearsal;
+use memtide_base::Instant;
+use memtide_engine::Sample;
+use memtide_schema::Kind;
+use memtide_schema::record::Distribution;
+use memtide_workload::{OpKind, Outcome};
+
+/// Everything here; the error says which figure differs and how.
+pub fn recount(rehearsal: &Rehearsal) -> Result<(), String> {
+    moments(rehearsal)?;
+    kinds(rehearsal)?;
+    keys_and_bytes(rehearsal)?;
+    rows(rehearsal)?;
+    servers(rehearsal)
+}
+
+/// Count, sum, sum of squares, extremes and mean of response, service and lag.
+fn moments(rehearsal: &Rehearsal) -> Result<(), String> {
+    let record = &rehearsal.record;
+    let response = |s: &Sample| is_answered(s.outcome).then(|| s.received.since(s.intended).ns());
+    let service = |s: &Sample| is_answered(s.outcome).then(|| s.received.since(s.sent).ns());
+    let lag = |s: &Sample| was_sent(s).then(|| s.sent.since(s.intended).ns());
+    type Time<'a> = &'a dyn Fn(&Sample) -> Option<u64>;
+    let tables: [(&str, _, Time<'_>); 3] = [
+        ("response", &record.response, &response),
+        ("service", &record.service, &service),
+        ("lag", &record.lag, &lag),
+    ];
+    for (table, said, time) in tables {
+        for (kind, said) in said {
+            // A get of several keys is a hit here only when each of them was there.
+            if matches!(kind, Kind::GetHit | Kind::GetMiss) {
+                continue;
+            }
+            let belongs = |s: &&Sample| *kind == Kind::All || Kind::from(s.kind) == *kind;
+            let times = rehearsal.samples.iter().filter(belongs).filter_map(time);
+            exact(&format!("{table} of {kind}"), said, &times.collect::<Vec<u64>>())?;
+        }
+    }
+    Ok(())
+}
+
+fn exact(name: &str, said: &Distribution, times: &[u64]) -> Result<(), String> {
+    equal(&format!("count of {name}"), said.count - said.unanswered, times.len() as u64)?;
+    let sum: u128 = times.iter().map(|&ns| u128::from(ns)).sum();
+    let squares: u128 = times.iter().map(|&ns| u128::from(ns) * u128::from(ns)).sum();
+    let mean = (!times.is_empty()).then(|| sum as f64 / times.len() as f64);
+    let counted = (times.iter().min().copied(), times.iter().max().copied(), mean, sum, squares);
+    let said = (said.min_ns, said.max_ns, said.mean_ns, said.sum_ns.0, said.sum_squares_ns2.0);
+    if said == counted {
+        return Ok(());
+    }
+    Err(format!("moments of {name}: the record says {said:?}, counting anew gives {counted:?}"))
+}
+
+/// What was sent of each kind, by intended and by sent instant.
+fn kinds(rehearsal: &Rehearsal) -> Result<(), String> {
+    let record = &rehearsal.record;
+    let Some(start) = record.window_start_unix_ns.map(|ns| Instant::from_ns(ns.0 as u64)) else {
+        return Ok(());
+    };
+    // A run that ends with its last operation has a record whose window is shorter than the plan.
+    let window = start..start + rehearsal.plan.window.duration;
+    for kind in OpKind::ALL {
+        let sent = || rehearsal.samples.iter().filter(|s| s.kind == kind && was_sent(s));
+        let said = |of: &std::collections::BTreeMap<Kind, u64>| {
+            of.get(&Kind::from(kind)).copied().unwrap_or(0)
+        };
+        let name = kind.name();
+        equal(&format!("sent {name}"), said(&record.phases.measure.ops), sent().count() as u64)?;
+        // What was due in the warm-up may have been sent in the window, and has no sample.
+        let within = sent().filter(|s| window.contains(&s.sent)).count() as u64;
+        let most = within + said(&record.phases.warmup.ops);
+        let said = said(&record.sent_in_window);
+        if !(within..=most).contains(&said) {
+            return Err(format!("{name} sent in the window: {said} is not {within} to {most}"));
+        }
+    }
+    Ok(())
+}
+
+/// Keys found and missed, and bytes of answers.
+fn keys_and_bytes(rehearsal: &Rehearsal) -> Result<(), String> {
+    let totals = &rehearsal.record.totals;
+    equal("keys found or missed", totals.keys, totals.hits + totals.misses)?;
+    let count = |outcome: Outcome| {
+        let reads = rehearsal.samples.iter().filter(|s| reads(s.kind) && s.outcome == outcome);
+        reads.count() as u64
+    };
+    let (hits, misses) = (count(Outcome::Hit), count(Outcome::Miss));
+    // A read of several keys is a hit when one of them was there.
+    if totals.keys == hits + misses {
+        equal("hits", totals.hits, hits)?;
+        equal("misses", totals.misses, misses)?;
+    } else if totals.keys < hits + misses || totals.hits < hits || totals.misses < misses {
+        return Err(format!("{} keys of {hits} hits and {misses} misses", totals.keys));
+    }
+    // Late answers and the first halves of cas are in no sample.
+    let bytes: u64 = rehearsal.samples.iter().map(|s| u64::from(s.bytes)).sum();
+    let halves = rehearsal.samples.iter().any(|s| s.kind == OpKind::Cas);
+    if totals.late_replies == 0 && !halves {
+        equal("bytes received", totals.bytes_received, bytes)
+    } else if totals.bytes_received < bytes {
+        Err(format!("{} bytes were received, but {bytes} answered", totals.bytes_received))
+    } else {
+        Ok(())
+    }
+}
+
+fn reads(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Get | OpKind::Gets | OpKind::Gat)
+}
+
+/// The rows over time add up to the whole.
+fn rows(rehearsal: &Rehearsal) -> Result<(), String> {
+    let (record, totals) = (&rehearsal.record, &rehearsal.record.totals);
+    let sum = |of: fn(&memtide_schema::record::IntervalRecord) -> u64| {
+        record.intervals.iter().map(of).sum::<u64>()
+    };
+    equal("answers in all rows", sum(|row| row.ops), totals.answered)?;
+    equal("hits in all rows", sum(|row| row.hits), totals.hits)?;
+    equal("misses in all rows", sum(|row| row.misses), totals.misses)?;
+    let slices = &record.slices;
+    let answered = slices.iter().map(|slice| slice.answered).sum();
+    let unanswered = slices.iter().map(|slice| slice.unanswered).sum();
+    equal("answers in all slices", answered, totals.answered)?;
+    equal("unanswered in all slices", unanswered, totals.unanswered())
+}
+
+/// Every operation that was sent is in the books of one server.
+fn servers(rehearsal: &Rehearsal) -> Result<(), String> {
+    let servers = &rehearsal.record.servers;
+    for server in servers {
+        server.totals.check_conservation().map_err(|why| format!("{}: {why}", server.name))?;
+    }
+    let count = |is: &dyn Fn(&Sample) -> bool| {
+        rehearsal.samples.iter().filter(|sample| was_sent(sample) && is(sample)).count() as u64
+    };
+    let sum = |of: fn(&memtide_schema::record::Totals) -> u64| {
+        servers.iter().map(|server| of(&server.totals)).sum::<u64>()
+    };
+    equal("sent to all servers", sum(|of| of.sent), count(&|_| true))?;
+    equal("answers of all servers", sum(|of| of.answered), count(&|s| is_answered(s.outcome)))?;
+    let lost = count(&|s| s.outcome == Outcome::Lost);
+    equal("lost by all servers", sum(|of| of.lost), lost)
+}
