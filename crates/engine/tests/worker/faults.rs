@@ -1,11 +1,12 @@
 //! Bad days: silence, refusals, connections that go away, nonsense.
 
-use crate::rig::{Change, plan, run};
-use crate::world::{Script, Stretch, ms};
+use crate::rig::{Change, START, plan, run};
+use crate::world::{Script, Stretch, World, ms};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::Backoff;
-use memtide_engine::{OnFull, Pacing, Plan};
-use memtide_metrics::ErrorClass;
+use memtide_engine::{OnFull, Pacing, Plan, Stage, Worker};
+use memtide_metrics::{ErrorClass, Totals};
+use memtide_workload::MixSource;
 
 /// A stop that outlasts every deadline.
 fn silent_from(from: u64) -> Script {
@@ -24,6 +25,31 @@ fn what_cannot_be_sent_by_its_deadline_times_out_in_the_queue() {
     assert_eq!(measured.answered, 500);
     assert!(ran.ended >= ms(1_350), "the last deadline is awaited");
     assert!(ran.ended < ms(1_600), "and not much more");
+}
+
+#[test]
+fn no_deadline_is_noticed_late_be_it_in_flight_or_in_the_queue() {
+    let timeout = Span::from_ms(200);
+    let plan = Plan { connections: 2, depth: 8, timeout, ..plan() };
+    let source = MixSource::new(&plan.source);
+    let driver = World::new(silent_from(650)).driver(Instant::ZERO);
+    let mut worker = Worker::new(driver, &plan, 0, &source);
+    worker.open();
+    while worker.report().stage == Stage::Opening {
+        worker.turn().expect("the world does not fail");
+    }
+    worker.begin(&plan, START);
+    let mut totals = Totals::new(&plan.shape());
+    let mut turned = START;
+    while turned < START + Span::from_ms(1_100) {
+        let now = worker.turn().expect("the world does not fail");
+        totals.absorb(worker.tally_mut());
+        // One is intended each millisecond; a turn deals with all that was over when it began.
+        let over = turned.since(START).saturating_sub(timeout).ns() / 1_000_000;
+        let ended: u64 = totals.segments.iter().map(|segment| segment.settled()).sum();
+        assert!(ended >= over, "at {turned:?} {over} deadlines were over, {ended} ended");
+        turned = now;
+    }
 }
 
 #[test]
