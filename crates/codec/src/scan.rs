@@ -1,22 +1,51 @@
 //! Small byte scanners: a line's end, words, decimal numbers. They read each byte once, allocate
 //! nothing and know no command.
 
-/// The position of the first `wanted` byte, looking at eight bytes at a time.
+const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
+const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+
+/// The position of the first `wanted` byte.
 #[inline]
 pub(crate) fn find(wanted: u8, bytes: &[u8]) -> Option<usize> {
-    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
-    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
     let pattern = u64::from_ne_bytes([wanted; 8]);
+    first_marked(
+        bytes,
+        |chunk| {
+            let zero_where_found = chunk ^ pattern;
+            zero_where_found.wrapping_sub(LOW) & !zero_where_found & HIGH
+        },
+        |byte| byte == wanted,
+    )
+}
+
+/// The position of the first space or control character.
+#[inline]
+pub(crate) fn find_end_of_key(bytes: &[u8]) -> Option<usize> {
+    const FIRST_OF_KEYS: u8 = b' ' + 1;
+    first_marked(
+        bytes,
+        |chunk| chunk.wrapping_sub(LOW * FIRST_OF_KEYS as u64) & !chunk & HIGH,
+        |byte| byte < FIRST_OF_KEYS,
+    )
+}
+
+/// The position of the first byte that is marked, looking at eight bytes at a time: `mark` sets the
+/// high bit of each marked byte of a chunk. A borrow may set it in bytes above the first true one,
+/// so the lowest mark is right.
+#[inline]
+fn first_marked(
+    bytes: &[u8],
+    mark: impl Fn(u64) -> u64,
+    is_marked: impl Fn(u8) -> bool,
+) -> Option<usize> {
     let (chunks, tail) = bytes.as_chunks::<8>();
     for (at, chunk) in chunks.iter().enumerate() {
-        let zero_where_found = u64::from_le_bytes(*chunk) ^ pattern;
-        let found = zero_where_found.wrapping_sub(LOW) & !zero_where_found & HIGH;
+        let found = mark(u64::from_le_bytes(*chunk));
         if found != 0 {
-            // A borrow can only mark bytes above the first true one, so the lowest mark is right.
             return Some(at * 8 + found.trailing_zeros() as usize / 8);
         }
     }
-    let at = tail.iter().position(|&byte| byte == wanted)?;
+    let at = tail.iter().position(|&byte| is_marked(byte))?;
     Some(chunks.len() * 8 + at)
 }
 

@@ -20,6 +20,22 @@ fn a_byte_is_found_wherever_it_stands() {
 }
 
 #[test]
+fn a_key_ends_at_the_first_space_or_control_character() {
+    for len in 0..40 {
+        for first in 0..=len {
+            for (inside, end) in [(b'!', b' '), (0x80, 0x1f), (0xff, 0), (b'a', b'\r')] {
+                let mut bytes = vec![inside; len];
+                for byte in bytes.iter_mut().skip(first).step_by(3) {
+                    *byte = end;
+                }
+                let plain = bytes.iter().position(|&byte| byte <= b' ');
+                assert_eq!(find_end_of_key(&bytes), plain, "{bytes:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn words_skip_every_run_of_spaces() {
     let mut rest: &[u8] = b"  get a  bb ";
     let mut words = Vec::new();

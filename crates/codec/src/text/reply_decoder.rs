@@ -57,6 +57,9 @@ impl ReplyDecoder {
         &'a mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<Reply<'a>>, Malformed> {
+        if input.is_empty() {
+            return Ok(None);
+        }
         match self.expect {
             Expect::Line => self.next_line(input),
             Expect::Value(left) => self.next_data(left, input),
@@ -127,9 +130,6 @@ impl ReplyDecoder {
         left: usize,
         input: &mut &'i [u8],
     ) -> Result<Option<Reply<'i>>, Malformed> {
-        if input.is_empty() {
-            return Ok(None);
-        }
         let (bytes, rest) = input.split_at(left.min(input.len()));
         match rest {
             [b'\r', b'\n', rest @ ..] => {
@@ -160,19 +160,19 @@ impl ReplyDecoder {
 
     fn close_value<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'i>>, Malformed> {
         match *input {
-            [] => Ok(None),
             [b'\n', rest @ ..] => {
                 self.expect = Expect::Line;
                 *input = rest;
                 Ok(Some(Reply::Data { bytes: &[], ends: true }))
             }
+            [] => Ok(None),
             [got, ..] => Err(Malformed::ValueNotClosed { got: *got }),
         }
     }
 
     /// Keeps the beginning of a line, all that is left of the input.
     fn keep(&mut self, input: &mut &[u8]) {
-        if self.partial.capacity() == 0 && !input.is_empty() {
+        if self.partial.capacity() == 0 {
             self.partial.reserve_exact(input.len().max(PARTIAL_BYTES_KEPT));
         }
         self.partial.extend_from_slice(input);
@@ -192,12 +192,12 @@ impl ReplyDecoder {
 /// number, in one pass; and what follows it. `None` for all else, which is read the longer way.
 fn plain_value(input: &[u8]) -> Option<(Reply<'_>, &[u8])> {
     let rest = input.strip_prefix(b"VALUE ")?;
-    let end = scan::find(b' ', &rest[..rest.len().min(KEY_BYTES_MAX + 1)])?;
+    let end = scan::find_end_of_key(&rest[..rest.len().min(KEY_BYTES_MAX + 1)])?;
     let (key, rest) = rest.split_at(end);
-    if key.is_empty() || scan::find(b'\n', key).is_some() {
+    if key.is_empty() {
         return None;
     }
-    let (flags, rest) = scan::short_decimal(&rest[1..])?;
+    let (flags, rest) = scan::short_decimal(rest.strip_prefix(b" ")?)?;
     let (bytes, rest) = scan::short_decimal(rest.strip_prefix(b" ")?)?;
     let rest = rest.strip_prefix(b"\r\n")?;
     Some((Reply::Value { key, flags, bytes: bytes as usize, cas: None }, rest))

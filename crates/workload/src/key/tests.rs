@@ -20,16 +20,16 @@ fn keys_are_golden() {
         [0, 1, 99_999].map(|id| String::from_utf8(key(&space, id)).unwrap())
     };
     let thirty = [
-        "00006rsqs15ncdb6514rvrqu997afs",
-        "000116hfvgmsi5oc8il28css000708",
-        "31kvrgen1o55rci90tdgtq0ehmlg94",
+        "0000knrj7c0iqvpqfajcnad6a3aj6e",
+        "0001g061j6q7m604d3kt23iagd6get",
+        "31kvjm9uovc8qoi5nbnlpj928oi9kd",
     ];
     assert_eq!(keys("fixed:30"), thirty);
     assert_eq!(keys("fixed:4"), ["0000", "0001", "31kv"]);
     let etc = [
-        "00006rsqs15ncdb6514rvrqu997a",
-        "000116hfvgmsi5oc8il28css000708i6kdi3ajvfab",
-        "31kvrgen1o55rci90tdgt",
+        "0000knrj7c0iqvpqfajcnad6a3aj",
+        "0001g061j6q7m604d3kt23iagd6getmkvknbi8j9hu",
+        "31kvjm9uovc8qoi5nbnlp",
     ];
     assert_eq!(keys("etc-key"), etc);
 }
