@@ -4,6 +4,7 @@
 //! A bare client is the floor that memtide's cost is held against. It refuses to be useful: it
 //! parses nothing, times nothing, and knows only its own constant requests.
 
+pub mod front;
 pub mod peer;
 
 pub mod pattern;

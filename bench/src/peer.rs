@@ -3,6 +3,7 @@
 //! Everything here blocks and happens before anything is counted.
 
 use crate::pattern::Pattern;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{self, Error, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -36,11 +37,14 @@ pub fn fill(server: SocketAddr, pattern: &Pattern) -> io::Result<()> {
     Ok(())
 }
 
-/// `count` connections to `server`, non-blocking and without Nagle's delay.
+/// `count` connections to `server`, non-blocking and without Nagle's delay. The process's limit of
+/// open files is raised as far as it goes.
 ///
 /// # Errors
 /// When a connection cannot be made or prepared.
 pub fn connect(server: SocketAddr, count: usize) -> io::Result<Vec<TcpStream>> {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;
     let one = || {
         let stream = TcpStream::connect(server)?;
         stream.set_nodelay(true)?;

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
                 rounds: *words.get_one("rounds").expect("rounds has a default"),
                 seconds: *words.get_one("seconds").expect("seconds has a default"),
                 shape: words.get_one::<String>("shape").expect("it has a default").clone(),
+                peers: !words.get_flag("no-peers"),
                 json: words.get_one("json").cloned(),
             },
         ),
@@ -93,6 +94,7 @@ fn bench_command() -> Command {
                 .default_value("")
                 .help("Only the shapes whose name holds WORD"),
         )
+        .arg(switch("no-peers", "Leave out other load generators that are found on PATH"))
         .arg(
             Arg::new("json")
                 .long("json")

@@ -5,12 +5,15 @@
 
 mod figures;
 pub(crate) mod instructions;
+mod peers;
 mod server;
 
 use figures::{Rounds, Run};
+use peers::Peer;
 use serde_json::{Value, json};
 use server::{Cpus, Server};
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -21,6 +24,8 @@ pub(crate) struct Options {
     pub(crate) seconds: u32,
     /// Only shapes whose name holds this word.
     pub(crate) shape: String,
+    /// Whether other load generators that are found on PATH run as well.
+    pub(crate) peers: bool,
     pub(crate) json: Option<PathBuf>,
 }
 
@@ -64,6 +69,7 @@ const SHAPES: &[Shape] = &[
     shape("256 connections, depth 1, null server", (256, 1, 1), Which::Null),
     shape("multiget of 100, per key, memcached", (16, 1, 100), Which::Memcached),
     shape("multiget of 100, per key, null server", (16, 1, 100), Which::Null),
+    shape("16 000 connections, depth 1, memcached", (16_000, 1, 1), Which::Memcached),
     paced("paced at 1 000/s, memcached", 1_000),
     paced("paced at 20 000/s, memcached", 20_000),
     paced("paced at 100 000/s, memcached", 100_000),
@@ -72,28 +78,36 @@ const SHAPES: &[Shape] = &[
 /// A program under comparison; the first of a list is what the others are held against.
 #[derive(Clone, Copy)]
 enum Client {
-    /// As fast as it can.
-    Bare,
+    /// As fast as it can, over epoll or io_uring.
+    Bare(&'static str),
     /// memtide in a closed loop, over this `--io`.
     Memtide(&'static str),
     /// At a rate, with this `--wait`.
     BarePaced(&'static str),
     /// memtide at a rate, with these `--io` and `--wait`.
     MemtidePaced(&'static str, &'static str),
+    /// Somebody else's.
+    Peer(&'static Peer),
 }
 
 impl Client {
     fn name(self) -> String {
         match self {
-            Self::Bare => "bare-epoll".to_owned(),
+            Self::Bare(io) => format!("bare-{io}"),
             Self::Memtide(io) => format!("memtide, {io}"),
             Self::BarePaced(wait) => format!("bare, {wait}"),
             Self::MemtidePaced(io, wait) => format!("{io}, {wait}"),
+            Self::Peer(peer) => peer.program.to_owned(),
         }
     }
 }
 
-const CLIENTS: &[Client] = &[Client::Bare, Client::Memtide("epoll"), Client::Memtide("uring")];
+const CLIENTS: &[Client] = &[
+    Client::Bare("epoll"),
+    Client::Bare("uring"),
+    Client::Memtide("epoll"),
+    Client::Memtide("uring"),
+];
 
 const PACED_CLIENTS: &[Client] = &[
     Client::BarePaced("sleep"),
@@ -129,6 +143,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
         programs,
         cpus,
         seconds: options.seconds,
+        peers: options.peers,
     };
     println!("{}\n", bench.heading(options.rounds));
     let mut shapes = Vec::new();
@@ -173,6 +188,8 @@ struct Bench {
     programs: PathBuf,
     cpus: Cpus,
     seconds: u32,
+    /// Whether other programs run as well.
+    peers: bool,
     memcached: Server,
     null: Server,
 }
@@ -194,17 +211,21 @@ impl Bench {
 
     /// Each round begins with another client: a drift of the machine then falls on all alike.
     fn rounds(&self, shape: &Shape, count: u32) -> Result<Rounds, String> {
-        let clients = if shape.rate > 0 { PACED_CLIENTS } else { CLIENTS };
+        let own = if shape.rate > 0 { PACED_CLIENTS } else { CLIENTS };
+        let peers = if self.peers { Peer::present(shape) } else { Vec::new() };
+        let peers = peers.into_iter().map(Client::Peer);
+        let clients: Vec<Client> = own.iter().copied().chain(peers).collect();
         let mut rounds = Rounds::of(clients.iter().map(|client| client.name()));
         for round in 0..count {
             eprintln!("xtask: {}: round {} of {count}", shape.name, round + 1);
             for turn in 0..clients.len() {
                 let number = (round as usize + turn) % clients.len();
                 let run = match clients[number] {
-                    Client::Bare => self.bare(shape)?,
+                    Client::Bare(io) => self.bare(shape, io)?,
                     Client::Memtide(io) => self.memtide(shape, io, "sleep")?,
                     Client::BarePaced(wait) => self.bare_paced(shape, wait)?,
                     Client::MemtidePaced(io, wait) => self.memtide(shape, io, wait)?,
+                    Client::Peer(peer) => peer.run(shape, self.address(shape), self.place())?,
                 };
                 rounds.add(number, run);
             }
@@ -212,17 +233,22 @@ impl Bench {
         Ok(rounds)
     }
 
-    fn address(&self, shape: &Shape) -> String {
+    fn address(&self, shape: &Shape) -> SocketAddr {
         let server = match shape.server {
             Which::Memcached => &self.memcached,
             Which::Null => &self.null,
         };
-        server.address.to_string()
+        server.address
     }
 
-    fn bare(&self, shape: &Shape) -> Result<Run, String> {
+    /// Where and for how long peers run, and where their files go.
+    fn place(&self) -> (u32, u32, &Path) {
+        (self.cpus.client, self.seconds, &self.programs)
+    }
+
+    fn bare(&self, shape: &Shape, io: &str) -> Result<Run, String> {
         let words = [
-            ("--server", self.address(shape)),
+            ("--server", self.address(shape).to_string()),
             ("--connections", shape.connections.to_string()),
             ("--depth", shape.depth.to_string()),
             ("--multiget", shape.multiget.to_string()),
@@ -232,7 +258,7 @@ impl Bench {
         ];
         let words: Vec<String> =
             words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
-        let said = self.client("bare-epoll", &words)?;
+        let said = self.client(&format!("bare-{io}"), &words)?;
         let keys = number(&said, "/ops")? * f64::from(shape.multiget);
         Ok(Run {
             ops_per_s: keys / number(&said, "/wall_s")?,
@@ -244,7 +270,7 @@ impl Bench {
 
     fn bare_paced(&self, shape: &Shape, wait: &str) -> Result<Run, String> {
         let words = [
-            ("--server", self.address(shape)),
+            ("--server", self.address(shape).to_string()),
             ("--connections", shape.connections.to_string()),
             ("--rate", shape.rate.to_string()),
             ("--wait", wait.to_owned()),
@@ -267,7 +293,7 @@ impl Bench {
         let gets_only = shape.multiget > 1 || shape.rate > 0;
         let mix = if gets_only { "get=1" } else { "get=9,set=1" };
         let fields = [
-            ("--server", self.address(shape)),
+            ("--server", self.address(shape).to_string()),
             ("--rate", shape.rate.to_string()),
             ("--io", io.to_owned()),
             ("--wait", wait.to_owned()),

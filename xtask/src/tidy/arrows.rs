@@ -57,7 +57,7 @@ const ALLOWED: &[Arrows] = &[
     Arrows {
         package: "bench",
         inside: &["base", "codec", "workload", "metrics", "engine", "schema", "run", "host"],
-        outside: &["clap", "libc", "rustix", "socket2"],
+        outside: &["clap", "libc", "rustix", "socket2", "io-uring"],
     },
     Arrows {
         package: "fuzz",

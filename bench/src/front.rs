@@ -1,0 +1,129 @@
+//! What all bare clients share: their words, their start-up, when they stop and what they say.
+//! How bytes get to the server and back is each client's own.
+
+use crate::pattern::{Pattern, Shape};
+use crate::{peer, usage};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// The clock is read once in this many turns of the loop, to see whether the time is up.
+const TURNS_PER_LOOK: u32 = 256;
+
+/// A client that does nothing but the system calls.
+pub trait Client: Sized {
+    /// A client of `pattern` over connections that are open, non-blocking and without Nagle's
+    /// delay.
+    ///
+    /// # Errors
+    /// When the kernel refuses what it needs.
+    fn new(pattern: Pattern, streams: Vec<TcpStream>) -> io::Result<Self>;
+
+    /// Opens every connection's window.
+    ///
+    /// # Errors
+    /// When a connection fails.
+    fn send_first(&mut self) -> io::Result<()>;
+
+    /// Waits once, 100 ms at most, and serves all that is ready; returns how much that was.
+    ///
+    /// # Errors
+    /// When a connection fails.
+    fn turn(&mut self) -> io::Result<usize>;
+
+    /// Replies received whole.
+    fn ops(&self) -> u64;
+}
+
+/// The words of a bare client called `name`.
+pub fn command(name: &'static str) -> Command {
+    Command::new(name)
+        .about("The floor of what a memcached client costs: sends, counts bytes, sends again")
+        .arg(
+            Arg::new("server")
+                .short('s')
+                .long("server")
+                .value_name("ADDRESS")
+                .default_value("127.0.0.1:11211")
+                .value_parser(value_parser!(SocketAddr))
+                .help("An IP address and port"),
+        )
+        .arg(positive("connections", "16", "Connections"))
+        .arg(positive("depth", "1", "Outstanding requests per connection"))
+        .arg(positive("keys", "1000", "Distinct keys, stored before the run"))
+        .arg(
+            number("key-bytes", "30", "Bytes of each key")
+                .value_parser(value_parser!(u32).range(14..=250)),
+        )
+        .arg(
+            number("value-bytes", "200", "Bytes of each value")
+                .value_parser(value_parser!(u32).range(0..=1_000_000)),
+        )
+        .arg(number("set-every", "10", "One request in N is a set; 0 sends gets only"))
+        .arg(positive("multiget", "1", "Keys that each get asks for"))
+        .arg(number("ops", "0", "Stop after N operations; 0 for no such limit"))
+        .arg(positive("seconds", "10", "Stop after N seconds"))
+}
+
+fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .value_name("N")
+        .default_value(default)
+        .value_parser(value_parser!(u32).range(0..))
+        .help(help)
+}
+
+fn positive(name: &'static str, default: &'static str, help: &'static str) -> Arg {
+    number(name, default, help).value_parser(value_parser!(u32).range(1..=1_000_000))
+}
+
+/// Fills the server, runs a client as `words` say, and tells what it used as a line of JSON.
+///
+/// # Errors
+/// When the server cannot be reached or a connection fails.
+pub fn run<C: Client>(words: &ArgMatches) -> io::Result<String> {
+    let number = |name: &str| *words.get_one::<u32>(name).expect("every number has a default");
+    let server = *words.get_one::<SocketAddr>("server").expect("the server has a default");
+    let pattern = Pattern::new(Shape {
+        keys: number("keys") as usize,
+        key_bytes: number("key-bytes") as usize,
+        value_bytes: number("value-bytes") as usize,
+        set_every: number("set-every") as usize,
+        keys_per_get: number("multiget") as usize,
+        depth: number("depth") as usize,
+    });
+    let unreachable = |error: io::Error| io::Error::new(error.kind(), format!("{server}: {error}"));
+    peer::fill(server, &pattern).map_err(unreachable)?;
+    let streams = peer::connect(server, number("connections") as usize).map_err(unreachable)?;
+    let mut client = C::new(pattern, streams)?;
+    let ops_max = match number("ops") {
+        0 => u64::MAX,
+        ops => u64::from(ops),
+    };
+    let time_max = Duration::from_secs(u64::from(number("seconds")));
+
+    let cpu_before = usage::Cpu::used();
+    let began = Instant::now();
+    client.send_first()?;
+    let mut turns = 0u32;
+    while client.ops() < ops_max {
+        let events = client.turn()?;
+        turns = turns.wrapping_add(1);
+        let look = events == 0 || turns.is_multiple_of(TURNS_PER_LOOK);
+        if look && began.elapsed() >= time_max {
+            break;
+        }
+    }
+    let wall_s = began.elapsed().as_secs_f64();
+    let cpu = usage::Cpu::used().since(cpu_before);
+    let rss = usage::rss_max_bytes().map_or("null".to_owned(), |bytes| bytes.to_string());
+    Ok(format!(
+        "{{\"ops\":{},\"wall_s\":{wall_s:.6},\"cpu_user_s\":{:.6},\"cpu_system_s\":{:.6},\
+         \"rss_max_bytes\":{rss}}}",
+        client.ops(),
+        cpu.user_s,
+        cpu.system_s
+    ))
+}
