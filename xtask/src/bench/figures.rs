@@ -13,6 +13,8 @@ pub(crate) struct Run {
     pub(crate) rss_max_bytes: f64,
     /// The median and the 99th percentile of response, where the client measures it.
     pub(crate) response_us: Option<(f64, f64)>,
+    /// The same of lag: how late operations were sent.
+    pub(crate) lag_us: Option<(f64, f64)>,
 }
 
 /// A set of figures by its middle, and where the middle of all possible ones lies.
@@ -90,22 +92,22 @@ impl Rounds {
     /// A table with a row for each client.
     pub(crate) fn text(&self) -> String {
         let mut text = format!(
-            "{:<16}{:>12}{:>9}  {:<22}{:<22}{:>9}{:>16}\n",
-            "", "per second", "CPU s/M", "CPU ratio", "throughput ratio", "peak MB", "p50/p99 us"
+            "{:<18}{:>12}{:>9}  {:<22}{:<22}{:>9}{:>18}{:>16}\n",
+            "",
+            "per second",
+            "CPU s/M",
+            "CPU ratio",
+            "throughput ratio",
+            "peak MB",
+            "p50/p99 us",
+            "lag us"
         );
         for (name, runs) in &self.clients {
             let median = |figure: fn(&Run) -> f64| Spread::of(runs.iter().map(figure)).median;
-            let times = |pick: fn((f64, f64)) -> f64| {
-                let known: Vec<f64> =
-                    runs.iter().filter_map(|run| run.response_us.map(pick)).collect();
-                (!known.is_empty()).then(|| Spread::of(known).median)
-            };
-            let response = match times(|(p50, _)| p50).zip(times(|(_, p99)| p99)) {
-                Some((p50, p99)) => format!("{p50:.1} / {p99:.1}"),
-                None => "–".to_owned(),
-            };
+            let response = pair(runs.iter().filter_map(|run| run.response_us));
+            let lag = pair(runs.iter().filter_map(|run| run.lag_us));
             text += &format!(
-                "{name:<16}{:>12.0}{:>9.3}  {:<22}{:<22}{:>9.1}{response:>16}\n",
+                "{name:<18}{:>12.0}{:>9.3}  {:<22}{:<22}{:>9.1}{response:>18}{lag:>16}\n",
                 median(|run| run.ops_per_s),
                 median(|run| run.cpu_s_per_mops),
                 self.ratio(runs, |run| run.cpu_s_per_mops).text(3),
@@ -125,6 +127,8 @@ impl Rounds {
                 "rss_max_bytes": run.rss_max_bytes,
                 "response_p50_us": run.response_us.map(|(p50, _)| p50),
                 "response_p99_us": run.response_us.map(|(_, p99)| p99),
+                "lag_p50_us": run.lag_us.map(|(p50, _)| p50),
+                "lag_p99_us": run.lag_us.map(|(_, p99)| p99),
             })
         };
         let client = |(name, runs): &(String, Vec<Run>)| {
@@ -139,6 +143,15 @@ impl Rounds {
         };
         self.clients.iter().map(client).collect()
     }
+}
+
+/// The medians of both halves of some pairs, or a dash.
+fn pair(pairs: impl Iterator<Item = (f64, f64)>) -> String {
+    let (firsts, seconds): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    if firsts.is_empty() {
+        return "–".to_owned();
+    }
+    format!("{:.1} / {:.1}", Spread::of(firsts).median, Spread::of(seconds).median)
 }
 
 #[cfg(test)]
@@ -163,6 +176,7 @@ mod tests {
             cpu_s_per_mops,
             rss_max_bytes: 1e6,
             response_us: None,
+            lag_us: Some((1.0, 2.0)),
         };
         let mut rounds = Rounds::of(["bare", "memtide"].map(str::to_owned).into_iter());
         for (client, one) in

@@ -39,6 +39,8 @@ struct Shape {
     /// Gets per second at exponential gaps; 0 for as fast as possible.
     rate: u32,
     server: Which,
+    /// Whether the client runs on the server's CPU.
+    shares_cpu: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,11 +54,12 @@ const fn shape(
     (connections, depth, multiget): (u32, u32, u32),
     server: Which,
 ) -> Shape {
-    Shape { name, connections, depth, multiget, rate: 0, server }
+    Shape { name, connections, depth, multiget, rate: 0, server, shares_cpu: false }
 }
 
-const fn paced(name: &'static str, rate: u32) -> Shape {
-    Shape { name, connections: 16, depth: 1, multiget: 1, rate, server: Which::Memcached }
+const fn paced(name: &'static str, rate: u32, shares_cpu: bool) -> Shape {
+    let server = Which::Memcached;
+    Shape { name, connections: 16, depth: 1, multiget: 1, rate, server, shares_cpu }
 }
 
 /// 30-byte keys and 200-byte values are common to all of them, and nine gets to one set to most.
@@ -70,9 +73,12 @@ const SHAPES: &[Shape] = &[
     shape("multiget of 100, per key, memcached", (16, 1, 100), Which::Memcached),
     shape("multiget of 100, per key, null server", (16, 1, 100), Which::Null),
     shape("16 000 connections, depth 1, memcached", (16_000, 1, 1), Which::Memcached),
-    paced("paced at 1 000/s, memcached", 1_000),
-    paced("paced at 20 000/s, memcached", 20_000),
-    paced("paced at 100 000/s, memcached", 100_000),
+    paced("paced at 1 000/s, memcached", 1_000, false),
+    paced("paced at 20 000/s, memcached", 20_000, false),
+    paced("paced at 100 000/s, memcached", 100_000, false),
+    paced("paced at 1 000/s, memcached on the same CPU", 1_000, true),
+    paced("paced at 20 000/s, memcached on the same CPU", 20_000, true),
+    paced("paced at 100 000/s, memcached on the same CPU", 100_000, true),
 ];
 
 /// A program under comparison; the first of a list is what the others are held against.
@@ -225,7 +231,9 @@ impl Bench {
                     Client::Memtide(io) => self.memtide(shape, io, "sleep")?,
                     Client::BarePaced(wait) => self.bare_paced(shape, wait)?,
                     Client::MemtidePaced(io, wait) => self.memtide(shape, io, wait)?,
-                    Client::Peer(peer) => peer.run(shape, self.address(shape), self.place())?,
+                    Client::Peer(peer) => {
+                        peer.run(shape, self.address(shape), self.place(shape))?
+                    }
                 };
                 rounds.add(number, run);
             }
@@ -242,8 +250,13 @@ impl Bench {
     }
 
     /// Where and for how long peers run, and where their files go.
-    fn place(&self) -> (u32, u32, &Path) {
-        (self.cpus.client, self.seconds, &self.programs)
+    fn place(&self, shape: &Shape) -> (u32, u32, &Path) {
+        (self.cpu(shape), self.seconds, &self.programs)
+    }
+
+    /// The client's CPU.
+    fn cpu(&self, shape: &Shape) -> u32 {
+        if shape.shares_cpu { self.cpus.server } else { self.cpus.client }
     }
 
     fn bare(&self, shape: &Shape, io: &str) -> Result<Run, String> {
@@ -258,13 +271,14 @@ impl Bench {
         ];
         let words: Vec<String> =
             words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
-        let said = self.client(&format!("bare-{io}"), &words)?;
+        let said = self.client(&format!("bare-{io}"), self.cpu(shape), &words)?;
         let keys = number(&said, "/ops")? * f64::from(shape.multiget);
         Ok(Run {
             ops_per_s: keys / number(&said, "/wall_s")?,
             cpu_s_per_mops: cpu_s(&said, "")? / keys * 1e6,
             rss_max_bytes: number(&said, "/rss_max_bytes")?,
             response_us: None,
+            lag_us: None,
         })
     }
 
@@ -279,13 +293,14 @@ impl Bench {
         ];
         let words: Vec<String> =
             words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
-        let said = self.client("bare-paced", &words)?;
+        let said = self.client("bare-paced", self.cpu(shape), &words)?;
         let ops = number(&said, "/ops")?;
         Ok(Run {
             ops_per_s: ops / number(&said, "/wall_s")?,
             cpu_s_per_mops: cpu_s(&said, "")? / ops * 1e6,
             rss_max_bytes: number(&said, "/rss_max_bytes")?,
             response_us: Some((number(&said, "/p50_ns")? / 1e3, number(&said, "/p99_ns")? / 1e3)),
+            lag_us: None,
         })
     }
 
@@ -311,7 +326,7 @@ impl Bench {
         let words = fields.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
         let words: Vec<String> =
             ["run", "--quiet"].map(str::to_owned).into_iter().chain(words).collect();
-        let record = self.client("memtide", &words)?;
+        let record = self.client("memtide", self.cpu(shape), &words)?;
         let keys = f64::from(shape.multiget);
         let microseconds = |name| Some(number(&record, name).ok()? / 1e3);
         Ok(Run {
@@ -323,14 +338,15 @@ impl Bench {
             rss_max_bytes: number(&record, "/client/rss_max_bytes")?,
             response_us: microseconds("/response/all/p50_ns")
                 .zip(microseconds("/response/all/p99_ns")),
+            lag_us: microseconds("/lag/p50_ns").zip(microseconds("/lag/p99_ns")),
         })
     }
 
-    /// Runs one of our programs on the client's CPU; what it says on stdout is JSON.
-    fn client(&self, program: &str, words: &[String]) -> Result<Value, String> {
+    /// Runs one of our programs on `cpu`; what it says on stdout is JSON.
+    fn client(&self, program: &str, cpu: u32, words: &[String]) -> Result<Value, String> {
         let output = Command::new("timeout")
             .args(["--foreground", "--kill-after=5", &(self.seconds + PATIENCE_S).to_string()])
-            .args(["taskset", "--cpu-list", &self.cpus.client.to_string()])
+            .args(["taskset", "--cpu-list", &cpu.to_string()])
             .arg(self.programs.join(program))
             .args(words)
             .stdin(Stdio::null())

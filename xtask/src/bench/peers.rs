@@ -110,7 +110,9 @@ impl Peer {
     /// Those that are installed and can make this load.
     pub(super) fn present(shape: &Shape) -> Vec<&'static Self> {
         let here = |peer: &&Self| crate::setup::find(peer.program).is_some();
-        let able = |peer: &&Self| shape.connections <= CONNECTIONS_MAX && (peer.can)(shape);
+        let able = |peer: &&Self| {
+            shape.connections <= CONNECTIONS_MAX && !shape.shares_cpu && (peer.can)(shape)
+        };
         PEERS.iter().filter(here).filter(able).collect()
     }
 
@@ -132,6 +134,7 @@ impl Peer {
             cpu_s_per_mops: (long.cpu_s - short.cpu_s) / keys * 1e6,
             rss_max_bytes: long.rss_max_bytes,
             response_us: long.response_us,
+            lag_us: None,
         })
     }
 
