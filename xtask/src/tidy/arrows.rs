@@ -45,11 +45,12 @@ const ALLOWED: &[Arrows] = &[
     },
     Arrows { package: "report", inside: &["base", "metrics", "schema"], outside: &[] },
     Arrows { package: "sinks", inside: &["base", "metrics", "schema"], outside: &["csv"] },
+    Arrows { package: "compat", inside: &["base", "workload", "metrics", "schema"], outside: &[] },
     Arrows {
         package: "memtide",
         inside: &[
             "base", "codec", "workload", "metrics", "server", "engine", "schema", "host", "run",
-            "report", "sinks", "sim",
+            "report", "sinks", "sim", "compat",
         ],
         outside: &["clap", "clap_complete", "clap_mangen", "serde_json", "miette"],
     },

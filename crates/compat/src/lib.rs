@@ -1,0 +1,11 @@
+//! The faces of older load generators: their command lines read as they read them, told as values.
+//!
+//! Pure: words in, values and text out. Makes no load, opens nothing, reads no clock.
+#![forbid(unsafe_code)]
+
+pub mod mutilate;
+mod stop;
+pub mod getopt;
+mod number;
+
+pub use stop::Stop;

@@ -1,0 +1,278 @@
+//! From a command line to [`Options`]: what the originals check, in their order and words, then
+//! what they do not check and should.
+//!
+//! Decides everything that depends on more than one option. Makes no scenario of it.
+
+mod fatal;
+mod load;
+mod pace;
+
+use super::given::Given;
+use super::numbers::{PROFILES, Profile, RATE_MAX, Server, servers};
+use super::options::{Format, Login, Options, Output, Target, Verbosity};
+use super::rows::{Face, row};
+use crate::Stop;
+use fatal::{Check, Source};
+
+/// Reads a command line; `argv` is without the program's name, `program` that name as it was
+/// called, for complaints.
+///
+/// # Errors
+/// Whatever ends the program before it makes load: help and version (0), words that no option has
+/// and numbers that are none (1), values that are not allowed, and everything that needs other
+/// machines (255).
+pub fn parse(face: Face, program: &str, argv: &[String]) -> Result<Options, Stop> {
+    let given = Given::read(face, program, argv)?;
+    let format = format(face, program, &given)?;
+    let mut reader = Reader { face, source: Source::of(face), given: &given, notes: Vec::new() };
+    reader.check_as_the_originals()?;
+    reader.check_this_machine()?;
+    reader.check_further()?;
+    let servers = reader.servers()?;
+    let settings = reader.settings();
+    let connections = reader.connections(&settings, servers.len());
+    let load = reader.load(&settings)?;
+    let mode = reader.mode(&settings)?;
+    let paced = reader.paced(&settings, &mode)?;
+    reader.note_what_is_passed_over(&mode);
+    let (target, output) = (reader.target(servers), reader.output(format));
+    let notes = reader.notes;
+    Ok(Options { face, mode, target, connections, load, paced, output, notes })
+}
+
+fn format(face: Face, program: &str, given: &Given) -> Result<Format, Stop> {
+    match given.word("format") {
+        None => Ok(match face {
+            Face::Mutilate => Format::Mutilate,
+            Face::Mcperf => Format::Mcperf,
+            Face::McperfDynamic => Format::McperfDynamic,
+        }),
+        Some("mutilate") => Ok(Format::Mutilate),
+        Some("mutilate-2012") => Ok(Format::Mutilate2012),
+        Some("mcperf") => Ok(Format::Mcperf),
+        Some("mcperf-dynamic") => Ok(Format::McperfDynamic),
+        Some(other) => {
+            let allowed = "mutilate, mutilate-2012, mcperf or mcperf-dynamic";
+            let what = format!("{program}: --format: '{other}' is no format; say {allowed}");
+            Err(Stop::complaint(what, 1))
+        }
+    }
+}
+
+/// A command line on its way to decided values.
+struct Reader<'a> {
+    face: Face,
+    source: &'static Source,
+    given: &'a Given,
+    notes: Vec<String>,
+}
+
+/// The options that a profile replaces.
+struct Settings<'a> {
+    qps: u32,
+    connections_each: u32,
+    records: u32,
+    keysize: &'a str,
+    keyorder: &'a str,
+    valuesize: &'a str,
+    iadist: &'a str,
+    search: Option<&'a str>,
+    profile: Option<&'static Profile>,
+}
+
+impl<'a> Reader<'a> {
+    fn note(&mut self, sentence: impl Into<String>) {
+        self.notes.push(sentence.into());
+    }
+
+    /// What mutilate and its descendants check, in their order.
+    fn check_as_the_originals(&self) -> Result<(), Stop> {
+        let given = self.given;
+        let check = |holds: bool, check: Check, message: &str| match holds {
+            true => Ok(()),
+            false => Err(self.source.fatal(check, message)),
+        };
+        check(given.int_or_default("depth") >= 1, Check::Depth, "--depth must be >= 1")?;
+        check(given.int_or_default("qps") >= 0, Check::Qps, "--qps must be >= 0")?;
+        check(
+            (0.0..=1.0).contains(&given.float_or_default("update")),
+            Check::Update,
+            "--update must be >= 0.0 and <= 1.0",
+        )?;
+        check(given.int_or_default("time") >= 1, Check::Time, "--time must be >= 1")?;
+        check(
+            (1..=512).contains(&given.int_or_default("connections")),
+            Check::Connections,
+            "--connections must be between [1,512]",
+        )?;
+        check(
+            given.has("server") || given.has("agentmode"),
+            Check::Server,
+            "--server or --agentmode must be specified.",
+        )
+    }
+
+    /// What this machine cannot do alone.
+    fn check_this_machine(&self) -> Result<(), Stop> {
+        let refuse = |option: &str, without: &str| {
+            let what = "running on many machines is not in this version";
+            let message = format!("{option}: {what}; {without}");
+            Err(self.source.fatal(Check::Further, &message))
+        };
+        for long in ["agentmode", "agent"] {
+            if self.given.has(long) {
+                let letter = row(long).short.expect("both have a letter");
+                let without = "without it, this machine alone makes the load";
+                return refuse(&format!("--{long} (-{letter})"), without);
+            }
+        }
+        if self.given.int_or_default("threads") == 0 {
+            let without = "with no threads only agents would make load, so give at least 1";
+            return refuse("--threads 0 (-T)", without);
+        }
+        if self.given.has("push_lat_influx") {
+            let what = "--push_lat_influx: sending to InfluxDB is not in this version; --save_all \
+                        writes the same samples to a file";
+            return Err(Stop { code: 1, ..self.source.fatal(Check::Further, what) });
+        }
+        Ok(())
+    }
+
+    /// What the originals do not check, and crash or err on.
+    fn check_further(&self) -> Result<(), Stop> {
+        let least = [
+            ("threads", 1),
+            ("records", 0),
+            ("warmup", 0),
+            ("wait", 0),
+            ("measure_connections", 1),
+            ("getq_size", 1),
+            ("keycache_capacity", 1),
+            ("keycache_reuse", 0),
+            ("keycache_regen", 0),
+            ("qps_min", 0),
+            ("sin", 1),
+            ("seed", 0),
+        ];
+        for (long, least) in least {
+            if self.given.int(long).is_some_and(|value| value < least) {
+                return Err(self.further(&format!("--{long} must be >= {least}")));
+            }
+        }
+        if self.given.int("qps").is_some_and(|rate| not_negative(rate) > RATE_MAX) {
+            return Err(self.further(&format!("--qps must be <= {RATE_MAX}")));
+        }
+        Ok(())
+    }
+
+    /// The end of the program for a reason that the originals do not know.
+    fn further(&self, message: &str) -> Stop {
+        self.source.fatal(Check::Further, message)
+    }
+
+    fn servers(&self) -> Result<Vec<Server>, Stop> {
+        let mut all = Vec::new();
+        for word in self.given.all("server") {
+            let found = servers(word).map_err(|why| {
+                let allowed = "write host, host:port, host:first-last or [IPv6]:port";
+                self.further(&format!("--server '{word}': {why}; {allowed}"))
+            })?;
+            all.extend(found);
+        }
+        Ok(all)
+    }
+
+    /// The options as given, or as the profile replaces them.
+    fn settings(&mut self) -> Settings<'a> {
+        let given = self.given;
+        let profile = self.profile();
+        let pairs = not_negative(given.int_or_default("threads")).saturating_mul(count(given));
+        let each = not_negative(given.int_or_default("connections"));
+        let is_mcperf = !self.face.is_mutilate();
+        let keyorder = if is_mcperf { given.word_or_default("keyorder") } else { "none" };
+        let own = Settings {
+            qps: not_negative(given.int_or_default("qps")),
+            connections_each: each,
+            records: not_negative(given.int_or_default("records")),
+            keysize: given.word_or_default("keysize"),
+            keyorder,
+            valuesize: given.word_or_default("valuesize"),
+            iadist: given.word_or_default("iadist"),
+            search: given.word("search"),
+            profile,
+        };
+        let Some(profile) = profile else { return own };
+        Settings {
+            qps: profile.qps.unwrap_or(own.qps),
+            connections_each: profile.connections_each(each, pairs),
+            records: profile.records,
+            keysize: profile.keysize,
+            keyorder: profile.keyorder,
+            valuesize: profile.valuesize,
+            iadist: profile.iadist.unwrap_or(own.iadist),
+            search: profile.search.or(own.search),
+            profile: own.profile,
+        }
+    }
+
+    fn profile(&mut self) -> Option<&'static Profile> {
+        let asked = self.given.int("profile")?;
+        let place = usize::try_from(asked).ok().and_then(|number| number.checked_sub(1));
+        let found = place.and_then(|place| PROFILES.get(place));
+        if found.is_none() {
+            self.note(format!("--profile {asked}: there is no such profile, so 1 is taken."));
+        }
+        let profile = found.unwrap_or(&PROFILES[0]);
+        if profile.page_differs && !self.given.has("iadist") {
+            self.note(format!(
+                "--profile {asked}: mcperf's page says uniform gaps, but mcperf makes exponential \
+                 ones; they are exponential here, and --iadist uniform makes them uniform."
+            ));
+        }
+        Some(profile)
+    }
+
+    fn target(&self, servers: Vec<Server>) -> Target {
+        let given = self.given;
+        let password = given.word("password").unwrap_or("").to_owned();
+        Target {
+            servers,
+            is_binary: given.has("binary"),
+            login: given.word("username").map(|user| Login { user: user.to_owned(), password }),
+            is_nagle_on: given.has("no_nodelay"),
+            is_traced: given.has("trace"),
+        }
+    }
+
+    fn output(&self, format: Format) -> Output {
+        let file = |long: &str| self.given.word(long).map(str::to_owned);
+        let verbosity = match self.given.count("verbose") {
+            _ if self.given.has("quiet") => Verbosity::Quiet,
+            0 => Verbosity::Info,
+            1 => Verbosity::Verbose,
+            _ => Verbosity::Debug,
+        };
+        Output {
+            format,
+            is_response: self.given.has("response"),
+            json: file("json"),
+            save: file("save"),
+            save_all: file("save_all"),
+            is_plot_all: self.given.has("plot_all"),
+            verbosity,
+        }
+    }
+}
+
+/// How many servers were named, ranges counted once.
+fn count(given: &Given) -> u32 {
+    u32::try_from(given.count("server")).unwrap_or(u32::MAX)
+}
+
+/// A number that was checked not to be negative.
+fn not_negative(number: i32) -> u32 {
+    u32::try_from(number).expect("negative numbers were refused")
+}
+
+#[cfg(test)]
+mod tests;

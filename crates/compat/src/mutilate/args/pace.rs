@@ -1,0 +1,222 @@
+//! What is run and when: searches, scans, waveforms, rates and times. What loses to something
+//! stronger gets a note.
+
+use super::fatal::Check;
+use super::{Reader, Settings, not_negative};
+use crate::Stop;
+use crate::mutilate::numbers::{
+    Dynamic, INTERVALS_MAX, RATE_MAX, Scan, Search, Sinusoid, Waveform,
+};
+use crate::mutilate::options::{Mode, Paced, Skip};
+use crate::mutilate::rows::Face;
+use memtide_base::Span;
+
+/// `--moderate` in the originals, whatever the rate.
+const ANSWER_GAP: Span = Span::from_us(250);
+/// `--skip` in the originals.
+const SKIP: Skip = Skip { late_max: Span::from_ms(5), late_again: Span::from_ms(4) };
+
+impl Reader<'_> {
+    /// The strongest of what is asked for, in the originals' order.
+    pub(super) fn mode(&self, settings: &Settings<'_>) -> Result<Mode, Stop> {
+        let given = self.given;
+        // All words are looked at, also those that another option makes idle.
+        let search = settings.search.map(|word| self.search(word)).transpose()?;
+        let scan = given.word("scan").map(|word| self.scan(word)).transpose()?;
+        let dynamic = self.dynamic()?;
+        Ok(if given.has("loadonly") {
+            Mode::LoadOnly
+        } else if given.has("masterless_agentmode") {
+            Mode::Masterless
+        } else if let Some(search) = search {
+            Mode::Search(search)
+        } else if let Some(scan) = scan {
+            Mode::Scan(scan)
+        } else if let Some(dynamic) = dynamic {
+            Mode::Dynamic(dynamic)
+        } else {
+            Mode::Once
+        })
+    }
+
+    fn search(&self, word: &str) -> Result<Search, Stop> {
+        let wrong = || self.source.fatal(Check::Search, "Invalid --search argument");
+        Search::read(word, self.face.is_mutilate()).ok_or_else(wrong)
+    }
+
+    fn scan(&self, word: &str) -> Result<Scan, Stop> {
+        let wrong = || self.source.fatal(Check::Scan, "Invalid --scan argument");
+        Scan::read(word).ok_or_else(wrong)
+    }
+
+    fn dynamic(&self) -> Result<Option<Dynamic>, Stop> {
+        let given = self.given;
+        if self.face != Face::McperfDynamic || !given.has("qps_interval") {
+            return Ok(None);
+        }
+        let seconds = given.float_or_default("qps_interval");
+        let interval = Span::from_s_f64(seconds);
+        if interval.is_zero() || !seconds.is_finite() {
+            return Err(self.further("--qps_interval must be > 0"));
+        }
+        let waveform = self.waveform()?;
+        let intervals = match &waveform {
+            Waveform::Supplied(targets) => targets.len() as f64,
+            Waveform::Random { .. } => (f64::from(given.int_or_default("time")) / seconds).ceil(),
+        };
+        if intervals > f64::from(INTERVALS_MAX) {
+            return Err(self.further(&format!(
+                "--qps_interval {seconds}: that makes {intervals} intervals, and at most \
+                 {INTERVALS_MAX} are allowed; make them longer, or the run shorter"
+            )));
+        }
+        Ok(Some(Dynamic { waveform, interval, intervals: intervals as u32 }))
+    }
+
+    fn waveform(&self) -> Result<Waveform, Stop> {
+        let given = self.given;
+        let rate = |number: i32| u32::try_from(number).ok().filter(|rate| *rate <= RATE_MAX);
+        if given.has("qps_target") {
+            let targets: Option<Vec<u32>> =
+                given.ints("qps_target").into_iter().map(rate).collect();
+            let wrong = || format!("--qps_target must be between 0 and {RATE_MAX}");
+            return targets.map(Waveform::Supplied).ok_or_else(|| self.further(&wrong()));
+        }
+        let bounds =
+            rate(given.int_or_default("qps_min")).zip(rate(given.int_or_default("qps_max")));
+        let Some((min, max)) = bounds.filter(|(min, max)| min <= max) else {
+            return Err(self.further(&format!(
+                "--qps_max must be between --qps_min and {RATE_MAX}; --qps_min is {}, --qps_max \
+                 {}",
+                given.int_or_default("qps_min"),
+                given.int_or_default("qps_max")
+            )));
+        };
+        let seed = Some(given.int_or_default("qps_seed")).filter(|seed| *seed != 0);
+        Ok(Waveform::Random { min, max, seed })
+    }
+
+    pub(super) fn paced(&mut self, settings: &Settings<'_>, mode: &Mode) -> Result<Paced, Stop> {
+        let given = self.given;
+        let gaps = self.law(settings.iadist)?.ok_or_else(|| self.no_law(settings.iadist))?;
+        let has_rate = match mode {
+            Mode::LoadOnly => false,
+            Mode::Once | Mode::Masterless => settings.qps > 0,
+            Mode::Scan(scan) => scan.max > 0,
+            Mode::Search(_) | Mode::Dynamic(_) => true,
+        };
+        if has_rate && !gaps.has_rate() {
+            return Err(self.source.law_without_rate());
+        }
+        let seconds = |long: &str| Span::from_s(u64::from(given.int(long).map_or(0, not_negative)));
+        Ok(Paced {
+            rate_ops: settings.qps,
+            sinusoid: self.sinusoid(settings.qps, mode)?,
+            gaps,
+            depth: not_negative(given.int_or_default("depth")),
+            skip: given.has("skip").then_some(SKIP),
+            answer_gap: given.has("moderate").then_some(ANSWER_GAP),
+            time: self.time(),
+            warmup: seconds("warmup"),
+            wait: seconds("wait"),
+            is_blocking: given.has("blocking"),
+            is_pinned: given.has("affinity"),
+        })
+    }
+
+    /// As many intervals as there are targets, or `--time`.
+    fn time(&self) -> Span {
+        let given = self.given;
+        if self.face != Face::McperfDynamic || !given.has("qps_target") {
+            return Span::from_s(u64::from(not_negative(given.int_or_default("time"))));
+        }
+        Span::from_s_f64(given.count("qps_target") as f64 * given.float_or_default("qps_interval"))
+    }
+
+    fn sinusoid(&self, qps: u32, mode: &Mode) -> Result<Option<Sinusoid>, Stop> {
+        let given = self.given;
+        let Some(period_ms) = given.int("sin").map(not_negative) else { return Ok(None) };
+        let part = given.float_or_default("sin_amplitude");
+        if !(0.0..=1.0).contains(&part) {
+            return Err(self.further("--sin_amplitude must be >= 0.0 and <= 1.0"));
+        }
+        if !matches!(mode, Mode::Once | Mode::Masterless) {
+            return Ok(None);
+        }
+        if qps == 0 {
+            return Err(self.further("--sin swings around --qps, which must be >= 1 with it"));
+        }
+        let mean_ops = f64::from(qps);
+        let period = Span::from_ms(u64::from(period_ms));
+        Ok(Some(Sinusoid { mean_ops, amplitude_ops: mean_ops * part, period }))
+    }
+
+    /// Notes for options that have no effect, and for those which do not do what a page says.
+    pub(super) fn note_what_is_passed_over(&mut self, mode: &Mode) {
+        let given = self.given;
+        for (long, letter) in [("measure_qps", 'Q'), ("measure_depth", 'D')] {
+            if given.has(long) {
+                self.note(format!(
+                    "--{long} (-{letter}) is ignored without --agent, as the original does."
+                ));
+            }
+        }
+        if given.has("password") && !given.has("username") {
+            self.note("--password (-P) is ignored without --username (-U).");
+        }
+        if given.has("moderate") {
+            self.note(
+                "--moderate: the original's page says 1/lambda, but it keeps 250 us between an \
+                 answer and the next request, whatever the rate; so it is here.",
+            );
+        }
+        if given.has("sin_amplitude") && !given.has("sin") {
+            self.note("--sin_amplitude is ignored without --sin.");
+        }
+        self.note_idle_modes(mode);
+        self.note_idle_waveform(mode);
+    }
+
+    fn note_idle_modes(&mut self, mode: &Mode) {
+        let by = match mode {
+            Mode::Once | Mode::Dynamic(_) => return,
+            Mode::LoadOnly => "--loadonly",
+            Mode::Masterless => "--masterless_agentmode (-M)",
+            Mode::Search(_) => "--search",
+            Mode::Scan(_) => "--scan",
+        };
+        let is_run = matches!(mode, Mode::Masterless);
+        for long in ["search", "scan", "qps_interval", "sin"] {
+            let is_itself = by.strip_prefix("--") == Some(long);
+            if self.given.has(long) && !is_itself && !(is_run && long == "sin") {
+                self.note(format!("--{long} is ignored with {by}."));
+            }
+        }
+    }
+
+    fn note_idle_waveform(&mut self, mode: &Mode) {
+        let given = self.given;
+        if self.face == Face::McperfDynamic && given.has("qps_target") {
+            if !given.has("qps_interval") {
+                self.note(format!(
+                    "--qps_target without --qps_interval does not change the rate, but the run \
+                     takes a second for each: {} s.",
+                    given.count("qps_target")
+                ));
+            }
+            if given.has("time") {
+                self.note("--time is ignored with --qps_target: their number decides.");
+            }
+        }
+        let Mode::Dynamic(dynamic) = mode else { return };
+        if given.has("qps") {
+            self.note("--qps is ignored with --qps_interval.");
+        }
+        if matches!(dynamic.waveform, Waveform::Random { .. }) && !given.has("qps_max") {
+            self.note(
+                "--qps_max: the page of memcache-perf-dynamic says 100000, the program takes \
+                 10000 when it is not given; it is 10000 here.",
+            );
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! mutilate and its descendants: `mutilate` (the original and its improved fork), `mcperf` 0.3 and
+//! the dynamic `mcperf`.
+//!
+//! Their command lines become values here; how those become a scenario, and what is printed at the
+//! end, is not decided here.
+
+mod args;
+mod given;
+mod page;
+mod options;
+mod numbers;
+mod rows;
+
+pub use args::parse;
+pub use numbers::{Connections, Dynamic, Law, Scan, Search, Server, Sinusoid, Statistic, Waveform};
+pub use options::{
+    Format, Keys, Load, Login, Mode, Multiget, Options, Output, Paced, Skip, Target, Verbosity,
+};
+pub use rows::Face;
+
+/// The face that `face` becomes for this command line: under the bare name `mcperf`, an option of
+/// the dynamic fork asks for that fork. `argv` is without the program's name.
+pub fn face_for(face: Face, argv: &[String]) -> Face {
+    if face == Face::Mcperf && given::names_dynamic(argv) { Face::McperfDynamic } else { face }
+}

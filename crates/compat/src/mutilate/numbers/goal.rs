@@ -1,0 +1,101 @@
+//! The words of `--search` and `--scan`. Makes no step itself.
+
+use super::RATE_MAX;
+use crate::number::decimal;
+
+/// What must stay below its bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Statistic {
+    /// The mean service time.
+    Mean,
+    /// The service time below which this many of a hundred lie; 0 to 100.
+    Percentile(f64),
+}
+
+/// `--search`: the highest rate at which a statistic of service times stays within a bound.
+///
+/// First a run at the given rate (0: the peak). If it misses the bound, halves between 1 and the
+/// rate it reached, until the bounds are 2 % apart or below `rate_floor` of the peak; then, while
+/// the bound is still missed, down by `retreat` each, not below 90 % of the last good rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Search {
+    /// What is bounded.
+    pub statistic: Statistic,
+    /// The first half of the word as it was written, for progress lines.
+    pub word: String,
+    /// The bound, in microseconds.
+    pub bound_us: f64,
+    /// Whether the bound holds for gets alone, or for the slower of gets and sets.
+    pub is_gets_only: bool,
+    /// The share of the peak below which the search gives up.
+    pub rate_floor: f64,
+    /// By what the rate is multiplied in the last part.
+    pub retreat: f64,
+}
+
+/// `--scan`: a run at each of several rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scan {
+    /// The first rate, in operations a second over all connections; 0 for the peak.
+    pub min: u32,
+    /// The last rate, if a step falls on it.
+    pub max: u32,
+    /// What is added for each next run; 0 stays at `min` for ever.
+    pub step: u32,
+}
+
+/// The non-empty pieces between colons, as strtok gives them.
+fn pieces(word: &str) -> impl Iterator<Item = &str> {
+    word.split(':').filter(|piece| !piece.is_empty())
+}
+
+impl Statistic {
+    /// Reads `95`, `99.9`, per mille from above 100 (`999`), per ten thousand from above 1000
+    /// (`9999`), or a piece of `avg`.
+    fn read(word: &str) -> Option<Self> {
+        if "avg".contains(word) {
+            return Some(Self::Mean);
+        }
+        let number = decimal(word).filter(|number| (0.0..=10_000.0).contains(number))?;
+        let scale = match number {
+            ..=100.0 => 1.0,
+            ..=1000.0 => 10.0,
+            _ => 100.0,
+        };
+        Some(Self::Percentile(number / scale))
+    }
+}
+
+impl Search {
+    /// Reads `N:X`; what follows a second colon is passed over. `is_mutilate` tells whose search
+    /// it is.
+    pub(in crate::mutilate) fn read(word: &str, is_mutilate: bool) -> Option<Self> {
+        let mut pieces = pieces(word);
+        let (order, bound) = (pieces.next()?, pieces.next()?);
+        let (rate_floor, retreat) = if is_mutilate { (0.1, 0.98) } else { (0.01, 0.99) };
+        Some(Self {
+            statistic: Statistic::read(order)?,
+            word: order.to_owned(),
+            bound_us: decimal(bound).filter(|bound| *bound >= 0.0 && bound.is_finite())?,
+            is_gets_only: is_mutilate,
+            rate_floor,
+            retreat,
+        })
+    }
+}
+
+impl Scan {
+    /// Reads `min:max:step`; what follows a third colon is passed over.
+    pub(in crate::mutilate) fn read(word: &str) -> Option<Self> {
+        let number = |piece: &str| piece.parse().ok().filter(|rate| *rate <= RATE_MAX);
+        let mut numbers = pieces(word).map(number);
+        let (min, max, step) = (numbers.next()??, numbers.next()??, numbers.next()??);
+        Some(Self { min, max, step })
+    }
+
+    /// The rate of a run, counted from 0; `None` behind the last.
+    pub fn rate_ops(&self, run: u64) -> Option<u32> {
+        let rate = u64::from(self.step).checked_mul(run)?.checked_add(u64::from(self.min))?;
+        u32::try_from(rate).ok().filter(|rate| *rate <= self.max)
+    }
+}

@@ -1,0 +1,129 @@
+//! The grammar of distributions, as the originals' createGenerator reads it. Draws nothing: the
+//! formulas are base's.
+
+use crate::number::{leading_decimal, leading_integer};
+use memtide_base::law;
+
+/// A distribution with all its parameters; missing ones are 0, as in the originals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// Always this: a bare number, or `fixed:N`.
+    Fixed(f64),
+    /// Evenly between two bounds.
+    Uniform {
+        /// The lower bound.
+        least: f64,
+        /// The upper bound.
+        most: f64,
+    },
+    /// A normal distribution.
+    Normal {
+        /// Its mean.
+        mean: f64,
+        /// Its standard deviation.
+        deviation: f64,
+    },
+    /// An exponential distribution; a rate of 0 or less always gives 0.
+    Exponential {
+        /// The reciprocal of its mean.
+        rate: f64,
+    },
+    /// A generalised Pareto distribution.
+    Pareto {
+        /// Where it begins.
+        location: f64,
+        /// How wide it is.
+        scale: f64,
+        /// How heavy its tail is.
+        shape: f64,
+    },
+    /// A generalised extreme value distribution.
+    Gev {
+        /// Where it lies.
+        location: f64,
+        /// How wide it is.
+        scale: f64,
+        /// How heavy its tail is.
+        shape: f64,
+    },
+    /// `fb_key`: the key sizes of Facebook's ETC pool, in bytes.
+    FacebookKey,
+    /// `fb_value`: the value sizes of Facebook's ETC pool, in bytes.
+    FacebookValue,
+    /// `fb_ia`: the gaps between the requests of Facebook's ETC pool, in microseconds.
+    FacebookGap,
+}
+
+/// Why a word is no distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mutilate) enum LawFault {
+    /// Nothing stands before the first colon, or after it.
+    Empty,
+    /// No distribution has that name.
+    Unknown,
+}
+
+impl Law {
+    /// Reads a distribution; `Ok(None)` for `none`, which is a word of the mcperfs alone and says
+    /// that there is no distribution. `two_bounds` tells whether `uniform` takes a lower bound.
+    pub(in crate::mutilate) fn read(
+        word: &str,
+        two_bounds: bool,
+    ) -> Result<Option<Self>, LawFault> {
+        match word {
+            "fb_key" => return Ok(Some(Self::FacebookKey)),
+            "fb_value" => return Ok(Some(Self::FacebookValue)),
+            "fb_ia" => return Ok(Some(Self::FacebookGap)),
+            _ if leading_integer(word) != 0 || word == "0" => {
+                return Ok(Some(Self::Fixed(leading_decimal(word))));
+            }
+            _ => {}
+        }
+        let mut pieces = word.split(':').filter(|piece| !piece.is_empty());
+        pieces.next().ok_or(LawFault::Empty)?;
+        let mut numbers = pieces.next().unwrap_or("").split(',').filter(|piece| !piece.is_empty());
+        let [a, b, c] = [(); 3].map(|()| numbers.next().map_or(0.0, leading_decimal));
+        let name = word.to_ascii_lowercase();
+        let named = |part| name.contains(part);
+        Ok(Some(if named("fixed") {
+            Self::Fixed(a)
+        } else if named("normal") {
+            Self::Normal { mean: a, deviation: b }
+        } else if named("exponential") {
+            Self::Exponential { rate: a }
+        } else if named("pareto") {
+            Self::Pareto { location: a, scale: b, shape: c }
+        } else if named("gev") {
+            Self::Gev { location: a, scale: b, shape: c }
+        } else if named("uniform") && two_bounds && b > 0.0 {
+            Self::Uniform { least: a, most: b }
+        } else if named("uniform") {
+            Self::Uniform { least: 0.0, most: a }
+        } else if named("none") && two_bounds {
+            return Ok(None);
+        } else {
+            return Err(LawFault::Unknown);
+        }))
+    }
+
+    /// Whether the gaps between requests can follow it at an asked rate.
+    pub(in crate::mutilate) fn has_rate(self) -> bool {
+        !matches!(self, Self::Gev { .. } | Self::FacebookKey | Self::FacebookValue)
+    }
+
+    /// The same law as base draws from it.
+    pub fn quantiles(self) -> law::Law {
+        match self {
+            Self::Fixed(value) => law::Law::Fixed(value),
+            Self::Uniform { least, most } => law::Law::Uniform(least, most),
+            Self::Normal { mean, deviation } => law::Law::Normal(mean, deviation),
+            Self::Exponential { rate } if rate <= 0.0 => law::Law::Fixed(0.0),
+            Self::Exponential { rate } => law::Law::Exponential(1.0 / rate),
+            Self::Pareto { location, scale, shape } => law::Law::Pareto(location, scale, shape),
+            Self::Gev { location, scale, shape } => law::Law::Gev(location, scale, shape),
+            Self::FacebookKey => law::ETC_KEY,
+            Self::FacebookValue => law::Law::EtcValue,
+            Self::FacebookGap => law::ETC_GAP_US,
+        }
+    }
+}

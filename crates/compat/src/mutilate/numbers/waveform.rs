@@ -1,0 +1,89 @@
+//! Rates that change: the dynamic fork's intervals, and improved mutilate's sinusoid.
+//!
+//! The random waveform is libstdc++'s, number for number. Offers no load.
+
+use memtide_base::Span;
+use std::f64::consts::TAU;
+
+/// `--qps_interval`: a total rate for each interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dynamic {
+    /// Where the rates come from.
+    pub waveform: Waveform,
+    /// How long each rate stays; above 0.
+    pub interval: Span,
+    /// How many there are; the last may be cut short by the end of the run.
+    pub intervals: u32,
+}
+
+/// Where the rates of a dynamic run come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Waveform {
+    /// Drawn evenly from whole numbers.
+    Random {
+        /// The least rate, in operations a second.
+        min: u32,
+        /// The greatest rate; not below the least.
+        max: u32,
+        /// As given; `None` for 0, which asks for another draw each time.
+        seed: Option<i32>,
+    },
+    /// Given one by one, in operations a second; 0 is a pause.
+    Supplied(Vec<u32>),
+}
+
+/// The modulus of the generator minstd_rand0.
+const MODULUS: u64 = 2_147_483_647;
+/// Its multiplier.
+const MULTIPLIER: u64 = 16_807;
+
+impl Dynamic {
+    /// The total rate of each interval. `fresh_seed` is used when the waveform is random and has
+    /// no seed of its own.
+    pub fn targets(&self, fresh_seed: u64) -> Vec<u32> {
+        let count = self.intervals as usize;
+        match &self.waveform {
+            Waveform::Supplied(targets) => targets.iter().copied().take(count).collect(),
+            Waveform::Random { min, max, seed } => {
+                // A negative seed is widened to 64 bits, sign first, as C++ does.
+                let seed = seed.map_or(fresh_seed, |seed| i64::from(seed).cast_unsigned());
+                let mut state = if seed % MODULUS == 0 { 1 } else { seed % MODULUS };
+                (0..count).map(|_| draw(&mut state, *min, *max)).collect()
+            }
+        }
+    }
+}
+
+/// One draw of `uniform_int_distribution` over `default_random_engine`.
+fn draw(state: &mut u64, min: u32, max: u32) -> u32 {
+    let width = u64::from(max - min) + 1;
+    // The generator gives 1 to MODULUS - 1; what does not fill a whole bucket is drawn again.
+    let bucket = (MODULUS - 2) / width;
+    loop {
+        *state = *state * MULTIPLIER % MODULUS;
+        let offset = *state - 1;
+        if offset < width * bucket {
+            let above = u32::try_from(offset / bucket).expect("less than the width, which fits");
+            return min + above;
+        }
+    }
+}
+
+/// `--sin`: a total rate that swings around its mean, upwards first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sinusoid {
+    /// The mean, in operations a second; above 0.
+    pub mean_ops: f64,
+    /// How far it goes above and below, in operations a second; not above the mean.
+    pub amplitude_ops: f64,
+    /// The length of one swing; above 0.
+    pub period: Span,
+}
+
+impl Sinusoid {
+    /// The rate when `since_start` has passed, in operations a second.
+    pub fn rate_ops(&self, since_start: Span) -> f64 {
+        let turn = (since_start.ns() % self.period.ns()) as f64 / self.period.ns() as f64;
+        self.mean_ops + self.amplitude_ops * (turn * TAU).sin()
+    }
+}

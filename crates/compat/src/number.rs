@@ -1,0 +1,211 @@
+//! Numbers as C's strtol, strtod, atoi and atof read them. Refuses to guess where they would
+//! overflow: callers say what range they can hold.
+
+/// What `strtol(word, &end, 0)` gives when `end` is the word's end: decimal, `0x` or `0X` for
+/// hexadecimal, a leading `0` for octal. An empty word is 0; too large a number saturates.
+pub(crate) fn integer(word: &str) -> Option<i64> {
+    let (value, rest) = strtol(word, 0);
+    rest.is_empty().then_some(value)
+}
+
+/// What `strtod(word, &end)` gives when `end` is the word's end; an empty word is 0.
+pub(crate) fn decimal(word: &str) -> Option<f64> {
+    let (value, rest) = strtod(word);
+    rest.is_empty().then_some(value)
+}
+
+/// What `atoi` gives: the decimal number at the beginning, else 0.
+pub(crate) fn leading_integer(word: &str) -> i64 {
+    strtol(word, 10).0
+}
+
+/// What `atof` gives: the number at the beginning, else 0.
+pub(crate) fn leading_decimal(word: &str) -> f64 {
+    strtod(word).0
+}
+
+const SPACES: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
+
+/// Takes a sign away; true for minus.
+fn sign(text: &str) -> (bool, &str) {
+    match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    }
+}
+
+/// What follows `0x` or `0X`.
+fn after_0x(text: &str) -> Option<&str> {
+    text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))
+}
+
+/// The value, and what is left of the word; all of it is left when it begins with no number.
+fn strtol(word: &str, base: u32) -> (i64, &str) {
+    let (negative, body) = sign(word.trim_start_matches(SPACES));
+    let hexadecimal =
+        after_0x(body).filter(|rest| rest.starts_with(|c: char| c.is_ascii_hexdigit()));
+    let (base, digits) = match (base, hexadecimal) {
+        (0, Some(rest)) => (16, rest),
+        (0, None) if body.starts_with('0') => (8, body),
+        (0, None) => (10, body),
+        _ => (base, body),
+    };
+    let end = digits.find(|c: char| !c.is_digit(base)).unwrap_or(digits.len());
+    if end == 0 {
+        return (0, word);
+    }
+    let step = |sum: i64, digit: char| {
+        let digit = i64::from(digit.to_digit(base).expect("only digits were taken"));
+        let shifted = sum.saturating_mul(i64::from(base));
+        if negative { shifted.saturating_sub(digit) } else { shifted.saturating_add(digit) }
+    };
+    (digits[..end].chars().fold(0, step), &digits[end..])
+}
+
+/// As [`strtol`], for floating point: decimal, hexadecimal, `inf`, `infinity`, `nan`.
+fn strtod(word: &str) -> (f64, &str) {
+    let (negative, body) = sign(word.trim_start_matches(SPACES));
+    let lower = body.to_ascii_lowercase();
+    let named = [("infinity", f64::INFINITY), ("inf", f64::INFINITY), ("nan", f64::NAN)];
+    let named = named.into_iter().find(|(name, _)| lower.starts_with(name));
+    let (value, rest) = if let Some((name, value)) = named {
+        (value, &body[name.len()..])
+    } else if let Some(found) = after_0x(body).and_then(hexadecimal) {
+        found
+    } else {
+        let length = decimal_length(body);
+        if length == 0 {
+            return (0.0, word);
+        }
+        (body[..length].parse().expect("only what is a number was taken"), &body[length..])
+    };
+    (if negative { -value } else { value }, rest)
+}
+
+/// How many bytes of `text` are a decimal number with an optional fraction and exponent.
+fn decimal_length(text: &str) -> usize {
+    let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let whole = digits(0);
+    let mut end = whole;
+    let mut count = whole;
+    if text[end..].starts_with('.') {
+        count += digits(end + 1);
+        end += 1 + digits(end + 1);
+    }
+    if count == 0 {
+        return 0;
+    }
+    if text[end..].starts_with(['e', 'E']) {
+        let signed = usize::from(text[end + 1..].starts_with(['+', '-']));
+        let exponent = digits(end + 1 + signed);
+        if exponent > 0 {
+            end += 1 + signed + exponent;
+        }
+    }
+    end
+}
+
+/// A hexadecimal number whose `0x` is taken away; `None` when no digit follows.
+fn hexadecimal(text: &str) -> Option<(f64, &str)> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_hexdigit).count();
+    let sum = |digits: &str| {
+        let values = digits.chars().filter_map(|digit| digit.to_digit(16));
+        values.fold(0.0, |sum, digit| sum * 16.0 + f64::from(digit))
+    };
+    let whole = digits(text);
+    let mut value = sum(&text[..whole]);
+    let mut rest = &text[whole..];
+    let mut count = whole;
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let length = digits(fraction);
+        count += length;
+        value += sum(&fraction[..length]) / 16f64.powi(i32::try_from(length).ok()?);
+        rest = &fraction[length..];
+    }
+    if count == 0 {
+        return None;
+    }
+    if let Some(power) = rest.strip_prefix(['p', 'P']) {
+        let (negative, body) = sign(power);
+        let length = body.bytes().take_while(u8::is_ascii_digit).count();
+        if length > 0 {
+            let exponent: i32 = body[..length].parse().unwrap_or(i32::MAX);
+            value *= 2f64.powi(if negative { -exponent } else { exponent });
+            rest = &body[length..];
+        }
+    }
+    Some((value, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Words and what the C library makes of them. Says nothing of ranges.
+
+    use super::*;
+
+    #[test]
+    fn integers_are_read_in_the_base_that_they_name() {
+        let cases = [
+            ("0x10", Some(16)),
+            ("0X1f", Some(31)),
+            ("010", Some(8)),
+            ("10", Some(10)),
+            (" 7", Some(7)),
+            ("+7", Some(7)),
+            ("-7", Some(-7)),
+            ("-0x10", Some(-16)),
+            ("", Some(0)),
+            ("0", Some(0)),
+            ("08", None),
+            ("0x", None),
+            ("0xg", None),
+            ("10k", None),
+            ("7 ", None),
+            (" ", None),
+            ("-", None),
+            ("1.5", None),
+            ("99999999999999999999", Some(i64::MAX)),
+            ("-99999999999999999999", Some(i64::MIN)),
+        ];
+        for (word, value) in cases {
+            assert_eq!(integer(word), value, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_read_as_strtod_reads_them() {
+        let cases = [
+            ("0.5", Some(0.5)),
+            (".5", Some(0.5)),
+            ("5.", Some(5.0)),
+            ("1e3", Some(1000.0)),
+            ("1E-3", Some(0.001)),
+            ("+.5e+1", Some(5.0)),
+            ("0x1p3", Some(8.0)),
+            ("0x.8", Some(0.5)),
+            ("inf", Some(f64::INFINITY)),
+            ("-Infinity", Some(f64::NEG_INFINITY)),
+            ("", Some(0.0)),
+            (".", None),
+            ("1e", None),
+            ("1e+", None),
+            ("0.5x", None),
+            ("0x", None),
+            ("half", None),
+        ];
+        for (word, value) in cases {
+            assert_eq!(decimal(word), value, "{word:?}");
+        }
+        assert!(decimal("nan").is_some_and(f64::is_nan));
+    }
+
+    #[test]
+    fn leading_numbers_stop_at_the_first_other_letter() {
+        assert_eq!(leading_integer("95.9"), 95);
+        assert_eq!(leading_integer("010"), 10);
+        assert_eq!(leading_integer("avg"), 0);
+        assert_eq!(leading_decimal("0.25,3"), 0.25);
+        assert_eq!(leading_decimal("x"), 0.0);
+    }
+}
