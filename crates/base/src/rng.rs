@@ -37,6 +37,12 @@ impl Stream {
     pub const VERIFY_KEYS: Self = Self(12);
     /// How a value says whose it is.
     pub const VALUE_PROOF: Self = Self(13);
+    /// The entries of the cache that a walk goes through.
+    pub const WALK: Self = Self(16);
+    /// Which of these entries are drawn anew.
+    pub const WALK_RENEWAL: Self = Self(17);
+    /// Which gets ask for many keys.
+    pub const MULTIGET: Self = Self(18);
     /// How long a server takes for a request.
     pub const SERVICE: Self = Self(20);
     /// Which requests a fault strikes.

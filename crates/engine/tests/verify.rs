@@ -68,7 +68,9 @@ fn filling(plan: &Plan) -> Plan {
         mix: "set=1".parse().expect("a mix"),
         popularity: Popularity::Sequential,
         keys,
+        walkers: 1,
         multiget: 1,
+        multiget_share: 1.0,
         numeric_keys: 0,
         ..plan.source.clone()
     };

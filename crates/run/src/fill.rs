@@ -122,7 +122,9 @@ fn probe<F: Fleet>(
         mix: only(OpKind::Get),
         popularity: Popularity::Sample,
         keys: keys_all(plan),
+        walkers: 1,
         multiget: 1,
+        multiget_share: 1.0,
         numeric_keys: 0,
         seed: plan.seed,
     };
@@ -178,7 +180,9 @@ fn store_all<F: Fleet>(
         mix: only(OpKind::Set),
         popularity: Popularity::Sequential,
         keys: total,
+        walkers: 1,
         multiget: 1,
+        multiget_share: 1.0,
         numeric_keys: 0,
         seed: plan.seed,
     };

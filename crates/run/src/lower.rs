@@ -75,7 +75,8 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let window = window(scenario);
     let numeric_keys = if scenario.mix.uses_numeric() { scenario.keys } else { 0 };
     let keys_all = scenario.keys.saturating_add(numeric_keys);
-    let keys = KeySpace::new(keys_all, scenario.key_size.clone(), scenario.seed)
+    let size = scenario.key_size.clone();
+    let keys = KeySpace::in_form(scenario.key_form, keys_all, size, scenario.seed)
         .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
     let plan = Plan {
         servers: around.servers.clone(),
@@ -87,9 +88,11 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         source: SourcePlan {
             seed: scenario.seed,
             mix: scenario.mix.clone(),
-            popularity: scenario.popularity,
+            popularity: scenario.popularity.clone(),
             keys: scenario.keys,
+            walkers: connections,
             multiget: scenario.multiget,
+            multiget_share: scenario.multiget_share,
             numeric_keys,
         },
         keys,

@@ -16,6 +16,10 @@ pub enum Arrival {
     Fixed,
     /// Gaps evenly between 0 and twice the mean.
     Uniform,
+    /// Gaps evenly between this, from 0 to 1, and 2 less this, in mean gaps.
+    UniformFrom(f64),
+    /// Gaps of a normal law, with none below 0.
+    Normal(NormalGaps),
     /// Generalised Pareto gaps: location, scale, shape.
     Pareto(f64, f64, f64),
     /// The gaps of Facebook's ETC pool.
@@ -30,10 +34,51 @@ const ETC: Arrival = match ETC_GAP_US {
 
 const GRAMMAR: Grammar = Grammar {
     what: "an arrival law",
-    names: &["poisson", "fixed", "uniform", "pareto", "etc"],
-    forms: "poisson, fixed, uniform, etc, or pareto:LOCATION,SCALE,SHAPE (such as \
-            pareto:0,16,0.15)",
+    names: &["poisson", "fixed", "uniform", "normal", "pareto", "etc"],
+    forms: "poisson, fixed, uniform, uniform:LEAST (of the mean gap, such as uniform:0.5), \
+            normal:DEVIATION (of the mean gap, such as normal:0.2), etc, or \
+            pareto:LOCATION,SCALE,SHAPE (such as pareto:0,16,0.15)",
 };
+
+/// A normal law of mean 1 whose draws below 0 become 0, which raises its mean: the gaps are scaled
+/// back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NormalGaps {
+    /// Before cutting and scaling, from 0 to 10.
+    deviation: f64,
+    /// After cutting.
+    mean: f64,
+    /// The variance of a scaled gap.
+    squared_variation: f64,
+}
+
+impl NormalGaps {
+    fn new(deviation: f64) -> Self {
+        if deviation <= 0.0 {
+            return Self { deviation: 0.0, mean: 1.0, squared_variation: 0.0 };
+        }
+        // What lies above 0 lies above this many deviations below the mean.
+        let below = 1.0 / deviation;
+        let density = |z: f64| (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
+        let kept = 0.5 + integral(density, below.min(9.0));
+        let edge = deviation * density(below);
+        let mean = kept + edge;
+        let square = (1.0 + deviation * deviation) * kept + edge;
+        let squared_variation = (square / (mean * mean) - 1.0).max(0.0);
+        Self { deviation, mean, squared_variation }
+    }
+}
+
+/// From 0 to `end` by Simpson's rule; good to ten digits for a smooth `f` and an `end` below ten.
+fn integral(f: impl Fn(f64) -> f64, end: f64) -> f64 {
+    const STEPS: u32 = 2000;
+    let width = end / f64::from(STEPS);
+    let inner = (1..STEPS).map(|k| {
+        let weight = if k % 2 == 1 { 4.0 } else { 2.0 };
+        weight * f(f64::from(k) * width)
+    });
+    (f(0.0) + inner.sum::<f64>() + f(end)) * width / 3.0
+}
 
 impl Arrival {
     /// The gap that belongs to `u` in (0, 1), in units of the mean gap; never negative.
@@ -43,6 +88,10 @@ impl Arrival {
             Self::Poisson => -(1.0 - u).ln(),
             Self::Fixed => 1.0,
             Self::Uniform => 2.0 * u,
+            Self::UniformFrom(least) => least + (2.0 - 2.0 * least) * u,
+            Self::Normal(normal) => {
+                Law::Normal(1.0, normal.deviation).quantile(u).max(0.0) / normal.mean
+            }
             Self::Pareto(location, scale, shape) => {
                 Law::Pareto(*location, *scale, *shape).quantile(u)
                     / pareto_mean(*location, *scale, *shape)
@@ -63,6 +112,8 @@ impl Arrival {
             Self::Poisson => 1.0,
             Self::Fixed => 0.0,
             Self::Uniform => 1.0 / 3.0,
+            Self::UniformFrom(least) => (1.0 - least).powi(2) / 3.0,
+            Self::Normal(normal) => normal.squared_variation,
             Self::Pareto(_, _, shape) if *shape >= 0.5 => f64::INFINITY,
             Self::Pareto(location, scale, shape) => {
                 let deviation = scale / ((1.0 - shape) * pareto_mean(*location, *scale, *shape));
@@ -86,7 +137,20 @@ impl FromStr for Arrival {
         match name {
             "poisson" => plain(Self::Poisson),
             "fixed" => plain(Self::Fixed),
-            "uniform" => plain(Self::Uniform),
+            "uniform" if arguments.is_none() => Ok(Self::Uniform),
+            "uniform" => {
+                let [least] = GRAMMAR.arguments(word, arguments)?;
+                let range = "a part of the mean gap, from 0 to 1";
+                let least = GRAMMAR.number(word, least, range, |v| (0.0..=1.0).contains(&v))?;
+                Ok(if least == 0.0 { Self::Uniform } else { Self::UniformFrom(least) })
+            }
+            "normal" => {
+                let [deviation] = GRAMMAR.arguments(word, arguments)?;
+                let range = "a deviation from 0 to 10 mean gaps";
+                let allowed = |v: f64| (0.0..=10.0).contains(&v);
+                let deviation = GRAMMAR.number(word, deviation, range, allowed)?;
+                Ok(Self::Normal(NormalGaps::new(deviation)))
+            }
             "etc" => plain(Self::Etc),
             "pareto" => {
                 let [location, scale, shape] = GRAMMAR.arguments(word, arguments)?;
@@ -112,6 +176,8 @@ impl fmt::Display for Arrival {
             Self::Poisson => f.write_str("poisson"),
             Self::Fixed => f.write_str("fixed"),
             Self::Uniform => f.write_str("uniform"),
+            Self::UniformFrom(least) => write!(f, "uniform:{least}"),
+            Self::Normal(normal) => write!(f, "normal:{}", normal.deviation),
             Self::Pareto(location, scale, shape) => write!(f, "pareto:{location},{scale},{shape}"),
             Self::Etc => f.write_str("etc"),
         }

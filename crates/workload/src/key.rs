@@ -2,8 +2,11 @@
 //! keys there are, none is stored.
 
 use crate::size::SizeLaw;
+use crate::word::{Grammar, WordError};
+use memtide_base::law::Law;
 use memtide_base::rng::{Random, Stream, hash, unit};
 use std::fmt;
+use std::str::FromStr;
 
 /// The longest key that memcached takes, in bytes.
 const KEY_BYTES_MAX: usize = 250;
@@ -46,10 +49,46 @@ impl fmt::Display for KeyError {
 
 impl std::error::Error for KeyError {}
 
-/// The keys of a run: ids `0..count`. A key is its id in base 32 at a width that all share, then
-/// filler of the same alphabet (0-9, a-v) up to its size.
+/// How a key is made of its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyForm {
+    /// The id in base 32 at a width that all keys share, then filler of the same alphabet (0-9,
+    /// a-v) up to the key's size.
+    Base32,
+    /// The id in decimal, padded with zeros from the left up to the key's size: the keys of
+    /// mutilate, and their sizes too. A size that is too small for the id, or too large for
+    /// memcached, is moved to the nearest possible one, whatever the law.
+    Decimal,
+}
+
+const FORMS: Grammar =
+    Grammar { what: "a key form", names: &["base32", "decimal"], forms: "base32 or decimal" };
+
+impl FromStr for KeyForm {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        match word.trim() {
+            "base32" => Ok(Self::Base32),
+            "decimal" => Ok(Self::Decimal),
+            name => Err(FORMS.unknown(word, name)),
+        }
+    }
+}
+
+impl fmt::Display for KeyForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Base32 => "base32",
+            Self::Decimal => "decimal",
+        })
+    }
+}
+
+/// The keys of a run: ids `0..count`, in one form.
 #[derive(Clone, Debug)]
 pub struct KeySpace {
+    form: KeyForm,
     count: u64,
     width: usize,
     size: SizeLaw,
@@ -58,12 +97,20 @@ pub struct KeySpace {
 }
 
 impl KeySpace {
-    /// The space of `count` keys, numeric ones included, with sizes by a law. A fixed or uniform
-    /// law or a table must lie within what is possible; other laws are clamped to it.
+    /// The space of `count` keys in base 32, numeric ones included, with sizes by a law. A fixed
+    /// or uniform law or a table must lie within what is possible; other laws are clamped to it.
     pub fn new(count: u64, size: SizeLaw, seed: u64) -> Result<Self, KeyError> {
-        let width = width_of(count);
+        Self::in_form(KeyForm::Base32, count, size, seed)
+    }
+
+    /// The same in any form; decimal keys are never refused.
+    pub fn in_form(form: KeyForm, count: u64, size: SizeLaw, seed: u64) -> Result<Self, KeyError> {
+        let width = match form {
+            KeyForm::Base32 => width_of(count),
+            KeyForm::Decimal => decimal_width_of(count),
+        };
         let (least, most) = size.bounds();
-        if size.is_spelt_out() {
+        if size.is_spelt_out() && form == KeyForm::Base32 {
             if least < width as u64 {
                 return Err(KeyError::TooSmall { asked: least, needed: width as u64, keys: count });
             }
@@ -71,8 +118,9 @@ impl KeySpace {
                 return Err(KeyError::TooLarge { asked });
             }
         }
-        let constant = size.constant().map(|bytes| bytes as usize);
-        Ok(Self { count, width, size, constant, seed })
+        let possible = |bytes: u64| (bytes as usize).clamp(width, KEY_BYTES_MAX);
+        let constant = size.constant().map(possible);
+        Ok(Self { form, count, width, size, constant, seed })
     }
 
     /// How long the key of `id` is, in bytes: from 1 to 250.
@@ -80,7 +128,11 @@ impl KeySpace {
         match self.constant {
             Some(len) => len,
             None => {
-                let drawn = self.size.size_at(unit(hash(self.seed, Stream::KEY_SIZE, id)));
+                let u = match self.form {
+                    KeyForm::Base32 => unit(hash(self.seed, Stream::KEY_SIZE, id)),
+                    KeyForm::Decimal => decimal_draw(self.size.law(), id),
+                };
+                let drawn = self.size.size_at(u);
                 (drawn as usize).clamp(self.width, KEY_BYTES_MAX)
             }
         }
@@ -89,6 +141,9 @@ impl KeySpace {
     /// Appends the key of `id`, which must be below the count.
     pub fn write(&self, id: u64, out: &mut Vec<u8>) {
         let len = self.len(id);
+        if self.form == KeyForm::Decimal {
+            return write_decimal(id, len, out);
+        }
         let start = out.len();
         // Whole blocks are written, then what is too much is cut off.
         out.reserve(len + 2 * BLOCK + FILLER);
@@ -110,17 +165,27 @@ impl KeySpace {
     }
 
     /// The id of a key of this space, read back from its front; `None` for anything that cannot
-    /// be one. The rest of the key is not looked at.
+    /// be one. The filler behind it is not looked at.
     pub fn id_of(&self, key: &[u8]) -> Option<u64> {
-        let id = key.get(..self.width)?.iter().try_fold(0u64, |id, &letter| {
+        let id = match self.form {
+            KeyForm::Base32 => self.base32_id_of(key)?,
+            KeyForm::Decimal => key.iter().try_fold(0u64, |id, &letter| {
+                let digit = letter.checked_sub(b'0').filter(|&digit| digit < 10)?;
+                id.checked_mul(10)?.checked_add(u64::from(digit))
+            })?,
+        };
+        (id < self.count && key.len() == self.len(id)).then_some(id)
+    }
+
+    fn base32_id_of(&self, key: &[u8]) -> Option<u64> {
+        key.get(..self.width)?.iter().try_fold(0u64, |id, &letter| {
             let digit = match letter {
                 b'0'..=b'9' => letter - b'0',
                 b'a'..=b'v' => letter - b'a' + 10,
                 _ => return None,
             };
             Some(id.checked_mul(32)? + u64::from(digit))
-        })?;
-        (id < self.count && key.len() == self.len(id)).then_some(id)
+        })
     }
 }
 
@@ -133,6 +198,35 @@ const FILLER: usize = 4 * BLOCK;
 fn width_of(count: u64) -> usize {
     let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
     (bits.div_ceil(5) as usize).max(1)
+}
+
+/// How many decimal digits every key has at least: as many as the count itself, as in mutilate.
+fn decimal_width_of(count: u64) -> usize {
+    count.max(1).ilog10() as usize + 1
+}
+
+/// The uniform number that mutilate draws the size of key `id` from, whatever the seed: the
+/// FNV-1a hash of the id's eight bytes, lowest first. Its exponential and Pareto laws read it from
+/// the other end than ours.
+fn decimal_draw(law: &Law, id: u64) -> f64 {
+    let fnv = id.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let u = unit(fnv);
+    if matches!(law, Law::Exponential(_) | Law::Pareto(..)) { 1.0 - u } else { u }
+}
+
+fn write_decimal(id: u64, len: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + len, b'0');
+    let mut rest = id;
+    for digit in out[start..].iter_mut().rev() {
+        if rest == 0 {
+            break;
+        }
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
 }
 
 /// Spreads the lowest 40 bits over the eight bytes of a number, five to each.

@@ -31,7 +31,7 @@ mod word;
 mod check;
 
 pub use arrival::Arrival;
-pub use key::{KeyError, KeySpace};
+pub use key::{KeyError, KeyForm, KeySpace};
 pub use mix::Mix;
 pub use op::{Op, OpKind, Outcome};
 pub use popularity::{KeyPicker, Popularity};

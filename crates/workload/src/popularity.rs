@@ -1,6 +1,8 @@
 //! Which keys are asked for how often. Draw number n is a function of (seed, n); nothing is
 //! remembered, whatever the number of keys.
 
+mod walk;
+
 use crate::word::{Grammar, WordError, split};
 use memtide_base::rng::{Random, Stream, below, hash};
 use memtide_base::units::parse_fraction;
@@ -9,9 +11,10 @@ use rand_distr::{Distribution, Zipf};
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
+use walk::{Walk, Walker};
 
 /// How often each key is asked for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Popularity {
     /// All keys equally often.
     Uniform,
@@ -26,15 +29,19 @@ pub enum Popularity {
         /// Fraction of the operations that goes to the hot keys, from 0 to 1.
         ops: f64,
     },
+    /// Every walker goes through a cache of keys, in order, again and again. Operation i is step
+    /// i / walkers of walker i mod walkers.
+    Walk(Walk),
     /// Evenly, drawn apart from every workload's draws: which keys a probe asks for. Not a word.
     Sample,
 }
 
 const GRAMMAR: Grammar = Grammar {
     what: "a popularity",
-    names: &["uniform", "zipf", "sequential", "hotspot"],
-    forms: "uniform, sequential, zipf:S (such as zipf:0.99), or hotspot:KEYS,OPS as fractions \
-            (such as hotspot:0.2,0.8 or hotspot:20%,80%)",
+    names: &["uniform", "zipf", "sequential", "hotspot", "walk"],
+    forms: "uniform, sequential, zipf:S (such as zipf:0.99), hotspot:KEYS,OPS as fractions (such \
+            as hotspot:0.2,0.8 or hotspot:20%,80%), or walk:CAPACITY[,PASSES,FRACTION][@LAW] \
+            (such as walk:10k or walk:10k,100,1%@uniform:0,1M)",
 };
 
 impl FromStr for Popularity {
@@ -64,6 +71,7 @@ impl FromStr for Popularity {
                 }
                 Ok(Self::Hotspot { keys, ops })
             }
+            "walk" => Walk::parse(word, arguments).map(Self::Walk),
             _ => Err(GRAMMAR.unknown(word, name)),
         }
     }
@@ -76,6 +84,7 @@ impl fmt::Display for Popularity {
             Self::Zipf(exponent) => write!(f, "zipf:{exponent}"),
             Self::Sequential => f.write_str("sequential"),
             Self::Hotspot { keys, ops } => write!(f, "hotspot:{keys},{ops}"),
+            Self::Walk(walk) => walk.fmt(f),
             Self::Sample => f.write_str("sample"),
         }
     }
@@ -88,6 +97,7 @@ pub struct KeyPicker {
     keys: u64,
     seed: u64,
     stride: u64,
+    walkers: u64,
 }
 
 /// A popularity with what it needs worked out.
@@ -97,6 +107,7 @@ enum Draw {
     Zipf(Zipf<f64>),
     Next,
     Hotspot { hot: u64, ops: f64 },
+    Walk(Box<Walker>),
 }
 
 impl KeyPicker {
@@ -118,8 +129,15 @@ impl KeyPicker {
                 let hot = ((keys as f64 * fraction).round() as u64).clamp(1, keys);
                 Draw::Hotspot { hot, ops }
             }
+            Popularity::Walk(walk) => Draw::Walk(Box::new(Walker::new(&walk, keys, seed))),
         };
-        Self { draw, keys, seed, stride: 1 }
+        Self { draw, keys, seed, stride: 1, walkers: 1 }
+    }
+
+    /// The same picker for so many walkers (at least 1); without a walk they do not matter.
+    pub fn with_walkers(mut self, walkers: u32) -> Self {
+        self.walkers = u64::from(walkers.max(1));
+        self
     }
 
     /// The same picker for operations of up to `keys_per_op` keys (at least 1), so that no two
@@ -147,6 +165,13 @@ impl KeyPicker {
                     random.below(*hot)
                 } else {
                     hot + random.below(self.keys - hot)
+                }
+            }
+            Draw::Walk(walk) => {
+                let (walker, step) = (index % self.walkers, index / self.walkers);
+                match nth {
+                    0 => walk.step(walker, step),
+                    _ => walk.any(walker, step, hash(self.seed, Stream::KEY, number)),
                 }
             }
         }

@@ -41,8 +41,12 @@ pub struct SourcePlan {
     pub popularity: Popularity,
     /// How many ordinary keys there are, at least 1: ids `0..keys`.
     pub keys: u64,
+    /// How many go side by side when the popularity is a walk, at least 1.
+    pub walkers: u32,
     /// How many keys a get or gets asks for, at least 1.
     pub multiget: u16,
+    /// The part of them that does, from 0 to 1; the others ask for one.
+    pub multiget_share: f64,
     /// How many numeric keys there are, for incr and decr: the ids that follow `keys`.
     pub numeric_keys: u64,
 }
@@ -53,6 +57,8 @@ pub struct MixSource {
     seed: u64,
     mix: Mix,
     multiget: u16,
+    /// A get whose draw is below this asks for many keys; all do when there is none.
+    many_below: Option<u64>,
     keys: u64,
     ordinary: KeyPicker,
     /// Made even when no kind uses it; never asked then.
@@ -67,14 +73,30 @@ impl MixSource {
             plan.numeric_keys > 0 || !plan.mix.uses_numeric(),
             "a mix with incr or decr needs numeric keys"
         );
-        let picker = |keys| KeyPicker::new(plan.popularity, keys, plan.seed);
+        let picker = |keys| {
+            let picker = KeyPicker::new(plan.popularity.clone(), keys, plan.seed);
+            picker.with_walkers(plan.walkers)
+        };
+        // 2^64 as a double; the cast saturates.
+        let below = (plan.multiget_share * 18_446_744_073_709_551_616.0) as u64;
         Self {
             seed: plan.seed,
             mix: plan.mix.clone(),
             multiget: plan.multiget,
+            many_below: (plan.multiget_share < 1.0).then_some(below),
             keys: plan.keys,
             ordinary: picker(plan.keys).with_stride(plan.multiget),
             numeric: picker(plan.numeric_keys.max(1)),
+        }
+    }
+}
+
+impl MixSource {
+    /// How many keys operation `index` asks for, being one that may ask for many.
+    fn keys_of(&self, index: u64) -> u16 {
+        match self.many_below {
+            Some(below) if hash(self.seed, Stream::MULTIGET, index) >= below => 1,
+            _ => self.multiget,
         }
     }
 }
@@ -87,7 +109,7 @@ impl Source for MixSource {
         } else {
             self.ordinary.pick(index, 0)
         };
-        let keys = if kind.allows_many_keys() { self.multiget } else { 1 };
+        let keys = if kind.allows_many_keys() { self.keys_of(index) } else { 1 };
         Next::Op(Op { index, key, kind, keys })
     }
 

@@ -56,6 +56,27 @@ pub(super) const KEY_SIZE: Field = Field {
     show: |scenario| one(&scenario.key_size),
 };
 
+pub(super) const KEY_FORM: Field = Field {
+    name: "key-form",
+    short: None,
+    value: Some("FORM"),
+    default: "base32",
+    help: "How a key is made of its number",
+    long: "`base32`: the number in base 32 (0-9, a-v), as short as all keys allow, then filler \
+           drawn by the seed. `decimal`: the number in decimal, padded with zeros from the left up \
+           to the key's length: the keys of mutilate, so that a server filled by one can be \
+           measured with the other. The length of a decimal key does not depend on the seed but \
+           follows from the number as in mutilate; it is never less than the count of keys has \
+           digits nor more than 250 bytes, whatever the law.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.key_form = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.key_form),
+};
+
 pub(super) const VALUE_SIZE: Field = Field {
     name: "value-size",
     short: None,
@@ -101,15 +122,23 @@ pub(super) const POPULARITY: Field = Field {
     default: "uniform",
     help: "Which keys are asked for how often",
     long: "`uniform`; `zipf:S` (rank r has a share in proportion to r^−S, drawn exactly); \
-           `sequential` (one after the other, round and round); or `hotspot:KEYS,OPS`: this \
-           fraction of the keys gets that fraction of the operations, as in `hotspot:20%,80%`.",
+           `sequential` (one after the other, round and round); `hotspot:KEYS,OPS`: this \
+           fraction of the keys gets that fraction of the operations, as in `hotspot:20%,80%`; or \
+           `walk:CAPACITY[,PASSES,FRACTION][@LAW]`, as mcperf asks: each connection goes through a \
+           cache of its own, of at most CAPACITY keys, in the order 1, 2, …, 0, again and again. \
+           The cache holds the first keys; with a LAW (one of sizes, such as \
+           `walk:10k@uniform:0,1M`) it holds keys drawn from it, modulo the number of keys, and \
+           after every PASSES walks every k-th of them is drawn anew, k such that it is at least \
+           this FRACTION. Further keys of a multiget are any of the cache. With one shared \
+           schedule, and in a closed loop, operations are dealt to the walks in turn, whatever \
+           connection sends them.",
     section: Section::Data,
     many: false,
     set: |scenario, word| {
         scenario.popularity = parsed(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.popularity),
+    show: |scenario| one(&scenario.popularity),
 };
 
 pub(super) const MIX: Field = Field {
@@ -146,6 +175,23 @@ pub(super) const MULTIGET: Field = Field {
         Ok(())
     },
     show: |scenario| one(scenario.multiget),
+};
+
+pub(super) const MULTIGET_SHARE: Field = Field {
+    name: "multiget-share",
+    short: None,
+    value: Some("FRACTION"),
+    default: "1",
+    help: "The fraction of get and gets that ask for many keys",
+    long: "A fraction from 0 to 1, such as `0.25` or `5%`: this part of get and gets asks for \
+           `multiget` keys, the others for one.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.multiget_share = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.multiget_share),
 };
 
 pub(super) const EXPIRY: Field = Field {

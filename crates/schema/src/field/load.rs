@@ -33,7 +33,9 @@ pub(super) const ARRIVAL: Field = Field {
     value: Some("LAW"),
     default: "poisson",
     help: "The law of the gaps between operations",
-    long: "`poisson` (independent users), `fixed` (a metronome), `uniform`, \
+    long: "`poisson` (independent users), `fixed` (a metronome), `uniform` (from 0 to twice the \
+           mean gap) or `uniform:LEAST` (from this part of the mean gap up, evenly about the \
+           mean), `normal:DEVIATION` (in mean gaps; what would be below 0 is 0), \
            `pareto:LOC,SCALE,SHAPE` (generalised Pareto, SHAPE below 1) or `etc` (the gaps of \
            Facebook's ETC pool). Whatever the law, its gaps are rescaled to the asked rate.",
     section: Section::Load,

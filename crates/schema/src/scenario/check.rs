@@ -160,7 +160,8 @@ impl Scenario {
 
     /// Keys, values and mix against each other.
     fn check_data(&self, problems: &mut Problems) {
-        if let Err(error) = KeySpace::new(self.keys.max(1), self.key_size.clone(), self.seed) {
+        let (keys, size) = (self.keys.max(1), self.key_size.clone());
+        if let Err(error) = KeySpace::in_form(self.key_form, keys, size, self.seed) {
             problems.add("key-size", format!("key-size {}: {error}", self.key_size));
         }
         let (low, high) = self.value_size.bounds();
@@ -185,6 +186,15 @@ impl Scenario {
                     "multiget {} needs get or gets in the mix, which is {}: add one, or leave it \
                      out",
                     self.multiget, self.mix
+                ),
+            );
+        }
+        if self.multiget_share < 1.0 && self.multiget == 1 {
+            problems.add(
+                "multiget-share",
+                format!(
+                    "multiget-share {} needs a multiget above 1: give one, or leave it out",
+                    self.multiget_share
                 ),
             );
         }

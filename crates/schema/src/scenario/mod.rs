@@ -16,7 +16,7 @@ pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch, span_word};
 
 use memtide_base::Span;
-use memtide_workload::{Arrival, Mix, Popularity, SizeLaw, Wave};
+use memtide_workload::{Arrival, KeyForm, Mix, Popularity, SizeLaw, Wave};
 use std::net::IpAddr;
 
 /// The seed of every run that names none, so that two runs of one scenario do the same.
@@ -58,6 +58,8 @@ pub struct Scenario {
     pub keys: u64,
     /// The law of key lengths, in bytes.
     pub key_size: SizeLaw,
+    /// How a key is made of its number.
+    pub key_form: KeyForm,
     /// The law of value lengths, in bytes.
     pub value_size: SizeLaw,
     /// The longest value that may be sent, in bytes.
@@ -68,6 +70,8 @@ pub struct Scenario {
     pub mix: Mix,
     /// Keys in one get or gets.
     pub multiget: u16,
+    /// The fraction of them that asks for so many; the others ask for one.
+    pub multiget_share: f64,
     /// The expiry sent with every store, in memcached's sense.
     pub expiry: i64,
     /// The flags sent with every store.
@@ -141,11 +145,13 @@ impl Default for Scenario {
             depth: None,
             keys: 100_000,
             key_size: known("fixed:30"),
+            key_form: KeyForm::Base32,
             value_size: known("fixed:200"),
             value_max: VALUE_MAX_BYTES,
             popularity: Popularity::Uniform,
             mix: known("get=9,set=1"),
             multiget: 1,
+            multiget_share: 1.0,
             expiry: 0,
             flags: 0,
             noreply: false,

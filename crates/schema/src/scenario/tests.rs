@@ -236,6 +236,14 @@ fn data_that_cannot_be_is_refused() {
         }),
         ["multiget"]
     );
+    assert_eq!(problems(|s| s.multiget_share = 0.5), ["multiget-share"]);
+    assert_eq!(problems(|s| (s.multiget_share, s.multiget) = (0.5, 2)), [""; 0]);
+    let decimal = |s: &mut Scenario, size: &str| {
+        s.key_form = "decimal".parse().unwrap();
+        s.key_size = size.parse().unwrap();
+    };
+    assert_eq!(problems(|s| decimal(s, "fixed:2")), [""; 0], "a decimal key is stretched");
+    assert_eq!(problems(|s| decimal(s, "uniform:1,500")), [""; 0], "a decimal key is cut");
     assert_eq!(
         problems(|s| {
             s.noreply = true;

@@ -137,7 +137,8 @@ fn data(draw: &mut Draw, words: &mut Words) {
     words.push(("key-size", draw.pick(&["fixed:30", "etc-key", "uniform:20,250"]).to_owned()));
     let sizes = ["fixed:0", "fixed:10", "fixed:200", "uniform:1,2000", "etc-value"];
     words.push(("value-size", draw.pick(&sizes).to_owned()));
-    let popularity = ["uniform", "zipf:0.99", "sequential", "hotspot:20%,80%"];
+    let popularity =
+        ["uniform", "zipf:0.99", "sequential", "hotspot:20%,80%", "walk:50,2,10%@uniform:0,9999"];
     words.push(("popularity", draw.pick(&popularity).to_owned()));
     words.push(("load", draw.pick(&["auto", "always", "never"]).to_owned()));
     words.push(("expiry", draw.pick(&["0", "0", "1"]).to_owned()));

@@ -26,6 +26,8 @@ fn gaps_follow_their_closed_forms() {
     let critical = critical_distance(N);
     assert!(distance(gaps(&Arrival::Poisson), exponential) < critical);
     assert!(distance(gaps(&Arrival::Uniform), |x| x / 2.0) < critical);
+    let upper = gaps(&Arrival::UniformFrom(0.75));
+    assert!(distance(upper, |x| ((x - 0.75) * 2.0).clamp(0.0, 1.0)) < critical);
     for (location, scale, shape) in [(0.0, 16.0, 0.15), (3.0, 2.0, 0.4), (1.0, 5.0, -0.5)] {
         let sample = gaps(&Arrival::Pareto(location, scale, shape));
         assert!(distance(sample, pareto(location, scale, shape)) < critical);
@@ -39,6 +41,10 @@ fn gaps_have_mean_one_and_the_variance_that_is_told() {
     let laws = [
         Arrival::Poisson,
         Arrival::Uniform,
+        Arrival::UniformFrom(0.6),
+        Arrival::Normal(NormalGaps::new(0.1)),
+        Arrival::Normal(NormalGaps::new(1.0)),
+        Arrival::Normal(NormalGaps::new(5.0)),
         Arrival::Pareto(4.0, 3.0, 0.1),
         Arrival::Pareto(0.0, 1.0, 0.0),
         Arrival::Etc,
@@ -53,6 +59,12 @@ fn gaps_have_mean_one_and_the_variance_that_is_told() {
     }
     assert!((Arrival::Etc.squared_variation() - 1.4492).abs() < 1e-4);
     assert_eq!(Arrival::Fixed.squared_variation(), 0.0);
+    assert_eq!(gaps(&Arrival::Normal(NormalGaps::new(0.0)))[..9], [1.0; 9]);
+    assert_eq!(Arrival::UniformFrom(1.0).squared_variation(), 0.0);
+    // So narrow a law has nothing below 0.
+    let narrow = NormalGaps::new(0.125);
+    assert!((narrow.mean - 1.0).abs() < 1e-10, "{narrow:?}");
+    assert!((narrow.squared_variation - 1.0 / 64.0).abs() < 1e-10, "{narrow:?}");
     assert_eq!(Arrival::Pareto(0.0, 1.0, 0.5).squared_variation(), f64::INFINITY);
 }
 
@@ -69,7 +81,16 @@ fn gaps_are_never_negative_nor_infinite() {
 
 #[test]
 fn words_are_read_and_written() {
-    let words = ["poisson", "fixed", "uniform", "etc", "pareto:0,16,0.15", "pareto: 1, 2, -0.5"];
+    let words = [
+        "poisson",
+        "fixed",
+        "uniform",
+        "etc",
+        "pareto:0,16,0.15",
+        "pareto: 1, 2, -0.5",
+        "uniform:0.5",
+        "normal:0.25",
+    ];
     for word in words {
         assert_round_trip::<Arrival>(word);
     }
@@ -83,8 +104,9 @@ fn refusals_name_the_fault_and_every_form() {
     assert_eq!(
         refused("poison"),
         "'poison' is not an arrival law: there is no 'poison', the nearest name is 'poisson'; \
-         write poisson, fixed, uniform, etc, or pareto:LOCATION,SCALE,SHAPE (such as \
-         pareto:0,16,0.15)"
+         write poisson, fixed, uniform, uniform:LEAST (of the mean gap, such as uniform:0.5), \
+         normal:DEVIATION (of the mean gap, such as normal:0.2), etc, or \
+         pareto:LOCATION,SCALE,SHAPE (such as pareto:0,16,0.15)"
     );
     assert!(refused("").contains("it names nothing"));
     assert!(refused("xyzzy").contains("there is no 'xyzzy';"));

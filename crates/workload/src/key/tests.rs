@@ -119,3 +119,55 @@ fn impossible_sizes_are_refused_with_what_is_possible() {
         assert!(KeySpace::new(count, law.parse().unwrap(), 1).is_ok());
     }
 }
+
+fn decimal(count: u64, law: &str) -> KeySpace {
+    KeySpace::in_form(KeyForm::Decimal, count, law.parse().unwrap(), 1).unwrap()
+}
+
+#[test]
+fn decimal_keys_are_those_of_mutilate() {
+    let thirty = decimal(10_000, "fixed:30");
+    assert_eq!(key(&thirty, 1234), b"000000000000000000000000001234");
+    let draws = [0.659_301, 0.538_287, 0.901_329, 0.780_315, 0.175_245, 0.054_231];
+    let lengths = [38, 35, 51, 43, 26, 22];
+    let etc = decimal(10_000, "etc-key");
+    for (id, (draw, length)) in draws.into_iter().zip(lengths).enumerate() {
+        let got = decimal_draw(etc.size.law(), id as u64);
+        assert!((got - draw).abs() < 1e-6, "draw {id}: {got}");
+        assert_eq!(etc.len(id as u64), length, "length {id}");
+    }
+    let lengths: Vec<usize> = (0..10_000).map(|id| etc.len(id)).collect();
+    assert_eq!(lengths.iter().min().zip(lengths.iter().max()), Some((&14, &130)));
+    let mean = lengths.iter().sum::<usize>() as f64 / 1e4;
+    assert!((mean - 36.1).abs() < 0.05, "mean {mean}");
+}
+
+#[test]
+fn decimal_keys_differ_and_are_read_back() {
+    for law in ["fixed:1", "fixed:300", "uniform:0,20", "etc-key", "pareto:2,3,1", "exponential:9"]
+    {
+        let space = decimal(20_000, law);
+        let mut seen = HashSet::new();
+        for id in 0..20_000 {
+            let key = key(&space, id);
+            assert_eq!(key.len(), space.len(id));
+            assert!((5..=KEY_BYTES_MAX).contains(&key.len()));
+            assert_eq!(space.id_of(&key), Some(id), "{law}");
+            assert!(seen.insert(key), "{law}: key {id} is not the first of its bytes");
+        }
+    }
+    let most = decimal(u64::MAX, "fixed:30");
+    assert_eq!(most.id_of(&key(&most, u64::MAX - 1)), Some(u64::MAX - 1));
+    for wrong in ["", "7", "00000000000000000000000000123x", "999999999999999999999999999999"] {
+        assert_eq!(decimal(10_000, "fixed:30").id_of(wrong.as_bytes()), None, "{wrong}");
+    }
+}
+
+#[test]
+fn forms_are_read_and_written() {
+    for word in ["base32", "decimal"] {
+        assert_eq!(word.parse::<KeyForm>().unwrap().to_string(), word);
+    }
+    let refused = "decimla".parse::<KeyForm>().unwrap_err().to_string();
+    assert!(refused.contains("the nearest name is 'decimal'"), "{refused}");
+}

@@ -72,7 +72,7 @@ fn a_hotspot_is_as_hot_as_asked_and_even_within() {
     assert_shares(&counts(hotspot, 50, 100_000), &shares);
     // One key is hot even when the fraction is less than one key; a single key is all there is.
     let tiny = Popularity::Hotspot { keys: 0.001, ops: 0.5 };
-    assert_shares(&counts(tiny, 3, 100_000), &[0.5, 0.25, 0.25]);
+    assert_shares(&counts(tiny.clone(), 3, 100_000), &[0.5, 0.25, 0.25]);
     assert_eq!(counts(tiny, 1, 100), [100]);
     let all = Popularity::Hotspot { keys: 0.5, ops: 1.0 };
     assert_eq!(counts(all, 4, 1000)[2..], [0, 0]);
@@ -92,6 +92,69 @@ fn the_keys_of_many_key_operations_share_no_draw() {
     }
 }
 
+fn walk(word: &str, keys: u64, walkers: u32) -> KeyPicker {
+    KeyPicker::new(word.parse().unwrap(), keys, 11).with_walkers(walkers)
+}
+
+#[test]
+fn a_walk_begins_at_its_second_key_and_ends_each_pass_at_its_first() {
+    let first = |picker: &KeyPicker, count| -> Vec<u64> {
+        (0..count).map(|index| picker.pick(index, 0)).collect()
+    };
+    assert_eq!(first(&walk("walk:4", 100, 1), 9), [1, 2, 3, 0, 1, 2, 3, 0, 1]);
+    // Never beyond the keys; side by side the walkers are in step.
+    assert_eq!(first(&walk("walk:10k", 3, 1), 4), [1, 2, 0, 1]);
+    assert_eq!(first(&walk("walk:3", 100, 2), 8), [1, 1, 2, 2, 0, 0, 1, 1]);
+    assert_eq!(first(&walk("walk:1", 100, 1), 3), [0, 0, 0]);
+}
+
+#[test]
+fn more_keys_of_one_operation_are_any_of_the_walk() {
+    let picker = walk("walk:20", 1_000, 1).with_stride(50);
+    let mut counts = [0; 20];
+    for index in 0..1_000 {
+        assert_eq!(picker.pick(index, 0), (index + 1) % 20);
+        (1..50).for_each(|nth| counts[picker.pick(index, nth) as usize] += 1);
+    }
+    assert_shares(&counts, &[0.05; 20]);
+}
+
+#[test]
+fn a_drawn_walk_repeats_itself_and_each_walker_has_its_own() {
+    let pass = |picker: &KeyPicker, walker: u64, pass: u64| -> Vec<u64> {
+        (pass * 500..(pass + 1) * 500).map(|step| picker.pick(step * 2 + walker, 0)).collect()
+    };
+    let drawn = walk("walk:500@uniform:0,99999", 1000, 2);
+    assert_eq!(pass(&drawn, 0, 0), pass(&drawn, 0, 7));
+    assert_ne!(pass(&drawn, 0, 0), pass(&drawn, 1, 0));
+    let mut counts = vec![0; 50];
+    (0..2).for_each(|walker| {
+        pass(&drawn, walker, 0).into_iter().for_each(|key| counts[key as usize / 20] += 1);
+    });
+    assert_shares(&counts, &[0.02; 50]);
+}
+
+#[test]
+fn after_its_passes_a_part_of_a_walk_is_drawn_anew_at_even_distances() {
+    let picker = walk("walk:1000,3,10%@uniform:0,999999999", 1_000_000_000, 1);
+    let pass = |pass: u64| -> Vec<u64> {
+        // In the order of entries.
+        (0..1000).map(|entry| picker.pick(pass * 1000 + (entry + 999) % 1000, 0)).collect()
+    };
+    let changed = |before: u64, after: u64| -> Vec<usize> {
+        let (before, after) = (pass(before), pass(after));
+        (0..1000).filter(|&entry| before[entry] != after[entry]).collect()
+    };
+    for renewal in 1..30 {
+        assert_eq!(changed(renewal * 3, renewal * 3 + 2), [], "between two renewals");
+        let entries = changed(renewal * 3 - 1, renewal * 3);
+        let apart = entries[1] - entries[0];
+        assert!((1..=10).contains(&apart), "at most ten apart: a tenth or more");
+        assert!(entries[0] < apart && entries[entries.len() - 1] + apart >= 1000);
+        assert!(entries.windows(2).all(|pair| pair[1] - pair[0] == apart));
+    }
+}
+
 #[test]
 fn a_sample_is_drawn_apart_from_the_workload() {
     let picker = KeyPicker::new(Popularity::Sample, 1 << 40, 9);
@@ -102,7 +165,16 @@ fn a_sample_is_drawn_apart_from_the_workload() {
 
 #[test]
 fn words_are_read_and_written() {
-    let words = ["uniform", "sequential", "zipf:0.99", "zipf:0", "hotspot:0.2,0.8"];
+    let words = [
+        "uniform",
+        "sequential",
+        "zipf:0.99",
+        "zipf:0",
+        "hotspot:0.2,0.8",
+        "walk:10000",
+        "walk:7@pareto:0,16,0.15",
+        "walk:10000,100,0.01@uniform:0,999",
+    ];
     for word in words {
         assert_round_trip::<Popularity>(word);
     }
@@ -117,8 +189,9 @@ fn refusals_name_the_fault_and_every_form() {
     assert_eq!(
         refused("zipf"),
         "'zipf' is not a popularity: it takes 1 argument, 0 given; write uniform, \
-         sequential, zipf:S (such as zipf:0.99), or hotspot:KEYS,OPS as fractions (such as \
-         hotspot:0.2,0.8 or hotspot:20%,80%)"
+         sequential, zipf:S (such as zipf:0.99), hotspot:KEYS,OPS as fractions (such as \
+         hotspot:0.2,0.8 or hotspot:20%,80%), or walk:CAPACITY[,PASSES,FRACTION][@LAW] (such as \
+         walk:10k or walk:10k,100,1%@uniform:0,1M)"
     );
     assert!(refused("ziph:1").contains("the nearest name is 'zipf'"));
     assert!(refused("zipf:-1").contains("'-1' must be an exponent from 0 to 10"));
@@ -127,4 +200,10 @@ fn refusals_name_the_fault_and_every_form() {
     assert!(refused("hotspot:1,0.5").contains("above 0 and below 1"));
     assert!(refused("hotspot:0.5,1.5").contains("'1.5' is not a fraction"));
     assert!(refused("sample").contains("there is no 'sample'"));
+    assert!(refused("walk").contains("is not a count"), "{}", refused("walk"));
+    assert!(refused("walk:0").contains("must be a count of at least 1"));
+    assert!(refused("walk:5,1").contains("it takes 1 or 3 numbers, 2 given"));
+    assert!(refused("walk:5,1,1%").contains("without @LAW nothing is drawn"));
+    assert!(refused("walk:5,1,0@etc-key").contains("is 0"));
+    assert!(refused("walk:5@evn").contains("'evn' is not a size law"));
 }

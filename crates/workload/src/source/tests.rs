@@ -10,7 +10,9 @@ fn plan(mix: &str, popularity: &str) -> SourcePlan {
         mix: mix.parse().unwrap(),
         popularity: popularity.parse().unwrap(),
         keys: 100_000,
+        walkers: 1,
         multiget: 1,
+        multiget_share: 1.0,
         numeric_keys: 100,
     }
 }
@@ -111,6 +113,24 @@ fn only_get_and_gets_ask_for_many_keys() {
         assert_eq!(source.key(&op, 0), op.key);
         assert!((0..op.keys).all(|nth| source.key(&op, nth) < 100_100));
     }
+}
+
+#[test]
+fn a_share_of_the_gets_asks_for_many_keys() {
+    let of = |share: f64| {
+        let mut wide = plan("get=9,set=1", "uniform");
+        (wide.multiget, wide.multiget_share) = (100, share);
+        let mut source = MixSource::new(&wide);
+        let ops = (0..20_000).map(|i| op(&mut source, i));
+        let gets: Vec<u16> = ops.filter(|op| op.kind == OpKind::Get).map(|op| op.keys).collect();
+        let many = gets.iter().filter(|&&keys| keys == 100).count();
+        assert!(gets.iter().all(|&keys| keys == 100 || keys == 1));
+        many as f64 / gets.len() as f64
+    };
+    assert_eq!((of(0.0), of(1.0)), (0.0, 1.0));
+    let quarter = of(0.25);
+    // Four standard deviations of a count of 18 000 draws.
+    assert!((quarter - 0.25).abs() < 4.0 * (0.25 * 0.75 / 18_000f64).sqrt(), "{quarter}");
 }
 
 #[test]
