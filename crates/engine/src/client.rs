@@ -19,6 +19,8 @@ pub(crate) struct Client<S> {
     pub(crate) queue_armed: Instant,
     /// Since when it has had room again after it was blocked.
     pub(crate) ready_at: Instant,
+    /// What was intended before this and finds no room is dropped: it was too far behind.
+    pub(crate) skip_to: Instant,
     /// It offers nothing more.
     pub(crate) done: bool,
 }

@@ -107,8 +107,9 @@ impl Ending {
 
 /// Where endings go; straight, with no queue between.
 pub(crate) trait Sink {
-    /// `entry` has been handed to the socket, `late` after it could have been.
-    fn sent(&mut self, entry: &InFlight, late: Span);
+    /// `entry` has been handed to the socket, `late` after it could have been, as one of
+    /// `outstanding` on its connection; of none if it gets no reply.
+    fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize);
     /// The server answered with an error line.
     fn refused(&mut self, refusal: Refusal);
     /// `entry` has ended. Called once for each.
@@ -159,6 +160,12 @@ pub(crate) struct Connection {
     pub(crate) deadline_armed: Instant,
     /// When a slot last became free.
     pub(crate) free_since: Instant,
+    /// Whether the socket takes bytes.
+    pub(crate) writable: bool,
+    /// Until when it sends nothing after its last answer; zero when it does not rest.
+    pub(crate) rests_until: Instant,
+    /// Whether a timer will look at that.
+    pub(crate) rest_armed: bool,
     pipeline: VecDeque<InFlight>,
     unsent: usize,
     decoder: ReplyDecoder,
@@ -179,6 +186,9 @@ impl Connection {
             failures: 0,
             deadline_armed: Instant::NEVER,
             free_since: Instant::ZERO,
+            writable: false,
+            rests_until: Instant::ZERO,
+            rest_armed: false,
             pipeline: VecDeque::with_capacity(depth as usize),
             unsent: 0,
             decoder: ReplyDecoder::new(),
@@ -186,6 +196,11 @@ impl Connection {
             reply_bytes: 0,
             stray_error: false,
         }
+    }
+
+    /// Whether it can be used, if it has room.
+    pub(crate) fn is_available(&self) -> bool {
+        self.state == State::Open && self.writable && self.rests_until == Instant::ZERO
     }
 
     /// How many operations it carries, those that timed out included.
@@ -204,10 +219,10 @@ impl Connection {
     /// What was issued is handed to the socket at `now`.
     pub(crate) fn mark_sent(&mut self, now: Instant, sink: &mut impl Sink) {
         let first = self.pipeline.len() - self.unsent;
-        for entry in self.pipeline.range_mut(first..) {
+        for (entry, outstanding) in self.pipeline.range_mut(first..).zip(first + 1..) {
             if entry.stage == InFlightStage::First {
                 let late = entry.hand_over(now);
-                sink.sent(entry, late);
+                sink.sent(entry, late, outstanding);
             }
         }
         self.unsent = 0;

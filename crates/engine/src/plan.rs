@@ -23,6 +23,8 @@ pub struct Plan {
     pub depth: u32,
     /// When operations are due.
     pub pacing: Pacing,
+    /// How long a connection sends nothing after each answer.
+    pub pause: Span,
     /// What is measured and when to stop.
     pub window: Window,
     /// Which operations, on which keys.
@@ -134,6 +136,14 @@ pub enum OnFull {
     Queue,
     /// It is dropped, and counted.
     Drop,
+    /// It waits; once it is further behind than `behind`, it and all that are further behind than
+    /// `until`, which is not longer, are dropped.
+    Skip {
+        /// So far nothing is dropped.
+        behind: Span,
+        /// What waits on.
+        until: Span,
+    },
 }
 
 /// What is measured and when to stop.
@@ -231,7 +241,14 @@ impl Plan {
         let spare = ROWS_OPEN_MAX - 3;
         let row_width = Span::from_ns(ROW_WIDTH.ns().max(self.timeout.ns().div_ceil(spare)));
         let rows_open = self.timeout.ns().div_ceil(row_width.ns()) as usize + 3;
-        Shape { slots, segments: segment::COUNT, servers: self.servers.len(), row_width, rows_open }
+        Shape {
+            slots,
+            segments: segment::COUNT,
+            servers: self.servers.len(),
+            row_width,
+            rows_open,
+            depth: self.depth as usize,
+        }
     }
 
     /// How many connections worker `worker` has.

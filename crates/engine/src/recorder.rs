@@ -114,8 +114,15 @@ impl Recorder {
         counters.storage_commands += 1;
     }
 
-    /// `entry` was handed to a socket at `entry.sent`, `late` after it could have been.
-    pub(crate) fn sent(&mut self, entry: &InFlight, late: Span, server: ServerId) {
+    /// `entry` was handed to a socket at `entry.sent`, `late` after it could have been; it is one
+    /// of `outstanding` on its connection, of none if it gets no reply.
+    pub(crate) fn sent(
+        &mut self,
+        entry: &InFlight,
+        late: Span,
+        outstanding: usize,
+        server: ServerId,
+    ) {
         let count = |counters: &mut Counters| {
             counters.sent += 1;
             counters.kinds[entry.kind.index()].sent += 1;
@@ -131,6 +138,9 @@ impl Recorder {
             }
             times.lag_generator.record(late.ns());
             times.in_flight_at_send.record(self.in_flight);
+            if outstanding > 0 {
+                self.tally.sent_with(outstanding);
+            }
             if self.several_servers {
                 count(&mut self.tally.servers[server.index()]);
             }

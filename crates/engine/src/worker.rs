@@ -80,6 +80,7 @@ struct Facts {
     backoff: Backoff,
     seed: u64,
     on_full: OnFull,
+    pause: Span,
 }
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
@@ -98,7 +99,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         };
         Self {
             agenda: BinaryHeap::with_capacity(clients.len() * 2),
-            timers: Timers::with_capacity(connections.len() * 3 + clients.len() * 2),
+            timers: Timers::with_capacity(connections.len() * 4 + clients.len() * 2),
             encoder: Encoder::new(plan),
             recorder: Recorder::new(plan),
             verifier: Verifier::new(plan, worker),
@@ -125,6 +126,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 backoff: plan.backoff,
                 seed: plan.seed,
                 on_full,
+                pause: plan.pause,
             },
             driver,
             clients,
@@ -270,6 +272,7 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
         blocked: false,
         queue_armed: Instant::NEVER,
         ready_at: Instant::ZERO,
+        skip_to: Instant::ZERO,
         done: false,
     };
     let schedule = |arrival: &Arrival, curve: &RateCurve, lane| {
@@ -317,8 +320,8 @@ struct Desk<'a, S> {
 }
 
 impl<S: Source> Sink for Desk<'_, S> {
-    fn sent(&mut self, entry: &InFlight, late: Span) {
-        self.recorder.sent(entry, late, self.place.0);
+    fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
+        self.recorder.sent(entry, late, outstanding, self.place.0);
     }
 
     fn refused(&mut self, refusal: Refusal) {

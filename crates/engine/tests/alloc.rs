@@ -118,6 +118,9 @@ fn turns_allocate_nothing() {
     let backlog = Plan { connections: 2, depth: 4, ..wide.clone() };
     let overdue = Plan { timeout: Span::from_ms(20), ..backlog.clone() };
     let oracles = vec![Arc::new(Oracle::new(100, 100, rig::SEED))];
+    let mut walking = own.clone();
+    walking.pause = Span::from_us(50);
+    walking.source.popularity = "walk:50,1,10%@uniform:0,99".parse().expect("a popularity");
     let mut verified = wide.clone();
     verified.verify = Some(Verify { fraction: 1.0, writer: 1, oracles });
     for samples in [false, true] {
@@ -128,6 +131,7 @@ fn turns_allocate_nothing() {
             ("noreply", &quiet, Script::default()),
             ("backlog", &backlog, stopped.clone()),
             ("timeouts", &overdue, stopped.clone()),
+            ("walks and pauses", &walking, Script::default()),
             ("verified", &verified, Script::default()),
         ];
         for (name, plan, script) in cases {

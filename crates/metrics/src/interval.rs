@@ -27,6 +27,8 @@ pub struct Shape {
     /// How many rows can be open at once: an operation ends at most this many rows after the one
     /// it was intended in.
     pub rows_open: usize,
+    /// How many operations one connection can have outstanding.
+    pub depth: usize,
 }
 
 /// The distributions of the measured operations.
@@ -144,6 +146,8 @@ pub struct Tally {
     pub samples_lost: u64,
     /// Wrong values that were found; at most 1 024 are kept between two hand-overs.
     pub mismatches: Mismatches,
+    /// How often so many operations were outstanding on a connection when one was sent on it.
+    outstanding: Vec<u32>,
     rows: Vec<OpenRow>,
     row_width_ns: u64,
 }
@@ -178,9 +182,17 @@ impl Tally {
             sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
+            outstanding: vec![0; shape.depth + 1],
             rows: (0..shape.rows_open).map(row).collect(),
             row_width_ns: shape.row_width.ns(),
         }
+    }
+
+    /// Counts an operation that was sent on a connection with so many outstanding, itself
+    /// included; at most the shape's depth.
+    #[inline]
+    pub fn sent_with(&mut self, outstanding: usize) {
+        self.outstanding[outstanding] += 1;
     }
 
     /// Counts an operation as intended `since_start` after the measured window's start.
@@ -222,6 +234,7 @@ impl Tally {
         self.sent_in_window = [0; KINDS_MAX];
         self.samples_lost = 0;
         self.mismatches.clear();
+        self.outstanding.fill(0);
         for row in &mut self.rows {
             row.intended = 0;
             row.unanswered = 0;
@@ -251,6 +264,7 @@ pub struct Totals {
     pub mismatches: Mismatches,
     /// Rows over time.
     pub series: Series,
+    outstanding: Vec<u64>,
 }
 
 impl Totals {
@@ -265,6 +279,7 @@ impl Totals {
             samples_lost: 0,
             mismatches: Mismatches::default(),
             series: Series::new(shape.row_width),
+            outstanding: vec![0; shape.depth + 1],
         }
     }
 
@@ -285,6 +300,9 @@ impl Totals {
         }
         self.samples_lost += tally.samples_lost;
         self.mismatches.absorb(&tally.mismatches);
+        for (sum, part) in self.outstanding.iter_mut().zip(&tally.outstanding) {
+            *sum += u64::from(*part);
+        }
         for open in &tally.rows {
             if open.intended + open.unanswered + open.response.count() == 0 {
                 continue;
@@ -298,6 +316,13 @@ impl Totals {
             row.misses += open.misses;
         }
         tally.clear();
+    }
+
+    /// How many operations were outstanding on a connection when one was sent on it, itself
+    /// included.
+    pub fn outstanding(&self) -> Histogram<u64> {
+        let counted = (0..).zip(self.outstanding.iter().copied()).filter(|&(_, count)| count > 0);
+        Histogram::from_recorded(counted)
     }
 }
 
@@ -313,6 +338,7 @@ mod tests {
             servers: 1,
             row_width: Span::from_s(1),
             rows_open: 3,
+            depth: 4,
         }
     }
 
@@ -327,6 +353,7 @@ mod tests {
                 tally.segments[1].settle(0, Fate::Answered);
                 tally.times.response[0].as_mut().unwrap().record(1_000);
                 tally.row_answered(at, Span::from_us(1), 1, 0);
+                tally.sent_with(1 + second as usize % 4);
             }
             tally.row_intended(at);
             tally.row_unanswered(at);
@@ -335,6 +362,9 @@ mod tests {
         assert_eq!(totals.segments[1].answered, 1000);
         assert_eq!(totals.segments[1].settled(), totals.segments[1].intended);
         assert_eq!(totals.times.response[0].as_ref().unwrap().count(), 1000);
+        let outstanding = totals.outstanding();
+        assert_eq!((outstanding.moments().sum, outstanding.count()), (2_300, 1_000));
+        assert_eq!((outstanding.moments().min, outstanding.moments().max), (1, 4));
         assert_eq!(totals.series.rows().len(), 10);
         assert!(totals.series.rows().iter().all(|row| {
             (row.intended, row.answered, row.unanswered, row.hits) == (101, 100, 1, 100)

@@ -269,6 +269,7 @@ fn side_plan(plan: &Plan, server: &ServerPlan, source: SourcePlan, ops: u64) -> 
     Plan {
         servers: vec![server.clone()],
         pacing: Pacing::Closed,
+        pause: Span::ZERO,
         window: Window {
             warmup: Span::ZERO,
             duration: Span::MAX,

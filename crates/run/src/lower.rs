@@ -84,6 +84,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         connections,
         depth,
         pacing: pacing(scenario, closed, window),
+        pause: scenario.pause_after_reply,
         window,
         source: SourcePlan {
             seed: scenario.seed,
@@ -242,6 +243,7 @@ fn pacing(scenario: &Scenario, closed: bool, window: Window) -> Pacing {
         on_full: match scenario.on_full {
             word::OnFull::Queue => OnFull::Queue,
             word::OnFull::Drop => OnFull::Drop,
+            word::OnFull::Skip { behind, until } => OnFull::Skip { behind, until },
         },
     }
 }

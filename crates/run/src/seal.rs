@@ -127,6 +127,7 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     record.lag_split = lag_split(totals, plan);
     record.client_delay = Distribution::of(&totals.times.client_delay, 0, at_least);
     record.in_flight_at_send = Counts::of(&totals.times.in_flight_at_send);
+    record.outstanding_at_send = Counts::of(&totals.outstanding());
     record.intervals = intervals(totals, length);
     record.slices = slices(totals, length);
     let kinds = plan.source.mix.kinds();

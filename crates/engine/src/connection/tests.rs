@@ -20,10 +20,12 @@ struct Talk {
 struct Seen {
     lines: Vec<String>,
     sent: Vec<(u64, Span)>,
+    outstanding: Vec<usize>,
 }
 
 impl Sink for Seen {
-    fn sent(&mut self, entry: &InFlight, late: Span) {
+    fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
+        self.outstanding.push(outstanding);
         self.sent.push((entry.index, late));
     }
 
@@ -373,6 +375,7 @@ fn a_cas_goes_through_two_stages_and_ends_once() {
         ]);
         let sent: Vec<u64> = talk.seen.sent.iter().map(|(index, _)| *index).collect();
         assert_eq!(sent, [0, 1, 2], "a cas is sent once, when its gets is");
+        assert_eq!(talk.seen.outstanding, [1, 2, 3]);
     });
 }
 

@@ -36,13 +36,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 }
                 Event::Connected => self.connected(number, at),
                 Event::ConnectFailed(error) => self.connect_failed(number, at, error),
-                Event::Writable => {
-                    let client = self.connections[number as usize].client;
-                    self.clients[client as usize].route.set_available(number, true);
-                    let connection = &mut self.connections[number as usize];
-                    connection.free_since = at;
-                    self.made_room(number, at);
-                }
+                Event::Writable => self.writable(number, at),
                 Event::Closed(closed) => self.lost(number, at, closed),
             }
             self.flush();
@@ -52,6 +46,17 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             completed = true;
         }
         completed
+    }
+
+    fn writable(&mut self, connection: u32, at: Instant) {
+        let at_connection = &mut self.connections[connection as usize];
+        at_connection.writable = true;
+        if at_connection.is_available() {
+            at_connection.free_since = at;
+            let client = at_connection.client;
+            self.clients[client as usize].route.set_available(connection, true);
+            self.made_room(connection, at);
+        }
     }
 
     /// After bytes of `connection` were read: uses the room they made.
@@ -80,6 +85,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         self.follow_ups.clear();
         if freed > 0 {
+            if !self.facts.pause.is_zero() {
+                self.rest(connection, at);
+            }
             self.made_room(connection, at);
         }
         self.export();
@@ -133,6 +141,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let at_connection = &mut self.connections[connection as usize];
         at_connection.state = State::Open;
         at_connection.free_since = at;
+        at_connection.writable = true;
+        at_connection.rests_until = Instant::ZERO;
         self.recorder.tally.connections.opened += 1;
         self.connections_open += 1;
         self.disconnected_since = None;

@@ -21,6 +21,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             match timer {
                 Timer::Deadline(connection) => self.check_deadlines(connection, now),
                 Timer::Reconnect(connection) => self.connect(connection, now),
+                Timer::Rest(connection) => self.rested(connection, now),
                 Timer::Queue(client) => {
                     self.clients[client as usize].queue_armed = Instant::NEVER;
                     if self.clients[client as usize].blocked {
@@ -75,7 +76,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             match connection {
                 _ if expired => self.settle_unsent(client, index, at, Fate::TimedOut),
                 Some(connection) => self.issue(client, connection, (index, at), now),
-                None if self.facts.on_full == OnFull::Drop => {
+                None if self.gives_up(client, at, now) => {
                     self.settle_unsent(client, index, at, Fate::Dropped);
                 }
                 None => {
@@ -87,6 +88,21 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         // More may be due, but completions must not wait for it.
         self.unblock(client);
         self.schedule(client, now);
+    }
+
+    /// Whether an operation of `client` that was due `at` and finds no room is dropped.
+    fn gives_up(&mut self, client: u32, at: Instant, now: Instant) -> bool {
+        match self.facts.on_full {
+            OnFull::Queue => false,
+            OnFull::Drop => true,
+            OnFull::Skip { behind, until } => {
+                let client = &mut self.clients[client as usize];
+                if now.since(at) > behind {
+                    client.skip_to = Instant::from_ns(now.ns() - until.ns());
+                }
+                at < client.skip_to
+            }
+        }
     }
 
     /// Makes one operation and appends its request.
@@ -169,7 +185,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         connection.mark_sent(at, &mut desk);
         for entry in &mut self.quiet {
             let late = entry.hand_over(at);
-            desk.sent(entry, late);
+            desk.sent(entry, late, 0);
             desk.settle(entry, Ending::unanswered(Fate::Unacknowledged));
         }
         self.quiet.clear();
@@ -177,8 +193,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let submitted = self.driver.submit(send).expect("a driver has room for every connection");
         self.out.clear();
         if submitted == Submitted::Pending {
-            let client = self.connections[number as usize].client;
-            self.clients[client as usize].route.set_available(number, false);
+            let connection = &mut self.connections[number as usize];
+            connection.writable = false;
+            self.clients[connection.client as usize].route.set_available(number, false);
         }
         self.export();
     }
@@ -264,6 +281,38 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.serve(number, at);
         } else if client.is_closed() && self.stage == Stage::Running && at >= self.offer.start {
             self.serve(number, at);
+        }
+    }
+
+    /// An answer came on `connection` at `at`: it is not used until its pause is over.
+    pub(super) fn rest(&mut self, connection: u32, at: Instant) {
+        let until = at + self.facts.pause;
+        let at_connection = &mut self.connections[connection as usize];
+        at_connection.rests_until = until;
+        self.clients[at_connection.client as usize].route.set_available(connection, false);
+        if !std::mem::replace(&mut at_connection.rest_armed, true) {
+            self.timers.arm(until, Timer::Rest(connection));
+        }
+    }
+
+    /// The timer of a pause went off; a later answer may have begun another one.
+    fn rested(&mut self, connection: u32, now: Instant) {
+        let at_connection = &mut self.connections[connection as usize];
+        let until = at_connection.rests_until;
+        if until > now {
+            self.timers.arm(until, Timer::Rest(connection));
+            return;
+        }
+        at_connection.rest_armed = false;
+        if until == Instant::ZERO {
+            return; // It was opened anew meanwhile.
+        }
+        at_connection.rests_until = Instant::ZERO;
+        at_connection.free_since = until;
+        if at_connection.is_available() {
+            let client = at_connection.client;
+            self.clients[client as usize].route.set_available(connection, true);
+            self.made_room(connection, until);
         }
     }
 

@@ -16,6 +16,8 @@ pub(crate) enum Timer {
     Reconnect(u32),
     /// The deadline of the operation that waits at the head of this client's schedule.
     Queue(u32),
+    /// The pause of this connection after its last answer is over.
+    Rest(u32),
 }
 
 /// Timers of one worker.

@@ -6,6 +6,7 @@ mod world;
 
 mod faults;
 mod lag;
+mod mutilate;
 mod pacing;
 mod rig;
 mod sequence;

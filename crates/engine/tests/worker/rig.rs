@@ -36,6 +36,7 @@ pub fn plan() -> Plan {
         connections: 4,
         depth: 64,
         pacing: Pacing::Closed,
+        pause: Span::ZERO,
         window,
         source: SourcePlan {
             seed: SEED,

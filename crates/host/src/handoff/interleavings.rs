@@ -29,6 +29,7 @@ fn tally() -> Box<Tally> {
         servers: 1,
         row_width: Span::from_s(1),
         rows_open: 1,
+        depth: 1,
     };
     Box::new(Tally::new(&shape))
 }

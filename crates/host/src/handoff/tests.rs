@@ -7,7 +7,14 @@ use memtide_metrics::{Fate, Shape, Totals};
 use std::thread;
 
 fn shape() -> Shape {
-    Shape { slots: vec![true], segments: 1, servers: 1, row_width: Span::from_s(1), rows_open: 4 }
+    Shape {
+        slots: vec![true],
+        segments: 1,
+        servers: 1,
+        row_width: Span::from_s(1),
+        rows_open: 4,
+        depth: 1,
+    }
 }
 
 fn report(last_settled_ns: u64) -> WorkerReport {

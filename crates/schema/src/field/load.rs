@@ -2,9 +2,9 @@
 //!
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
-use super::parse::{count, given, one, parsed};
+use super::parse::{count, given, one, parsed, span};
 use super::{Field, Section};
-use crate::scenario::parse_switch;
+use crate::scenario::{parse_switch, span_word};
 use memtide_base::units;
 
 pub(super) const RATE: Field = Field {
@@ -72,8 +72,9 @@ pub(super) const ON_FULL: Field = Field {
     default: "queue",
     help: "What an operation does that finds every connection full",
     long: "`queue`: it waits, and its wait counts in its response time. `drop`: it is never sent, \
-           and counted; dropped operations rank above every answered one. A closed loop has \
-           nothing to drop.",
+           and counted; dropped operations rank above every answered one. `skip:BEHIND,UNTIL`: it \
+           waits, but once one is behind by more than BEHIND all are dropped that are behind by \
+           more than UNTIL; mutilate's `-S` is `skip:5ms,4ms`. A closed loop has nothing to drop.",
     section: Section::Load,
     many: false,
     set: |scenario, word| {
@@ -81,6 +82,26 @@ pub(super) const ON_FULL: Field = Field {
         Ok(())
     },
     show: |scenario| one(scenario.on_full),
+};
+
+pub(super) const PAUSE_AFTER_REPLY: Field = Field {
+    name: "pause-after-reply",
+    short: None,
+    value: Some("TIME"),
+    default: "0",
+    help: "How long a connection sends nothing after each answer",
+    long: "A time such as `250us`, at most 1h. Until so long after its last answer a connection \
+           takes no operation. With a rate the intended instants stay those of the schedule, and \
+           waiting for a connection counts in the response time; in a closed loop an operation is \
+           intended when the pause is over. The two halves of a cas are one operation, without a \
+           pause between them. Fills take no pauses.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.pause_after_reply = span(word)?;
+        Ok(())
+    },
+    show: |scenario| vec![span_word(scenario.pause_after_reply)],
 };
 
 pub(super) const WAVE: Field = Field {

@@ -88,6 +88,7 @@ pub static FIELDS: &[Field] = &[
     load::ARRIVAL,
     load::SCHEDULE,
     load::ON_FULL,
+    load::PAUSE_AFTER_REPLY,
     load::WAVE,
     load::THREADS,
     load::PIN,

@@ -21,6 +21,7 @@ pub(super) struct Sums {
     lag_split: [Times; 4],
     client_delay: Times,
     in_flight_at_send: Histogram<u64>,
+    outstanding_at_send: Histogram<u64>,
     servers: BTreeMap<String, Server>,
     pub(super) sent_in_window: BTreeMap<Kind, u64>,
 }
@@ -42,6 +43,9 @@ impl Sums {
         let in_flight = record.in_flight_at_send.counts();
         let in_flight = in_flight.ok_or_else(|| histogram_damaged("in_flight_at_send"))?;
         self.in_flight_at_send.absorb(&in_flight);
+        let outstanding = record.outstanding_at_send.counts();
+        let outstanding = outstanding.ok_or_else(|| histogram_damaged("outstanding_at_send"))?;
+        self.outstanding_at_send.absorb(&outstanding);
         for server in &record.servers {
             let sum = self.servers.entry(server.name.clone()).or_default();
             sum.absorb(server).ok_or_else(|| histogram_damaged(&server.name))?;
@@ -64,6 +68,7 @@ impl Sums {
         record.lag_split = LagSplit { generator, client_busy, server, disconnected };
         record.client_delay = self.client_delay.seal();
         record.in_flight_at_send = Counts::of(&self.in_flight_at_send);
+        record.outstanding_at_send = Counts::of(&self.outstanding_at_send);
         record.sent_in_window = self.sent_in_window;
         let length = Span::from_ns(record.window_ns);
         let rows = self.servers.into_iter().map(|(name, server)| server.seal(name, length));

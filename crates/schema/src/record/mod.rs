@@ -100,8 +100,11 @@ pub struct Record {
     pub lag_split: LagSplit,
     /// From the wake-up that brought an answer to the stamp of its receipt.
     pub client_delay: Distribution,
-    /// How many operations were outstanding on the connection when one was sent.
+    /// How many operations were outstanding on all connections of a worker when one was sent.
     pub in_flight_at_send: Counts,
+    /// How many were outstanding on its own connection when one was sent, itself included.
+    #[serde(default)]
+    pub outstanding_at_send: Counts,
     /// The measured window in pieces, by intended instant.
     pub intervals: Vec<IntervalRecord>,
     /// The same in at most 64 pieces, with their whole distributions.

@@ -102,6 +102,7 @@ fn names_are_the_published_ones() {
             "lag_split",
             "client_delay",
             "in_flight_at_send",
+            "outstanding_at_send",
             "intervals",
             "client",
             "machine_cpu",

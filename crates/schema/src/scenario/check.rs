@@ -89,6 +89,13 @@ impl Scenario {
                 format!("timeout {given} is out of bounds: give a time above 0, at most 1h"),
             );
         }
+        if self.pause_after_reply > TIMEOUT_MAX {
+            let given = span_word(self.pause_after_reply);
+            problems.add(
+                "pause-after-reply",
+                format!("pause-after-reply {given} is too long: give at most 1h"),
+            );
+        }
         if self.value_max == 0 || self.value_max > VALUE_MAX {
             let given = size_word(self.value_max);
             problems.add(
@@ -137,11 +144,14 @@ impl Scenario {
                 format!("wave {} needs to know how long it is: give a duration as well", self.wave),
             );
         }
-        if self.on_full == OnFull::Drop && self.is_closed_loop() {
+        if self.on_full != OnFull::Queue && self.is_closed_loop() {
             problems.add(
                 "on-full",
-                "on-full drop has nothing to drop in a closed loop: give a rate above 0, or leave \
-                 it out",
+                format!(
+                    "on-full {} has nothing to drop in a closed loop: give a rate above 0, or \
+                     leave it out",
+                    self.on_full
+                ),
             );
         }
         if let (Some(threads), Some(connections)) = (self.threads, self.connections) {

@@ -50,13 +50,55 @@ choice! {
     }
 }
 
-choice! {
-    /// What happens to an operation that is due while every connection is at its depth.
-    OnFull {
-        /// It waits, and the wait is part of its response time.
-        Queue = "queue",
-        /// It is never sent, and counted.
-        Drop = "drop",
+/// What happens to an operation that is due while every connection is at its depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFull {
+    /// It waits, and the wait is part of its response time.
+    Queue,
+    /// It is never sent, and counted.
+    Drop,
+    /// It waits; once one is further behind than this, all that are are never sent, and counted.
+    Skip {
+        /// So far behind nothing is sent any more.
+        behind: Span,
+        /// What is not further behind than this waits on; at most `behind`.
+        until: Span,
+    },
+}
+
+impl fmt::Display for OnFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Queue => f.pad("queue"),
+            Self::Drop => f.pad("drop"),
+            Self::Skip { behind, until } => {
+                write!(f, "skip:{},{}", span_word(*behind), span_word(*until))
+            }
+        }
+    }
+}
+
+impl FromStr for OnFull {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "queue" => return Ok(Self::Queue),
+            "drop" => return Ok(Self::Drop),
+            _ => {}
+        }
+        let Some(spans) = word.strip_prefix("skip:") else {
+            return Err(not_one_of(word, &["queue", "drop", "skip:BEHIND,UNTIL"]));
+        };
+        let span = |part: &str| units::parse_span(part.trim()).map_err(|e| e.to_string());
+        let spans = spans.split_once(',').map(|(a, b)| Ok::<_, String>((span(a)?, span(b)?)));
+        match spans.transpose()? {
+            Some((behind, until)) if until <= behind => Ok(Self::Skip { behind, until }),
+            _ => Err(format!(
+                "'{word}' is not skip with two times of which the second is not longer, such as \
+                 skip:5ms,4ms"
+            )),
+        }
     }
 }
 

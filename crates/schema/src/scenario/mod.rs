@@ -38,6 +38,8 @@ pub struct Scenario {
     pub schedule: ScheduleKind,
     /// What an operation does that finds every connection full.
     pub on_full: OnFull,
+    /// How long a connection sends nothing after each answer.
+    pub pause_after_reply: Span,
     /// The rate over time; anything but constant replaces `rate`.
     pub wave: Wave,
     /// How long to measure.
@@ -135,6 +137,7 @@ impl Default for Scenario {
             arrival: Arrival::Poisson,
             schedule: ScheduleKind::Shared,
             on_full: OnFull::Queue,
+            pause_after_reply: Span::ZERO,
             wave: Wave::Constant,
             duration: None,
             warmup: Span::ZERO,

@@ -109,6 +109,11 @@ fn nonsense_goals_are_refused_with_an_example() {
 #[test]
 fn choices_and_waits_are_read_and_shown() {
     assert_eq!("drop".parse(), Ok(OnFull::Drop));
+    let skip = OnFull::Skip { behind: Span::from_ms(5), until: Span::from_us(4500) };
+    assert_eq!(
+        ("skip:5ms, 4500us".parse(), skip.to_string()),
+        (Ok(skip), "skip:5ms,4500us".into())
+    );
     assert_eq!(ScheduleKind::Connection.to_string(), "connection");
     let error = "sometimes".parse::<Load>().unwrap_err();
     assert_eq!(error, "'sometimes' is not one of auto, always, never");
@@ -162,6 +167,7 @@ fn bounds_are_kept() {
     assert_eq!(problems(|s| s.duration = Some(Span::ZERO)), ["duration"]);
     assert_eq!(problems(|s| s.ops_max = Some(0)), ["ops-max"]);
     assert_eq!(problems(|s| s.timeout = Span::ZERO), ["timeout"]);
+    assert_eq!(problems(|s| s.pause_after_reply = Span::from_s(3601)), ["pause-after-reply"]);
     assert_eq!(problems(|s| s.timeout = Span::from_s(3601)), ["timeout"]);
     assert_eq!(problems(|s| s.value_max = 2 << 30), ["value-max"]);
     assert_eq!(problems(|s| s.warmup = Span::MAX), ["warmup"]);

@@ -88,6 +88,8 @@ fn load(draw: &mut Draw, words: &mut Words) {
     words.push(("timeout", draw.ms(5, 400)));
     words.push(("reconnect", draw.pick(&["1ms", "2ms..50ms", "20ms..1s"]).to_owned()));
     words.push(("cooldown", draw.pick(&["load", "drain"]).to_owned()));
+    let pauses = ["0", "0", "0", "250us", "2ms"];
+    words.push(("pause-after-reply", draw.pick(&pauses).to_owned()));
     if draw.chance(0.25) {
         words.push(("rate", "0".to_owned()));
         words.push(("ops-max", draw.between(1, 1500).to_string()));
@@ -105,10 +107,11 @@ fn load(draw: &mut Draw, words: &mut Words) {
         3 => words.push(("wave", format!("random:{low},{high}@{every}"))),
         _ => words.push(("rate", high.to_string())),
     }
-    let laws = ["poisson", "fixed", "uniform", "etc", "pareto:4,16,0.15", "pareto:0,1,-1"];
+    let laws =
+        ["poisson", "fixed", "uniform", "etc", "pareto:4,16,0.15", "pareto:0,1,-1", "normal:0.5"];
     words.push(("arrival", draw.pick(&laws).to_owned()));
     words.push(("schedule", draw.pick(&["shared", "connection"]).to_owned()));
-    words.push(("on-full", draw.pick(&["queue", "queue", "drop"]).to_owned()));
+    words.push(("on-full", draw.pick(&["queue", "queue", "drop", "skip:5ms,4ms"]).to_owned()));
 }
 
 fn data(draw: &mut Draw, words: &mut Words) {
@@ -133,7 +136,11 @@ fn data(draw: &mut Draw, words: &mut Words) {
     }
     words.push(("mix", mix.join(",")));
     words.push(("keys", draw.between(1, 200).to_string()));
-    words.push(("multiget", draw.pick(&["1", "1", "3"]).to_owned()));
+    if draw.chance(0.3) {
+        words.push(("multiget", "3".to_owned()));
+        words.push(("multiget-share", draw.pick(&["1", "0.5"]).to_owned()));
+    }
+    words.push(("key-form", draw.pick(&["base32", "base32", "decimal"]).to_owned()));
     words.push(("key-size", draw.pick(&["fixed:30", "etc-key", "uniform:20,250"]).to_owned()));
     let sizes = ["fixed:0", "fixed:10", "fixed:200", "uniform:1,2000", "etc-value"];
     words.push(("value-size", draw.pick(&sizes).to_owned()));

@@ -48,8 +48,14 @@ fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
     let rows = window.ns().div_ceil(width.ns()) as usize;
     let mut slots = vec![false; 16];
     KINDS.iter().for_each(|kind| slots[kind.index()] = true);
-    let shape =
-        Shape { slots, segments: 1, servers: SERVERS, row_width: width, rows_open: rows + 1 };
+    let shape = Shape {
+        slots,
+        segments: 1,
+        servers: SERVERS,
+        row_width: width,
+        rows_open: rows + 1,
+        depth: 9,
+    };
     let (mut tally, mut sums) = (Tally::new(&shape), Sums::new(&shape));
     for operation in operations {
         note(&mut tally, operation);
@@ -72,6 +78,7 @@ fn note(tally: &mut Tally, operation: &Operation) {
     }
     tally.sent_in_window[at] += 1;
     tally.times.in_flight_at_send.record(response.ns() % 50);
+    tally.sent_with(1 + response.ns() as usize % 9);
     match fate {
         Fate::Unacknowledged => {}
         Fate::Answered => {
@@ -139,6 +146,7 @@ fn sealed(sums: &Sums, window: Span, start_ms: u64) -> Record {
         },
         client_delay: none,
         in_flight_at_send: Counts::of(&sums.times.in_flight_at_send),
+        outstanding_at_send: Counts::of(&sums.outstanding()),
         intervals: rows(sums.series.rows(), sums.series.width(), window, IntervalRecord::of),
         slices: rows(&slices, width, window, SliceRecord::of),
         ..run(start_ms, 1)

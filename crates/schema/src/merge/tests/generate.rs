@@ -70,6 +70,7 @@ impl Generator {
             lag_split: LagSplit { server: self.distribution(false), ..LagSplit::default() },
             client_delay: self.distribution(false),
             in_flight_at_send: Counts::of(&self.times(64)),
+            outstanding_at_send: Counts::of(&self.times(8)),
             intervals: self.rows(window_ns, IntervalRecord::of),
             slices: self.rows(window_ns, SliceRecord::of),
             client: ClientRecord {
