@@ -4,6 +4,7 @@
 use crate::driver::Address;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::Shape;
+use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_workload::{
     Arrival, KeySpace, OpKind, Oracle, RateCurve, SourcePlan, ValueSpace, Version,
 };
@@ -49,6 +50,8 @@ pub struct Plan {
     pub io: Io,
     /// Whether measured operations are exported one by one.
     pub samples: bool,
+    /// What is kept over time.
+    pub rows: RowPlan,
     /// How values are verified, if they are.
     pub verify: Option<Verify>,
     /// Local addresses to come from, used in turn; empty lets the system choose.
@@ -177,6 +180,16 @@ pub struct Backoff {
     pub longest: Span,
 }
 
+/// What is kept over time, row by row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowPlan {
+    /// How wide rows are; without it a second, or more when the timeout is long. Each worker keeps
+    /// as many open as the timeout is long, so this must not be too small a part of it.
+    pub width: Option<Span>,
+    /// Whether each keeps the times of its gets.
+    pub get_times: bool,
+}
+
 /// Through which of its doors a worker talks to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Io {
@@ -223,7 +236,8 @@ pub mod slot {
     pub const COUNT: usize = OpKind::COUNT + 2;
 }
 
-/// Rows are this wide, unless the timeout is so long that too many would be open at once.
+/// Rows that nobody gave a width are this wide, unless the timeout is so long that too many would
+/// be open at once.
 const ROW_WIDTH: Span = Span::from_s(1);
 const ROWS_OPEN_MAX: u64 = 64;
 
@@ -239,7 +253,8 @@ impl Plan {
         // An operation ends at most a timeout after its intended instant; two rows more cover
         // the row that has just begun and a worker that is late to notice.
         let spare = ROWS_OPEN_MAX - 3;
-        let row_width = Span::from_ns(ROW_WIDTH.ns().max(self.timeout.ns().div_ceil(spare)));
+        let own_width = ROW_WIDTH.ns().max(self.timeout.ns().div_ceil(spare));
+        let row_width = self.rows.width.unwrap_or(Span::from_ns(own_width));
         let rows_open = self.timeout.ns().div_ceil(row_width.ns()) as usize + 3;
         Shape {
             slots,
@@ -247,6 +262,8 @@ impl Plan {
             servers: self.servers.len(),
             row_width,
             rows_open,
+            rows_max: if self.rows.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX },
+            rows_get_times: self.rows.get_times,
             depth: self.depth as usize,
         }
     }

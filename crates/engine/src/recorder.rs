@@ -35,6 +35,7 @@ pub(crate) struct Recorder {
     start: Instant,
     sampling: bool,
     several_servers: bool,
+    rows_get_times: bool,
 }
 
 impl Recorder {
@@ -53,6 +54,7 @@ impl Recorder {
             start: Instant::NEVER,
             sampling: plan.samples,
             several_servers: plan.servers.len() > 1,
+            rows_get_times: plan.rows.get_times,
         }
     }
 
@@ -166,6 +168,9 @@ impl Recorder {
             self.answered(entry, ending.received, place);
             let response = ending.received.since(entry.intended);
             self.tally.row_answered(since_start, response, found.hits, found.misses);
+            if self.rows_get_times && entry.kind == OpKind::Get {
+                self.tally.row_get(since_start, response, ending.received.since(entry.sent));
+            }
         } else if ending.fate != Fate::Unacknowledged {
             self.tally.row_unanswered(since_start);
         }

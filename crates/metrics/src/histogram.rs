@@ -51,7 +51,7 @@ impl Moments {
     }
 
     /// What was read from a file may be near the end of its type.
-    fn absorb(&mut self, other: &Self) {
+    pub(crate) fn absorb(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
         self.saturated = self.saturated.saturating_add(other.saturated);
         self.min = self.min.min(other.min);
@@ -151,6 +151,19 @@ impl Histogram<u64> {
             moments.sum += u128::from(value) * u128::from(count);
             moments.sum_squares += u128::from(value).pow(2) * u128::from(count);
         }
+        histogram
+    }
+
+    /// A distribution of which bucket values and counts are left, and the exact moments.
+    pub(crate) fn from_parts<'a>(
+        recorded: impl IntoIterator<Item = (&'a u64, &'a u64)>,
+        moments: Moments,
+    ) -> Self {
+        let mut histogram = Self::new();
+        for (&value, &count) in recorded {
+            histogram.buckets.saturating_record_n(value, count);
+        }
+        histogram.moments = moments;
         histogram
     }
 

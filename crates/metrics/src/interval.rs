@@ -27,6 +27,10 @@ pub struct Shape {
     /// How many rows can be open at once: an operation ends at most this many rows after the one
     /// it was intended in.
     pub rows_open: usize,
+    /// How many rows are kept at most before neighbours are merged.
+    pub rows_max: usize,
+    /// Whether rows keep the times of gets.
+    pub rows_get_times: bool,
     /// How many operations one connection can have outstanding.
     pub depth: usize,
 }
@@ -127,6 +131,14 @@ struct OpenRow {
     hits: u64,
     misses: u64,
     response: Histogram<u32>,
+    gets: Option<Box<OpenGets>>,
+}
+
+/// The times of the gets of an open row.
+#[derive(Clone, Debug)]
+struct OpenGets {
+    response: Histogram<u32>,
+    service: Histogram<u32>,
 }
 
 /// What one worker recorded since its last hand-over.
@@ -173,6 +185,9 @@ impl Tally {
             hits: 0,
             misses: 0,
             response: Histogram::new(),
+            gets: shape.rows_get_times.then(|| {
+                Box::new(OpenGets { response: Histogram::new(), service: Histogram::new() })
+            }),
         };
         Self {
             segments: vec![Counters::default(); shape.segments],
@@ -210,6 +225,14 @@ impl Tally {
         row.misses += misses;
     }
 
+    /// Adds the times of an answered get, in a shape whose rows keep them.
+    pub fn row_get(&mut self, since_start: Span, response: Span, service: Span) {
+        if let Some(gets) = &mut self.row(since_start).gets {
+            gets.response.record(response.ns());
+            gets.service.record(service.ns());
+        }
+    }
+
     /// Counts an operation that ended without an answer.
     #[inline]
     pub fn row_unanswered(&mut self, since_start: Span) {
@@ -241,6 +264,10 @@ impl Tally {
             row.hits = 0;
             row.misses = 0;
             row.response.clear();
+            if let Some(gets) = &mut row.gets {
+                gets.response.clear();
+                gets.service.clear();
+            }
         }
     }
 }
@@ -278,7 +305,7 @@ impl Totals {
             sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             mismatches: Mismatches::default(),
-            series: Series::new(shape.row_width),
+            series: Series::new(shape.row_width, shape.rows_max),
             outstanding: vec![0; shape.depth + 1],
         }
     }
@@ -314,6 +341,11 @@ impl Totals {
             row.unanswered += open.unanswered;
             row.hits += open.hits;
             row.misses += open.misses;
+            if let Some(gets) = &open.gets {
+                let sums = row.gets.get_or_insert_default();
+                sums.response.absorb_times(&gets.response);
+                sums.service.absorb_times(&gets.service);
+            }
         }
         tally.clear();
     }
@@ -338,6 +370,8 @@ mod tests {
             servers: 1,
             row_width: Span::from_s(1),
             rows_open: 3,
+            rows_max: 1024,
+            rows_get_times: true,
             depth: 4,
         }
     }
@@ -353,6 +387,7 @@ mod tests {
                 tally.segments[1].settle(0, Fate::Answered);
                 tally.times.response[0].as_mut().unwrap().record(1_000);
                 tally.row_answered(at, Span::from_us(1), 1, 0);
+                tally.row_get(at, Span::from_us(1), Span::from_ns(900));
                 tally.sent_with(1 + second as usize % 4);
             }
             tally.row_intended(at);
@@ -369,6 +404,9 @@ mod tests {
         assert!(totals.series.rows().iter().all(|row| {
             (row.intended, row.answered, row.unanswered, row.hits) == (101, 100, 1, 100)
         }));
+        let gets = totals.series.rows().iter().map(|row| row.gets.as_ref().unwrap());
+        assert!(gets.clone().all(|gets| gets.response.histogram().moments().sum == 100_000));
+        assert!(gets.clone().all(|gets| gets.service.histogram().moments().sum == 90_000));
         assert_eq!(tally.segments[1], Counters::default());
     }
 }

@@ -4,12 +4,15 @@
 //! there are too many rows, pairs of neighbours become one and the width doubles: memory does not
 //! grow with the length of a run.
 
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, Moments};
+use hdrhistogram::Counter;
 use memtide_base::Span;
 use std::collections::BTreeMap;
 
 /// At most this many rows are kept.
 pub const ROWS_MAX: usize = 1024;
+/// The same where somebody asked for rows of a certain width.
+pub const ROWS_ASKED_MAX: usize = 16_384;
 /// At most this many distributions over time are exported in full.
 pub const SLICES_MAX: usize = 64;
 
@@ -28,6 +31,62 @@ pub struct Row {
     pub misses: u64,
     /// Response times of the answered: bucket value in ns → count.
     pub response: BTreeMap<u64, u64>,
+    /// The times of its gets, where they are kept.
+    pub gets: Option<Box<GetTimes>>,
+}
+
+/// The times of the answered gets of one stretch of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GetTimes {
+    /// received − intended.
+    pub response: Sparse,
+    /// received − sent.
+    pub service: Sparse,
+}
+
+/// A distribution by its buckets in use, with its exact moments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sparse {
+    moments: Moments,
+    buckets: BTreeMap<u64, u64>,
+}
+
+impl GetTimes {
+    /// Adds all of `other`.
+    pub fn absorb(&mut self, other: &Self) {
+        self.response.absorb(&other.response);
+        self.service.absorb(&other.service);
+    }
+}
+
+impl Sparse {
+    /// Adds all of `times`.
+    pub fn absorb_times<C: Counter>(&mut self, times: &Histogram<C>) {
+        self.moments.absorb(times.moments());
+        for (value, count) in times.recorded() {
+            *self.buckets.entry(value).or_default() += count;
+        }
+    }
+
+    /// The same as a histogram.
+    pub fn histogram(&self) -> Histogram<u64> {
+        Histogram::from_parts(&self.buckets, self.moments)
+    }
+
+    /// Counts that were read from a file may be near the end of their type.
+    fn absorb(&mut self, other: &Self) {
+        self.moments.absorb(&other.moments);
+        for (&value, &count) in &other.buckets {
+            let of_value = self.buckets.entry(value).or_default();
+            *of_value = of_value.saturating_add(count);
+        }
+    }
+}
+
+impl Default for Sparse {
+    fn default() -> Self {
+        Self { moments: Moments::EMPTY, buckets: BTreeMap::new() }
+    }
 }
 
 impl Row {
@@ -40,6 +99,9 @@ impl Row {
         self.misses += other.misses;
         for (value, count) in &other.response {
             *self.response.entry(*value).or_default() += count;
+        }
+        if let Some(gets) = &other.gets {
+            self.gets.get_or_insert_default().absorb(gets);
         }
     }
 
@@ -58,18 +120,20 @@ impl Row {
 pub struct Series {
     width: Span,
     shift: u32,
+    rows_max: usize,
     rows: Vec<Row>,
 }
 
 impl Series {
-    /// No rows yet; `width` is that of the rows which workers number.
-    pub fn new(width: Span) -> Self {
-        Self { width, shift: 0, rows: Vec::new() }
+    /// No rows yet; `width` is that of the rows which workers number. Never more than `rows_max`
+    /// are kept, at least 1.
+    pub fn new(width: Span, rows_max: usize) -> Self {
+        Self { width, shift: 0, rows_max, rows: Vec::new() }
     }
 
     /// The row that holds the workers' row `number`, made when it is new.
     pub fn row_mut(&mut self, number: u64) -> &mut Row {
-        while (number >> self.shift) as usize >= ROWS_MAX {
+        while (number >> self.shift) as usize >= self.rows_max {
             self.halve();
         }
         let at = (number >> self.shift) as usize;
@@ -125,15 +189,22 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_nothing_is_lost() {
-        let mut series = Series::new(Span::from_s(1));
+        let mut series = Series::new(Span::from_s(1), ROWS_MAX);
         for number in 0..10_000u64 {
             let row = series.row_mut(number);
             row.intended += 1;
             *row.response.entry(number % 7).or_default() += 1;
+            let mut time = Histogram::<u32>::new();
+            time.record(number);
+            row.gets.get_or_insert_default().service.absorb_times(&time);
         }
         assert!(series.rows().len() <= ROWS_MAX);
         assert_eq!(series.width(), Span::from_s(16));
         assert_eq!(series.rows().iter().map(|row| row.intended).sum::<u64>(), 10_000);
+        let gets = series.rows()[10].gets.as_ref().unwrap().service.histogram();
+        assert_eq!((gets.count(), gets.moments().min, gets.moments().max), (16, 160, 175));
+        assert_eq!(gets.moments().mean(), Some(167.5));
+        assert!(gets.value_at_rank(8).unwrap().abs_diff(167) <= 1);
         let (width, slices) = series.slices();
         assert!(slices.len() <= SLICES_MAX);
         assert_eq!(width, Span::from_s(160));

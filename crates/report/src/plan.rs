@@ -77,8 +77,20 @@ pub(crate) fn rate_words(plan: &PlanRecord) -> String {
     match (plan.loop_kind, plan.rate_per_s) {
         (LoopKind::Closed, _) => "closed loop".to_owned(),
         (LoopKind::Open, Some(per_s)) => rate(per_s),
-        (LoopKind::Open, None) => plan.wave.clone(),
+        (LoopKind::Open, None) => shortened(&plan.wave),
     }
+}
+
+/// A wave may name thousands of rates: of a long word its beginning and its end.
+fn shortened(word: &str) -> String {
+    const LETTERS_MAX: usize = 60;
+    let letters = word.chars().count();
+    if letters <= LETTERS_MAX {
+        return word.to_owned();
+    }
+    let first: String = word.chars().take(LETTERS_MAX * 2 / 3).collect();
+    let last: String = word.chars().skip(letters - LETTERS_MAX / 3).collect();
+    format!("{first}…{last}")
 }
 
 /// When the run stops, and its warm-up.

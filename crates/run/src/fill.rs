@@ -10,7 +10,7 @@ use crate::survey::{Figures, figures, whole};
 use crate::witness::Witness;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::Fleet;
-use memtide_engine::plan::{RequestPlan, segment};
+use memtide_engine::plan::{RequestPlan, RowPlan, segment};
 use memtide_engine::{Cooldown, Pacing, Plan, ServerPlan, Verify, Window};
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
@@ -279,6 +279,7 @@ fn side_plan(plan: &Plan, server: &ServerPlan, source: SourcePlan, ops: u64) -> 
         source,
         requests: RequestPlan { noreply: false, ..plan.requests },
         samples: false,
+        rows: RowPlan::default(),
         verify: plan.verify.as_ref().map(|verify| verify.of_server(server_number(plan, server))),
         ..plan.clone()
     }

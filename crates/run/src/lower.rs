@@ -2,7 +2,7 @@
 //! other fields is decided here, once, and says why.
 
 use memtide_base::Span;
-use memtide_engine::plan::{Backoff, RequestPlan};
+use memtide_engine::plan::{Backoff, RequestPlan, RowPlan};
 use memtide_engine::{
     Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, Verify, Wait, Window,
 };
@@ -114,6 +114,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         wait: wait(scenario, around, &mut why),
         io: io(scenario, around, &mut why)?,
         samples: scenario.samples.is_some(),
+        rows: RowPlan { width: scenario.interval, get_times: scenario.interval_times },
         verify: verify(scenario, around.servers.len()),
         sources: scenario.bind.clone(),
     };

@@ -26,7 +26,7 @@ pub enum Wave {
     },
     /// One rate after the other, and again from the first.
     Step {
-        /// The rates, at most 1 000.
+        /// The rates, at most 100 000.
         rates: Vec<f64>,
         /// How long each stays, at least 10 ms.
         every: Span,
@@ -59,7 +59,7 @@ const RANDOM_RATE_MIN: f64 = 1.0;
 /// Nothing changes more often than this.
 const EVERY_MIN: Span = Span::from_ms(10);
 /// A step wave has at most this many rates.
-const STEPS_MAX: usize = 1000;
+const STEPS_MAX: usize = 100_000;
 
 const GRAMMAR: Grammar = Grammar {
     what: "a wave",

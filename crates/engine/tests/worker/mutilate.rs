@@ -1,11 +1,12 @@
 //! The ways of making load that come from mutilate's family: connections that walk through keys,
 //! rest after answers and skip what they are late for; and how many operations they carry.
 
-use crate::rig::{Change, Ran, plan, run};
+use crate::rig::{Change, Ran, SEED, WARMUP, plan, run};
 use crate::world::{Script, Stretch, ms};
 use memtide_base::{Instant, Span};
+use memtide_engine::plan::RowPlan;
 use memtide_engine::{OnFull, Pacing, Plan, Sample, Sharing};
-use memtide_workload::{Arrival, KeyForm, KeySpace, SizeLaw};
+use memtide_workload::{Arrival, KeyForm, KeySpace, OpKind, RateCurve, SizeLaw, Wave};
 
 /// The keys that each connection asked for, in order.
 fn keys_asked(ran: &Ran, connections: usize) -> Vec<Vec<u64>> {
@@ -152,4 +153,36 @@ fn operations_outstanding_are_counted_by_connection() {
     assert_eq!((outstanding.moments().min, outstanding.moments().max), (3, 3));
     let lonely = run(&self::plan(), Script::default()).totals.outstanding();
     assert_eq!((lonely.count(), lonely.moments().max), (1_000, 1));
+}
+
+#[test]
+fn rows_of_an_asked_width_hold_what_was_intended_in_each_step_and_the_times_of_its_gets() {
+    let every = Span::from_ms(50);
+    let rates: Vec<f64> = (1..=20).map(|k| f64::from(k * 200)).collect();
+    let wave = Wave::Step { rates: rates.clone(), every };
+    let curve = RateCurve::new(&wave, 0.0, WARMUP, Span::from_s(1), SEED);
+    let pacing = Pacing::Open {
+        arrival: Arrival::Fixed,
+        curve,
+        sharing: Sharing::Shared,
+        on_full: OnFull::Queue,
+    };
+    let rows = RowPlan { width: Some(every), get_times: true };
+    // The server stands still over three steps, and what it owes is answered long afterwards.
+    let script = Script { server_stops: vec![Stretch::ms(400, 550)], ..Script::default() };
+    let ran = run(&Plan { pacing, rows, connections: 1, depth: 8, ..plan() }, script);
+    let rows = ran.totals.series.rows();
+    assert_eq!((rows.len(), ran.totals.series.width()), (20, every));
+    for (row, rate) in rows.iter().zip(&rates) {
+        assert_eq!(row.intended, (rate * every.as_s_f64()) as u64);
+        assert_eq!(row.answered, row.intended);
+    }
+    let gets: Vec<_> = rows.iter().map(|row| row.gets.as_ref().expect("they are kept")).collect();
+    let count: u64 = gets.iter().map(|gets| gets.service.histogram().count()).sum();
+    assert_eq!(count, ran.measured().kinds[OpKind::Get.index()].answered);
+    let longest = |number: usize| gets[number].response.histogram().moments().max;
+    assert_eq!(longest(0), 100_000, "before the stop each answer takes 100 µs");
+    assert!(longest(6) > 100_000_000, "the stop is seen in the row that it began in");
+    let served = gets[7].service.histogram().moments().min;
+    assert_eq!(served, 100_000, "what waits for room is sent after the stop");
 }

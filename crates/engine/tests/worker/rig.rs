@@ -3,7 +3,7 @@
 
 use crate::world::{Script, World, WorldDriver};
 use memtide_base::{Instant, Span};
-use memtide_engine::plan::{Backoff, RequestPlan, segment};
+use memtide_engine::plan::{Backoff, RequestPlan, RowPlan, segment};
 use memtide_engine::{
     Address, Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, Stage, Wait, Window, Worker,
     WorkerReport,
@@ -58,6 +58,7 @@ pub fn plan() -> Plan {
         wait: Wait::Sleep,
         io: Io::Simulated,
         samples: true,
+        rows: RowPlan::default(),
         verify: None,
         sources: Vec::new(),
     }

@@ -29,6 +29,8 @@ fn tally() -> Box<Tally> {
         servers: 1,
         row_width: Span::from_s(1),
         rows_open: 1,
+        rows_max: 1024,
+        rows_get_times: false,
         depth: 1,
     };
     Box::new(Tally::new(&shape))

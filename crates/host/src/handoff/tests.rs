@@ -13,6 +13,8 @@ fn shape() -> Shape {
         servers: 1,
         row_width: Span::from_s(1),
         rows_open: 4,
+        rows_max: 1024,
+        rows_get_times: false,
         depth: 1,
     }
 }

@@ -4,7 +4,7 @@ use crate::toy::{Ran, run_toml};
 use crate::world::{Script, Stretch, ms};
 use memtide_base::Instant;
 use memtide_engine::driver::Sample;
-use memtide_schema::record::Distribution;
+use memtide_schema::record::{Distribution, IntervalRecord};
 use memtide_schema::{Kind, Record};
 use memtide_workload::{OpKind, Outcome};
 
@@ -145,4 +145,34 @@ fn a_record_is_read_back_from_its_json() {
         let again = &again.response[kind];
         assert_eq!((again.sum_ns, &again.histogram), (times.sum_ns, &times.histogram));
     }
+}
+
+/// Everything that a scenario can say since mutilate's family had to be said, at once.
+#[test]
+fn a_walk_with_pauses_in_steps_has_a_row_with_the_times_of_its_gets_for_each_step() {
+    let toml = "server = 'unix:/s'\nwave = 'step:1k,3k,2k@500ms'\ninterval = '500ms'\n\
+                interval-times = true\narrival = 'fixed'\nduration = '1500ms'\nkeys = 1000\n\
+                key-form = 'decimal'\nkey-size = 'etc-key'\npopularity = 'walk:500'\n\
+                schedule = 'connection'\nmultiget = 5\nmultiget-share = 0.2\nthreads = 2\n\
+                on-full = 'skip:5ms,4ms'\npause-after-reply = '50us'\nconnections = 8\n";
+    let ran = run_toml(Script::default(), toml);
+    let record = ran.record();
+    assert_eq!((record.totals.answered, record.totals.misses), (3_000, 0));
+    let rows = &record.intervals;
+    let intended: Vec<u64> = rows.iter().map(|row| row.intended).collect();
+    assert_eq!(intended, [500, 1_500, 1_000]);
+    assert!(rows.iter().all(|row| (row.ops, row.unanswered) == (row.intended, 0)));
+    let gets = |row: &IntervalRecord| row.gets.clone().expect("they were asked for");
+    let counted: u64 = rows.iter().map(|row| gets(row).service.count).sum();
+    assert_eq!(counted, record.service[&Kind::Get].count);
+    assert!(rows.iter().all(|row| gets(row).service.min_ns == Some(100_000)));
+    let whole = rows.iter().map(|row| gets(row).response.sum_ns.0).sum::<u128>();
+    assert_eq!(whole, record.response[&Kind::Get].sum_ns.0);
+    // A fifth of the gets asks for five keys: on the whole 1.8 for each.
+    let keys = record.totals.keys as f64 / counted as f64;
+    assert!((keys - 1.8).abs() < 4.0 * (16.0f64 * 0.16 / 2_700.0).sqrt(), "{keys} keys a get");
+    assert_eq!(record.outstanding_at_send.count, 3_000);
+    assert_eq!(record.scenario["popularity"], "walk:500");
+    let plain = run_toml(Script::default(), &toml.replace("interval-times = true\n", ""));
+    assert!(plain.record().intervals.iter().all(|row| row.gets.is_none()));
 }

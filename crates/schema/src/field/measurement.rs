@@ -2,7 +2,7 @@
 //!
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
-use super::parse::{bits, count, one, parsed};
+use super::parse::{bits, count, given_span, one, parsed, span};
 use super::{Field, Section};
 use crate::scenario::{Goal, parse_list, parse_switch};
 use memtide_base::units;
@@ -82,6 +82,45 @@ pub(super) const VERIFY_KEYS: Field = Field {
         Ok(())
     },
     show: |scenario| one(scenario.verify_keys),
+};
+
+pub(super) const INTERVAL: Field = Field {
+    name: "interval",
+    short: None,
+    value: Some("TIME"),
+    default: "1s, more with a timeout above 1m",
+    help: "How long the rows over time are",
+    long: "A time of at least `10ms`, the length of each of the record's `intervals`. Operations \
+           are counted in the row that they were intended in; with `wave step:…@TIME` each level \
+           has a row of its own. At most 16384 rows fit into the duration, and at most 1024 into \
+           the timeout, for so long a worker keeps each of them open; an open row takes 20 kB for \
+           each worker. Without it there are at most 1024 rows, and when they are full, \
+           neighbours merge.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.interval = Some(span(word)?);
+        Ok(())
+    },
+    show: |scenario| given_span(scenario.interval),
+};
+
+pub(super) const INTERVAL_TIMES: Field = Field {
+    name: "interval-times",
+    short: None,
+    value: None,
+    default: "off",
+    help: "Keep the times of gets for each row over time",
+    long: "Each of the record's `intervals` then has the whole distributions of the response and \
+           service times of its gets. It costs two more histograms for each get, and three times \
+           the memory for each row.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.interval_times = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.interval_times),
 };
 
 pub(super) const COOLDOWN: Field = Field {

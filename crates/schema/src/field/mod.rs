@@ -116,6 +116,8 @@ pub static FIELDS: &[Field] = &[
     measurement::STRICT,
     measurement::VERIFY,
     measurement::VERIFY_KEYS,
+    measurement::INTERVAL,
+    measurement::INTERVAL_TIMES,
     measurement::COOLDOWN,
     measurement::SEED,
     output::JSON,

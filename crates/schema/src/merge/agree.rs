@@ -150,6 +150,11 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
             return Err(format!("slice {number} does not hold as many times as were answered"));
         }
     }
+    for (number, interval) in shard.intervals.iter().enumerate() {
+        if interval.row().is_none() {
+            return Err(format!("a histogram of interval {number} is damaged"));
+        }
+    }
     for word in goal_words(shard) {
         word.parse::<Goal>().map_err(|why| format!("a goal of its scenario cannot be: {why}"))?;
     }

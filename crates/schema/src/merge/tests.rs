@@ -239,7 +239,7 @@ fn what_does_not_belong_together_is_refused_in_any_case() {
 #[test]
 fn a_record_that_contradicts_itself_is_refused() {
     type Damage = fn(&mut Record);
-    let cases: [(&str, Damage); 8] = [
+    let cases: [(&str, Damage); 10] = [
         ("operations were intended but", |r| r.totals.intended += 1),
         ("a histogram of response.all", |r| {
             r.response.get_mut(&crate::Kind::All).unwrap().count += 1;
@@ -250,6 +250,10 @@ fn a_record_that_contradicts_itself_is_refused() {
         }),
         ("a histogram of a:11211", |r| r.servers[0].response.histogram = None),
         ("its window is not in this era", |r| r.window_start_unix_ns = Some(Wide(u128::MAX))),
+        ("a histogram of outstanding_at_send", |r| r.outstanding_at_send.count = 7),
+        ("a histogram of interval 3 is damaged", |r| {
+            r.intervals[3].gets.get_or_insert_default().service.count += 1;
+        }),
         ("slice 0 does not hold", |r| r.slices[0].answered += 1),
         ("a goal of its scenario", |r| r.scenario["goal"] = vec!["warp<9"].into()),
     ];

@@ -85,7 +85,10 @@ pub(super) fn over_time(
     let slices = |shard: &ShardRecord| -> Vec<_> {
         shard.slices.iter().map(|row| place(row.start_s, row.length_s)).collect()
     };
-    let interval_grid = Grid::new(shards.iter().flat_map(intervals), windows, ROWS_MAX);
+    // Rows of an asked width may be more than usual; what lies beside them may need as many again.
+    let longest = shards.iter().map(|shard| shard.intervals.len()).max().unwrap_or(0);
+    let rows_max = if longest > ROWS_MAX { longest.saturating_mul(2) } else { ROWS_MAX };
+    let interval_grid = Grid::new(shards.iter().flat_map(intervals), windows, rows_max);
     let slice_grid = Grid::new(shards.iter().flat_map(slices), windows, SLICES_MAX);
     let mut slice_rows = Rows::new();
     let mut interval_rows = Rows::new();
@@ -96,8 +99,7 @@ pub(super) fn over_time(
             slice_grid.add(&mut slice_rows, offset_ns, &place, &row);
         }
         for (interval, place) in shard.intervals.iter().zip(intervals(shard)) {
-            let (answered, hits, misses) = (interval.ops, interval.hits, interval.misses);
-            let row = Row { answered, hits, misses, ..Row::default() };
+            let row = interval.row().expect("shards with damaged intervals were refused");
             interval_grid.add(&mut interval_rows, offset_ns, &place, &row);
         }
     }
@@ -105,7 +107,6 @@ pub(super) fn over_time(
     if interval_grid == slice_grid && shards.iter().all(|s| intervals(s) == slices(s)) {
         for (number, slice) in &slice_rows {
             let row = interval_rows.entry(*number).or_default();
-            row.unanswered = slice.unanswered;
             row.response.clone_from(&slice.response);
         }
     }
@@ -161,6 +162,7 @@ impl Grid {
 
 /// Adds all of `row` to `sum`. Counts that were read may be near the end of their type.
 fn absorb(sum: &mut Row, row: &Row) {
+    sum.intended = sum.intended.saturating_add(row.intended);
     sum.answered = sum.answered.saturating_add(row.answered);
     sum.unanswered = sum.unanswered.saturating_add(row.unanswered);
     sum.hits = sum.hits.saturating_add(row.hits);
@@ -168,5 +170,8 @@ fn absorb(sum: &mut Row, row: &Row) {
     for (&value, &count) in &row.response {
         let of_value = sum.response.entry(value).or_default();
         *of_value = of_value.saturating_add(count);
+    }
+    if let Some(gets) = &row.gets {
+        sum.gets.get_or_insert_default().absorb(gets);
     }
 }

@@ -6,12 +6,13 @@ use super::base64;
 use super::count::{PhaseCounts, Totals};
 use super::distribution::{Counts, Distribution, Missing, Percentile, Wide};
 use super::verification::VerificationCounts;
-use super::{IntervalRecord, SliceRecord};
+use super::{IntervalRecord, IntervalTimes, SliceRecord};
 use crate::kind::Kind;
 use memtide_base::Span;
 use memtide_metrics::Row;
 use memtide_metrics::counter::{Counters, ErrorClass, ReplyClass, VerifyClass};
 use memtide_metrics::histogram::{Histogram, Moments};
+use memtide_metrics::series::{GetTimes, Sparse};
 use memtide_metrics::summary::{Quantile, quantile, rank, samples_needed};
 use memtide_workload::OpKind;
 
@@ -118,13 +119,50 @@ impl IntervalRecord {
         Self {
             start_s: start.as_s_f64(),
             length_s: length.as_s_f64(),
+            intended: row.intended,
             ops: row.answered,
+            unanswered: row.unanswered,
             rate_per_s: per_second(row.answered, length),
             hits: row.hits,
             misses: row.misses,
             response_p50_ns: at(0.5),
             response_p99_ns: at(0.99),
+            gets: row.gets.as_deref().map(IntervalTimes::from),
         }
+    }
+
+    /// What [`IntervalRecord::of`] was given, but for the response times of all kinds, of which an
+    /// interval keeps two percentiles alone; none when its figures cannot be those of any.
+    pub(crate) fn row(&self) -> Option<Row> {
+        let gets = self.gets.as_ref().map(|gets| gets.times().map(Box::new));
+        Some(Row {
+            intended: self.intended,
+            answered: self.ops,
+            unanswered: self.unanswered,
+            hits: self.hits,
+            misses: self.misses,
+            gets: match gets {
+                Some(times) => Some(times?),
+                None => None,
+            },
+            ..Row::default()
+        })
+    }
+}
+
+impl From<&GetTimes> for IntervalTimes {
+    fn from(times: &GetTimes) -> Self {
+        let of = |times: &Sparse| Distribution::of(&times.histogram(), 0, Span::ZERO);
+        Self { response: of(&times.response), service: of(&times.service) }
+    }
+}
+
+impl IntervalTimes {
+    fn times(&self) -> Option<GetTimes> {
+        let mut times = GetTimes::default();
+        times.response.absorb_times(&self.response.times()?);
+        times.service.absorb_times(&self.service.times()?);
+        Some(times)
     }
 }
 

@@ -154,8 +154,14 @@ pub struct IntervalRecord {
     pub start_s: f64,
     /// How long it is, in seconds.
     pub length_s: f64,
+    /// Operations intended in it.
+    #[serde(default)]
+    pub intended: u64,
     /// Answered operations.
     pub ops: u64,
+    /// Operations that failed, timed out, were lost, dropped or abandoned.
+    #[serde(default)]
+    pub unanswered: u64,
     /// Answered operations per second.
     pub rate_per_s: f64,
     /// Keys found.
@@ -166,6 +172,18 @@ pub struct IntervalRecord {
     pub response_p50_ns: Option<u64>,
     /// The 99th percentile of response; none when not printable.
     pub response_p99_ns: Option<u64>,
+    /// The times of its answered gets; none unless they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gets: Option<IntervalTimes>,
+}
+
+/// The times of the answered gets of an interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalTimes {
+    /// Received − intended.
+    pub response: Distribution,
+    /// Received − sent.
+    pub service: Distribution,
 }
 
 /// A longer piece of the measured window with all of its response times, by intended instant.

@@ -6,6 +6,7 @@
 use super::{Goal, OnFull, Scenario, Subject, span_word};
 use crate::kind::Kind;
 use memtide_base::Span;
+use memtide_metrics::series::ROWS_ASKED_MAX;
 use memtide_workload::{KeySpace, OpKind, Wave};
 use std::fmt;
 
@@ -23,6 +24,10 @@ const TIMEOUT_MAX: Span = Span::from_s(3600);
 const DURATION_MAX: Span = Span::from_s(366 * 86_400);
 /// The highest rate: one operation each nanosecond.
 const RATE_MAX: f64 = 1e9;
+/// The shortest row over time.
+const INTERVAL_MIN: Span = Span::from_ms(10);
+/// Rows over time that a worker keeps open at most, where somebody asked for their length.
+const INTERVALS_OPEN_MAX: u64 = 1024;
 /// Keys at most.
 const KEYS_MAX: u64 = 1_000_000_000_000;
 /// Keys whose versions are kept at most.
@@ -53,6 +58,7 @@ impl Scenario {
         self.check_bounds(&mut problems);
         self.check_load(&mut problems);
         self.check_data(&mut problems);
+        self.check_intervals(&mut problems);
         self.check_verification(&mut problems);
         self.check_goals(&mut problems);
         problems.0
@@ -217,6 +223,47 @@ impl Scenario {
                     self.mix
                 ),
             );
+        }
+    }
+
+    /// Rows over time against what they divide.
+    fn check_intervals(&self, problems: &mut Problems) {
+        if self.interval_times && !self.mix.kinds().any(|kind| kind == OpKind::Get) {
+            problems.add(
+                "interval-times",
+                format!(
+                    "interval-times is about get, of which mix {} has none: add it, or leave one \
+                     of them out",
+                    self.mix
+                ),
+            );
+        }
+        let Some(interval) = self.interval else { return };
+        let given = span_word(interval);
+        if interval < INTERVAL_MIN || interval > DURATION_MAX {
+            problems.add(
+                "interval",
+                format!("interval {given} is out of bounds: give a time from 10ms to 366d"),
+            );
+            return;
+        }
+        let limits = [
+            ("duration", self.duration.unwrap_or(Span::ZERO), ROWS_ASKED_MAX as u64),
+            ("timeout", self.timeout, INTERVALS_OPEN_MAX),
+        ];
+        for (what, whole, most) in limits {
+            let least = Span::from_ns(whole.ns().div_ceil(most));
+            if interval < least {
+                problems.add(
+                    "interval",
+                    format!(
+                        "interval {given} is too short for {what} {}, of which there are at most \
+                         {most} intervals: give at least {}",
+                        span_word(whole),
+                        span_word(least)
+                    ),
+                );
+            }
         }
     }
 

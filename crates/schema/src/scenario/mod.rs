@@ -94,6 +94,10 @@ pub struct Scenario {
     pub verify: f64,
     /// For how many keys versions are kept.
     pub verify_keys: u64,
+    /// How wide the rows over time are.
+    pub interval: Option<Span>,
+    /// Whether each row keeps the times of its gets.
+    pub interval_times: bool,
     /// The seed of everything random.
     pub seed: u64,
     /// How a worker waits for the next instant.
@@ -165,6 +169,8 @@ impl Default for Scenario {
             goals: Vec::new(),
             verify: 0.0,
             verify_keys: 65_536,
+            interval: None,
+            interval_times: false,
             seed: SEED,
             wait: None,
             io: Io::Auto,

@@ -244,6 +244,23 @@ fn data_that_cannot_be_is_refused() {
     );
     assert_eq!(problems(|s| s.multiget_share = 0.5), ["multiget-share"]);
     assert_eq!(problems(|s| (s.multiget_share, s.multiget) = (0.5, 2)), [""; 0]);
+    assert_eq!(problems(|s| s.interval = Some(Span::from_ms(9))), ["interval"]);
+    assert_eq!(problems(|s| s.interval = Some(Span::from_ms(10))), [""; 0]);
+    let long = |s: &mut Scenario, duration_s: u64, timeout_s: u64| {
+        s.interval = Some(Span::from_ms(100));
+        (s.duration, s.timeout) = (Some(Span::from_s(duration_s)), Span::from_s(timeout_s));
+    };
+    assert_eq!(problems(|s| long(s, 1638, 102)), [""; 0]);
+    assert_eq!(problems(|s| long(s, 1639, 102)), ["interval"]);
+    assert_eq!(problems(|s| long(s, 1638, 103)), ["interval"]);
+    assert_eq!(problems(|s| s.interval_times = true), [""; 0]);
+    assert_eq!(
+        problems(|s| {
+            s.interval_times = true;
+            mix(s, "gets=1");
+        }),
+        ["interval-times"]
+    );
     let decimal = |s: &mut Scenario, size: &str| {
         s.key_form = "decimal".parse().unwrap();
         s.key_size = size.parse().unwrap();

@@ -208,6 +208,23 @@ fn refusals_name_the_fault_and_every_form() {
     assert!(refused("sine:1k,2k,1s").contains("the amplitude is above the mean"));
     assert!(refused("random:5k,1k@1s").contains("the least rate is above the greatest"));
     assert!(refused("random:0,0.5@1s").contains("must be at least 1 per second"));
-    let long = vec!["1"; 1001].join(",");
-    assert!(refused(&format!("step:{long}@1s")).contains("at most 1000 rates"));
+    let long = vec!["1"; 100_001].join(",");
+    assert!(refused(&format!("step:{long}@1s")).contains("at most 100000 rates"));
+}
+
+#[test]
+fn thousands_of_steps_are_kept_one_by_one() {
+    let rates: Vec<String> = (0..20_000u64).map(|k| (k * 7_919 % 1_000 + 1).to_string()).collect();
+    let word = format!("step:{}@100ms", rates.join(","));
+    let wave: Wave = word.parse().unwrap();
+    assert_eq!(wave.to_string(), word);
+    let curve = RateCurve::new(&wave, 0.0, Span::ZERO, Span::ZERO, 1);
+    let mut cursor = Cursor::default();
+    for (k, rate) in rates.iter().enumerate() {
+        let rate: f64 = rate.parse().unwrap();
+        let middle = Span::from_ms(k as u64 * 100 + 50);
+        assert_eq!(curve.rate(middle), rate);
+        let back = curve.invert(curve.cumulative(middle), &mut cursor);
+        assert!(back.ns().abs_diff(middle.ns()) < 1_000, "step {k}: {back} for {middle}");
+    }
 }

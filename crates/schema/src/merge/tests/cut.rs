@@ -54,6 +54,8 @@ fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
         servers: SERVERS,
         row_width: width,
         rows_open: rows + 1,
+        rows_max: 1024,
+        rows_get_times: true,
         depth: 9,
     };
     let (mut tally, mut sums) = (Tally::new(&shape), Sums::new(&shape));
@@ -91,6 +93,9 @@ fn note(tally: &mut Tally, operation: &Operation) {
             tally.times.servers[server].record(response.ns());
             tally.times.lag_generator.record(lag.ns());
             tally.row_answered(intended, response, hits, misses);
+            if kind == OpKind::Get {
+                tally.row_get(intended, response, response.saturating_sub(lag));
+            }
         }
         _ => tally.row_unanswered(intended),
     }

@@ -5,6 +5,7 @@ use crate::record::*;
 use crate::scenario::Scenario;
 use crate::warning::Warning;
 use memtide_base::{Random, Span};
+use memtide_metrics::series::GetTimes;
 use memtide_metrics::{Histogram, Row};
 use std::collections::BTreeMap;
 
@@ -217,7 +218,13 @@ impl Generator {
                 hits: self.below(9),
                 misses: self.below(9),
                 response: times.recorded().collect(),
-                ..Row::default()
+                intended: self.below(500),
+                gets: (self.below(8) == 0).then(|| {
+                    let mut gets = GetTimes::default();
+                    gets.service.absorb_times(&self.times(1_000_000));
+                    gets.response.absorb_times(&self.times(1_000_000));
+                    gets.into()
+                }),
             };
             rows.push(of(&row, start, length));
             start += width;
