@@ -1,4 +1,5 @@
-//! A record as text for people: the report on stdout, the plan, the progress line.
+//! A record as text for people: the report on stdout, the rows of a search, the plan, the
+//! progress line.
 //!
 //! Pure: values in, text out. No judgement is made here and no figure is computed that could
 //! disagree with the record; whoever calls decides where the text goes. The list below is the
@@ -31,4 +32,4 @@ mod expect;
 
 pub use plan::plan_text;
 pub use progress::progress_line;
-pub use text::text;
+pub use text::{StepsText, step_progress_line, text};

@@ -2,7 +2,10 @@
 //!
 //! Everything in it is in the record too; programs should read that.
 
+mod steps;
 mod verification;
+
+pub use steps::{StepsText, step_progress_line};
 
 use crate::counts::counts;
 use crate::judgement::judgement;

@@ -4,6 +4,7 @@
 //! cannot tell the real world from a simulated one. The list below is the reading order.
 #![forbid(unsafe_code)]
 
+pub mod steps;
 mod controller;
 mod seal;
 mod wrong_values;

@@ -14,6 +14,11 @@ pub trait Witness {
     fn unix_ns(&self) -> u64 {
         self.unix_ms().saturating_mul(1_000_000)
     }
+    /// Whether whoever is told has gone away, so that nothing more need be done for them. It is
+    /// asked between the steps of a search or a scan.
+    fn has_gone(&self) -> bool {
+        false
+    }
     /// About a second of the measured window has passed.
     fn tick(&mut self);
     /// How busy the machine was between the ticks; none where that cannot be told.

@@ -3,6 +3,7 @@
 //! Events carry values, never lines of text: each front end finds its own words.
 
 use crate::record::{Phase, PlanRecord, Record};
+use crate::steps::{Conclusion, Step, StepRole};
 use crate::warning::Warning;
 
 /// Something that happened in a run.
@@ -18,8 +19,25 @@ pub enum Event {
     Note(String),
     /// Something is not as it should be.
     Warning(Warning),
-    /// The run is over.
+    /// The run is over; of a search or a scan, one of its steps.
     Done(Box<Record>),
+    /// A step of a search or a scan begins; the events of a run follow.
+    StepBegun(StepBegun),
+    /// It is over, and was judged.
+    StepDone(Box<Step>),
+    /// The search or the scan is over.
+    StepsDone(Conclusion),
+}
+
+/// A step that begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepBegun {
+    /// Which step, from 1.
+    pub number: u32,
+    /// Operations per second; none in a closed loop.
+    pub rate_per_s: Option<f64>,
+    /// What it is for.
+    pub role: StepRole,
 }
 
 /// How far a run is.

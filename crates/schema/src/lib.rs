@@ -8,6 +8,8 @@
 
 pub mod event;
 
+pub mod steps;
+
 pub mod merge;
 
 pub mod judge;
@@ -31,7 +33,7 @@ pub mod scenario;
 
 pub mod kind;
 
-pub use event::{Event, Progress};
+pub use event::{Event, Progress, StepBegun};
 pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};
 pub use file::from_toml;
 pub use judge::judge;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// A record with something in every part.
-fn sample() -> Record {
+pub(crate) fn sample() -> Record {
     let mut times = Histogram::<u64>::new();
     (1..=990).for_each(|i| times.record(i * 1_000));
     let response = Distribution::of(&times, 10, Span::from_s(5));

@@ -1,0 +1,190 @@
+//! A search or a scan on stdout: a row as each step ends, then the answer in a sentence.
+//!
+//! Rows are written before the next step is known, so columns have a fixed width.
+
+use crate::layout::{labelled, wrapped};
+use crate::number::{NONE, counted, rate, time};
+use memtide_schema::record::{GoalResult, WarningRecord};
+use memtide_schema::steps::{Answer, Conclusion, Point, Step, StepRole, StepsEnd};
+use memtide_schema::{Progress, StepBegun};
+use std::collections::BTreeMap;
+
+const HEADING: [&str; 10] = [
+    "step",
+    "asked",
+    "achieved",
+    "p50",
+    "p95",
+    "p99",
+    "service p99",
+    "lag p99",
+    "goal",
+    "believable",
+];
+/// Room for what these columns usually hold; a longer cell only moves the rest of its row.
+const WIDTHS: [usize; 10] = [4, 12, 12, 8, 8, 8, 11, 8, 9, 10];
+
+/// The text of a search or a scan in the making.
+#[derive(Clone, Debug, Default)]
+pub struct StepsText {
+    goals: Vec<String>,
+    begun: bool,
+    /// By code: in how many steps, in which first, and its words there.
+    warnings: BTreeMap<String, (u32, u32, WarningRecord)>,
+    /// Rates with a step that is not to be believed, and why.
+    doubts: Vec<(f64, String)>,
+}
+
+impl StepsText {
+    /// Of steps that are held against these goals.
+    pub fn new(goals: &[String]) -> Self {
+        Self { goals: goals.to_vec(), ..Self::default() }
+    }
+
+    /// The row of a step, below the heading if it is the first.
+    pub fn step(&mut self, step: &Step) -> String {
+        for warning in &step.record.warnings {
+            let first = || (0, step.number, warning.clone());
+            self.warnings.entry(warning.code.clone()).or_insert_with(first).0 += 1;
+        }
+        let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
+        if let Some(reason) = step.record.believable.reasons.first()
+            && self.doubts.iter().all(|(doubted, _)| *doubted != rate)
+        {
+            self.doubts.push((rate, reason.message.clone()));
+        }
+        let mut out = String::new();
+        if !self.begun {
+            self.begun = true;
+            line(&mut out, HEADING.map(str::to_owned));
+        }
+        line(&mut out, cells(step));
+        out
+    }
+
+    /// What stands below the rows; nothing when there is nothing to say.
+    pub fn conclusion(&self, conclusion: &Conclusion) -> String {
+        let mut out = String::new();
+        for (steps, first, warning) in self.warnings.values() {
+            let WarningRecord { message, remedy, .. } = warning;
+            let where_ = match steps {
+                1 => format!("in step {first}"),
+                _ => format!("in {} from step {first} on", counted(u64::from(*steps), "step")),
+            };
+            let text = format!("{where_}: {message}; {remedy}");
+            wrapped(&mut out, "warning: ", "         ", &text);
+        }
+        if let Some(why) = self.why_partial(conclusion.ended_by) {
+            labelled(&mut out, "partial:", why);
+        }
+        if let Some(answer) = &conclusion.answer {
+            for doubt in self.doubts_about(answer) {
+                wrapped(&mut out, "doubt: ", "       ", &doubt);
+            }
+            labelled(&mut out, "answer:", &self.sentence(answer));
+        }
+        if !out.is_empty() && self.begun {
+            out.insert(0, '\n');
+        }
+        out
+    }
+
+    fn why_partial(&self, ended_by: StepsEnd) -> Option<&'static str> {
+        match (ended_by, self.begun) {
+            (StepsEnd::Done, _) => None,
+            (StepsEnd::StepsMax, _) => Some(
+                "it is not settled yet; allow more steps with --steps-max, or a coarser \
+                      --resolution",
+            ),
+            (StepsEnd::Interrupted, true) => Some(
+                "it was interrupted; this is what was found so \
+                                                   far",
+            ),
+            (StepsEnd::Interrupted, false) => Some("it was interrupted before a step was over"),
+            (StepsEnd::Failed, _) => Some(
+                "a step could not be carried out; this is what was \
+                                           found so far",
+            ),
+        }
+    }
+
+    fn sentence(&self, answer: &Answer) -> String {
+        let goals = self.goals.join(" and ");
+        let verb = if self.goals.len() > 1 { "are" } else { "is" };
+        let missed = answer.missed_per_s.map(rate);
+        let Some(found) = answer.rate_per_s else {
+            let lowest = missed
+                .map_or_else(String::new, |missed| format!(", of which {missed} was the lowest"));
+            return format!("{goals} {verb} met at no rate that was tried{lowest}");
+        };
+        let steps = counted(u64::from(answer.met + answer.missed), "step");
+        let beyond = match answer.missed_per_s {
+            Some(missed) if missed > found => format!("; {} is too much", rate(missed)),
+            Some(missed) => format!(", although not at {}", rate(missed)),
+            None => "; no higher rate was tried".to_owned(),
+        };
+        format!(
+            "{goals} {verb} met up to {}, in {} of {steps} at this rate{beyond}",
+            rate(found),
+            answer.met
+        )
+    }
+
+    /// What makes the answer's two ends doubtful.
+    fn doubts_about(&self, answer: &Answer) -> Vec<String> {
+        let about = |of: Option<f64>, so: &str| {
+            let doubt = self.doubts.iter().find(|(doubted, _)| Some(*doubted) == of);
+            doubt.map(|(doubted, why)| format!("at {} {why}{so}", rate(*doubted)))
+        };
+        let client = "; the limit may be that of this client";
+        let both = [about(answer.rate_per_s, ""), about(answer.missed_per_s, client)];
+        both.into_iter().flatten().collect()
+    }
+}
+
+/// How far a step is, behind which step it is.
+pub fn step_progress_line(begun: &StepBegun, progress: &Progress) -> String {
+    let rate = begun.rate_per_s.map_or_else(|| "peak".to_owned(), rate);
+    format!("step {} {rate}  {}", begun.number, crate::progress_line(progress))
+}
+
+fn cells(step: &Step) -> [String; 10] {
+    let point = step.point();
+    let ns = |ns: Option<u64>| ns.map_or_else(|| NONE.to_owned(), |ns| time(ns as f64));
+    [
+        step.number.to_string(),
+        match (point.rate_per_s, step.role) {
+            (Some(asked), _) => rate(asked),
+            (None, StepRole::Peak) => "peak".to_owned(),
+            (None, _) => "all".to_owned(),
+        },
+        rate(point.achieved_per_s),
+        ns(point.response_p50_ns),
+        ns(point.response_p95_ns),
+        ns(point.response_p99_ns),
+        ns(point.service_p99_ns),
+        ns(point.lag_p99_ns),
+        goal(&point).to_owned(),
+        if point.believable { "yes" } else { "no" }.to_owned(),
+    ]
+}
+
+const fn goal(point: &Point) -> &'static str {
+    match point.goal {
+        None if point.behind => "behind",
+        None => NONE,
+        Some(_) if point.behind => "behind",
+        Some(GoalResult::Met) => "met",
+        Some(GoalResult::Missed) => "missed",
+        Some(GoalResult::Undecided) => "undecided",
+    }
+}
+
+fn line(out: &mut String, cells: [String; 10]) {
+    let cells = cells.iter().zip(WIDTHS).map(|(cell, width)| format!("{cell:>width$}"));
+    out.push_str(&cells.collect::<Vec<_>>().join("  "));
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! A search as its reader sees it, row by row, and every way in which it can end.
+
+use super::*;
+use crate::expect::expect;
+use crate::fixture;
+use memtide_schema::record::Record;
+
+fn step(number: u32, role: StepRole, asked: Option<f64>, goal: GoalResult) -> Step {
+    let record = Record { goals: Vec::new(), ..fixture::open() };
+    Step {
+        number,
+        role,
+        rate_per_s: asked,
+        achieved_per_s: asked.unwrap_or(98_765.4) * 0.999,
+        behind: false,
+        goal: Some(goal),
+        figure_ns: None,
+        low_per_s: None,
+        high_per_s: None,
+        record,
+    }
+}
+
+const ANSWER: Answer =
+    Answer { rate_per_s: Some(7e4), met: 2, missed: 0, missed_per_s: Some(71_250.0) };
+
+#[test]
+fn a_search_row_by_row() {
+    let mut text = StepsText::new(&["all.p95<10ms".to_owned()]);
+    let mut late = step(3, StepRole::Narrow, Some(71_250.0), GoalResult::Missed);
+    late.record = fixture::bad_day();
+    let behind = Step { behind: true, ..step(4, StepRole::Confirm, Some(98e3), GoalResult::Met) };
+    let steps = [
+        step(1, StepRole::Peak, None, GoalResult::Missed),
+        step(2, StepRole::Narrow, Some(7e4), GoalResult::Met),
+        late,
+        behind,
+        step(5, StepRole::Confirm, Some(0.5), GoalResult::Undecided),
+    ];
+    let mut out: String = steps.iter().map(|step| text.step(step)).collect();
+    out += &text.conclusion(&Conclusion { answer: Some(ANSWER), ..Conclusion::default() });
+    expect("search.txt", &out);
+}
+
+#[test]
+fn every_end_has_its_sentence() {
+    let goals = ["all.p95<10ms".to_owned(), "errors<1%".to_owned()];
+    let mut text = StepsText::new(&goals);
+    let end = |ended_by, answer| Conclusion { ended_by, answer, ..Conclusion::default() };
+    let early = text.conclusion(&end(StepsEnd::Interrupted, None));
+    assert_eq!(early, "partial:   it was interrupted before a step was over\n");
+    text.step(&step(1, StepRole::Scan, Some(7e4), GoalResult::Met));
+    for (ended_by, answer, words) in [
+        (StepsEnd::Done, Answer { missed_per_s: None, ..ANSWER }, "no higher rate was tried"),
+        (StepsEnd::Done, Answer { missed: 1, ..ANSWER }, "in 2 of 3 steps at this rate"),
+        (StepsEnd::Done, Answer { missed_per_s: Some(5e4), ..ANSWER }, "although not at 50 000/s"),
+        (StepsEnd::Done, Answer { rate_per_s: None, ..ANSWER }, "at no rate that was tried"),
+        (StepsEnd::StepsMax, ANSWER, "--steps-max"),
+        (StepsEnd::Interrupted, ANSWER, "so far"),
+        (StepsEnd::Failed, ANSWER, "could not be carried out"),
+    ] {
+        let out = text.conclusion(&end(ended_by, Some(answer)));
+        assert!(out.contains(words), "{out}");
+        assert!(out.contains("all.p95<10ms and errors<1% are met"), "{out}");
+    }
+    assert_eq!(text.conclusion(&end(StepsEnd::Done, None)), "", "a scan without goals");
+}
+
+#[test]
+fn progress_says_which_step_it_is() {
+    let progress = Progress {
+        phase: memtide_schema::record::Phase::Measure,
+        elapsed_s: 3.2,
+        length_s: Some(10.0),
+        done: 64_000,
+        total: None,
+        rate_per_s: 20_012.0,
+        response_p99_ns: Some(412_000),
+        unanswered: 0,
+    };
+    let begun = StepBegun { number: 7, rate_per_s: Some(2e4), role: StepRole::Narrow };
+    let line = step_progress_line(&begun, &progress);
+    assert_eq!(line, "step 7 20 000/s  measure 3.2 of 10 s  20.01k/s  p99 412 µs");
+    let peak = StepBegun { rate_per_s: None, ..begun };
+    assert!(step_progress_line(&peak, &progress).starts_with("step 7 peak  measure"));
+}

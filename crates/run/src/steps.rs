@@ -1,0 +1,167 @@
+//! Searches and scans: a scenario carried out again and again at different rates over one fleet,
+//! each time as a whole run with a record of its own.
+//!
+//! Which rate comes next is a pure function of what was measured: a [`Course`]. Connections are
+//! made anew for each step, as for every plan; data are kept unless they shall not be.
+
+mod scan;
+mod search;
+mod aim;
+mod course;
+
+pub use aim::{Aim, Measured, Time};
+pub use course::{Course, Decision, StepResult, Trial};
+pub use scan::{Rates, Scan};
+pub use search::{Bisect, Bracket, Limits};
+
+use crate::controller::{Outcome, run};
+use crate::failure::Failure;
+use crate::lower::{Surroundings, lower};
+use crate::witness::Witness;
+use memtide_base::rng;
+use memtide_engine::fleet::Fleet;
+use memtide_schema::record::{EndedBy, Record};
+use memtide_schema::scenario::{Load, OnFull};
+use memtide_schema::steps::{Conclusion, Step, StepsEnd};
+use memtide_schema::{Event, Scenario, StepBegun};
+
+/// What all steps have in common.
+#[derive(Clone, Debug)]
+pub struct StepsPlan<'a> {
+    /// The run that each of them is, but for its rate.
+    pub scenario: &'a Scenario,
+    /// What its plans need to know of the world.
+    pub around: &'a Surroundings,
+    /// What each of them is held against.
+    pub aim: Aim,
+    /// What later steps do about the data.
+    pub data: Data,
+    /// So many steps and no more; none leaves it to the course.
+    pub steps_max: Option<u32>,
+}
+
+/// What a step finds on the servers that is not the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// What the step before has left there.
+    Kept,
+    /// What the scenario says is to be there: they are looked after as in the first step.
+    Anew,
+}
+
+/// Carries out one step after the other until `course` has enough, the user has, or a step fails.
+/// What came of each is told to `witness` as it ends; a step that was interrupted or lost its
+/// servers tells nothing about its rate, and is none.
+pub fn steps<F: Fleet>(
+    fleet: &mut F,
+    plan: &StepsPlan<'_>,
+    course: &mut impl Course,
+    witness: &mut impl Witness,
+) -> Conclusion {
+    let mut number = 0;
+    let mut values_wrong = false;
+    let mut decision = course.first();
+    let conclusion = loop {
+        let trial = match decision {
+            Decision::Over => break concluded(course, StepsEnd::Done, None),
+            Decision::Try(_) if plan.steps_max.is_some_and(|max| number >= max) => {
+                break concluded(course, StepsEnd::StepsMax, None);
+            }
+            Decision::Try(_) if witness.has_gone() => {
+                break concluded(course, StepsEnd::Done, None);
+            }
+            Decision::Try(trial) => trial,
+        };
+        number += 1;
+        let (low_per_s, high_per_s) = course.bracket();
+        let rate_per_s = (trial.rate > 0.0).then_some(trial.rate);
+        let begun = StepBegun { number, rate_per_s, role: trial.role };
+        witness.on(&Event::StepBegun(begun));
+        let record = match carry_out(fleet, plan, begun, witness) {
+            Ok(Outcome { failure: Some(failure), .. }) | Err(failure) => {
+                break concluded(course, StepsEnd::Failed, Some(failure));
+            }
+            Ok(Outcome { record, .. }) if record.ended_by == EndedBy::Interrupted => {
+                break concluded(course, StepsEnd::Interrupted, None);
+            }
+            Ok(Outcome { record, .. }) => record,
+        };
+        values_wrong |= record.phases.verification().wrong() > 0;
+        let result = result(trial, plan, &record);
+        let step = Step {
+            number,
+            role: trial.role,
+            rate_per_s,
+            achieved_per_s: result.achieved_per_s,
+            behind: result.behind,
+            goal: result.goal,
+            figure_ns: plan.aim.figure_ns(&record),
+            low_per_s,
+            high_per_s,
+            record,
+        };
+        witness.on(&Event::StepDone(Box::new(step)));
+        decision = course.next(&result);
+    };
+    let exit = if conclusion.exit == 0 { u8::from(values_wrong) } else { conclusion.exit };
+    let conclusion = Conclusion { exit, ..conclusion };
+    witness.on(&Event::StepsDone(conclusion.clone()));
+    conclusion
+}
+
+/// One step, which is a run like any other.
+fn carry_out<F: Fleet>(
+    fleet: &mut F,
+    plan: &StepsPlan<'_>,
+    begun: StepBegun,
+    witness: &mut impl Witness,
+) -> Result<Outcome, Failure> {
+    let scenario = step_scenario(plan, begun);
+    let mut lowered =
+        lower(&scenario, plan.around).map_err(|problem| Failure::usage(problem.message))?;
+    if begun.number > 1 {
+        // Gaps of its own make each step a sample of its own: otherwise luck with them would
+        // bend every step in the same way, and a step that is repeated would confirm itself.
+        // Keys, values and kinds still follow from the scenario's seed.
+        lowered.plan.seed = rng::mix(lowered.plan.seed ^ u64::from(begun.number));
+    }
+    run(fleet, &scenario, &lowered, false, witness)
+}
+
+/// The scenario of a step.
+fn step_scenario(plan: &StepsPlan<'_>, begun: StepBegun) -> Scenario {
+    let mut scenario = plan.scenario.clone();
+    scenario.rate = Some(begun.rate_per_s.unwrap_or(0.0));
+    if begun.rate_per_s.is_none() {
+        // A closed loop has nothing to drop.
+        scenario.on_full = OnFull::Queue;
+    }
+    if begun.number > 1 && plan.data == Data::Kept {
+        scenario.load = Load::Never;
+    }
+    scenario
+}
+
+/// What was sent may fall short of what was asked for by so much, or by what chance can do.
+const SHORT_MAX: f64 = 0.05;
+
+/// What a step's record says to a course.
+fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
+    let achieved_per_s = record.rate.achieved_per_s;
+    let asked = trial.rate * record.measured_s;
+    let by_chance = 4.0 / asked.max(1.0).sqrt();
+    let behind = achieved_per_s < trial.rate * (1.0 - SHORT_MAX.max(by_chance));
+    let goal = plan.aim.judge(&plan.scenario.goals, record);
+    StepResult { rate: trial.rate, achieved_per_s, goal, behind }
+}
+
+fn concluded(course: &impl Course, ended_by: StepsEnd, failure: Option<Failure>) -> Conclusion {
+    let answer = course.answer();
+    let found = answer.is_none_or(|answer| answer.rate_per_s.is_some());
+    let exit = match (&failure, ended_by) {
+        (Some(failure), _) => failure.exit,
+        (None, StepsEnd::Interrupted) => 130,
+        (None, _) => u8::from(!found),
+    };
+    Conclusion { exit, ended_by, failure: failure.map(|failure| failure.message), answer }
+}

@@ -1,0 +1,67 @@
+//! Goals and single figures against records with known times.
+
+use super::*;
+use memtide_base::Span;
+use memtide_metrics::Histogram;
+
+/// `count` gets of 1 ms, 2 ms and so on, of which so many more were not answered.
+fn record(count: u64, unanswered: u64) -> Record {
+    let mut times = Histogram::<u64>::new();
+    (1..=count).for_each(|ms| times.record(ms * 1_000_000));
+    let of = |unanswered| Distribution::of(&times, unanswered, Span::from_s(5));
+    Record {
+        response: [(Kind::All, of(unanswered)), (Kind::Get, of(unanswered))].into(),
+        service: [(Kind::Get, of(0))].into(),
+        ..Record::default()
+    }
+}
+
+fn goals(words: &[&str], record: &mut Record) -> Vec<Goal> {
+    let goals: Vec<Goal> = words.iter().map(|word| word.parse().unwrap()).collect();
+    record.goals = memtide_schema::judge(&goals, record);
+    goals
+}
+
+#[test]
+fn all_goals_must_be_met() {
+    let mut record = record(1_000, 0);
+    for (words, result) in [
+        (&["get.p50<501ms", "all.mean<1s"][..], Some(GoalResult::Met)),
+        (&["get.p50<501ms", "all.mean<1ms"], Some(GoalResult::Missed)),
+        (&["get.p99.99<900ms"], Some(GoalResult::Undecided)),
+        (&["get.p99.99<900ms", "all.mean<1ms"], Some(GoalResult::Missed)),
+        (&[], None),
+    ] {
+        let goals = goals(words, &mut record);
+        assert_eq!(Aim::Goals.judge(&goals, &record), result, "{words:?}");
+    }
+}
+
+#[test]
+fn too_few_operations_suffice_when_even_the_longest_kept_the_bound() {
+    let mut whole = record(100, 0);
+    let met = goals(&["get.p99.9<200ms"], &mut whole);
+    assert_eq!(whole.goals[0].result, GoalResult::Undecided);
+    assert_eq!(Aim::Goals.judge(&met, &whole), Some(GoalResult::Met));
+    let mut torn = record(100, 1);
+    let met = goals(&["get.p99.9<200ms"], &mut torn);
+    assert_eq!(Aim::Goals.judge(&met, &torn), Some(GoalResult::Undecided));
+}
+
+#[test]
+fn one_figure_is_the_highest_of_its_kinds() {
+    let figure = |kinds: &[Kind], measure, time, record: &Record| {
+        let measured = Measured { kinds: kinds.to_vec(), measure, time };
+        Aim::AtMost { measured, bound_ns: 95e6 }.figure_ns(record)
+    };
+    let whole = record(100, 0);
+    let p95 = Measure::Percentile(95.0);
+    let ns = figure(&[Kind::Get, Kind::Set], p95, Time::Service, &whole).unwrap();
+    assert!((ns / 95e6 - 1.0).abs() < 0.01, "{ns}");
+    assert_eq!(figure(&[Kind::Set], p95, Time::Service, &whole), None);
+    assert_eq!(figure(&[Kind::Get], Measure::Mean, Time::Response, &whole), Some(50.5e6));
+    let torn = record(100, 10);
+    assert_eq!(figure(&[Kind::Get], p95, Time::Response, &torn), Some(f64::INFINITY));
+    let ns = figure(&[Kind::Get], p95, Time::Service, &torn).unwrap();
+    assert!((ns / 95e6 - 1.0).abs() < 0.01, "service times are those of the answered: {ns}");
+}

@@ -1,0 +1,117 @@
+//! A scan: rates that are given, one after the other.
+
+use super::course::{Course, Decision, Ledger, StepResult, Trial};
+use memtide_base::units::parse_rate;
+use memtide_schema::steps::{Answer, StepRole};
+use std::str::FromStr;
+
+/// Steps of a scan at most, unless it is endless.
+const STEPS_MAX: f64 = 10_000.0;
+const GRAMMAR: &str =
+    "a list such as 10k,20k,50k or a range such as 10k..100k+10k; 10k..10k+0 goes on for ever";
+
+/// The rates of a scan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rates {
+    /// These.
+    List(Vec<f64>),
+    /// From the first to the last, both included, so far apart.
+    Range {
+        /// The first.
+        from: f64,
+        /// None is higher than this.
+        to: f64,
+        /// The distance; 0 stays at the first for ever.
+        step: f64,
+    },
+}
+
+impl Rates {
+    /// Whether there is no last one.
+    pub fn is_endless(&self) -> bool {
+        matches!(self, Self::Range { step: 0.0, .. })
+    }
+
+    fn nth(&self, nth: u64) -> Option<f64> {
+        match self {
+            Self::List(rates) => rates.get(usize::try_from(nth).ok()?).copied(),
+            Self::Range { from, to, step } => {
+                let rate = from + nth as f64 * step;
+                // A little more, so that 0.1..0.3+0.1 reaches its end.
+                (rate <= to + step * 1e-6).then_some(rate)
+            }
+        }
+    }
+}
+
+impl FromStr for Rates {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let explain = |why: String| format!("'{word}' is not {GRAMMAR}: {why}");
+        let rate = |word: &str| parse_rate(word.trim()).map_err(|error| explain(error.to_string()));
+        let Some((from, rest)) = word.split_once("..") else {
+            let rates = word.split(',').map(rate).collect::<Result<Vec<_>, _>>()?;
+            return match rates.len() as f64 <= STEPS_MAX {
+                true => Ok(Self::List(rates)),
+                false => Err(explain(format!("it has more than {STEPS_MAX} rates"))),
+            };
+        };
+        let (to, step) =
+            rest.split_once('+').ok_or_else(|| explain("its step is missing".to_owned()))?;
+        let (from, to, step) = (rate(from)?, rate(to)?, rate(step)?);
+        if from > to {
+            return Err(explain("it ends below its beginning".to_owned()));
+        }
+        if step == 0.0 && from < to {
+            return Err(explain("without a step it never comes to its end".to_owned()));
+        }
+        if step > 0.0 && (to - from) / step >= STEPS_MAX {
+            return Err(explain(format!("it has more than {STEPS_MAX} rates")));
+        }
+        Ok(Self::Range { from, to, step })
+    }
+}
+
+/// A scan in its course.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    rates: Rates,
+    done: u64,
+    judged: bool,
+    ledger: Ledger,
+}
+
+impl Scan {
+    /// A scan that has not begun.
+    pub fn new(rates: Rates) -> Self {
+        Self { rates, done: 0, judged: false, ledger: Ledger::default() }
+    }
+}
+
+impl Course for Scan {
+    fn first(&mut self) -> Decision {
+        let rate = self.rates.nth(self.done);
+        rate.map_or(Decision::Over, |rate| Decision::Try(Trial { rate, role: StepRole::Scan }))
+    }
+
+    fn next(&mut self, result: &StepResult) -> Decision {
+        self.done += 1;
+        self.judged |= result.goal.is_some();
+        let rate = if result.rate > 0.0 { result.rate } else { result.achieved_per_s };
+        self.ledger.note(rate, result.does());
+        self.first()
+    }
+
+    /// None as long as no step was held against a goal.
+    fn answer(&self) -> Option<Answer> {
+        self.judged.then(|| self.ledger.answer(self.ledger.does_below(f64::INFINITY)))
+    }
+
+    fn bracket(&self) -> (Option<f64>, Option<f64>) {
+        (None, None)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! The grammar of rates, and the course of a scan.
+
+use super::*;
+use memtide_schema::record::GoalResult;
+
+/// The rates that a scan of `word` tries, up to `most` of them.
+fn tried(word: &str, most: usize) -> Vec<f64> {
+    let mut scan = Scan::new(word.parse().unwrap());
+    let mut rates = Vec::new();
+    let mut decision = scan.first();
+    while let Decision::Try(Trial { rate, .. }) = decision
+        && rates.len() < most
+    {
+        rates.push(rate);
+        let result = StepResult { rate, achieved_per_s: rate, goal: None, behind: false };
+        decision = scan.next(&result);
+    }
+    assert_eq!(scan.answer(), None, "nothing was looked for");
+    rates
+}
+
+#[test]
+fn ranges_hold_both_ends_and_lists_their_order() {
+    assert_eq!(tried("10k..40k+10k", 9), [10e3, 20e3, 30e3, 40e3]);
+    assert_eq!(tried("10k..35k+10k", 9), [10e3, 20e3, 30e3]);
+    assert_eq!(tried("0.1..0.3+0.1", 9).len(), 3);
+    assert_eq!(tried("5k", 9), [5e3]);
+    assert_eq!(tried("20k, 0,10k", 9), [20e3, 0.0, 10e3]);
+    assert_eq!(tried("5k..5k+0", 4), [5e3; 4]);
+    assert_eq!(tried("5k..5k+1k", 4), [5e3]);
+    assert!("5k..5k+0".parse::<Rates>().unwrap().is_endless());
+    assert!(!"5k..5k+1k".parse::<Rates>().unwrap().is_endless());
+}
+
+#[test]
+fn what_is_no_range_is_refused_with_a_reason() {
+    for (word, reason) in [
+        ("", "rate"),
+        ("10k,", "rate"),
+        ("fast", "fast"),
+        ("10k..20k", "step is missing"),
+        ("20k..10k+1k", "below its beginning"),
+        ("10k..20k+0", "never comes to its end"),
+        ("1..1G+1", "more than 10000"),
+        ("-5", "rate"),
+    ] {
+        let why = word.parse::<Rates>().unwrap_err();
+        assert!(why.contains(reason) && why.contains("10k..100k+10k"), "{why}");
+    }
+}
+
+#[test]
+fn the_answer_is_the_highest_rate_that_did() {
+    let mut scan = Scan::new("100..500+100".parse().unwrap());
+    scan.first();
+    for (rate, goal, behind) in [
+        (100.0, GoalResult::Met, false),
+        (200.0, GoalResult::Met, false),
+        (300.0, GoalResult::Missed, false),
+        (400.0, GoalResult::Met, true),
+        (500.0, GoalResult::Undecided, false),
+    ] {
+        let result = StepResult { rate, achieved_per_s: rate, goal: Some(goal), behind };
+        scan.next(&result);
+    }
+    let answer = scan.answer().unwrap();
+    assert_eq!((answer.rate_per_s, answer.missed_per_s), (Some(200.0), Some(300.0)));
+    assert_eq!((answer.met, answer.missed), (1, 0));
+}

@@ -1,0 +1,94 @@
+//! Mutilate's search: one bisection by single steps, and a retreat in small steps if its last one
+//! missed. Kept as it is, so that what it finds compares with what it found elsewhere.
+//!
+//! Rates are whole numbers, rounded down, and nothing but the goal counts: a step that fell behind
+//! its rate is no miss by itself.
+
+use crate::steps::course::{Course, Decision, StepResult, Trial};
+use memtide_schema::record::GoalResult;
+use memtide_schema::steps::{Answer, StepRole};
+
+/// The bisection ends when its upper end is this much above the lower one.
+const CLOSE: f64 = 1.02;
+/// The retreat ends below this part of the bisection's lower end.
+const RETREAT: f64 = 0.9;
+
+/// A search in its course.
+#[derive(Clone, Copy, Debug)]
+pub struct Bisect {
+    first: f64,
+    floor_of_peak: f64,
+    back_off: f64,
+    peak: f64,
+    high: f64,
+    low: f64,
+    /// The rate of the last step, and whether it did.
+    current: f64,
+    does: bool,
+    retreats: bool,
+}
+
+impl Bisect {
+    /// A search that begins with a step at `first` (0 is a closed loop), whose achieved rate is
+    /// the peak. It gives up below `floor_of_peak` of the peak, and retreats by the factor
+    /// `back_off`; both are between 0 and 1.
+    pub fn new(first: f64, floor_of_peak: f64, back_off: f64) -> Self {
+        Self {
+            first,
+            floor_of_peak,
+            back_off,
+            peak: 0.0,
+            high: 0.0,
+            low: 1.0,
+            current: 0.0,
+            does: false,
+            retreats: false,
+        }
+    }
+
+    fn decide(&mut self) -> Decision {
+        let above_floor = self.current > self.floor_of_peak * self.peak;
+        if !self.retreats && self.high > CLOSE * self.low && above_floor {
+            self.current = ((self.high + self.low) / 2.0).floor();
+            return Decision::Try(Trial { rate: self.current, role: StepRole::Narrow });
+        }
+        self.retreats = true;
+        if !self.does && above_floor && self.current > RETREAT * self.low {
+            self.current = (self.current * self.back_off).floor();
+            if self.current >= 1.0 {
+                return Decision::Try(Trial { rate: self.current, role: StepRole::Confirm });
+            }
+        }
+        Decision::Over
+    }
+}
+
+impl Course for Bisect {
+    fn first(&mut self) -> Decision {
+        Decision::Try(Trial { rate: self.first, role: StepRole::Peak })
+    }
+
+    fn next(&mut self, result: &StepResult) -> Decision {
+        self.does = result.goal == Some(GoalResult::Met);
+        if self.peak == 0.0 {
+            self.peak = result.achieved_per_s.floor();
+            (self.high, self.current) = (self.peak, self.peak);
+            if self.does || self.peak < 1.0 {
+                return Decision::Over;
+            }
+        } else if !self.retreats {
+            *(if self.does { &mut self.low } else { &mut self.high }) = self.current;
+        }
+        self.decide()
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        let rate_per_s = self.does.then_some(self.current);
+        let missed_per_s = Some(self.high).filter(|high| *high > self.current);
+        Some(Answer { rate_per_s, met: u32::from(self.does), missed: 0, missed_per_s })
+    }
+
+    fn bracket(&self) -> (Option<f64>, Option<f64>) {
+        (Some(self.low), Some(self.high))
+    }
+}

@@ -1,0 +1,148 @@
+//! The native search: a bracket around the highest rate that does, halved until it is narrow, and
+//! both of its ends tried twice.
+//!
+//! Two errors threaten a search by single steps: a disturbance makes a step miss far below the
+//! limit, and luck lets one pass just above it. So neither end of the last bracket rests on one
+//! step alone. The second try decides, and where it contradicts the first the search goes on.
+
+use crate::steps::course::{Course, Decision, Ledger, StepResult, Trial};
+use memtide_schema::steps::{Answer, StepRole};
+
+/// How often each end is tried.
+const TRIES: u32 = 2;
+/// The lowest rate that is tried, as a part of the highest.
+const FLOOR: f64 = 0.01;
+/// A peak that turns out too low is raised by so much.
+const RAISE: f64 = 1.25;
+
+/// Where a search looks, and how closely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The lowest rate to try; none is a hundredth of the highest.
+    pub rate_min: Option<f64>,
+    /// The highest rate to try; without one a closed loop finds out where to begin.
+    pub rate_max: Option<f64>,
+    /// The rate that is found is this close to one that does not do, as a fraction.
+    pub resolution: f64,
+}
+
+/// A search in its course.
+#[derive(Clone, Debug)]
+pub struct Bracket {
+    limits: Limits,
+    ledger: Ledger,
+    floor: f64,
+    /// The highest rate that does.
+    low: Option<f64>,
+    /// The lowest rate above it that does not, or is yet to be tried. None when there is none
+    /// that may be tried.
+    high: Option<f64>,
+    /// Whether `high` does not, as far as is known.
+    high_tried: bool,
+}
+
+impl Bracket {
+    /// A search that has not begun. Rates are above 0, the lowest not above the highest, the
+    /// resolution above 0.
+    pub fn new(limits: Limits) -> Self {
+        let ledger = Ledger::default();
+        Self { limits, ledger, floor: 0.0, low: None, high: None, high_tried: false }
+    }
+
+    /// The range is known: from `floor`, which stands for the lowest rate, to `top`.
+    fn range(&mut self, top: f64) -> Decision {
+        self.floor = self.limits.rate_min.unwrap_or(top * FLOOR);
+        self.high = Some(top.max(self.floor));
+        self.decide()
+    }
+
+    fn decide(&self) -> Decision {
+        let narrow = |rate| Decision::Try(Trial { rate, role: StepRole::Narrow });
+        let confirm = |rate| Decision::Try(Trial { rate, role: StepRole::Confirm });
+        let close = 1.0 + self.limits.resolution;
+        match (self.low, self.high) {
+            (None, Some(high)) if high > self.floor => {
+                let half = self.rounded(high / 2.0);
+                narrow(if half > self.floor * close { half } else { self.floor })
+            }
+            (None, Some(high)) if !self.high_tried => narrow(high),
+            (None, Some(high)) if self.ledger.counts(high).1 < TRIES => confirm(high),
+            (None, _) => Decision::Over,
+            (Some(low), Some(high)) if high > low * close => {
+                narrow(self.rounded((low + high) / 2.0))
+            }
+            (Some(_), Some(high)) if !self.high_tried => narrow(high),
+            (Some(_), Some(high)) if self.ledger.counts(high).1 < TRIES => confirm(high),
+            (Some(low), _) if self.ledger.counts(low).0 < TRIES => confirm(low),
+            (Some(_), _) => Decision::Over,
+        }
+    }
+
+    /// `rate` to a tenth of what is told apart: figures beyond that say nothing.
+    fn rounded(&self, rate: f64) -> f64 {
+        let unit = 10f64.powf((rate * self.limits.resolution).log10().floor() - 1.0);
+        // A unit below 1 as its reciprocal, which is whole: so the figure is as short as it can be.
+        if unit >= 1.0 {
+            (rate / unit).round() * unit
+        } else {
+            let per_one = (1.0 / unit).round();
+            (rate * per_one).round() / per_one
+        }
+    }
+
+    /// `rate` does. What lies below it cannot be worse.
+    fn raise_low(&mut self, rate: f64) {
+        self.low = Some(self.low.map_or(rate, |low| low.max(rate)));
+        if self.high.is_some_and(|high| high > rate) {
+            return;
+        }
+        let missed = self.ledger.does_not_above(rate);
+        let untried = match self.limits.rate_max {
+            None => Some(rate * RAISE),
+            Some(top) => Some(top).filter(|top| *top > rate),
+        };
+        self.high = missed.or(untried);
+        self.high_tried = missed.is_some();
+    }
+
+    /// `rate` does not. What lies above it cannot be better.
+    fn lower_high(&mut self, rate: f64) {
+        self.high = Some(rate);
+        self.high_tried = true;
+        if self.low.is_some_and(|low| low >= rate) {
+            self.low = self.ledger.does_below(rate);
+        }
+    }
+}
+
+impl Course for Bracket {
+    fn first(&mut self) -> Decision {
+        match self.limits.rate_max {
+            Some(top) => self.range(top),
+            None => Decision::Try(Trial { rate: 0.0, role: StepRole::Peak }),
+        }
+    }
+
+    fn next(&mut self, result: &StepResult) -> Decision {
+        if result.rate == 0.0 {
+            return match result.achieved_per_s > 0.0 {
+                true => self.range(self.rounded(result.achieved_per_s)),
+                false => Decision::Over,
+            };
+        }
+        self.ledger.note(result.rate, result.does());
+        match result.does() {
+            true => self.raise_low(result.rate),
+            false => self.lower_high(result.rate),
+        }
+        self.decide()
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        Some(self.ledger.answer(self.low))
+    }
+
+    fn bracket(&self) -> (Option<f64>, Option<f64>) {
+        (self.low, self.high)
+    }
+}

@@ -1,0 +1,95 @@
+//! The shape that leaves the program: its names, its way back, its JSON Schema and its page.
+
+use super::*;
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn sample() -> Steps {
+    let record = crate::record::tests::sample();
+    let step = Step {
+        number: 1,
+        role: StepRole::Peak,
+        rate_per_s: None,
+        achieved_per_s: 1e5,
+        behind: false,
+        goal: Some(GoalResult::Missed),
+        figure_ns: None,
+        low_per_s: None,
+        high_per_s: None,
+        record,
+    };
+    let confirm =
+        Step { number: 2, role: StepRole::Confirm, rate_per_s: Some(7e4), ..step.clone() };
+    let answer = Answer { rate_per_s: Some(7e4), met: 2, missed: 0, missed_per_s: Some(7.1e4) };
+    Steps {
+        schema: StepsName::V1,
+        course: CourseKind::Search,
+        goals: vec!["all.p95<10ms".to_owned()],
+        steps: vec![step, confirm],
+        conclusion: Conclusion { answer: Some(answer), ..Conclusion::default() },
+    }
+}
+
+#[test]
+fn what_is_written_piece_by_piece_is_the_whole() {
+    let steps = sample();
+    let lines: Vec<String> = steps.steps.iter().map(Step::to_json).collect();
+    let text = format!(
+        "{}\n{}\n],\n\"conclusion\":{}}}\n",
+        Steps::json_head(steps.course, &steps.goals),
+        lines.join(",\n"),
+        steps.conclusion.to_json()
+    );
+    assert_eq!(Steps::from_json(&text), Ok(steps.clone()));
+    let keys = |text: &str| {
+        let value: Value = serde_json::from_str(text).unwrap();
+        value.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&text), keys(&serde_json::to_string(&steps).unwrap()));
+    let refused = Steps::from_json(&text.replace("steps/1", "steps/2")).unwrap_err();
+    assert!(refused.contains("memtide.steps/2"), "{refused}");
+}
+
+#[test]
+fn a_point_has_the_figures_of_the_record() {
+    let steps = sample();
+    let point = steps.steps[0].point();
+    let response = &steps.steps[0].record.response[&Kind::All];
+    assert_eq!(point.response_p50_ns, response.p50_ns);
+    assert_eq!((point.lag_p99_ns, point.believable), (None, false));
+}
+
+#[test]
+fn the_json_schema_is_the_written_one_and_holds_a_search() {
+    let schema = serde_json::to_value(schemars::schema_for!(Steps)).unwrap();
+    let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/steps.schema.json");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == text,
+        "docs/steps.schema.json is not the shape of steps: render it with \
+         UPDATE_DOCS=1 cargo test -p memtide-schema"
+    );
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let value = serde_json::to_value(sample()).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();
+    assert_eq!(errors, [""; 0]);
+    let mut wrong = value;
+    wrong["steps"][0]["role"] = json!("leading");
+    assert!(!validator.is_valid(&wrong));
+}
+
+#[test]
+fn the_page_explains_every_part() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/search.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let value = serde_json::to_value(sample()).unwrap();
+    let objects =
+        [&value, &value["steps"][0], &value["conclusion"], &value["conclusion"]["answer"]];
+    for name in objects.iter().flat_map(|object| object.as_object().unwrap().keys()) {
+        assert!(page.contains(&format!("`{name}`")), "docs/search.md does not explain {name}");
+    }
+}
