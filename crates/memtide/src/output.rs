@@ -4,11 +4,17 @@ use std::io::{self, IsTerminal, Write};
 
 /// Prints a result. An error other than a reader that went away is returned.
 pub(crate) fn show(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match show_part(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
+}
+
+/// Prints a part of a result that goes on. A reader that went away is an error too.
+pub(crate) fn show_part(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
 /// Says what is wrong.

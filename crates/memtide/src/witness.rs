@@ -4,21 +4,23 @@
 use crate::output::StatusLine;
 use memtide_host::clock;
 use memtide_host::machine::{self, Busyness, Machine};
-use memtide_report::progress_line;
+use memtide_report::{progress_line, step_progress_line};
 use memtide_run::Witness;
-use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord};
+use memtide_schema::{Event, StepBegun};
 
 /// The witness of a run on this machine.
 pub(crate) struct HostWitness {
     machine: Machine,
     busyness: Busyness,
     status: StatusLine,
+    /// The step that runs, of a search or a scan.
+    step: Option<StepBegun>,
 }
 
 impl HostWitness {
     pub(crate) fn new(machine: Machine, quiet: bool) -> Self {
-        Self { machine, busyness: Busyness::default(), status: StatusLine::new(quiet) }
+        Self { machine, busyness: Busyness::default(), status: StatusLine::new(quiet), step: None }
     }
 }
 
@@ -31,10 +33,19 @@ impl Drop for HostWitness {
 impl Witness for HostWitness {
     fn on(&mut self, event: &Event) {
         match event {
-            Event::Progress(progress) => self.status.update(&progress_line(progress)),
+            Event::Progress(progress) => self.status.update(&match &self.step {
+                Some(step) => step_progress_line(step, progress),
+                None => progress_line(progress),
+            }),
             Event::Note(note) => self.status.update(note),
             Event::Done(_) => self.status.clear(),
+            Event::StepBegun(step) => {
+                self.step = Some(*step);
+                // Each step has a window of its own.
+                self.busyness = Busyness::default();
+            }
             Event::Started(_) | Event::Phase(_) | Event::Warning(_) => {}
+            Event::StepDone(_) | Event::StepsDone(_) => {}
         }
     }
 

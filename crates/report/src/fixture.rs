@@ -17,6 +17,7 @@ pub(crate) fn distribution(count: u64, ns: [u64; 4]) -> Distribution {
     let shown = [
         (Percentile::P50, 6, ns[0]),
         (Percentile::P90, 36, ns[1]),
+        (Percentile::P95, 73, ns[1] / 4 * 5),
         (Percentile::P99, 368, ns[2]),
         (Percentile::P999, 3_688, ns[3]),
         (Percentile::P9999, 36_887, ns[3] / 2 * 3),

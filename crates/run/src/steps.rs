@@ -16,13 +16,13 @@ pub use search::{Bisect, Bracket, Limits};
 
 use crate::controller::{Outcome, run};
 use crate::failure::Failure;
-use crate::lower::{Surroundings, lower};
+use crate::lower::{Lowered, Surroundings, lower};
 use crate::witness::Witness;
 use memtide_base::rng;
 use memtide_engine::fleet::Fleet;
 use memtide_schema::record::{EndedBy, Record};
-use memtide_schema::scenario::{Load, OnFull};
-use memtide_schema::steps::{Conclusion, Step, StepsEnd};
+use memtide_schema::scenario::{Load, OnFull, Problem};
+use memtide_schema::steps::{Conclusion, Step, StepRole, StepsEnd};
 use memtide_schema::{Event, Scenario, StepBegun};
 
 /// What all steps have in common.
@@ -47,6 +47,19 @@ pub enum Data {
     Kept,
     /// What the scenario says is to be there: they are looked after as in the first step.
     Anew,
+}
+
+impl StepsPlan<'_> {
+    /// The plan of the first step that `course` asks for. Fails when the scenario is impossible.
+    pub fn first(&self, course: &mut impl Course) -> Result<Lowered, Problem> {
+        let (rate, role) = match course.first() {
+            Decision::Try(Trial { rate, role }) => (rate, role),
+            Decision::Over => (0.0, StepRole::Scan),
+        };
+        let rate_per_s = (rate > 0.0).then_some(rate);
+        let begun = StepBegun { number: 1, rate_per_s, role };
+        lower(&step_scenario(self, begun), self.around)
+    }
 }
 
 /// Carries out one step after the other until `course` has enough, the user has, or a step fails.

@@ -1,6 +1,7 @@
 //! The subcommands.
 
 mod merge;
+mod steps;
 mod run;
 mod sim;
 mod serve;
@@ -14,6 +15,8 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
     match matches.subcommand() {
         Some(("run", matches)) => run::run(matches, false),
         Some(("load", matches)) => run::run(matches, true),
+        Some(("search", matches)) => steps::search(matches),
+        Some(("scan", matches)) => steps::scan(matches),
         Some(("sim", matches)) => sim::sim(matches),
         Some(("merge", matches)) => merge::merge(matches),
         Some(("serve", matches)) => serve::serve(matches),

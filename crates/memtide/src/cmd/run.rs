@@ -55,7 +55,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
 }
 
 /// A server of our own for a scenario that names none.
-fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
+pub(super) fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
     let bytes = |law: &memtide_workload::SizeLaw, most: u64| {
         law.law().mean().map_or(most, |mean| mean.ceil().max(1.0) as u64)
     };
@@ -79,7 +79,7 @@ fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
     Ok(serving)
 }
 
-fn surroundings(
+pub(super) fn surroundings(
     scenario: &Scenario,
     embedded: Option<&Serving>,
     machine: &Machine,
@@ -113,7 +113,7 @@ fn resolved(name: &str, host: &str, port: u16) -> Result<ServerPlan, Stop> {
     resolve::tcp(name, host, port).map_err(|message| Stop { code: UNREACHABLE, message })
 }
 
-fn check_files(lowered: &Lowered, embedded: bool, files_max: u64) -> Result<(), Stop> {
+pub(super) fn check_files(lowered: &Lowered, embedded: bool, files_max: u64) -> Result<(), Stop> {
     let sides = if embedded { 2 } else { 1 };
     let needed = u64::from(lowered.plan.connections) * sides + FILES_BESIDE;
     if needed <= files_max {
@@ -124,7 +124,7 @@ fn check_files(lowered: &Lowered, embedded: bool, files_max: u64) -> Result<(), 
 }
 
 /// An output that is written at the end, if it is wanted.
-type Sheet = Option<Box<dyn Write>>;
+pub(super) type Sheet = Option<Box<dyn Write>>;
 
 /// Files that are opened before anything is measured, so that a wrong name costs no run.
 pub(super) struct Outputs {
@@ -149,7 +149,7 @@ impl Outputs {
     }
 }
 
-fn plain(flag: &str, place: Option<&str>) -> Result<Sheet, Stop> {
+pub(super) fn plain(flag: &str, place: Option<&str>) -> Result<Sheet, Stop> {
     Ok(match place {
         None => None,
         Some("-") => Some(Box::new(io::stdout())),
@@ -270,7 +270,7 @@ pub(super) fn publish(
 }
 
 /// What went wrong with an output; a reader that has gone away has seen enough.
-fn failed(output: &str, written: io::Result<()>) -> Option<Stop> {
+pub(super) fn failed(output: &str, written: io::Result<()>) -> Option<Stop> {
     written
         .err()
         .filter(|error| error.kind() != io::ErrorKind::BrokenPipe)

@@ -1,6 +1,8 @@
 //! The command line, made from the schema's table of fields: the flags, their help, and what they
 //! say as a layer.
 
+mod steps;
+
 use crate::exit::Stop;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use memtide_base::units;
@@ -29,6 +31,8 @@ pub(crate) fn command() -> Command {
             "Only fills the servers with the scenario's keys, whatever they hold. It takes the \
              same fields as run; --load is always here.",
         ))
+        .subcommand(steps::search_command())
+        .subcommand(steps::scan_command())
         .subcommand(merge_command())
         .subcommand(sim_command())
         .subcommand(serve_command())

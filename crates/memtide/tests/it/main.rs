@@ -12,6 +12,7 @@ mod endings;
 mod verification;
 mod instants;
 mod merging;
+mod steps;
 
 mod peer;
 mod child;

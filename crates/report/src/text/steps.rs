@@ -2,7 +2,7 @@
 //!
 //! Rows are written before the next step is known, so columns have a fixed width.
 
-use crate::layout::{labelled, wrapped};
+use crate::layout::wrapped;
 use crate::number::{NONE, counted, rate, time};
 use memtide_schema::record::{GoalResult, WarningRecord};
 use memtide_schema::steps::{Answer, Conclusion, Point, Step, StepRole, StepsEnd};
@@ -75,13 +75,13 @@ impl StepsText {
             wrapped(&mut out, "warning: ", "         ", &text);
         }
         if let Some(why) = self.why_partial(conclusion.ended_by) {
-            labelled(&mut out, "partial:", why);
+            wrapped(&mut out, "partial: ", "         ", why);
         }
         if let Some(answer) = &conclusion.answer {
             for doubt in self.doubts_about(answer) {
                 wrapped(&mut out, "doubt: ", "       ", &doubt);
             }
-            labelled(&mut out, "answer:", &self.sentence(answer));
+            wrapped(&mut out, "answer: ", "        ", &self.sentence(answer));
         }
         if !out.is_empty() && self.begun {
             out.insert(0, '\n');

@@ -6,7 +6,7 @@ use memtide_schema::steps::{Answer, StepRole};
 
 /// Chooses the rate of each step by what the steps before have shown.
 pub trait Course {
-    /// The first step.
+    /// The first step. Asked again before there is a result, it says the same.
     fn first(&mut self) -> Decision;
     /// What comes after a step with this result; it is always the step that was last decided.
     fn next(&mut self, result: &StepResult) -> Decision;

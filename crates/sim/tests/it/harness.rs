@@ -3,8 +3,10 @@
 use memtide_base::Instant;
 use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{Plan, ServerPlan};
+use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
 use memtide_run::{Doors, Failure, Outcome, Surroundings, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord};
+use memtide_schema::steps::{Conclusion, Step};
 use memtide_schema::{Event, Layer, Origin, Record, Scenario, field};
 use memtide_server::{Conduct, FaultKind, StoreOptions};
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace, WorkerPause};
@@ -87,45 +89,10 @@ impl World {
     }
 
     pub fn try_rehearse(self) -> Result<Rehearsal, Failure> {
-        let mut scenario = self.scenario();
-        if self.keeps_samples {
-            scenario.samples = Some("samples".to_owned());
-        }
-        let address = |number: usize| Address::Tcp(([127, 0, 0, 1], 11_211 + number as u16).into());
-        let plans = self.servers.len();
-        let server = |number: usize| ServerPlan {
-            name: format!("sim{number}"),
-            addresses: vec![address(number)],
-        };
-        let surroundings = Surroundings {
-            servers: (0..plans).map(server).collect(),
-            embedded: false,
-            cpus_allowed: vec![0, 1],
-            cpus_online: 2,
-            cpu_quota: None,
-            io: Doors::Simulated,
-        };
+        let (plans, pauses) = (self.servers.len(), !self.pauses.is_empty());
+        let (scenario, surroundings, setting) = self.stage();
         let lowered =
             lower(&scenario, &surroundings).unwrap_or_else(|problem| panic!("{}", problem.message));
-        let servers = self.servers.into_iter().enumerate().map(|(number, conduct)| SimServer {
-            address: address(number),
-            store: StoreOptions { memory_bytes_max: 1 << 30, item_bytes_max: 1 << 20, shards: 1 },
-            conduct,
-            dead: self
-                .deaths
-                .iter()
-                .filter(|(of, ..)| *of == number)
-                .map(|&(_, from, to)| (from, to))
-                .collect(),
-        });
-        let pauses = !self.pauses.is_empty();
-        let setting = Setting {
-            seed: self.seed,
-            network: self.network,
-            servers: servers.collect(),
-            pauses: self.pauses,
-            interrupt_at: self.interrupt_at,
-        };
         let samples = Rc::new(RefCell::new(Vec::new()));
         let keep = Rc::clone(&samples);
         let mut fleet =
@@ -138,6 +105,102 @@ impl World {
         drop(fleet);
         let samples = Rc::into_inner(samples).expect("the fleet is gone").into_inner();
         Ok(Rehearsal { plan: lowered.plan, pauses, record, failure, samples, hash, events, faults })
+    }
+
+    /// A search or a scan: what was told of each step, and the end.
+    pub fn rehearse_steps(mut self, course: &mut impl Course, data: Data) -> Performed {
+        self.keeps_samples = false;
+        let (scenario, around, setting) = self.stage();
+        let mut fleet = SimFleet::new(setting, Trace::new(), |_| {});
+        let plan = StepsPlan {
+            scenario: &scenario,
+            around: &around,
+            aim: Aim::Goals,
+            data,
+            steps_max: Some(60),
+        };
+        let mut audience = Audience::default();
+        let conclusion = steps(&mut fleet, &plan, course, &mut audience);
+        Performed { steps: audience.steps, conclusion, hash: fleet.trace_hash().0 }
+    }
+
+    /// The scenario, what lowering knows of the world, and the world.
+    fn stage(self) -> (Scenario, Surroundings, Setting) {
+        let mut scenario = self.scenario();
+        if self.keeps_samples {
+            scenario.samples = Some("samples".to_owned());
+        }
+        let address = |number: usize| Address::Tcp(([127, 0, 0, 1], 11_211 + number as u16).into());
+        let server = |number: usize| ServerPlan {
+            name: format!("sim{number}"),
+            addresses: vec![address(number)],
+        };
+        let surroundings = Surroundings {
+            servers: (0..self.servers.len()).map(server).collect(),
+            embedded: false,
+            cpus_allowed: vec![0, 1],
+            cpus_online: 2,
+            cpu_quota: None,
+            io: Doors::Simulated,
+        };
+        let servers = self.servers.into_iter().enumerate().map(|(number, conduct)| SimServer {
+            address: address(number),
+            store: StoreOptions { memory_bytes_max: 1 << 30, item_bytes_max: 1 << 20, shards: 1 },
+            conduct,
+            dead: self
+                .deaths
+                .iter()
+                .filter(|(of, ..)| *of == number)
+                .map(|&(_, from, to)| (from, to))
+                .collect(),
+        });
+        let setting = Setting {
+            seed: self.seed,
+            network: self.network,
+            servers: servers.collect(),
+            pauses: self.pauses,
+            interrupt_at: self.interrupt_at,
+        };
+        (scenario, surroundings, setting)
+    }
+}
+
+/// What came of a search or a scan.
+pub struct Performed {
+    pub steps: Vec<Step>,
+    pub conclusion: Conclusion,
+    pub hash: u64,
+}
+
+/// Remembers the steps, of a world in which nothing has a date.
+#[derive(Default)]
+struct Audience {
+    steps: Vec<Step>,
+}
+
+impl Witness for Audience {
+    fn on(&mut self, event: &Event) {
+        if let Event::StepDone(step) = event {
+            self.steps.push((**step).clone());
+        }
+    }
+
+    fn unix_ms(&self) -> u64 {
+        0
+    }
+
+    fn tick(&mut self) {}
+
+    fn machine_cpu(&self) -> Option<MachineCpu> {
+        None
+    }
+
+    fn rss_max_bytes(&self) -> u64 {
+        0
+    }
+
+    fn machine(&self) -> MachineRecord {
+        MachineRecord::default()
     }
 }
 

@@ -8,3 +8,4 @@ mod arrivals;
 mod faults;
 mod pauses;
 mod replay;
+mod steps;

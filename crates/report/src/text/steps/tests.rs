@@ -48,7 +48,7 @@ fn every_end_has_its_sentence() {
     let mut text = StepsText::new(&goals);
     let end = |ended_by, answer| Conclusion { ended_by, answer, ..Conclusion::default() };
     let early = text.conclusion(&end(StepsEnd::Interrupted, None));
-    assert_eq!(early, "partial:   it was interrupted before a step was over\n");
+    assert_eq!(early, "partial: it was interrupted before a step was over\n");
     text.step(&step(1, StepRole::Scan, Some(7e4), GoalResult::Met));
     for (ended_by, answer, words) in [
         (StepsEnd::Done, Answer { missed_per_s: None, ..ANSWER }, "no higher rate was tried"),

@@ -1,0 +1,284 @@
+//! `memtide search` and `memtide scan`: runs at one rate after the other, a row for each as it
+//! ends, and the rate that was looked for.
+
+use super::run::{Sheet, check_files, embed, failed, plain, surroundings, unwritable};
+use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE};
+use crate::flags;
+use crate::output::{complain, show, show_part};
+use crate::witness::HostWitness;
+use clap::ArgMatches;
+use memtide_host::signal::StopFlag;
+use memtide_host::{Clock, HostFleet, machine};
+use memtide_report::{StepsText, plan_text};
+use memtide_run::Witness;
+use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsPlan, steps};
+use memtide_schema::record::{MachineCpu, MachineRecord, Verdict};
+use memtide_schema::scenario::{Goal, Relation, Subject};
+use memtide_schema::steps::{Conclusion, CourseKind, Step};
+use memtide_schema::{Event, Scenario};
+use memtide_sinks::StepsJson;
+use memtide_workload::Wave;
+use std::io::{self, Write};
+
+/// A search cannot tell rates apart that are closer, and one that tells less apart is none.
+const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
+
+pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
+    let limits = limits(matches)?;
+    let scenario = scenario(matches, "search looks for")?;
+    if scenario.goals.is_empty() {
+        return Err(Stop::usage(
+            "search needs a goal to look for: give one such as --goal 'all.p95<10ms'",
+        ));
+    }
+    if let Some(goal) = scenario.goals.iter().find(|goal| !grows_harder(goal)) {
+        return Err(Stop::usage(format!(
+            "goal {goal} is not one that higher rates make harder to meet: search for an upper \
+             bound such as all.p95<10ms or errors<0.1%"
+        )));
+    }
+    let steps_max = matches.get_one::<u32>("steps-max").copied();
+    perform(matches, &scenario, CourseKind::Search, &mut Bracket::new(limits), steps_max)
+}
+
+pub(crate) fn scan(matches: &ArgMatches) -> Result<u8, Stop> {
+    let rates = matches.get_one::<Rates>("rates").expect("it is required");
+    let scenario = scenario(matches, "scan varies")?;
+    perform(matches, &scenario, CourseKind::Scan, &mut Scan::new(rates.clone()), None)
+}
+
+/// The scenario of every step. `varies` says what becomes of its rate.
+fn scenario(matches: &ArgMatches, varies: &str) -> Result<Scenario, Stop> {
+    let scenario = flags::scenario(matches)?;
+    let unfit = [
+        (scenario.rate.is_some(), format!("rate is what {varies}: leave it out")),
+        (
+            scenario.wave != Wave::Constant,
+            format!("wave {} changes the rate within a step: leave it out", scenario.wave),
+        ),
+        (
+            scenario.samples.is_some(),
+            "samples would mix the operations of all steps: leave it out, and run the rate that \
+             matters once more with it"
+                .to_owned(),
+        ),
+        (
+            scenario.verify_details.is_some(),
+            "verify-details would mix the values of all steps: leave it out, and run the rate \
+             that matters once more with it"
+                .to_owned(),
+        ),
+    ];
+    match unfit.into_iter().find(|(unfit, _)| *unfit) {
+        Some((_, message)) => Err(Stop::usage(message)),
+        None => Ok(scenario),
+    }
+}
+
+fn grows_harder(goal: &Goal) -> bool {
+    let upper = matches!(goal.relation, Relation::Less | Relation::LessEq);
+    upper && goal.subject != Subject::Rate
+}
+
+fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
+    let rate = |name| matches.get_one::<f64>(name).copied();
+    let (rate_min, rate_max) = (rate("rate-min"), rate("rate-max"));
+    for (name, rate) in [("rate-min", rate_min), ("rate-max", rate_max)] {
+        if rate.is_some_and(|rate| rate <= 0.0) {
+            return Err(Stop::usage(format!("{name} 0 asks for nothing: give a rate above 0")));
+        }
+    }
+    if let (Some(min), Some(max)) = (rate_min, rate_max)
+        && min > max
+    {
+        return Err(Stop::usage(format!(
+            "rate-min {min} is above rate-max {max}: give a range of rates"
+        )));
+    }
+    let resolution = *matches.get_one::<f64>("resolution").expect("it has a default");
+    if !RESOLUTIONS.contains(&resolution) {
+        return Err(Stop::usage(format!(
+            "resolution {resolution} is out of bounds: give a fraction from 0.1% to 50%"
+        )));
+    }
+    Ok(Limits { rate_min, rate_max, resolution })
+}
+
+fn perform(
+    matches: &ArgMatches,
+    scenario: &Scenario,
+    kind: CourseKind,
+    course: &mut impl Course,
+    steps_max: Option<u32>,
+) -> Result<u8, Stop> {
+    if let Some(problem) = scenario.check().into_iter().next() {
+        return Err(problem.into());
+    }
+    let files_max = machine::raise_file_limit();
+    let machine = machine::look();
+    let embedded = if scenario.servers.is_empty() { Some(embed(scenario)?) } else { None };
+    let around = surroundings(scenario, embedded.as_ref(), &machine)?;
+    let data = match matches.get_one::<String>("data").map(String::as_str) {
+        Some("anew") => Data::Anew,
+        _ => Data::Kept,
+    };
+    let plan = StepsPlan { scenario, around: &around, aim: Aim::Goals, data, steps_max };
+    let first = plan.first(course)?;
+    if scenario.plan {
+        show(&plan_text(&first.record)).map_err(|error| unwritable("stdout", &error))?;
+        return Ok(0);
+    }
+    check_files(&first, embedded.is_some(), files_max)?;
+    let json = plain("--json", scenario.json.as_deref())?;
+    let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
+        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
+    let mut fleet = HostFleet::new(Clock::start(), stop, first.pin, None);
+    let mut screen = Screen::new(HostWitness::new(machine, scenario.quiet), scenario, kind, json);
+    let conclusion = steps(&mut fleet, &plan, course, &mut screen);
+    drop(embedded);
+    screen.finish(&conclusion, scenario.strict)
+}
+
+/// Shows each step wherever it should go, as it ends.
+struct Screen {
+    witness: HostWitness,
+    kind: CourseKind,
+    goals: Vec<String>,
+    text: StepsText,
+    /// Whether rows are what stdout is for.
+    rows: bool,
+    /// Whether one of them could not be written: then none is any more.
+    muted: bool,
+    /// Where the JSON will go; it begins with the first step, so that a search that never began
+    /// leaves nothing behind.
+    sheet: Sheet,
+    json: Option<StepsJson<Box<dyn Write>>>,
+    steps: u32,
+    /// Rates with a step that is not to be believed.
+    doubted: Vec<f64>,
+    gone: bool,
+    trouble: Vec<Stop>,
+}
+
+impl Screen {
+    fn new(witness: HostWitness, scenario: &Scenario, kind: CourseKind, sheet: Sheet) -> Self {
+        let goals: Vec<String> = scenario.goals.iter().map(Goal::to_string).collect();
+        Self {
+            witness,
+            kind,
+            text: StepsText::new(&goals),
+            goals,
+            rows: scenario.json.as_deref() != Some("-"),
+            muted: false,
+            sheet,
+            json: None,
+            steps: 0,
+            doubted: Vec::new(),
+            gone: false,
+            trouble: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        self.steps += 1;
+        let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
+        if step.record.believable.verdict == Verdict::No && !self.doubted.contains(&rate) {
+            self.doubted.push(rate);
+        }
+        let row = self.text.step(step);
+        if self.rows && !self.muted {
+            let shown = show_part(&row);
+            self.muted = shown.is_err();
+            // Whoever reads the rows has seen enough, unless a file is wanted as well.
+            let only_reader = self.sheet.is_none() && self.json.is_none();
+            self.gone |= only_reader && is_gone(&shown);
+            self.trouble.extend(failed("stdout", shown));
+        }
+        let begun = match self.sheet.take() {
+            Some(sheet) => StepsJson::new(sheet, self.kind, &self.goals).map(Some),
+            None => Ok(self.json.take()),
+        };
+        let written = begun.and_then(|json| {
+            let Some(mut json) = json else { return Ok(()) };
+            json.step(step)?;
+            self.json = Some(json);
+            Ok(())
+        });
+        self.gone |= !self.rows && is_gone(&written);
+        self.trouble.extend(failed("--json", written));
+    }
+
+    /// What comes after the last step; returns the exit code.
+    fn finish(mut self, conclusion: &Conclusion, strict: bool) -> Result<u8, Stop> {
+        // Its line is cleared before anything else is said.
+        drop(self.witness);
+        let never_began = self.steps == 0 && conclusion.failure.is_some();
+        if self.rows && !self.muted && !never_began {
+            let shown = show(&self.text.conclusion(conclusion));
+            self.trouble.extend(failed("stdout", shown));
+        }
+        let json = match (self.json, self.sheet.filter(|_| !never_began)) {
+            (None, Some(sheet)) => StepsJson::new(sheet, self.kind, &self.goals).map(Some),
+            (json, _) => Ok(json),
+        };
+        let written = json.and_then(|json| json.map_or(Ok(()), |json| json.finish(conclusion)));
+        self.trouble.extend(failed("--json", written));
+        for stop in &self.trouble {
+            complain(&stop.message);
+        }
+        if let Some(message) = conclusion.failure.clone() {
+            return Err(Stop { code: conclusion.exit, message });
+        }
+        let answer = conclusion.answer.and_then(|answer| answer.rate_per_s);
+        let doubtful = match self.kind {
+            CourseKind::Search => answer.is_some_and(|rate| self.doubted.contains(&rate)),
+            CourseKind::Scan => !self.doubted.is_empty(),
+        };
+        Ok(match conclusion.exit {
+            0 if !self.trouble.is_empty() => FAILED,
+            0 if strict && doubtful => UNBELIEVABLE,
+            code => code,
+        })
+    }
+}
+
+fn is_gone(written: &io::Result<()>) -> bool {
+    written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+impl Witness for Screen {
+    fn on(&mut self, event: &Event) {
+        self.witness.on(event);
+        if let Event::StepDone(step) = event {
+            self.step(step);
+        }
+    }
+
+    fn has_gone(&self) -> bool {
+        self.gone
+    }
+
+    fn unix_ms(&self) -> u64 {
+        self.witness.unix_ms()
+    }
+
+    fn unix_ns(&self) -> u64 {
+        self.witness.unix_ns()
+    }
+
+    fn tick(&mut self) {
+        self.witness.tick();
+    }
+
+    fn machine_cpu(&self) -> Option<MachineCpu> {
+        self.witness.machine_cpu()
+    }
+
+    fn rss_max_bytes(&self) -> u64 {
+        self.witness.rss_max_bytes()
+    }
+
+    fn machine(&self) -> MachineRecord {
+        self.witness.machine()
+    }
+}
