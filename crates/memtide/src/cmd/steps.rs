@@ -38,12 +38,15 @@ pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
         )));
     }
     let steps_max = matches.get_one::<u32>("steps-max").copied();
+    let highest = limits.rate_max.or(limits.rate_min);
+    check(&scenario, highest.unwrap_or(0.0))?;
     perform(matches, &scenario, CourseKind::Search, &mut Bracket::new(limits), steps_max)
 }
 
 pub(crate) fn scan(matches: &ArgMatches) -> Result<u8, Stop> {
     let rates = matches.get_one::<Rates>("rates").expect("it is required");
     let scenario = scenario(matches, "scan varies")?;
+    check(&scenario, rates.highest())?;
     perform(matches, &scenario, CourseKind::Scan, &mut Scan::new(rates.clone()), None)
 }
 
@@ -73,6 +76,14 @@ fn scenario(matches: &ArgMatches, varies: &str) -> Result<Scenario, Stop> {
         Some((_, message)) => Err(Stop::usage(message)),
         None => Ok(scenario),
     }
+}
+
+/// Whether every step can be carried out, up to the one at the highest rate: better said now than
+/// after the steps before it.
+fn check(scenario: &Scenario, highest: f64) -> Result<(), Stop> {
+    let rate = (highest > 0.0).then_some(highest);
+    let hardest = Scenario { rate, ..scenario.clone() };
+    hardest.check().into_iter().next().map_or(Ok(()), |problem| Err(problem.into()))
 }
 
 fn grows_harder(goal: &Goal) -> bool {
@@ -111,9 +122,6 @@ fn perform(
     course: &mut impl Course,
     steps_max: Option<u32>,
 ) -> Result<u8, Stop> {
-    if let Some(problem) = scenario.check().into_iter().next() {
-        return Err(problem.into());
-    }
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
     let embedded = if scenario.servers.is_empty() { Some(embed(scenario)?) } else { None };

@@ -27,9 +27,12 @@ pub enum Rates {
 }
 
 impl Rates {
-    /// Whether there is no last one.
-    pub fn is_endless(&self) -> bool {
-        matches!(self, Self::Range { step: 0.0, .. })
+    /// The highest of them.
+    pub fn highest(&self) -> f64 {
+        match self {
+            Self::List(rates) => rates.iter().copied().fold(0.0, f64::max),
+            Self::Range { to, .. } => *to,
+        }
     }
 
     fn nth(&self, nth: u64) -> Option<f64> {
