@@ -44,6 +44,7 @@ const ALLOWED: &[Arrows] = &[
         outside: &[],
     },
     Arrows { package: "report", inside: &["base", "metrics", "schema"], outside: &[] },
+    Arrows { package: "compat", inside: &["base", "metrics", "schema"], outside: &[] },
     Arrows { package: "sinks", inside: &["base", "metrics", "schema"], outside: &["csv"] },
     Arrows { package: "compat", inside: &["base", "workload", "metrics", "schema"], outside: &[] },
     Arrows {

@@ -1,9 +1,9 @@
 //! mutilate and its descendants: `mutilate` (the original and its improved fork), `mcperf` 0.3 and
 //! the dynamic `mcperf`.
 //!
-//! Their command lines become values here; how those become a scenario, and what is printed at the
-//! end, is not decided here.
+//! Their command lines become values here, and what came of a run becomes the text that they print.
 
+pub mod voice;
 mod args;
 mod given;
 mod page;

@@ -95,7 +95,7 @@ impl Counts {
     }
 
     /// The counts that [`Counts::of`] was given; none when the figures cannot be those of any.
-    pub(crate) fn counts(&self) -> Option<Histogram<u64>> {
+    pub fn counts(&self) -> Option<Histogram<u64>> {
         let moments = Moments {
             count: self.count,
             saturated: 0,

@@ -1,0 +1,153 @@
+//! What a report is made of: the figures of one run under the names that the family has for them.
+//!
+//! It is filled from a record as far as a record goes; nothing is estimated.
+
+use super::table::Figures;
+use memtide_metrics::histogram::Histogram;
+use memtide_schema::Kind;
+use memtide_schema::record::{Distribution, Record};
+use std::collections::BTreeMap;
+
+/// The figures of one run.
+#[derive(Clone, Debug, Default)]
+pub struct Material {
+    /// How long answered reads took.
+    pub reads: Figures,
+    /// How long answered stores took.
+    pub updates: Figures,
+    /// How many operations a connection carried when one more was sent on it, that one included.
+    pub outstanding: Figures,
+    /// Keys that were read.
+    pub gets: u64,
+    /// Stores that were answered.
+    pub sets: u64,
+    /// Those of `gets` that were not found.
+    pub misses: u64,
+    /// Operations that were due and never sent, to catch up with the schedule.
+    pub skipped: u64,
+    /// Bytes received, every one of them.
+    pub bytes_received: u64,
+    /// Bytes sent, every one of them.
+    pub bytes_sent: u64,
+    /// From the beginning of the measurement to its last counted reply, in seconds.
+    pub measured_s: f64,
+    /// Connections in all.
+    pub connections: u64,
+    /// When the run began, connecting and loading included, in milliseconds since 1970.
+    pub started_unix_ms: u64,
+    /// When it ended, in milliseconds since 1970.
+    pub ended_unix_ms: u64,
+    /// How busy the machine was; none where that cannot be read.
+    pub cpu: Option<Cpu>,
+    /// The intervals of a run whose rate follows a waveform; empty without one.
+    pub segments: Vec<Segment>,
+}
+
+/// An interval of a run whose rate follows a waveform: the operations *intended* in it.
+#[derive(Clone, Debug, Default)]
+pub struct Segment {
+    /// How long its answered reads took.
+    pub reads: Figures,
+    /// Reads and stores that were answered.
+    pub ops: u64,
+    /// How long it is, in seconds.
+    pub length_s: f64,
+    /// The rate that was asked for, per second.
+    pub target_per_s: u64,
+}
+
+/// How busy the machine's CPUs were, in percent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cpu {
+    /// On average.
+    pub mean: f64,
+    /// At least.
+    pub min: f64,
+    /// At most.
+    pub max: f64,
+}
+
+/// From when an operation's time is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Times {
+    /// From when it was sent, as the originals do.
+    #[default]
+    Service,
+    /// From when it was intended, so that waiting counts.
+    Response,
+}
+
+const READS: [Kind; 3] = [Kind::Get, Kind::Gets, Kind::Gat];
+const STORES: [Kind; 6] =
+    [Kind::Set, Kind::Add, Kind::Replace, Kind::Append, Kind::Prepend, Kind::Cas];
+
+impl Material {
+    /// The figures of `record`, its rows made of `times`. The error names a histogram that cannot
+    /// be read back.
+    ///
+    /// A record does not hold everything: `measured_s` is the length of the window, and there are
+    /// no segments.
+    pub fn of(record: &Record, times: Times) -> Result<Self, String> {
+        let kinds = match times {
+            Times::Service => &record.service,
+            Times::Response => &record.response,
+        };
+        let outstanding = record.in_flight_at_send.counts();
+        let outstanding = outstanding.ok_or_else(|| damaged("in_flight_at_send"))?;
+        let updates = together(kinds, &STORES)?;
+        Ok(Self {
+            reads: Figures::times(together(kinds, &READS)?),
+            outstanding: Figures::counts(outstanding),
+            gets: record.totals.keys,
+            sets: updates.count(),
+            updates: Figures::times(updates),
+            misses: record.totals.misses,
+            skipped: record.totals.dropped,
+            bytes_received: record.totals.bytes_received,
+            bytes_sent: record.totals.bytes_sent,
+            measured_s: record.measured_s,
+            connections: u64::from(record.plan.connections),
+            started_unix_ms: record.started_unix_ms,
+            ended_unix_ms: record.ended_unix_ms,
+            cpu: record.machine_cpu.as_ref().map(|cpu| Cpu {
+                mean: cpu.avg * 100.0,
+                min: cpu.min * 100.0,
+                max: cpu.max * 100.0,
+            }),
+            segments: Vec::new(),
+        })
+    }
+
+    /// Reads and stores together.
+    pub const fn ops(&self) -> u64 {
+        self.gets.saturating_add(self.sets)
+    }
+
+    /// Operations per second; 0 when no time passed.
+    pub fn rate_per_s(&self) -> f64 {
+        share(self.ops() as f64, self.measured_s)
+    }
+}
+
+/// `part` of `whole`; 0 of nothing.
+pub(super) fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// The answered operations of several kinds.
+fn together(
+    kinds: &BTreeMap<Kind, Distribution>,
+    wanted: &[Kind],
+) -> Result<Histogram<u64>, String> {
+    let mut sum = Histogram::new();
+    for kind in wanted {
+        if let Some(distribution) = kinds.get(kind) {
+            sum.absorb(&distribution.times().ok_or_else(|| damaged(kind.name()))?);
+        }
+    }
+    Ok(sum)
+}
+
+fn damaged(name: &str) -> String {
+    format!("the record is damaged: the histogram of {name} does not hold what its counts say")
+}

@@ -1,0 +1,29 @@
+//! What the programs of the family print, byte for byte: tables, totals, samples and plots.
+//!
+//! Scripts parse this text, so a word, a width or a blank line is never improved here; what
+//! memtide knows better is said elsewhere. A voice opens no file and computes no verdict.
+
+mod report;
+
+mod search;
+
+mod samples;
+
+mod plot;
+
+mod material;
+
+mod table;
+
+mod format;
+
+#[cfg(test)]
+mod tests;
+
+pub use format::Format;
+pub use material::{Cpu, Material, Segment, Times};
+pub use plot::{histogram_csv, histogram_name};
+pub use report::{Voice, Waveform};
+pub use samples::{SavedOperations, sample_line};
+pub use search::{SearchGoal, SearchStep, Trial, search_line};
+pub use table::Figures;

@@ -1,0 +1,35 @@
+//! The file of `--save`: a line per operation, in the order in which they ended.
+//!
+//! It formats; who collects the operations and writes the file is not known here.
+
+use memtide_schema::Kind;
+use memtide_schema::sample::{Sample, SampleOutcome};
+
+/// Which operations a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SavedOperations {
+    /// Answered reads, in two columns: the originals' file.
+    Reads,
+    /// Every answered operation, with its kind in a third column.
+    All,
+}
+
+/// The line of `sample`: when it was sent, in seconds since the beginning of the run; how long
+/// its answer took from then, in µs; and its kind where all are saved. None for an operation that
+/// has no place in the file, because it was not answered or is no read.
+pub fn sample_line(sample: &Sample, saved: SavedOperations) -> Option<String> {
+    let is_read = matches!(sample.kind, Kind::Get | Kind::Gets | Kind::Gat);
+    let is_answered = matches!(
+        sample.outcome,
+        SampleOutcome::Hit | SampleOutcome::Miss | SampleOutcome::Answered
+    );
+    let (sent, received) = (sample.sent?, sample.received?);
+    let sent_s = sent.ns() as f64 / 1e9;
+    let took_us = received.since(sent).ns() as f64 / 1e3;
+    match saved {
+        _ if !is_answered => None,
+        SavedOperations::Reads if !is_read => None,
+        SavedOperations::Reads => Some(format!("{sent_s:.6} {took_us:.6}\n")),
+        SavedOperations::All => Some(format!("{sent_s:.6} {took_us:.6} {}\n", sample.kind)),
+    }
+}
