@@ -1,9 +1,9 @@
-//! A record as text for people: the report on stdout, the rows of a search, the plan, the
-//! progress line.
+//! A record for people: the report on stdout, the rows of a search, the plan, the progress line,
+//! and pictures.
 //!
-//! Pure: values in, text out. No judgement is made here and no figure is computed that could
-//! disagree with the record; whoever calls decides where the text goes. The list below is the
-//! reading order; `use` arrows run only down it.
+//! Pure: values in, text or an image out. No judgement is made here and no figure is computed that
+//! could disagree with the record; whoever calls decides where the text goes. The list below is
+//! the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
 
 mod text;
@@ -19,6 +19,8 @@ mod counts;
 mod shards;
 
 mod judgement;
+
+pub mod chart;
 
 mod layout;
 
