@@ -71,6 +71,18 @@ pub enum Malformed {
         /// The first byte that is not as it must be.
         got: u8,
     },
+    /// Bytes that begin no answer of the binary protocol.
+    NoFrame {
+        /// The first of them.
+        got: u8,
+    },
+    /// A frame of the binary protocol that is not as it must be.
+    BadFrame {
+        /// The number of the command that it answers.
+        opcode: u8,
+        /// What should have been there.
+        expected: &'static str,
+    },
 }
 
 impl fmt::Display for Malformed {
@@ -93,6 +105,17 @@ impl fmt::Display for Malformed {
                 f,
                 "the server sent '{}' after the last byte of a value; expected was CRLF",
                 [*got].escape_ascii()
+            ),
+            Self::NoFrame { got } => write!(
+                f,
+                "the server sent '{}' where a binary answer begins; is it a memcached with the \
+                 binary protocol?",
+                [*got].escape_ascii()
+            ),
+            Self::BadFrame { opcode, expected } => write!(
+                f,
+                "the server sent a binary answer to command 0x{opcode:02x} that is none; expected \
+                 was {expected}"
             ),
         }
     }

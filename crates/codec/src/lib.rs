@@ -1,12 +1,15 @@
 //! memcached on the wire, both directions, without sockets, clocks or dependencies.
 //!
-//! [`Request`] and [`Reply`] say what is meant; [`text`] is the classic text form of that meaning.
+//! [`Request`] and [`Reply`] say what is meant; [`text`] is the classic text form of that meaning,
+//! [`binary`] the form in frames.
 //! Names in comments such as "Storage commands" are section titles of memcached's protocol
 //! document (`doc/protocol.txt`). It never resynchronises a broken stream: that is the
 //! connection's job.
 #![forbid(unsafe_code)]
 
+pub mod binary;
 pub mod text;
+pub mod sasl;
 mod print;
 mod error;
 mod request;

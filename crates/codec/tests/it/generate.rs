@@ -2,6 +2,7 @@
 //! look like protocol.
 
 use memtide_base::Random;
+use memtide_codec::binary::{self, Answer, Extras, Opcode, Status};
 use memtide_codec::{ErrorKind, ErrorReply, Keys, Reply, Request, Verb};
 
 /// What one draw borrows from.
@@ -107,4 +108,86 @@ pub fn replies<'a>(random: &mut Random, words: &'a Words) -> Vec<Reply<'a>> {
             Reply::Error(ErrorReply { kind: kinds[random.below(3) as usize], message })
         }
     }]
+}
+
+/// One request of the binary protocol, of any command.
+pub fn binary_request<'a>(random: &mut Random, words: &'a Words) -> binary::Request<'a> {
+    let opcode = Opcode::ALL[random.below(Opcode::ALL.len() as u64) as usize];
+    let small = |random: &mut Random| number(random) as u32;
+    let (mut key, mut value) = (&words.key[..], &[][..]);
+    let extras = match opcode.loud() {
+        Opcode::Set | Opcode::Add | Opcode::Replace => {
+            value = &words.value;
+            Extras::Store { flags: small(random), expiry: small(random) }
+        }
+        Opcode::Append | Opcode::Prepend | Opcode::SaslAuth | Opcode::SaslStep => {
+            value = &words.value;
+            Extras::None
+        }
+        Opcode::Increment | Opcode::Decrement => {
+            let (delta, initial, expiry) = (number(random), number(random), small(random));
+            Extras::Count { delta, initial, expiry }
+        }
+        Opcode::Touch | Opcode::Gat | Opcode::GatK => Extras::Expiry(small(random)),
+        Opcode::Get | Opcode::GetK | Opcode::Delete => Extras::None,
+        Opcode::Verbosity => {
+            key = &[];
+            Extras::Level(small(random))
+        }
+        Opcode::Stat => {
+            key = if random.below(2) == 0 { &[] } else { &words.text };
+            Extras::None
+        }
+        loud => {
+            key = &[];
+            let later = loud == Opcode::Flush && random.below(2) == 0;
+            if later { Extras::Expiry(small(random)) } else { Extras::None }
+        }
+    };
+    let (opaque, cas) = (small(random), number(random));
+    binary::Request { opcode, opaque, cas, extras, key, value }
+}
+
+/// One answer of the binary protocol, in the pieces in which it is decoded when it comes whole.
+pub fn answers<'a>(random: &mut Random, words: &'a Words) -> Vec<Answer<'a>> {
+    let opcode = Opcode::ALL[random.below(Opcode::ALL.len() as u64) as usize];
+    let opaque = number(random) as u32;
+    let answer = |status, reply| Answer { opcode, opaque, status, reply };
+    let well = |reply| vec![answer(Status::SUCCESS, reply)];
+    if random.below(4) == 0 {
+        let status = [Status::OUT_OF_MEMORY, Status::TOO_LARGE, Status::BUSY, Status(0x1234)];
+        let status = status[random.below(4) as usize];
+        let refusal = ErrorReply { kind: ErrorKind::Server, message: &words.text };
+        return vec![answer(status, Reply::Error(refusal))];
+    }
+    match opcode.loud() {
+        Opcode::Get | Opcode::GetK | Opcode::Gat | Opcode::GatK | Opcode::SaslList => {
+            if random.below(3) == 0 && !opcode.is_quiet() && opcode != Opcode::SaslList {
+                return vec![answer(Status::KEY_NOT_FOUND, Reply::End)];
+            }
+            let key = if opcode.repeats_key() { &words.key[..] } else { &[] };
+            let flags = if opcode.retrieves() { number(random) as u32 } else { 0 };
+            let (bytes, cas) = (words.value.len(), Some(number(random)));
+            let mut pieces = well(Reply::Value { key, flags, bytes, cas });
+            pieces.extend(well(Reply::Data { bytes: &words.value, ends: true }));
+            if !opcode.is_quiet() {
+                pieces.extend(well(Reply::End));
+            }
+            pieces
+        }
+        Opcode::Increment | Opcode::Decrement => well(Reply::Number(number(random))),
+        Opcode::Stat if random.below(2) == 0 => {
+            well(Reply::Stat { name: &words.text, value: &words.text })
+        }
+        Opcode::Noop | Opcode::Stat => well(Reply::End),
+        Opcode::Version => well(Reply::Version(&words.text)),
+        Opcode::Delete => well(Reply::Deleted),
+        Opcode::Touch => well(Reply::Touched),
+        Opcode::Add if random.below(2) == 0 => vec![answer(Status::KEY_EXISTS, Reply::NotStored)],
+        Opcode::Set if random.below(2) == 0 => vec![answer(Status::KEY_EXISTS, Reply::Exists)],
+        Opcode::Set | Opcode::Add | Opcode::Replace | Opcode::Append | Opcode::Prepend => {
+            well(Reply::Stored)
+        }
+        _ => well(Reply::Ok),
+    }
 }

@@ -1,8 +1,9 @@
 //! Runs the vectors in `tests/wire`. A file is a list of cases:
 //!
 //! `-- name` begins a case; `C: line` is sent by the client, `S: line` by the server, each with
-//! CRLF; `C+ bytes` and `S+ bytes` go without; `=> event` is what the lines of the same side
-//! mean. `\r \n \xNN \\` are escapes, `{bytes*count}` repeats, `#` begins a comment.
+//! CRLF; `C+ bytes` and `S+ bytes` go without; `Cx` and `Sx` are followed by words of hexadecimal
+//! digits and of `'text'`; `=> event` is what the lines of the same side mean. `\r \n \xNN \\`
+//! are escapes, `{bytes*count}` repeats, `#` begins a comment.
 
 use crate::events;
 use memtide_codec::text::encode;
@@ -12,26 +13,35 @@ use std::path::Path;
 const ITEM_BYTES_MAX: usize = 1024;
 
 #[derive(Default)]
-struct Case {
-    name: String,
-    client: Vec<u8>,
-    server: Vec<u8>,
-    requests: Vec<String>,
-    replies: Vec<String>,
+pub struct Case {
+    pub name: String,
+    pub client: Vec<u8>,
+    pub server: Vec<u8>,
+    pub requests: Vec<String>,
+    pub replies: Vec<String>,
 }
 
 #[test]
 fn every_vector_means_what_it_says_however_it_is_cut() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wire");
+    let cases = for_each_case("tests/wire", check);
+    assert!(cases >= 70, "only {cases} cases were found");
+}
+
+/// Hands every case of the files in `folder` to `check`, with its place; says how many there were.
+pub fn for_each_case(folder: &str, check: impl Fn(&Case, &str)) -> usize {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut cases = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            continue;
+        }
         for case in parse(&std::fs::read_to_string(&path).unwrap()) {
             check(&case, &format!("{}, '{}'", path.display(), case.name));
             cases += 1;
         }
     }
-    assert!(cases >= 70, "only {cases} cases were found");
+    cases
 }
 
 fn check(case: &Case, place: &str) {
@@ -92,16 +102,31 @@ fn parse(text: &str) -> Vec<Case> {
         match mark {
             "=>" if from_client => case.requests.push(repeated(rest)),
             "=>" => case.replies.push(repeated(rest)),
-            "C:" | "C+" | "S:" | "S+" => {
+            "C:" | "C+" | "Cx" | "S:" | "S+" | "Sx" => {
                 from_client = mark.starts_with('C');
                 let side = if from_client { &mut case.client } else { &mut case.server };
-                side.extend(unescape(rest));
+                side.extend(if mark.ends_with('x') { unhex(rest) } else { unescape(rest) });
                 side.extend_from_slice(if mark.ends_with(':') { b"\r\n" } else { b"" });
             }
             _ => panic!("a line of a vector that is no line of a vector: {line}"),
         }
     }
     cases
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    for word in repeated(text).split_whitespace() {
+        match word.strip_prefix('\'').and_then(|word| word.strip_suffix('\'')) {
+            Some(text) => out.extend(unescape(text)),
+            None => {
+                assert!(word.len() % 2 == 0, "half a byte in {text}");
+                let byte = |at| u8::from_str_radix(&word[at..at + 2], 16).unwrap();
+                out.extend((0..word.len()).step_by(2).map(byte));
+            }
+        }
+    }
+    out
 }
 
 fn unescape(text: &str) -> Vec<u8> {

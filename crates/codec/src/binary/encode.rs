@@ -1,0 +1,130 @@
+//! Requests and answers as frames. Everything appends to the caller's buffer; keys and values are
+//! taken as they are, unchecked.
+
+use super::frame::{Answer, Extras, Header, MAGIC_ANSWER, MAGIC_REQUEST, Request};
+use super::opcode::{Opcode, Status};
+use crate::reply::{ErrorReply, Reply};
+
+/// What a request's header says beside lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// What to do.
+    pub opcode: Opcode,
+    /// A number that the answer repeats.
+    pub opaque: u32,
+    /// The cas number which must still be valid; 0 for none.
+    pub cas: u64,
+}
+
+/// A whole request.
+pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
+    let Request { opcode, opaque, cas, extras, key, value } = *request;
+    let write_key = |out: &mut Vec<u8>| out.extend_from_slice(key);
+    let write_value = |out: &mut Vec<u8>| out.extend_from_slice(value);
+    request_with(out, Head { opcode, opaque, cas }, extras, write_key, write_value);
+}
+
+/// A whole request whose key and value the closures write. They must only append: at most 250
+/// bytes of key, and 1 GiB of value.
+pub fn request_with(
+    out: &mut Vec<u8>,
+    head: Head,
+    extras: Extras,
+    key: impl FnOnce(&mut Vec<u8>),
+    value: impl FnOnce(&mut Vec<u8>),
+) {
+    let Head { opcode, opaque, cas } = head;
+    let begin = out.len();
+    let mut header = Header {
+        opcode: opcode as u8,
+        key_bytes: 0,
+        extras_bytes: 0,
+        status: Status::SUCCESS,
+        body_bytes: 0,
+        opaque,
+        cas,
+    };
+    out.extend_from_slice(&header.bytes(MAGIC_REQUEST));
+    let body = out.len();
+    write_extras(out, extras);
+    let key_begin = out.len();
+    key(out);
+    header.key_bytes = (out.len() - key_begin) as u16;
+    value(out);
+    header.extras_bytes = (key_begin - body) as u8;
+    header.body_bytes = (out.len() - body) as u32;
+    out[begin..body].copy_from_slice(&header.bytes(MAGIC_REQUEST));
+}
+
+/// A whole request without extras, key and value.
+pub fn bare(out: &mut Vec<u8>, opcode: Opcode, opaque: u32) {
+    let request = Request { opcode, opaque, cas: 0, extras: Extras::None, key: &[], value: &[] };
+    self::request(out, &request);
+}
+
+/// A whole answer, or one piece of it as it was decoded: nothing follows the last piece of a
+/// value, and an `End` that only says that its value was the last is no bytes at all.
+pub fn answer(out: &mut Vec<u8>, answer: &Answer<'_>) {
+    let Answer { opcode, opaque, status, reply } = *answer;
+    let mut frame = |cas: u64, (extras, key): (&[u8], &[u8]), value: &[u8], left: usize| {
+        let header = Header {
+            opcode: opcode as u8,
+            key_bytes: key.len() as u16,
+            extras_bytes: extras.len() as u8,
+            status,
+            body_bytes: (extras.len() + key.len() + value.len() + left) as u32,
+            opaque,
+            cas,
+        };
+        out.extend_from_slice(&header.bytes(MAGIC_ANSWER));
+        out.extend_from_slice(extras);
+        out.extend_from_slice(key);
+        out.extend_from_slice(value);
+    };
+    let none: (&[u8], &[u8]) = (&[], &[]);
+    match reply {
+        Reply::Value { key, flags, bytes, cas } if opcode.retrieves() => {
+            frame(cas.unwrap_or(0), (&flags.to_be_bytes(), key), &[], bytes);
+        }
+        Reply::Value { bytes, cas, .. } => frame(cas.unwrap_or(0), none, &[], bytes),
+        Reply::Data { bytes, .. } => out.extend_from_slice(bytes),
+        Reply::End if opcode.brings_value(status) => {}
+        Reply::Number(number) => frame(0, none, &number.to_be_bytes(), 0),
+        Reply::Version(version) => frame(0, none, version, 0),
+        Reply::Stat { name, value } => frame(0, (&[], name), value, 0),
+        // The server turns connections away before it knows what they speak.
+        Reply::Error(error) if error.is_too_many_connections() => {
+            crate::text::encode::reply(out, &reply);
+        }
+        Reply::Error(ErrorReply { message, .. }) => frame(0, none, message, 0),
+        _ => frame(0, none, &[], 0),
+    }
+}
+
+/// An answer in the words of its status to a command of any number, be it none.
+pub fn refusal(out: &mut Vec<u8>, opcode: u8, opaque: u32, status: Status) {
+    let words = status.words();
+    let body_bytes = words.len() as u32;
+    let (key_bytes, extras_bytes, cas) = (0, 0, 0);
+    let header = Header { opcode, key_bytes, extras_bytes, status, body_bytes, opaque, cas };
+    out.extend_from_slice(&header.bytes(MAGIC_ANSWER));
+    out.extend_from_slice(words);
+}
+
+fn write_extras(out: &mut Vec<u8>, extras: Extras) {
+    match extras {
+        Extras::None => {}
+        Extras::Store { flags, expiry } => {
+            out.extend_from_slice(&flags.to_be_bytes());
+            out.extend_from_slice(&expiry.to_be_bytes());
+        }
+        Extras::Count { delta, initial, expiry } => {
+            out.extend_from_slice(&delta.to_be_bytes());
+            out.extend_from_slice(&initial.to_be_bytes());
+            out.extend_from_slice(&expiry.to_be_bytes());
+        }
+        Extras::Expiry(number) | Extras::Level(number) => {
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+    }
+}

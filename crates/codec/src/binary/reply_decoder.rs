@@ -1,0 +1,255 @@
+//! A server's frames in, answers out. What arrives whole is decoded where it lies; values pass
+//! through in pieces and are never read, only counted. What an answer belongs to is not known
+//! here.
+
+use super::frame::{Answer, HEADER_BYTES, Header, MAGIC_ANSWER, number_32, number_64};
+use super::opcode::{Opcode, Status};
+use crate::error::Malformed;
+use crate::reply::{ErrorKind, ErrorReply, Reply};
+use crate::request::KEY_BYTES_MAX;
+
+/// The longest value: the most that memcached's `-I` takes.
+const VALUE_BYTES_MAX: usize = 1 << 30;
+/// The longest body of an answer without a value.
+const WORDS_BYTES_MAX: usize = 4096;
+/// How much memory for cut frames is kept between them.
+const PARTIAL_BYTES_KEPT: usize = 96;
+/// What memcached says, whatever the protocol, to a connection that it has no room for.
+const TURNED_AWAY: &[u8] = b"ERROR Too many open connections\r\n";
+
+/// Decodes what a server sends on one connection.
+#[derive(Debug, Default)]
+pub struct ReplyDecoder {
+    expect: Expect,
+    /// The beginning of a frame that has not come whole, or one that was just given out.
+    partial: Vec<u8>,
+    /// Whether `partial` was given out and must be forgotten.
+    partial_spent: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Expect {
+    #[default]
+    Frame,
+    /// This many bytes of a value, answering so.
+    Value(usize, Mark),
+    /// Nothing but to say that the value was the last.
+    End(Mark),
+}
+
+/// What all pieces of one answer have in common.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    opcode: Opcode,
+    opaque: u32,
+    status: Status,
+}
+
+impl Mark {
+    fn with(self, reply: Reply<'_>) -> Answer<'_> {
+        let Self { opcode, opaque, status } = self;
+        Answer { opcode, opaque, status, reply }
+    }
+}
+
+impl ReplyDecoder {
+    /// A decoder at the beginning of a stream. It owns no memory until a frame is cut in two.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next answer from the front of `input`. `None` means that more bytes are needed;
+    /// `input` is then empty. An error is the server's fault; after it the stream is lost.
+    pub fn next<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Answer<'a>>, Malformed> {
+        match self.expect {
+            Expect::Frame => self.next_frame(input),
+            Expect::Value(left, mark) => Ok(self.next_data(left, mark, input)),
+            Expect::End(mark) => {
+                self.expect = Expect::Frame;
+                Ok(Some(mark.with(Reply::End)))
+            }
+        }
+    }
+
+    /// Whether the stream stands between answers: no frame is partly read and no value is open.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.expect, Expect::Frame) && (self.partial.is_empty() || self.partial_spent)
+    }
+
+    fn next_frame<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Answer<'a>>, Malformed> {
+        if self.partial_spent {
+            self.forget_partial();
+        }
+        if self.partial.is_empty() {
+            let needed = needed(input)?;
+            if let Some((front, rest)) = input.split_at_checked(needed) {
+                *input = rest;
+                let (answer, expect) = parse(front)?;
+                self.expect = expect;
+                return Ok(Some(answer));
+            }
+        }
+        loop {
+            let missing = needed(&self.partial)? - self.partial.len();
+            if missing == 0 {
+                break;
+            }
+            if input.is_empty() {
+                return Ok(None);
+            }
+            let (piece, rest) = input.split_at(missing.min(input.len()));
+            if self.partial.capacity() == 0 {
+                self.partial.reserve_exact(PARTIAL_BYTES_KEPT);
+            }
+            self.partial.extend_from_slice(piece);
+            *input = rest;
+        }
+        self.partial_spent = true;
+        let (answer, expect) = parse(&self.partial)?;
+        self.expect = expect;
+        Ok(Some(answer))
+    }
+
+    fn next_data<'i>(
+        &mut self,
+        left: usize,
+        mark: Mark,
+        input: &mut &'i [u8],
+    ) -> Option<Answer<'i>> {
+        if left > 0 && input.is_empty() {
+            return None;
+        }
+        let (bytes, rest) = input.split_at(left.min(input.len()));
+        *input = rest;
+        let ends = bytes.len() == left;
+        self.expect = match ends {
+            false => Expect::Value(left - bytes.len(), mark),
+            true if mark.opcode.is_quiet() => Expect::Frame,
+            true => Expect::End(mark),
+        };
+        Some(mark.with(Reply::Data { bytes, ends }))
+    }
+
+    fn forget_partial(&mut self) {
+        self.partial.clear();
+        if self.partial.capacity() > PARTIAL_BYTES_KEPT {
+            self.partial = Vec::new();
+        }
+        self.partial_spent = false;
+    }
+}
+
+/// How many bytes from the front of `bytes` are read in one go, as far as can be told from those
+/// that are there: all of a frame, or all but its value.
+fn needed(bytes: &[u8]) -> Result<usize, Malformed> {
+    match bytes.first() {
+        Some(&MAGIC_ANSWER) | None => {}
+        Some(&got) => {
+            let said = &bytes[..bytes.len().min(TURNED_AWAY.len())];
+            let so_far = TURNED_AWAY.starts_with(said);
+            return if so_far { Ok(TURNED_AWAY.len()) } else { Err(Malformed::NoFrame { got }) };
+        }
+    }
+    let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else { return Ok(HEADER_BYTES) };
+    let header = Header::read(header);
+    let bad = |expected| Err(Malformed::BadFrame { opcode: header.opcode, expected });
+    let Some(opcode) = Opcode::from_byte(header.opcode) else {
+        return bad("the number of a command");
+    };
+    let Some(value_bytes) = header.value_bytes() else {
+        return bad("a body that is at least as long as its extras and key together");
+    };
+    if usize::from(header.key_bytes) > KEY_BYTES_MAX {
+        return bad("a key of at most 250 bytes");
+    }
+    if !opcode.brings_value(header.status) {
+        let words = header.before_value() + value_bytes;
+        let fits = words <= WORDS_BYTES_MAX;
+        return if fits { Ok(HEADER_BYTES + words) } else { bad("at most 4096 bytes of words") };
+    }
+    let extras_bytes = if opcode.retrieves() { 4 } else { 0 };
+    if header.extras_bytes != extras_bytes {
+        return bad("four bytes of flags before a value that was stored");
+    }
+    if value_bytes > VALUE_BYTES_MAX {
+        return bad("a value of at most 1 GiB");
+    }
+    Ok(HEADER_BYTES + header.before_value())
+}
+
+/// Reads what [`needed`] asked for.
+fn parse(front: &[u8]) -> Result<(Answer<'_>, Expect), Malformed> {
+    let header = match front.first_chunk::<HEADER_BYTES>() {
+        Some(header) if header[0] == MAGIC_ANSWER => Header::read(header),
+        _ => {
+            let error =
+                ErrorReply { kind: ErrorKind::Error, message: b"Too many open connections" };
+            let mark = Mark { opcode: Opcode::Noop, opaque: 0, status: Status::BUSY };
+            return Ok((mark.with(Reply::Error(error)), Expect::Frame));
+        }
+    };
+    let opcode = Opcode::from_byte(header.opcode).expect("the header was looked at");
+    let mark = Mark { opcode, opaque: header.opaque, status: header.status };
+    let (extras, key, value) = header.parts(front);
+    if opcode.brings_value(header.status) {
+        let bytes = header.value_bytes().expect("the header was looked at");
+        let flags = if extras.is_empty() { 0 } else { number_32(extras, 0) };
+        let reply = Reply::Value { key, flags, bytes, cas: Some(header.cas) };
+        return Ok((mark.with(reply), Expect::Value(bytes, mark)));
+    }
+    let reply = match header.status {
+        Status::SUCCESS => success(opcode, key, value)?,
+        status => failure(opcode, status, value),
+    };
+    Ok((mark.with(reply), Expect::Frame))
+}
+
+/// What it means that a command without a value went well.
+fn success<'a>(opcode: Opcode, key: &'a [u8], value: &'a [u8]) -> Result<Reply<'a>, Malformed> {
+    Ok(match opcode.loud() {
+        Opcode::Set | Opcode::Add | Opcode::Replace | Opcode::Append | Opcode::Prepend => {
+            Reply::Stored
+        }
+        Opcode::Delete => Reply::Deleted,
+        Opcode::Touch => Reply::Touched,
+        Opcode::Increment | Opcode::Decrement if value.len() == 8 => {
+            Reply::Number(number_64(value, 0))
+        }
+        Opcode::Increment | Opcode::Decrement => {
+            let expected = "a number of eight bytes";
+            return Err(Malformed::BadFrame { opcode: opcode as u8, expected });
+        }
+        Opcode::Noop => Reply::End,
+        Opcode::Version => Reply::Version(value),
+        Opcode::Stat if key.is_empty() && value.is_empty() => Reply::End,
+        Opcode::Stat => Reply::Stat { name: key, value },
+        _ => Reply::Ok,
+    })
+}
+
+/// What it means that a command did not go well. An add that finds its key, or a replace that does
+/// not, is a condition that was not met and no fault.
+fn failure(opcode: Opcode, status: Status, words: &[u8]) -> Reply<'_> {
+    match (status, opcode.loud()) {
+        (Status::KEY_NOT_FOUND, Opcode::Get | Opcode::GetK | Opcode::Gat | Opcode::GatK)
+            if !opcode.is_quiet() =>
+        {
+            Reply::End
+        }
+        (Status::KEY_NOT_FOUND, Opcode::Replace) => Reply::NotStored,
+        (Status::KEY_NOT_FOUND, _) => Reply::NotFound,
+        (Status::KEY_EXISTS, Opcode::Add) => Reply::NotStored,
+        (Status::KEY_EXISTS, _) => Reply::Exists,
+        (Status::NOT_STORED, _) => Reply::NotStored,
+        _ => {
+            let message = if words.is_empty() { status.words() } else { words };
+            Reply::Error(ErrorReply { kind: status.kind(), message })
+        }
+    }
+}

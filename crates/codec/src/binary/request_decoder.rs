@@ -1,0 +1,269 @@
+//! A client's frames in, requests out, with memcached's own idea of what is wrong and how the
+//! stream goes on then. A request that arrives whole is decoded where it lies. Nothing is
+//! answered here.
+
+use super::frame::{Extras, HEADER_BYTES, Header, MAGIC_REQUEST, Request, number_32, number_64};
+use super::opcode::{Opcode, Status};
+use crate::error::Then;
+use crate::request::KEY_BYTES_MAX;
+use crate::text;
+
+/// The most that a mechanism may say.
+const SASL_BYTES_MAX: usize = 4096;
+/// How much memory for cut requests is kept between them.
+const BUFFER_BYTES_KEPT: usize = 2048;
+
+/// Decodes what a client sends on one connection.
+#[derive(Debug)]
+pub struct RequestDecoder {
+    item_bytes_max: usize,
+    expect: Expect,
+    /// The beginning of a frame, or a request that was just given out.
+    buffer: Vec<u8>,
+    /// Whether `buffer` was given out and must be forgotten.
+    buffer_spent: bool,
+}
+
+/// A frame that is no request, and what memcached does about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The command's number, whether there is such a command or not.
+    pub opcode: u8,
+    /// The number that the answer repeats.
+    pub opaque: u32,
+    /// What to answer; `None` when memcached closes without a word.
+    pub status: Option<Status>,
+    /// How the stream goes on.
+    pub then: Then,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Expect {
+    Frame,
+    /// This many bytes that belong to a refused frame.
+    Swallow(usize, Refused),
+    /// A store was refused for its size, just now; its front is all of the buffer.
+    RefusedTold,
+    /// Nothing any more.
+    Closed,
+}
+
+/// What is to be done with the front of a stream.
+enum Front {
+    /// It is read as soon as this many bytes are there.
+    Read(usize),
+    /// This many bytes are looked at, and this many after them are thrown away.
+    Refuse(usize, usize, Refused),
+}
+
+impl RequestDecoder {
+    /// A decoder at the beginning of a stream. A value is too large when [`text::item_bytes`] of
+    /// it is above `item_bytes_max`.
+    pub fn new(item_bytes_max: usize) -> Self {
+        Self { item_bytes_max, expect: Expect::Frame, buffer: Vec::new(), buffer_spent: false }
+    }
+
+    /// Takes the next request from the front of `input`. `None` means that more bytes are needed;
+    /// `input` is then empty. After an error that does not close, decoding goes on.
+    pub fn next<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Request<'a>>, Refused> {
+        match self.expect {
+            Expect::Frame | Expect::RefusedTold => self.next_frame(input),
+            Expect::Swallow(left, refused) => self.swallow(left, refused, input).map(|()| None),
+            Expect::Closed => {
+                *input = &[];
+                Ok(None)
+            }
+        }
+    }
+
+    /// The command and key of the store that was too large: right after [`Then::SwallowedValue`]
+    /// was told, and only then. memcached forgets the old value of a set which it refused.
+    pub fn refused(&self) -> Option<(Opcode, &[u8])> {
+        let Expect::RefusedTold = self.expect else { return None };
+        let header = Header::read(self.buffer.first_chunk()?);
+        let (_, key, _) = header.parts(&self.buffer);
+        Some((Opcode::from_byte(header.opcode)?, key))
+    }
+
+    fn next_frame<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Request<'a>>, Refused> {
+        if self.buffer_spent {
+            self.forget_buffer();
+        }
+        if self.buffer.is_empty()
+            && let Front::Read(needed) = self.front(input)
+            && let Some((frame, rest)) = input.split_at_checked(needed)
+            && self.is_whole(frame)
+        {
+            *input = rest;
+            return Ok(Some(parse(frame)));
+        }
+        loop {
+            let (needed, refusal) = match self.front(&self.buffer) {
+                Front::Read(needed) => (needed, None),
+                Front::Refuse(needed, left, refused) => (needed, Some((left, refused))),
+            };
+            let missing = needed.saturating_sub(self.buffer.len());
+            match refusal {
+                _ if missing > 0 && input.is_empty() => return Ok(None),
+                _ if missing > 0 => {
+                    let (piece, rest) = input.split_at(missing.min(input.len()));
+                    self.buffer.extend_from_slice(piece);
+                    *input = rest;
+                }
+                Some((left, refused)) => {
+                    return self.swallow(left, refused, input).map(|()| None);
+                }
+                None => break,
+            }
+        }
+        self.buffer_spent = true;
+        Ok(Some(parse(&self.buffer)))
+    }
+
+    /// Whether `frame` is all that has to be read of a request.
+    fn is_whole(&self, frame: &[u8]) -> bool {
+        matches!(self.front(frame), Front::Read(needed) if needed == frame.len())
+    }
+
+    /// What is to be done, as far as can be told from the bytes that are there.
+    fn front(&self, bytes: &[u8]) -> Front {
+        let refuse = |header: &Header, status, left, then| {
+            let Header { opcode, opaque, .. } = *header;
+            Front::Refuse(HEADER_BYTES, left, Refused { opcode, opaque, status, then })
+        };
+        if let Some(&magic) = bytes.first()
+            && magic != MAGIC_REQUEST
+        {
+            let refused = Refused { opcode: 0, opaque: 0, status: None, then: Then::Close };
+            return Front::Refuse(1, 0, refused);
+        }
+        let Some(header) = bytes.first_chunk() else { return Front::Read(HEADER_BYTES) };
+        let header = Header::read(header);
+        let Some(value_bytes) = header.value_bytes() else {
+            return refuse(&header, Some(Status::UNKNOWN_COMMAND), 0, Then::Close);
+        };
+        let before_value = header.before_value();
+        let Some(opcode) = Opcode::from_byte(header.opcode) else {
+            let left = before_value + value_bytes;
+            return refuse(&header, Some(Status::UNKNOWN_COMMAND), left, Then::Continue);
+        };
+        if !Shape::of(opcode).allows(&header, value_bytes) {
+            return refuse(&header, Some(Status::INVALID_ARGUMENTS), 0, Then::Close);
+        }
+        let flags = match opcode.loud() {
+            // Not yet there; flags other than 0 would cost four bytes more.
+            Opcode::Set | Opcode::Add | Opcode::Replace => bytes.get(HEADER_BYTES..).map(flags),
+            Opcode::Append | Opcode::Prepend => Some(Some(0)),
+            _ => return Front::Read(HEADER_BYTES + before_value + value_bytes),
+        };
+        let Some(Some(flags)) = flags else { return Front::Read(HEADER_BYTES + before_value) };
+        let counted = text::item_bytes(usize::from(header.key_bytes), value_bytes, flags);
+        if counted <= self.item_bytes_max {
+            return Front::Read(HEADER_BYTES + before_value + value_bytes);
+        }
+        let Header { opcode, opaque, .. } = header;
+        let (status, then) = (Some(Status::TOO_LARGE), Then::SwallowedValue);
+        let refused = Refused { opcode, opaque, status, then };
+        Front::Refuse(HEADER_BYTES + before_value, value_bytes, refused)
+    }
+
+    fn swallow(&mut self, left: usize, refused: Refused, input: &mut &[u8]) -> Result<(), Refused> {
+        let taken = left.min(input.len());
+        *input = &input[taken..];
+        if taken < left {
+            self.expect = Expect::Swallow(left - taken, refused);
+            return Ok(());
+        }
+        self.buffer_spent = true;
+        self.expect = match refused.then {
+            Then::Continue => Expect::Frame,
+            Then::SwallowedValue => Expect::RefusedTold,
+            Then::Close => {
+                *input = &[];
+                Expect::Closed
+            }
+        };
+        Err(refused)
+    }
+
+    fn forget_buffer(&mut self) {
+        self.buffer.clear();
+        if self.buffer.capacity() > BUFFER_BYTES_KEPT {
+            self.buffer = Vec::new();
+        }
+        self.buffer_spent = false;
+        self.expect = Expect::Frame;
+    }
+}
+
+/// The flags at the front of the extras, once they are there.
+fn flags(extras: &[u8]) -> Option<u32> {
+    extras.first_chunk().map(|flags| u32::from_be_bytes(*flags))
+}
+
+/// What a command's frame is made of.
+struct Shape {
+    extras_bytes: u8,
+    /// Whether the extras may be left out.
+    extras_optional: bool,
+    /// Whether there must be a key (or must be none).
+    key: Option<bool>,
+    value_bytes_max: usize,
+}
+
+impl Shape {
+    fn of(opcode: Opcode) -> Self {
+        let shape = |extras_bytes, key, value_bytes_max| Self {
+            extras_bytes,
+            extras_optional: false,
+            key,
+            value_bytes_max,
+        };
+        match opcode.loud() {
+            Opcode::Get | Opcode::GetK | Opcode::Delete => shape(0, Some(true), 0),
+            Opcode::Set | Opcode::Add | Opcode::Replace => shape(8, Some(true), usize::MAX),
+            Opcode::Append | Opcode::Prepend => shape(0, Some(true), usize::MAX),
+            Opcode::Increment | Opcode::Decrement => shape(20, Some(true), 0),
+            Opcode::Touch | Opcode::Gat | Opcode::GatK => shape(4, Some(true), 0),
+            Opcode::Flush => Self { extras_optional: true, ..shape(4, Some(false), 0) },
+            Opcode::Verbosity => shape(4, Some(false), 0),
+            Opcode::Stat => shape(0, None, 0),
+            Opcode::SaslAuth | Opcode::SaslStep => shape(0, Some(true), SASL_BYTES_MAX),
+            _ => shape(0, Some(false), 0),
+        }
+    }
+
+    fn allows(&self, header: &Header, value_bytes: usize) -> bool {
+        let key_bytes = usize::from(header.key_bytes);
+        let no_extras = self.extras_optional && header.extras_bytes == 0;
+        (header.extras_bytes == self.extras_bytes || no_extras)
+            && self.key.is_none_or(|key| key == (key_bytes > 0))
+            && key_bytes <= KEY_BYTES_MAX
+            && value_bytes <= self.value_bytes_max
+    }
+}
+
+/// Reads a frame that is whole and as its command wants it.
+fn parse(frame: &[u8]) -> Request<'_> {
+    let header = Header::read(frame.first_chunk().expect("a whole frame has a header"));
+    let opcode = Opcode::from_byte(header.opcode).expect("the header was looked at");
+    let (extras, key, value) = header.parts(frame);
+    let extras = match (opcode.loud(), extras.len()) {
+        (_, 0) => Extras::None,
+        (_, 8) => Extras::Store { flags: number_32(extras, 0), expiry: number_32(extras, 4) },
+        (_, 20) => Extras::Count {
+            delta: number_64(extras, 0),
+            initial: number_64(extras, 8),
+            expiry: number_32(extras, 16),
+        },
+        (Opcode::Verbosity, _) => Extras::Level(number_32(extras, 0)),
+        _ => Extras::Expiry(number_32(extras, 0)),
+    };
+    Request { opcode, opaque: header.opaque, cas: header.cas, extras, key, value }
+}
