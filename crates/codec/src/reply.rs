@@ -96,6 +96,17 @@ impl ErrorReply<'_> {
         self.kind == ErrorKind::Client && self.message == b"bad data chunk"
     }
 
+    /// Whether credentials were not right.
+    pub fn is_authentication_failure(&self) -> bool {
+        self.kind == ErrorKind::Client && self.message == b"authentication failure"
+    }
+
+    /// Whether the server wants credentials first: in lines, or in frames.
+    pub fn wants_credentials(&self) -> bool {
+        let words: [&[u8]; 2] = [b"unauthenticated", b"Auth failure."];
+        self.kind == ErrorKind::Client && words.contains(&self.message)
+    }
+
     /// Whether the server has no room for this connection and is about to close it.
     pub fn is_too_many_connections(&self) -> bool {
         self.kind == ErrorKind::Error && self.message.starts_with(b"Too many open connections")

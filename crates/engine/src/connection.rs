@@ -1,16 +1,22 @@
 //! One peer: what it owes us, in order, and what its bytes mean. Bytes in, endings out; never a
 //! socket, never a clock.
 //!
-//! memcached's text protocol answers in order, so matching is a queue. An operation that timed
+//! memcached answers in order, whatever the protocol, so matching is a queue; in frames the number
+//! that each reply repeats is checked against it. An operation that timed
 //! out keeps its place in it: its answer may still come, and is then known to be late.
 
+pub(crate) mod greeting;
+pub(crate) mod wire;
+
 use crate::driver::{Closed, PeerError, Refusal};
+use crate::plan::Protocol;
+use greeting::Rejection;
 use memtide_base::{Instant, ServerId, Span};
-use memtide_codec::text::ReplyDecoder;
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
 use memtide_metrics::{ErrorClass, Fate, ReplyClass};
 use memtide_workload::{Op, OpKind, Outcome};
 use std::collections::VecDeque;
+use wire::{Mark, Wire};
 
 /// An operation on its way, from the schedule to the histogram. At most 48 bytes: there may be
 /// thousands on each of thousands of connections.
@@ -143,6 +149,8 @@ pub(crate) enum State {
     Closed,
     /// A connect is under way since this instant.
     Opening(Instant),
+    /// It was made, and is told who we are; under way since this instant.
+    Greeting(Instant),
     /// Yes.
     Open,
 }
@@ -168,17 +176,22 @@ pub(crate) struct Connection {
     pub(crate) rest_armed: bool,
     pipeline: VecDeque<InFlight>,
     unsent: usize,
-    decoder: ReplyDecoder,
+    wire: Wire,
+    /// Requests that were answered, by which the next answer is known.
+    answered: u32,
     /// The unique number that the head's gets brought.
     cas_unique: u64,
     /// Bytes of the head's reply so far.
     reply_bytes: u32,
     /// A bare ERROR may follow that belongs to the bad data chunk before it.
     stray_error: bool,
+    /// A part of the head's reply was an error of this kind.
+    part_failed: Option<ErrorKind>,
 }
 
 impl Connection {
-    pub(crate) fn new(server: ServerId, client: u32, depth: u32) -> Self {
+    /// A connection that is closed; it will carry at most `depth` operations.
+    pub(crate) fn new(server: ServerId, client: u32, depth: u32, protocol: Protocol) -> Self {
         Self {
             server,
             client,
@@ -191,16 +204,23 @@ impl Connection {
             rest_armed: false,
             pipeline: VecDeque::with_capacity(depth as usize),
             unsent: 0,
-            decoder: ReplyDecoder::new(),
+            wire: Wire::new(protocol),
+            answered: 0,
             cas_unique: 0,
             reply_bytes: 0,
             stray_error: false,
+            part_failed: None,
         }
     }
 
     /// Whether it can be used, if it has room.
     pub(crate) fn is_available(&self) -> bool {
         self.state == State::Open && self.writable && self.rests_until == Instant::ZERO
+    }
+
+    /// Whether the peer has not yet said that it takes us.
+    pub(crate) fn is_greeting(&self) -> bool {
+        matches!(self.state, State::Greeting(_))
     }
 
     /// How many operations it carries, those that timed out included.
@@ -216,6 +236,11 @@ impl Connection {
         self.unsent += 1;
     }
 
+    /// The number by which the answer to the next request will be known.
+    pub(crate) fn next_opaque(&self) -> u32 {
+        self.answered.wrapping_add(self.pipeline.len() as u32)
+    }
+
     /// What was issued is handed to the socket at `now`.
     pub(crate) fn mark_sent(&mut self, now: Instant, sink: &mut impl Sink) {
         let first = self.pipeline.len() - self.unsent;
@@ -226,6 +251,11 @@ impl Connection {
             }
         }
         self.unsent = 0;
+    }
+
+    /// Reads the answer to what a new connection says first. `None` while it has not come whole.
+    pub(crate) fn handle_greeting(&mut self, bytes: &[u8]) -> Option<Result<(), Rejection>> {
+        greeting::heard(&mut self.wire, bytes)
     }
 
     /// Reads replies and ends the operations they belong to. After an error the connection must
@@ -239,9 +269,27 @@ impl Connection {
     ) -> Result<(), PeerError> {
         loop {
             let before = bytes.len();
-            let reply = self.decoder.next(&mut bytes).map_err(PeerError::Malformed)?;
+            let reply = self.wire.next(&mut bytes).map_err(PeerError::Malformed)?;
             self.reply_bytes = self.reply_bytes.saturating_add((before - bytes.len()) as u32);
-            let Some(reply) = reply else { return Ok(()) };
+            let Some((reply, mark)) = reply else { return Ok(()) };
+            if let Some(mark) = mark {
+                let turn = (!self.pipeline.is_empty()).then_some(self.answered);
+                match role(mark, &reply, turn)? {
+                    Role::Answer => {}
+                    Role::FailedPart(error) => {
+                        sink.refused(refusal(&error));
+                        self.part_failed = Some(error.kind);
+                        continue;
+                    }
+                    Role::Aside => {
+                        if let Reply::Error(error) = reply {
+                            sink.refused(refusal(&error));
+                        }
+                        self.reply_bytes = 0;
+                        continue;
+                    }
+                }
+            }
             if std::mem::take(&mut self.stray_error) && is_bare_error(&reply) {
                 // memcached reads the rest of a bad data chunk as a command of its own.
                 self.reply_bytes = 0;
@@ -266,9 +314,11 @@ impl Connection {
                     if error.is_too_many_connections() {
                         return Err(PeerError::TooManyConnections);
                     }
-                    let line = Excerpt::of(error.message);
-                    sink.refused(Refusal { kind: error.kind, line });
-                    failure(&error)
+                    sink.refused(refusal(&error));
+                    failure(error.kind)
+                }
+                Reply::End if self.part_failed.is_some() => {
+                    failure(self.part_failed.take().expect("it was looked at"))
                 }
                 _ => verdict(head, &reply)?,
             };
@@ -286,6 +336,7 @@ impl Connection {
     ) {
         let mut entry = self.pipeline.pop_front().expect("a reply was matched to the head");
         let bytes = std::mem::take(&mut self.reply_bytes);
+        self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
         sink.replied(&entry, verdict.outcome);
         if entry.stage.is_expired() {
@@ -333,11 +384,19 @@ impl Connection {
                 sink.settle(&entry, Ending::unanswered(fate));
             }
         }
+        self.reset();
+    }
+
+    /// There is no peer, and nothing under way.
+    pub(crate) fn reset(&mut self) {
+        debug_assert!(self.pipeline.is_empty(), "what is under way ends before");
         self.state = State::Closed;
         self.unsent = 0;
-        self.decoder = ReplyDecoder::new();
+        self.wire = Wire::new(self.wire.protocol());
+        self.answered = 0;
         self.reply_bytes = 0;
         self.stray_error = false;
+        self.part_failed = None;
     }
 }
 
@@ -363,13 +422,44 @@ fn answered(outcome: Outcome, reply: ReplyClass) -> Verdict {
     Verdict { fate: Fate::Answered, outcome, reply: Some(reply), error: None }
 }
 
-fn failure(error: &ErrorReply<'_>) -> Verdict {
-    let class = match error.kind {
+fn failure(kind: ErrorKind) -> Verdict {
+    let class = match kind {
         ErrorKind::Error => ErrorClass::Error,
         ErrorKind::Client => ErrorClass::ClientError,
         ErrorKind::Server => ErrorClass::ServerError,
     };
     Verdict { fate: Fate::Failed, outcome: Outcome::Failed, reply: None, error: Some(class) }
+}
+
+/// What a frame is to the operations in flight.
+enum Role<'a> {
+    /// An answer, or a piece of one, to the head.
+    Answer,
+    /// The head asks for several values, and one of them could not be had.
+    FailedPart(ErrorReply<'a>),
+    /// What went wrong with an operation that wanted no answer and is over.
+    Aside,
+}
+
+/// Tells by what a frame repeats of its request what it is; `turn` is the number of the head.
+fn role<'a>(mark: Mark, reply: &Reply<'a>, turn: Option<u32>) -> Result<Role<'a>, PeerError> {
+    match *reply {
+        // It is said before anything was asked, and repeats nothing.
+        Reply::Error(error) if error.is_too_many_connections() => return Ok(Role::Answer),
+        _ if mark.opcode.is_quiet() && !mark.opcode.retrieves() => return Ok(Role::Aside),
+        _ => {}
+    }
+    match (turn, *reply) {
+        (Some(expected), _) if expected != mark.opaque => {
+            Err(PeerError::OutOfTurn { expected, got: mark.opaque })
+        }
+        (Some(_), Reply::Error(error)) if mark.opcode.is_quiet() => Ok(Role::FailedPart(error)),
+        _ => Ok(Role::Answer),
+    }
+}
+
+fn refusal(error: &ErrorReply<'_>) -> Refusal {
+    Refusal { kind: error.kind, line: Excerpt::of(error.message) }
 }
 
 /// Matches a closing reply with the operation at the head; a reply that the protocol rules out

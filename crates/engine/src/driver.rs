@@ -116,6 +116,14 @@ pub enum ConnectError {
     NoSuchPath,
     /// The address to come from is not one of this machine's.
     SourceNotLocal,
+    /// The server does not know these credentials.
+    CredentialsRefused,
+    /// The server asks for none in this protocol.
+    CredentialsUnwanted,
+    /// The server wants more to be said than SASL PLAIN has to say.
+    CredentialsUnfinished,
+    /// The server wants credentials, and there are none.
+    CredentialsMissing,
     /// Anything else, as the system numbers it.
     Other(i32),
 }
@@ -138,6 +146,21 @@ impl fmt::Display for ConnectError {
             Self::NoSuchPath => f.write_str("is not there; check the socket's path"),
             Self::SourceNotLocal => {
                 f.write_str("cannot be reached from the --bind address; it is not of this machine")
+            }
+            Self::CredentialsRefused => {
+                f.write_str("refused the credentials; check --user and --password")
+            }
+            Self::CredentialsUnwanted => f.write_str(
+                "does not take credentials over this protocol; leave out --user and --password, \
+                 or let it ask for them (memcached: -S for --protocol binary, -Y FILE for \
+                 --protocol text)",
+            ),
+            Self::CredentialsUnfinished => f.write_str(
+                "refused the credentials: it wants more steps than SASL PLAIN has; allow it the \
+                 mechanism PLAIN",
+            ),
+            Self::CredentialsMissing => {
+                f.write_str("wants to know who is there; give it --user and --password")
             }
             Self::Other(code) => write!(f, "could not be connected to (system error {code})"),
         }
@@ -182,6 +205,13 @@ pub enum PeerError {
         /// The reply, in short.
         got: &'static str,
     },
+    /// A reply to another request than the one whose turn it is.
+    OutOfTurn {
+        /// The number of the request whose turn it is, on this connection.
+        expected: u32,
+        /// The number that the reply repeats.
+        got: u32,
+    },
     /// A reply although nothing was asked.
     Unasked {
         /// The reply, in short.
@@ -204,6 +234,10 @@ impl fmt::Display for PeerError {
             Self::Mismatch { kind, got } => {
                 write!(f, "answered {got} to a {}, which the protocol rules out", kind.name())
             }
+            Self::OutOfTurn { expected, got } => write!(
+                f,
+                "answered request {got} of a connection when it was request {expected}'s turn"
+            ),
             Self::Unasked { got } => write!(f, "sent {got} although nothing was asked"),
             Self::UnaskedError { line } => write!(f, "sent {line} although nothing was asked"),
         }

@@ -1,14 +1,19 @@
 //! Where operations become requests: the one place in which workload and protocol meet on the
 //! way out. Appends to a buffer; allocates only when that buffer must grow.
 
-use crate::plan::Plan;
+mod binary;
+
+use crate::plan::{Plan, Protocol};
 use memtide_codec::Verb;
 use memtide_codec::text::encode::{self, StoreTail};
 use memtide_workload::{KeySpace, Op, OpKind, Source, ValueSpace, Version, numeric_value};
 
-/// Turns operations into the text protocol.
+/// Turns operations into requests of the plan's protocol.
 #[derive(Debug)]
 pub(crate) struct Encoder {
+    protocol: Protocol,
+    /// Whether answers have to say which key they are about.
+    keyed: bool,
     keys: KeySpace,
     values: ValueSpace,
     noreply: bool,
@@ -21,6 +26,8 @@ pub(crate) struct Encoder {
 impl Encoder {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
+            protocol: plan.requests.protocol,
+            keyed: plan.verify.is_some(),
             keys: plan.keys.clone(),
             values: plan.values.clone(),
             noreply: plan.requests.noreply,
@@ -33,18 +40,41 @@ impl Encoder {
 
     /// Whether an operation of this kind asks for no answer.
     pub(crate) fn is_noreply(&self, kind: OpKind) -> bool {
-        self.noreply && kind.allows_noreply()
+        // A touch in frames is the one that has no quiet form.
+        let has_quiet_form = self.protocol == Protocol::Text || kind != OpKind::Touch;
+        self.noreply && kind.allows_noreply() && has_quiet_form
     }
 
     /// Appends the request of `op`; of a cas, its first request, the gets. A value proves itself
-    /// if it has a version.
+    /// if it has a version, and a frame bears the number `opaque`.
     pub(crate) fn request<S: Source>(
         &self,
         op: &Op,
         source: &S,
-        version: Option<Version>,
+        (version, opaque): (Option<Version>, u32),
         out: &mut Vec<u8>,
     ) {
+        match self.protocol {
+            Protocol::Text => self.lines(op, source, version, out),
+            Protocol::Binary => self.frames(op, source, (version, opaque), out),
+        }
+    }
+
+    /// Appends the second request of a cas, with the number that its gets brought.
+    pub(crate) fn cas(
+        &self,
+        key: u64,
+        unique: u64,
+        (version, opaque): (Option<Version>, u32),
+        out: &mut Vec<u8>,
+    ) {
+        match self.protocol {
+            Protocol::Text => self.store(Verb::Cas, key, version, Some(unique), out),
+            Protocol::Binary => self.cas_frame(key, unique, (version, opaque), out),
+        }
+    }
+
+    fn lines<S: Source>(&self, op: &Op, source: &S, version: Option<Version>, out: &mut Vec<u8>) {
         let noreply = self.is_noreply(op.kind);
         match op.kind {
             OpKind::Get => self.retrieval(Verb::Get, op, source, out),
@@ -79,11 +109,6 @@ impl Encoder {
                 encode::line_end(out, noreply);
             }
         }
-    }
-
-    /// Appends the second request of a cas, with the number that its gets brought.
-    pub(crate) fn cas(&self, key: u64, unique: u64, version: Option<Version>, out: &mut Vec<u8>) {
-        self.store(Verb::Cas, key, version, Some(unique), out);
     }
 
     fn retrieval<S: Source>(&self, verb: Verb, op: &Op, source: &S, out: &mut Vec<u8>) {

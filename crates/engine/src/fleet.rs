@@ -24,12 +24,12 @@ pub trait Fleet {
     /// are. After every worker has finished nothing more is missing from `totals`.
     fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError>;
 
-    /// Asks a server something, on a connection of its own, beside the load.
+    /// Asks a server of `plan` something, on a connection of its own, beside the load.
     fn ask(
         &mut self,
+        plan: &Plan,
         server: &ServerPlan,
         question: Question,
-        timeout: Span,
     ) -> Result<Answer, AskError>;
 }
 

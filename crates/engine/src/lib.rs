@@ -22,5 +22,8 @@ pub use driver::{
     Submitted,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
-pub use plan::{Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, Verify, Wait, Window};
+pub use plan::{
+    Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing, Verify, Wait,
+    Window,
+};
 pub use worker::Worker;

@@ -8,6 +8,7 @@ use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_workload::{
     Arrival, KeySpace, OpKind, Oracle, RateCurve, SourcePlan, ValueSpace, Version,
 };
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -56,6 +57,8 @@ pub struct Plan {
     pub verify: Option<Verify>,
     /// Local addresses to come from, used in turn; empty lets the system choose.
     pub sources: Vec<IpAddr>,
+    /// What every connection says first, if servers want to know who we are.
+    pub credentials: Option<Arc<Credentials>>,
 }
 
 /// One server.
@@ -70,12 +73,49 @@ pub struct ServerPlan {
 /// What is the same in every request of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestPlan {
+    /// What they look like.
+    pub protocol: Protocol,
     /// Ask for no answer where the protocol allows it.
     pub noreply: bool,
     /// The expiry stored with values, in the protocol's meaning.
     pub expiry: i64,
     /// The flags stored with values.
     pub flags: u32,
+}
+
+/// What requests and replies look like on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Lines.
+    #[default]
+    Text,
+    /// Frames. Without replies are all that may be, but touch, which has no quiet form.
+    Binary,
+}
+
+impl Protocol {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Binary => "binary",
+        }
+    }
+}
+
+/// Who we are to the servers.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The name; without spaces, line ends and NUL.
+    pub user: String,
+    /// The password, which nothing prints; without line ends and NUL.
+    pub password: String,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Credentials {{ user: {:?}, password: *** }}", self.user)
+    }
 }
 
 /// How values are verified: stores send values that prove themselves, and of the retrievals a

@@ -2,11 +2,15 @@
 //!
 //! Sans-IO like all of the engine: it needs a driver that nothing else uses meanwhile.
 
+use crate::connection::greeting::{self, Rejection, greeting};
+use crate::connection::wire::Wire;
 use crate::driver::{
     Address, Closed, ConnectError, Driver, DriverError, Event, PeerError, Submission,
 };
+use crate::plan::{Plan, Protocol, ServerPlan};
 use memtide_base::{ConnectionId, Instant, Span};
-use memtide_codec::text::{ReplyDecoder, encode};
+use memtide_codec::binary::{self, Opcode};
+use memtide_codec::text::encode;
 use memtide_codec::{Reply, Request};
 use std::fmt;
 
@@ -35,8 +39,8 @@ pub enum AskError {
     Connect(ConnectError),
     /// It closed the connection, or broke the protocol.
     Closed(Closed),
-    /// It said nothing in this long.
-    Silent(Span),
+    /// It said nothing in this long, to a question in this protocol.
+    Silent(Span, Protocol),
     /// It answered with an error line.
     Refused(String),
     /// Our own side failed.
@@ -52,10 +56,11 @@ impl fmt::Display for AskError {
                 f.write_str("closed the connection without an answer; is it a memcached?")
             }
             Self::Closed(closed) => closed.fmt(f),
-            Self::Silent(timeout) => write!(
+            Self::Silent(timeout, protocol) => write!(
                 f,
                 "accepted the connection but did not answer within {timeout}; is it a memcached \
-                 with the text protocol, and is it running? (--timeout allows it more time)"
+                 with the {} protocol, and is it running? (--timeout allows it more time)",
+                protocol.name()
             ),
             Self::Refused(line) => write!(f, "answered '{line}'"),
             Self::Driver(error) => error.fmt(f),
@@ -73,19 +78,20 @@ impl From<DriverError> for AskError {
 
 const CONNECTION: ConnectionId = ConnectionId(0);
 
-/// Asks the server at the first of `addresses` that takes a connection; waits `timeout` in all.
+/// Asks a server of `plan` at the first of its addresses that takes a connection, in the plan's
+/// protocol and with its credentials; waits the plan's timeout in all.
 pub fn ask<D: Driver>(
     driver: &mut D,
-    addresses: &[Address],
+    plan: &Plan,
+    server: &ServerPlan,
     question: Question,
-    timeout: Span,
 ) -> Result<Answer, AskError> {
-    let deadline = driver.now() + timeout;
+    let deadline = driver.now() + plan.timeout;
     let mut refused = ConnectError::Unreachable;
-    for address in addresses {
+    for address in &server.addresses {
         match connect(driver, address, deadline) {
             Ok(()) => {
-                let answer = exchange(driver, question, deadline, timeout);
+                let answer = talk(driver, plan, question, deadline);
                 close(driver);
                 return answer;
             }
@@ -120,28 +126,59 @@ fn connect<D: Driver>(
     }
 }
 
-fn exchange<D: Driver>(
+/// Says who we are, if the plan knows, and then asks.
+fn talk<D: Driver>(
     driver: &mut D,
+    plan: &Plan,
     question: Question,
     deadline: Instant,
-    timeout: Span,
 ) -> Result<Answer, AskError> {
+    let protocol = plan.requests.protocol;
+    let mut listener = Listener { wire: Wire::new(protocol), rows: Vec::new() };
+    let silent = || AskError::Silent(plan.timeout, protocol);
+    if let Some(credentials) = &plan.credentials {
+        let bytes = greeting(protocol, credentials);
+        let heard = exchange(driver, &bytes, deadline, |bytes| listener.handle_greeting(bytes));
+        heard?.ok_or_else(silent)?;
+    }
+    let bytes = request(question, protocol);
+    let heard = exchange(driver, &bytes, deadline, |bytes| listener.handle_bytes(bytes));
+    heard?.ok_or_else(silent)
+}
+
+fn request(question: Question, protocol: Protocol) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let request = match question {
-        Question::Version => Request::Version,
-        Question::Statistics => Request::Stats { argument: None },
-    };
-    encode::request(&mut bytes, &request);
-    let send = Submission::Send { connection: CONNECTION, bytes: &bytes };
+    match (protocol, question) {
+        (Protocol::Text, Question::Version) => encode::request(&mut bytes, &Request::Version),
+        (Protocol::Text, Question::Statistics) => {
+            encode::request(&mut bytes, &Request::Stats { argument: None });
+        }
+        (Protocol::Binary, Question::Version) => {
+            binary::encode::bare(&mut bytes, Opcode::Version, 0);
+        }
+        (Protocol::Binary, Question::Statistics) => {
+            binary::encode::bare(&mut bytes, Opcode::Stat, 0);
+        }
+    }
+    bytes
+}
+
+/// Sends `bytes` and waits until `hear` has heard enough; `None` when that is not by `deadline`.
+fn exchange<D: Driver, T>(
+    driver: &mut D,
+    bytes: &[u8],
+    deadline: Instant,
+    mut hear: impl FnMut(&[u8]) -> Result<Option<T>, AskError>,
+) -> Result<Option<T>, AskError> {
+    let send = Submission::Send { connection: CONNECTION, bytes };
     driver.submit(send).expect("a driver has room for one request");
-    let mut listener = Listener { decoder: ReplyDecoder::new(), rows: Vec::new() };
     loop {
         driver.wait(deadline)?;
         while let Some(completion) = driver.completion() {
             match completion.event {
                 Event::Received(bytes) => {
-                    if let Some(answer) = listener.handle_bytes(bytes)? {
-                        return Ok(answer);
+                    if let Some(heard) = hear(bytes)? {
+                        return Ok(Some(heard));
                     }
                 }
                 Event::Closed(closed) => return Err(AskError::Closed(closed)),
@@ -149,7 +186,7 @@ fn exchange<D: Driver>(
             }
         }
         if driver.now() >= deadline {
-            return Err(AskError::Silent(timeout));
+            return Ok(None);
         }
     }
 }
@@ -162,16 +199,25 @@ fn close<D: Driver>(driver: &mut D) {
 
 /// Puts an answer together.
 struct Listener {
-    decoder: ReplyDecoder,
+    wire: Wire,
     rows: Vec<(String, String)>,
 }
 
 impl Listener {
+    fn handle_greeting(&mut self, bytes: &[u8]) -> Result<Option<()>, AskError> {
+        match greeting::heard(&mut self.wire, bytes) {
+            None => Ok(None),
+            Some(Ok(())) => Ok(Some(())),
+            Some(Err(Rejection::Credentials(error))) => Err(AskError::Connect(error)),
+            Some(Err(Rejection::Broken(closed))) => Err(AskError::Closed(closed)),
+        }
+    }
+
     fn handle_bytes(&mut self, mut bytes: &[u8]) -> Result<Option<Answer>, AskError> {
         let broken = |error| AskError::Closed(Closed::Broken(error));
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        while let Some(reply) =
-            self.decoder.next(&mut bytes).map_err(|error| broken(PeerError::Malformed(error)))?
+        while let Some((reply, _)) =
+            self.wire.next(&mut bytes).map_err(|error| broken(PeerError::Malformed(error)))?
         {
             match reply {
                 Reply::Version(version) => return Ok(Some(Answer::Version(text(version)))),
@@ -182,6 +228,9 @@ impl Listener {
                 }
                 Reply::Error(error) if error.is_too_many_connections() => {
                     return Err(broken(PeerError::TooManyConnections));
+                }
+                Reply::Error(error) if error.wants_credentials() => {
+                    return Err(AskError::Connect(ConnectError::CredentialsMissing));
                 }
                 Reply::Error(error) => {
                     let line = format!("{} {}", error.kind.word(), text(error.message));

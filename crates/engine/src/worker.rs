@@ -10,6 +10,7 @@ mod timers;
 mod verifier;
 
 use crate::client::{Client, Offer, Pace};
+use crate::connection::greeting::greeting;
 use crate::connection::{Connection, Ending, FollowUp, InFlight, Sink};
 use crate::driver::{Driver, DriverError, Refusal};
 use crate::encoder::Encoder;
@@ -81,6 +82,8 @@ struct Facts {
     seed: u64,
     on_full: OnFull,
     pause: Span,
+    /// What every connection says first; nothing for most.
+    greeting: Vec<u8>,
 }
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
@@ -90,9 +93,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let clients = clients(plan, worker, source);
         let one_for_all = clients.len() == 1;
         let client_of = |connection| if one_for_all { 0 } else { connection };
-        let connections = (0..count)
-            .map(|nth| Connection::new(plan.server_of(worker, nth), client_of(nth), plan.depth))
-            .collect::<Vec<_>>();
+        let protocol = plan.requests.protocol;
+        let connection = |nth| {
+            let server = plan.server_of(worker, nth);
+            Connection::new(server, client_of(nth), plan.depth, protocol)
+        };
+        let connections = (0..count).map(connection).collect::<Vec<_>>();
         let on_full = match plan.pacing {
             Pacing::Closed => OnFull::Queue,
             Pacing::Open { on_full, .. } => on_full,
@@ -127,6 +133,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 seed: plan.seed,
                 on_full,
                 pause: plan.pause,
+                greeting: plan.credentials.as_ref().map_or_else(Vec::new, |credentials| {
+                    greeting(plan.requests.protocol, credentials)
+                }),
             },
             driver,
             clients,

@@ -195,12 +195,12 @@ impl Fleet for HostFleet {
 
     fn ask(
         &mut self,
+        plan: &Plan,
         server: &ServerPlan,
         question: Question,
-        timeout: Span,
     ) -> Result<Answer, AskError> {
         let mut driver = EpollDriver::new(self.clock, Wait::Sleep, 1, None)?;
-        ask(&mut driver, &server.addresses, question, timeout)
+        ask(&mut driver, plan, server, question)
     }
 }
 

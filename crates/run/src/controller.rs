@@ -105,14 +105,14 @@ fn greet<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Survey, Failure> {
     for server in &plan.servers {
         let unreachable =
             |error: AskError| Failure::unreachable(format!("server {} {error}", server.name));
-        match figures(fleet, server, plan.timeout) {
+        match figures(fleet, plan, server) {
             Ok(figures) => {
                 survey.others_connected |=
                     whole(&figures, "curr_connections") > CONNECTIONS_OF_NOBODY;
                 survey.before.insert(server.name.clone(), figures);
             }
             Err(AskError::Refused(line)) => {
-                match fleet.ask(server, Question::Version, plan.timeout) {
+                match fleet.ask(plan, server, Question::Version) {
                     // The load will show whether a server that knows neither knows the rest.
                     Ok(_) | Err(AskError::Refused(_)) => {}
                     Err(error) => return Err(unreachable(error)),
@@ -152,7 +152,7 @@ fn take_leave<F: Fleet>(
     let deadline = fleet.now() + SETTLE;
     loop {
         for server in &plan.servers {
-            match figures(fleet, server, plan.timeout) {
+            match figures(fleet, plan, server) {
                 Ok(figures) => drop(survey.after.insert(server.name.clone(), figures)),
                 Err(error) => {
                     survey.unavailable = Some(format!("server {} {error}", server.name));

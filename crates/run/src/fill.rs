@@ -70,7 +70,7 @@ pub(crate) fn fill<F: Fleet>(
             break;
         }
         witness.on(&Event::Note(format!("filling server {} with {keys} keys", server.name)));
-        let before = figures(fleet, server, plan.timeout).ok();
+        let before = figures(fleet, plan, server).ok();
         store_all(fleet, plan, server, &mut filled, witness)?;
         if filled.interrupted {
             break;
@@ -98,8 +98,7 @@ fn missing_keys<F: Fleet>(
         return Ok(false);
     }
     filled.asked += 1;
-    let items =
-        figures(fleet, server, plan.timeout).map_or(0, |figures| whole(&figures, "curr_items"));
+    let items = figures(fleet, plan, server).map_or(0, |figures| whole(&figures, "curr_items"));
     let local = server.addresses.iter().all(|address| address.is_local());
     let somebodys = hits == 0 && items > 0 || items as u64 > keys_all(plan);
     if !local && somebodys {
@@ -229,7 +228,7 @@ fn check<F: Fleet>(
     (server, before): (&ServerPlan, Option<Figures>),
     filled: &mut Filled,
 ) -> Result<(), Failure> {
-    let after = figures(fleet, server, plan.timeout).ok();
+    let after = figures(fleet, plan, server).ok();
     filled.asked += 2;
     let of = |side: &Option<Figures>, name| side.as_ref().map_or(0, |side| whole(side, name));
     let evicted = of(&after, "evictions") - of(&before, "evictions");

@@ -4,7 +4,8 @@
 use memtide_base::Span;
 use memtide_engine::plan::{Backoff, RequestPlan, RowPlan};
 use memtide_engine::{
-    Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, Verify, Wait, Window,
+    Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing, Verify, Wait,
+    Window,
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
@@ -104,6 +105,10 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         ),
         numeric_from: scenario.keys,
         requests: RequestPlan {
+            protocol: match scenario.protocol {
+                word::Protocol::Text => Protocol::Text,
+                word::Protocol::Binary => Protocol::Binary,
+            },
             noreply: scenario.noreply,
             expiry: scenario.expiry,
             flags: scenario.flags,
@@ -117,12 +122,18 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         rows: RowPlan { width: scenario.interval, get_times: scenario.interval_times },
         verify: verify(scenario, around.servers.len()),
         sources: scenario.bind.clone(),
+        credentials: credentials(scenario),
     };
     let narrowed = around.cpus_allowed.len() < around.cpus_online;
     let enough = around.cpus_allowed.len() >= workers as usize;
     let pin = scenario.pin || (narrowed && enough);
     let record = plan_record(scenario, around, &plan, pin, why);
     Ok(Lowered { plan, record, pin })
+}
+
+fn credentials(scenario: &Scenario) -> Option<Arc<Credentials>> {
+    let (user, password) = (scenario.user.clone()?, scenario.password.as_ref()?);
+    Some(Arc::new(Credentials { user, password: password.reveal().to_owned() }))
 }
 
 /// Who writes is decided when the run begins.

@@ -1,6 +1,5 @@
 //! What the servers say of themselves, before and after, and how that compares with our counts.
 
-use memtide_base::Span;
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
@@ -15,10 +14,10 @@ pub(crate) type Figures = BTreeMap<String, Figure>;
 /// Asks a server for its statistics.
 pub(crate) fn figures<F: Fleet>(
     fleet: &mut F,
+    plan: &Plan,
     server: &ServerPlan,
-    timeout: Span,
 ) -> Result<Figures, AskError> {
-    match fleet.ask(server, Question::Statistics, timeout)? {
+    match fleet.ask(plan, server, Question::Statistics)? {
         Answer::Statistics(rows) => {
             Ok(rows.into_iter().map(|(name, word)| (name, Figure::from_word(&word))).collect())
         }

@@ -4,7 +4,7 @@
 use crate::driver::SimDriver;
 use crate::trace::Trace;
 use crate::world::{Setting, WorkerPause, World};
-use memtide_base::{Instant, Span};
+use memtide_base::Instant;
 use memtide_engine::driver::Sample;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
@@ -175,12 +175,12 @@ impl Fleet for SimFleet {
 
     fn ask(
         &mut self,
+        plan: &Plan,
         server: &ServerPlan,
         question: Question,
-        timeout: Span,
     ) -> Result<Answer, AskError> {
         let worker = self.world.borrow_mut().stranger();
         let mut driver = SimDriver::new(Rc::clone(&self.world), worker);
-        ask(&mut driver, &server.addresses, question, timeout)
+        ask(&mut driver, plan, server, question)
     }
 }

@@ -59,7 +59,7 @@ impl Sink for Seen {
 
 impl Talk {
     fn new(width: usize) -> Self {
-        let mut connection = Connection::new(ServerId(0), 0, 64);
+        let mut connection = Connection::new(ServerId(0), 0, 64, Protocol::Text);
         connection.state = State::Open;
         Self {
             connection,

@@ -3,6 +3,7 @@
 
 use super::timers::Timer;
 use super::{Desk, Worker, connection_number};
+use crate::connection::greeting::Rejection;
 use crate::connection::{Ending, FollowUp, Sink, State};
 use crate::driver::{Closed, ConnectError, Driver, Event, Submission};
 use crate::fleet::{Stage, Trouble, TroubleKind};
@@ -20,6 +21,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let at = completion.at;
             let number = completion.connection.0;
             match completion.event {
+                Event::Received(bytes) if self.connections[number as usize].is_greeting() => {
+                    let heard = self.connections[number as usize].handle_greeting(bytes);
+                    self.greeted(number, at, heard);
+                }
                 Event::Received(bytes) => {
                     let connection = &mut self.connections[number as usize];
                     let place = (connection.server, connection_number(&self.facts, number));
@@ -34,8 +39,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                         Err(error) => self.broken(number, before, at, Closed::Broken(error)),
                     }
                 }
-                Event::Connected => self.connected(number, at),
-                Event::ConnectFailed(error) => self.connect_failed(number, at, error),
+                Event::Connected if self.facts.greeting.is_empty() => self.connected(number, at),
+                Event::Connected => self.greet(number, at),
+                Event::ConnectFailed(error) => {
+                    self.connect_failed(number, at, TroubleKind::Connect(error));
+                }
+                Event::Writable if self.connections[number as usize].is_greeting() => {}
                 Event::Writable => self.writable(number, at),
                 Event::Closed(closed) => self.lost(number, at, closed),
             }
@@ -78,7 +87,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let server = self.connections[connection as usize].server;
             let verifier = self.verifier.as_ref();
             let version = verifier.and_then(|v| v.announce_write(server, entry.kind, entry.key));
-            self.encoder.cas(entry.key, unique, version, &mut self.out);
+            let opaque = self.connections[connection as usize].next_opaque();
+            self.encoder.cas(entry.key, unique, (version, opaque), &mut self.out);
             self.recorder.followed_up(entry.segment, self.out.len() - before);
             self.connections[connection as usize].issue(entry);
             self.clients[client as usize].route.take(connection);
@@ -137,6 +147,27 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.arm_deadline(connection, now + self.facts.timeout);
     }
 
+    /// Says who we are on a connection that was just made.
+    fn greet(&mut self, connection: u32, at: Instant) {
+        self.connections[connection as usize].state = State::Greeting(at);
+        let bytes = &self.facts.greeting;
+        let send = Submission::Send { connection: ConnectionId(connection), bytes };
+        self.driver.submit(send).expect("a driver has room for every connection");
+        self.arm_deadline(connection, at + self.facts.timeout);
+    }
+
+    /// What the server made of it, if it has said so.
+    fn greeted(&mut self, connection: u32, at: Instant, heard: Option<Result<(), Rejection>>) {
+        let what = match heard {
+            None => return,
+            Some(Ok(())) => return self.connected(connection, at),
+            Some(Err(Rejection::Credentials(error))) => TroubleKind::Connect(error),
+            Some(Err(Rejection::Broken(closed))) => TroubleKind::Closed(closed),
+        };
+        self.close(connection);
+        self.connect_failed(connection, at, what);
+    }
+
     fn connected(&mut self, connection: u32, at: Instant) {
         let at_connection = &mut self.connections[connection as usize];
         at_connection.state = State::Open;
@@ -155,16 +186,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.made_room(connection, at);
     }
 
-    fn connect_failed(&mut self, connection: u32, at: Instant, why: ConnectError) {
+    fn connect_failed(&mut self, connection: u32, at: Instant, what: TroubleKind) {
         let at_connection = &mut self.connections[connection as usize];
-        at_connection.state = State::Closed;
+        at_connection.reset();
         at_connection.failures += 1;
         let server = at_connection.server;
         let addresses = self.facts.servers[server.index()].addresses.len();
         let tried_all = at_connection.failures as usize >= addresses;
         self.recorder.connect_failed(at);
         if tried_all {
-            self.trouble = Some(Trouble { server, at, what: TroubleKind::Connect(why) });
+            self.trouble = Some(Trouble { server, at, what });
             self.retry(connection, at);
         } else {
             self.connect(connection, at);
@@ -174,8 +205,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// An open connection is gone, and with it what it carried.
     fn lost(&mut self, connection: u32, at: Instant, why: Closed) {
         let at_connection = &mut self.connections[connection as usize];
-        if at_connection.state != State::Open {
-            return self.connect_failed(connection, at, ConnectError::Refused);
+        match at_connection.state {
+            State::Open => {}
+            State::Greeting(_) => {
+                return self.connect_failed(connection, at, TroubleKind::Closed(why));
+            }
+            State::Opening(_) | State::Closed => {
+                let what = TroubleKind::Connect(ConnectError::Refused);
+                return self.connect_failed(connection, at, what);
+            }
         }
         let client = at_connection.client;
         let server = at_connection.server;
@@ -242,11 +280,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         at_connection.deadline_armed = Instant::NEVER;
         match at_connection.state {
             State::Closed => {}
-            State::Opening(since) if since + self.facts.timeout <= now => {
+            State::Opening(since) | State::Greeting(since) if since + self.facts.timeout <= now => {
                 self.close(connection);
-                self.connect_failed(connection, now, ConnectError::TimedOut);
+                let what = TroubleKind::Connect(ConnectError::TimedOut);
+                self.connect_failed(connection, now, what);
             }
-            State::Opening(since) => self.arm_deadline(connection, since + self.facts.timeout),
+            State::Opening(since) | State::Greeting(since) => {
+                self.arm_deadline(connection, since + self.facts.timeout)
+            }
             State::Open => {
                 let place = (at_connection.server, connection_number(&self.facts, connection));
                 let source = &mut self.clients[at_connection.client as usize].source;

@@ -147,7 +147,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let server = self.connections[connection as usize].server;
         let verifier = self.verifier.as_mut();
         let version = verifier.and_then(|v| v.announce((connection, server), &op, source));
-        self.encoder.request(&op, source, version, &mut self.out);
+        let opaque = self.connections[connection as usize].next_opaque();
+        self.encoder.request(&op, source, (version, opaque), &mut self.out);
         let bytes = self.out.len() - before;
         let at_connection = &mut self.connections[connection as usize];
         self.recorder.requested(segment, at_connection.server, op.kind, op.keys, bytes);

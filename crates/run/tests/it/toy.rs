@@ -107,13 +107,13 @@ impl Fleet for ToyFleet {
 
     fn ask(
         &mut self,
+        plan: &Plan,
         server: &ServerPlan,
         question: Question,
-        timeout: Span,
     ) -> Result<Answer, AskError> {
         self.questions += 1;
         let mut driver = self.world.driver(self.now);
-        let answer = ask(&mut driver, &server.addresses, question, timeout);
+        let answer = ask(&mut driver, plan, server, question);
         self.now = memtide_engine::Driver::now(&driver);
         answer
     }

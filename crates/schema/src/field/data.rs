@@ -239,7 +239,8 @@ pub(super) const NOREPLY: Field = Field {
     help: "Ask for no answer where an operation can do without",
     long: "Stores, delete, incr, decr and touch then end as `unacknowledged` when they are sent; \
            they have no response time, and errors of theirs may upset other answers. Reads and \
-           cas are answered as always.",
+           cas are answered as always, and so is touch over `protocol binary`, which has no quiet \
+           form of it.",
     section: Section::Data,
     many: false,
     set: |scenario, word| {

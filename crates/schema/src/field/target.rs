@@ -4,7 +4,7 @@
 
 use super::parse::{count, given, one, parsed};
 use super::{Field, Section};
-use crate::scenario::Target;
+use crate::scenario::{Secret, Target};
 use std::net::IpAddr;
 
 pub(super) const SERVER: Field = Field {
@@ -104,4 +104,69 @@ pub(super) const BIND: Field = Field {
         Ok(())
     },
     show: |scenario| scenario.bind.iter().map(IpAddr::to_string).collect(),
+};
+
+pub(super) const PROTOCOL: Field = Field {
+    name: "protocol",
+    short: None,
+    value: Some("PROTOCOL"),
+    default: "text",
+    help: "What requests look like on the wire: text or binary",
+    long: "`text` is memcached's classic protocol of lines, `binary` the one of frames, which \
+           servers with SASL (`memcached -S`) want. Over `binary` several keys are asked for by \
+           quiet gets and a noop, and what needs no answer is sent in quiet frames.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.protocol = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.protocol),
+};
+
+pub(super) const USER: Field = Field {
+    name: "user",
+    short: None,
+    value: Some("NAME"),
+    default: "",
+    help: "The name to authenticate with; needs password",
+    long: "Each connection says name and password first: over `protocol text` as memcached's `-Y` \
+           wants it, over `protocol binary` by SASL PLAIN. Both go over the network as they are. \
+           A name of at most 250 bytes without spaces and line ends. Example: `tim`.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        let allowed = (1..=250).contains(&word.len()) && !word.contains([' ', '\r', '\n', '\0']);
+        if !allowed {
+            return Err(format!(
+                "{word:?} is not a name of 1 to 250 bytes without spaces and line ends"
+            ));
+        }
+        scenario.user = Some(word.to_owned());
+        Ok(())
+    },
+    show: |scenario| given(&scenario.user),
+};
+
+pub(super) const PASSWORD: Field = Field {
+    name: "password",
+    short: None,
+    value: Some("WORD"),
+    default: "",
+    help: "The password of user; better said in MEMTIDE_PASSWORD than here",
+    long: "Everybody on this machine can read what stands on a command line, so the environment is \
+           the better place: `MEMTIDE_PASSWORD`. No output shows the password; it stands as `***` \
+           in plans and records, and a scenario made of one of these needs it anew. At most 250 \
+           bytes without line ends.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        let allowed = (1..=250).contains(&word.len()) && !word.contains(['\r', '\n', '\0']);
+        if !allowed {
+            return Err("this is not a password of 1 to 250 bytes without line ends".to_owned());
+        }
+        scenario.password = Some(Secret::new(word));
+        Ok(())
+    },
+    show: |scenario| given(&scenario.password),
 };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::file::from_toml;
+use crate::scenario::Secret;
 use memtide_base::Random;
 use std::collections::BTreeSet;
 
@@ -12,6 +13,9 @@ const GOOD: &[(&str, &[&str])] = &[
     ("depth", &["1", "4096"]),
     ("reconnect", &["50ms..5s", "1500us"]),
     ("bind", &["127.0.0.1,::1", "10.0.0.7"]),
+    ("protocol", &["binary", "text"]),
+    ("user", &["tim", "a:b@c"]),
+    ("password", &["***"]),
     ("rate", &["0", "20k", "1.5M", "0.1"]),
     ("arrival", &["fixed", "normal:0.2", "pareto:0,16.0292,0.154971"]),
     ("schedule", &["connection", "shared"]),
@@ -62,6 +66,9 @@ const BAD: &[(&str, &[&str])] = &[
     ("depth", &["", "x"]),
     ("reconnect", &["10", "1s..1ms"]),
     ("bind", &["localhost", "10.0.0.1:80", ","]),
+    ("protocol", &["udp", "Binary"]),
+    ("user", &["", "a b", "a\nb"]),
+    ("password", &["", "a\r\nb", "a\0b"]),
     ("rate", &["fast", "-1", "1e3"]),
     ("arrival", &["poison", "pareto:1"]),
     ("schedule", &["mine"]),
@@ -191,6 +198,21 @@ fn a_record_of_words_is_a_scenario_file() {
         again.apply(&from_toml(&text, "words").unwrap()).unwrap();
         assert_eq!(scenario, again, "seed {seed}, round {round}:\n{text}");
     }
+}
+
+#[test]
+fn a_password_is_shown_to_nobody() {
+    let mut scenario = Scenario::default();
+    let said = [("user", "tim"), ("password", "tan staaf")];
+    scenario.apply(&layer(&said, &Origin::Flag)).unwrap();
+    assert_eq!(scenario.password.as_ref().map(Secret::reveal), Some("tan staaf"));
+    let words = serde_json::to_string(&scenario.words()).unwrap();
+    let bad = [("password", "tan\nstaaf")];
+    let error = scenario.clone().apply(&layer(&bad, &Origin::Flag)).unwrap_err().to_string();
+    for shown in [words.as_str(), &format!("{scenario:?}"), &error] {
+        assert!(!shown.contains("staaf"), "{shown}");
+    }
+    assert!(words.contains(r#""password":"***""#), "{words}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Each problem is a sentence that names the field, what is allowed, and what to do. What needs
 //! knowledge of the machine is checked where plans are made.
 
-use super::{Goal, OnFull, Scenario, Subject, span_word};
+use super::{Goal, OnFull, Protocol, Scenario, Subject, span_word};
 use crate::kind::Kind;
 use memtide_base::Span;
 use memtide_metrics::series::ROWS_ASKED_MAX;
@@ -56,6 +56,7 @@ impl Scenario {
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(Vec::new());
         self.check_bounds(&mut problems);
+        self.check_credentials(&mut problems);
         self.check_load(&mut problems);
         self.check_data(&mut problems);
         self.check_intervals(&mut problems);
@@ -127,6 +128,25 @@ impl Scenario {
             problems.add(
                 last,
                 format!("{last} and {first} cannot both go to stdout: name a file for one"),
+            );
+        }
+    }
+
+    /// Who we are, and to whom.
+    fn check_credentials(&self, problems: &mut Problems) {
+        let alone = match (&self.user, &self.password) {
+            (Some(_), None) => Some(("user", "password")),
+            (None, Some(_)) => Some(("password", "user")),
+            _ => None,
+        };
+        if let Some((given, missing)) = alone {
+            problems.add(given, format!("{given} is no use without {missing}: give both"));
+        }
+        if self.user.is_some() && self.servers.is_empty() {
+            problems.add(
+                "user",
+                "user is for servers that ask who is there, and the embedded one does not: name a \
+                 server, or leave it out",
             );
         }
     }
@@ -214,7 +234,10 @@ impl Scenario {
                 ),
             );
         }
-        if self.noreply && !self.mix.kinds().any(OpKind::allows_noreply) {
+        let quiet = |kind: OpKind| {
+            kind.allows_noreply() && (self.protocol == Protocol::Text || kind != OpKind::Touch)
+        };
+        if self.noreply && !self.mix.kinds().any(quiet) {
             problems.add(
                 "noreply",
                 format!(

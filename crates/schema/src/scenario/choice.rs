@@ -1,4 +1,5 @@
-//! The fields that are a choice between a few words, and the waits of reconnecting.
+//! The fields that are a choice between a few words, the waits of reconnecting, and a word that
+//! nobody shall see.
 //!
 //! Each choice lists its words once; parsing, printing and messages come from that list.
 
@@ -139,6 +140,16 @@ choice! {
 }
 
 choice! {
+    /// What requests and replies look like on the wire.
+    Protocol {
+        /// Lines.
+        Text = "text",
+        /// Frames.
+        Binary = "binary",
+    }
+}
+
+choice! {
     /// What is offered to the server while the last measured operations end.
     Cooldown {
         /// The same load, unmeasured.
@@ -183,4 +194,32 @@ impl FromStr for Backoff {
 
 fn not_one_of(word: &str, words: &[&str]) -> String {
     format!("'{word}' is not one of {}", words.join(", "))
+}
+
+/// A word that is used but shown to nobody: it prints as `***`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Hides `word`.
+    pub fn new(word: &str) -> Self {
+        Self(word.to_owned())
+    }
+
+    /// The word, for the one who must use it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
 }

@@ -10,7 +10,7 @@ mod target;
 mod word;
 
 pub use check::Problem;
-pub use choice::{Backoff, Cooldown, Io, Load, OnFull, ScheduleKind, Wait};
+pub use choice::{Backoff, Cooldown, Io, Load, OnFull, Protocol, ScheduleKind, Secret, Wait};
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch, span_word};
@@ -108,6 +108,12 @@ pub struct Scenario {
     pub cooldown: Cooldown,
     /// Source addresses, used in turn; empty leaves the choice to the system.
     pub bind: Vec<IpAddr>,
+    /// What requests look like on the wire.
+    pub protocol: Protocol,
+    /// Who we are to the servers.
+    pub user: Option<String>,
+    /// What proves it.
+    pub password: Option<Secret>,
     /// Where the record goes; `-` is stdout.
     pub json: Option<String>,
     /// Where the samples go; `-` is stdout.
@@ -176,6 +182,9 @@ impl Default for Scenario {
             io: Io::Auto,
             cooldown: Cooldown::Load,
             bind: Vec::new(),
+            protocol: Protocol::Text,
+            user: None,
+            password: None,
             json: None,
             samples: None,
             verify_details: None,

@@ -1,0 +1,58 @@
+//! A server's bytes in, replies out, in the protocol of the plan. What a reply belongs to is the
+//! connection's business.
+
+use crate::plan::Protocol;
+use memtide_codec::binary::{self, Opcode, Status};
+use memtide_codec::text;
+use memtide_codec::{Malformed, Reply};
+
+/// The reading end of a connection.
+#[derive(Debug)]
+pub(crate) enum Wire {
+    /// Lines.
+    Text(text::ReplyDecoder),
+    /// Frames.
+    Binary(binary::ReplyDecoder),
+}
+
+/// What a frame says of the request that it answers; a line says nothing of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) opcode: Opcode,
+    pub(crate) opaque: u32,
+    pub(crate) status: Status,
+}
+
+impl Wire {
+    /// At the beginning of a stream.
+    pub(crate) fn new(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Text => Self::Text(text::ReplyDecoder::new()),
+            Protocol::Binary => Self::Binary(binary::ReplyDecoder::new()),
+        }
+    }
+
+    /// What it reads.
+    pub(crate) fn protocol(&self) -> Protocol {
+        match self {
+            Self::Text(_) => Protocol::Text,
+            Self::Binary(_) => Protocol::Binary,
+        }
+    }
+
+    /// Takes the next reply from the front of `input`. `None` means that more bytes are needed;
+    /// `input` is then empty.
+    #[inline]
+    pub(crate) fn next<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<(Reply<'a>, Option<Mark>)>, Malformed> {
+        match self {
+            Self::Text(decoder) => Ok(decoder.next(input)?.map(|reply| (reply, None))),
+            Self::Binary(decoder) => Ok(decoder.next(input)?.map(|answer| {
+                let binary::Answer { opcode, opaque, status, reply } = answer;
+                (reply, Some(Mark { opcode, opaque, status }))
+            })),
+        }
+    }
+}
