@@ -12,7 +12,9 @@ mod rig;
 
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::fleet::{Command, Fleet};
-use memtide_engine::{Address, Cooldown, Pacing, Plan, ServerPlan, Stage, Verify, Window};
+use memtide_engine::{
+    Address, Cooldown, Pacing, Plan, Protocol, ServerPlan, Stage, Verify, Window,
+};
 use memtide_metrics::{Counters, Mismatch, Totals, VerifyClass};
 use memtide_server::{Conduct, FaultKind, StoreOptions};
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
@@ -137,12 +139,15 @@ fn load(plan: &Plan, faults: &str) -> (SimFleet, Counters, Vec<Mismatch>) {
 
 #[test]
 fn a_healthy_server_is_never_accused() {
-    for (ops, values, keys_max, multiget) in [
-        (100_000, "uniform:0,64", KEYS, 1),
-        (10_000, "fixed:200", KEYS / 3, 10),
-        (20_000, "etc-value", 1, 1),
+    for (ops, values, keys_max, multiget, protocol) in [
+        (100_000, "uniform:0,64", KEYS, 1, Protocol::Text),
+        (10_000, "fixed:200", KEYS / 3, 10, Protocol::Text),
+        (20_000, "etc-value", 1, 1, Protocol::Text),
+        (20_000, "uniform:0,64", KEYS, 1, Protocol::Binary),
+        (10_000, "fixed:200", KEYS / 3, 10, Protocol::Binary),
     ] {
         let mut plan = plan(ops, keys_max, values);
+        plan.requests.protocol = protocol;
         plan.source.multiget = multiget;
         let (_, counters, wrong) = load(&plan, "none");
         assert_eq!(wrong, [], "values {values}, {keys_max} sampled, {multiget} at once");
@@ -171,8 +176,14 @@ fn each_planted_fault_is_counted_once_and_in_its_class() {
         ("stale:0.2", FaultKind::Stale, VerifyClass::Stale, "uniform:16,300"),
     ];
     for (faults, kind, class, values) in cases {
-        for (multiget, keys_max) in [(1, KEYS), (10, KEYS / 4)] {
+        for (multiget, keys_max, protocol) in [
+            (1, KEYS, Protocol::Text),
+            (10, KEYS / 4, Protocol::Text),
+            (1, KEYS / 4, Protocol::Binary),
+            (10, KEYS, Protocol::Binary),
+        ] {
             let mut plan = plan(30_000, keys_max, values);
+            plan.requests.protocol = protocol;
             plan.source.multiget = multiget;
             plan.source.numeric_keys = 0;
             plan.source.mix = "get=8,gets=1,gat=1,set=4,cas=2".parse().expect("a mix");
@@ -227,11 +238,17 @@ fn a_fraction_of_the_reads_is_verified() {
 /// stores ask for none.
 #[test]
 fn late_and_unacknowledged_writes_accuse_nobody() {
-    for (noreply, timeout) in [(false, Span::from_ms(6)), (true, Span::from_s(5))] {
+    for (noreply, timeout, protocol) in [
+        (false, Span::from_ms(6), Protocol::Text),
+        (true, Span::from_s(5), Protocol::Text),
+        (false, Span::from_ms(6), Protocol::Binary),
+        (true, Span::from_s(5), Protocol::Binary),
+    ] {
         let mut plan = plan(40_000, KEYS, "fixed:100");
         let mut fleet = fleet("server-error:0.01", Law::Exponential(0.002));
         carry_out(&mut fleet, &filling(&plan));
         plan.requests.noreply = noreply;
+        plan.requests.protocol = protocol;
         plan.timeout = timeout;
         let (counters, wrong) = carry_out(&mut fleet, &plan);
         assert!(counters.timed_out + counters.unacknowledged > 1_000);

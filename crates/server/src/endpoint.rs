@@ -3,7 +3,7 @@
 
 use crate::clock::Clock;
 use crate::conduct::{ConductState, Then};
-use crate::session;
+use crate::session::{self, Frames, Read, Tongue};
 use crate::store::Store;
 use memtide_base::Instant;
 use memtide_codec::text::RequestDecoder;
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 /// the bytes came.
 #[derive(Debug)]
 pub struct Endpoint {
-    decoder: RequestDecoder,
+    tongue: Tongue,
     outbox: Outbox,
 }
 
@@ -41,8 +41,8 @@ impl Endpoint {
     /// A new connection, if the server lets it in; `None` for one that is to be reset at once.
     /// `item_bytes_max` is the limit of the store's items.
     pub fn accept(state: &mut ConductState, item_bytes_max: usize) -> Option<Self> {
-        let decoder = RequestDecoder::new(item_bytes_max);
-        state.admits().then(|| Self { decoder, outbox: Outbox::default() })
+        let tongue = Tongue::Unheard(item_bytes_max);
+        state.admits().then(|| Self { tongue, outbox: Outbox::default() })
     }
 
     /// Takes bytes that came at `clock.now`, however cut. Every request that they complete is
@@ -55,29 +55,12 @@ impl Endpoint {
         store: &Store,
         state: &mut ConductState,
     ) {
-        let mut input = bytes;
-        let Self { decoder, outbox } = self;
-        while outbox.fate == Fate::Open {
-            match decoder.next(&mut input) {
-                Ok(Some(Request::Quit)) => outbox.end(state.hold(clock.now), After::Close),
-                Ok(Some(request)) => {
-                    let (at, then) = state.carry_out(clock, &request, store, &mut outbox.bytes);
-                    match then {
-                        Then::Answer => outbox.seal(at),
-                        Then::Reset => outbox.end(at, After::Reset),
-                        Then::Stall => outbox.fate = Fate::Stalled,
-                    }
-                }
-                Ok(None) => return,
-                Err(bad) => {
-                    session::refuse(decoder, clock, &bad, store, &mut outbox.bytes);
-                    let at = state.hold(clock.now);
-                    outbox.seal(at);
-                    if bad.then == StreamThen::Close {
-                        outbox.end(at, After::Close);
-                    }
-                }
-            }
+        self.tongue.hear(bytes);
+        let Self { tongue, outbox } = self;
+        match tongue {
+            Tongue::Unheard(_) => {}
+            Tongue::Text(decoder) => read_lines((decoder, outbox), clock, bytes, store, state),
+            Tongue::Binary(frames) => read_frames((frames, outbox), clock, bytes, store, state),
         }
     }
 
@@ -103,6 +86,59 @@ impl Endpoint {
     pub fn wants_bytes(&self) -> bool {
         let Outbox { bytes, taken, waiting, .. } = &self.outbox;
         bytes.len() - taken < WAITING_BYTES_MAX && waiting.len() < WAITING_INSTANTS_MAX
+    }
+}
+
+fn read_lines(
+    (decoder, outbox): (&mut RequestDecoder, &mut Outbox),
+    clock: Clock,
+    bytes: &[u8],
+    store: &Store,
+    state: &mut ConductState,
+) {
+    let mut input = bytes;
+    while outbox.fate == Fate::Open {
+        match decoder.next(&mut input) {
+            Ok(Some(Request::Quit)) => outbox.end(state.hold(clock.now), After::Close),
+            Ok(Some(request)) => {
+                let carried = state.carry_out(clock, &request, store, &mut outbox.bytes);
+                outbox.carried(carried);
+            }
+            Ok(None) => return,
+            Err(bad) => {
+                session::refuse(decoder, clock, &bad, store, &mut outbox.bytes);
+                let at = state.hold(clock.now);
+                outbox.seal(at);
+                if bad.then == StreamThen::Close {
+                    outbox.end(at, After::Close);
+                }
+            }
+        }
+    }
+}
+
+fn read_frames(
+    (frames, outbox): (&mut Frames, &mut Outbox),
+    clock: Clock,
+    bytes: &[u8],
+    store: &Store,
+    state: &mut ConductState,
+) {
+    let mut input = bytes;
+    while outbox.fate == Fate::Open {
+        let carry_out = |request: &Request<'_>, lines: &mut Vec<u8>| {
+            state.carry_out(clock, request, store, lines)
+        };
+        match frames.next(&mut input, (clock, store), &mut outbox.bytes, carry_out) {
+            Read::Nothing => return,
+            Read::Carried(carried) => outbox.carried(carried),
+            Read::Answered => outbox.seal(state.hold(clock.now)),
+            Read::Close => {
+                let at = state.hold(clock.now);
+                outbox.seal(at);
+                outbox.end(at, After::Close);
+            }
+        }
     }
 }
 
@@ -139,6 +175,15 @@ enum Fate {
 }
 
 impl Outbox {
+    /// A request was carried out, and its answer written.
+    fn carried(&mut self, (at, then): (Instant, Then)) {
+        match then {
+            Then::Answer => self.seal(at),
+            Then::Reset => self.end(at, After::Reset),
+            Then::Stall => self.fate = Fate::Stalled,
+        }
+    }
+
     /// Everything that was written since the last call leaves at `at`, or with what leaves last if
     /// that is later.
     fn seal(&mut self, at: Instant) {

@@ -3,7 +3,7 @@
 //! A [`Session`] is one connection and a [`Store`] is what all of them share. Both do what
 //! memcached 1.6.18 does, which a test holds them against. An [`Endpoint`] is a connection to a
 //! server that takes its time or does wrong on purpose. Sockets, threads and clocks are handed in;
-//! there are no slabs, no binary protocol and no authentication.
+//! there are no slabs and no authentication.
 #![forbid(unsafe_code)]
 
 mod endpoint;

@@ -1,5 +1,7 @@
-//! One connection: a client's bytes in, answers out, in order. Keeps nothing but the beginning of
-//! a request that has not come whole; owns no socket.
+//! One connection: a client's bytes in, answers out, in order, in lines or in frames as the first
+//! byte says. Keeps nothing but the beginning of a request that has not come whole; owns no socket.
+
+mod frames;
 
 use crate::clock::Clock;
 use crate::fault::FaultCounts;
@@ -7,6 +9,8 @@ use crate::shard::Incoming;
 use crate::store::Store;
 use memtide_codec::text::{RequestDecoder, encode};
 use memtide_codec::{BadRequest, ErrorKind, ErrorReply, Keys, Reply, Request, Then, Verb};
+
+pub(crate) use frames::{Frames, Read};
 
 /// What the server calls itself.
 const VERSION: &str = concat!("memtide ", env!("CARGO_PKG_VERSION"));
@@ -23,13 +27,36 @@ pub enum Flow {
 /// The server's side of one connection.
 #[derive(Debug)]
 pub struct Session {
-    decoder: RequestDecoder,
+    tongue: Tongue,
+}
+
+/// What a connection speaks, and how far it is read.
+#[derive(Debug)]
+pub(crate) enum Tongue {
+    /// Nothing yet; the limit for items.
+    Unheard(usize),
+    /// Lines.
+    Text(RequestDecoder),
+    /// Frames.
+    Binary(Frames),
+}
+
+impl Tongue {
+    /// What it is, once there is a first byte.
+    pub fn hear(&mut self, bytes: &[u8]) {
+        if let (Self::Unheard(item_bytes_max), Some(&first)) = (&*self, bytes.first()) {
+            *self = match first {
+                frames::FIRST_BYTE => Self::Binary(Frames::new(*item_bytes_max)),
+                _ => Self::Text(RequestDecoder::new(*item_bytes_max)),
+            };
+        }
+    }
 }
 
 impl Session {
     /// A new connection to a store with this limit for items.
     pub fn new(item_bytes_max: usize) -> Self {
-        Self { decoder: RequestDecoder::new(item_bytes_max) }
+        Self { tongue: Tongue::Unheard(item_bytes_max) }
     }
 
     /// Takes bytes as they come, however cut, and appends the answers to `out`. After
@@ -41,19 +68,53 @@ impl Session {
         store: &Store,
         out: &mut Vec<u8>,
     ) -> Flow {
-        let mut input = bytes;
-        loop {
-            match self.decoder.next(&mut input) {
-                Ok(Some(Request::Quit)) => return Flow::Close,
-                Ok(Some(request)) => answer(clock, &request, store, out),
-                Ok(None) => return Flow::Continue,
-                Err(bad) => {
-                    refuse(&self.decoder, clock, &bad, store, out);
-                    if bad.then == Then::Close {
-                        return Flow::Close;
-                    }
+        self.tongue.hear(bytes);
+        match &mut self.tongue {
+            Tongue::Unheard(_) => Flow::Continue,
+            Tongue::Text(decoder) => read_lines(decoder, clock, bytes, store, out),
+            Tongue::Binary(frames) => read_frames(frames, clock, bytes, store, out),
+        }
+    }
+}
+
+fn read_lines(
+    decoder: &mut RequestDecoder,
+    clock: Clock,
+    bytes: &[u8],
+    store: &Store,
+    out: &mut Vec<u8>,
+) -> Flow {
+    let mut input = bytes;
+    loop {
+        match decoder.next(&mut input) {
+            Ok(Some(Request::Quit)) => return Flow::Close,
+            Ok(Some(request)) => answer(clock, &request, store, out),
+            Ok(None) => return Flow::Continue,
+            Err(bad) => {
+                refuse(decoder, clock, &bad, store, out);
+                if bad.then == Then::Close {
+                    return Flow::Close;
                 }
             }
+        }
+    }
+}
+
+fn read_frames(
+    frames: &mut Frames,
+    clock: Clock,
+    bytes: &[u8],
+    store: &Store,
+    out: &mut Vec<u8>,
+) -> Flow {
+    let mut input = bytes;
+    loop {
+        let carry_out =
+            |request: &Request<'_>, lines: &mut Vec<u8>| answer(clock, request, store, lines);
+        match frames.next(&mut input, (clock, store), out, carry_out) {
+            Read::Nothing => return Flow::Continue,
+            Read::Answered | Read::Carried(()) => {}
+            Read::Close => return Flow::Close,
         }
     }
 }

@@ -79,3 +79,6 @@ pub(crate) fn heard(wire: &mut Wire, bytes: &[u8]) -> Option<Result<(), Rejectio
         Err(error) => broken(PeerError::Malformed(error)),
     }
 }
+
+#[cfg(test)]
+mod tests;

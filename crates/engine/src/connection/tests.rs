@@ -1,7 +1,10 @@
 //! Replies meet what they answer: each test is a talk of operations sent, bytes received and
 //! endings seen, held with the bytes cut at several widths.
 
+mod binary;
+
 use super::*;
+use memtide_codec::binary::{Opcode, Status};
 use memtide_workload::OpKind::*;
 
 /// Both sides of one connection, with what was seen.

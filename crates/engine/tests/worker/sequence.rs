@@ -2,10 +2,13 @@
 //! it is the same each time.
 
 use crate::rig::{Change, plan, run};
-use crate::world::{Script, Stretch};
-use memtide_base::Span;
-use memtide_engine::{Cooldown, Plan, Sharing};
-use memtide_workload::{Arrival, OpKind};
+use crate::world::{Script, Stretch, World, ms};
+use memtide_base::{Instant, Span};
+use memtide_engine::fleet::TroubleKind;
+use memtide_engine::probe::{Answer, AskError, Question, ask};
+use memtide_engine::{ConnectError, Cooldown, Credentials, Plan, Protocol, Sharing, Stage, Worker};
+use memtide_workload::{Arrival, MixSource, OpKind};
+use std::sync::Arc;
 
 #[test]
 fn ops_max_makes_exactly_the_first_operations_whatever_the_workers() {
@@ -33,7 +36,7 @@ fn ops_max_makes_exactly_the_first_operations_whatever_the_workers() {
 #[test]
 fn the_same_seed_gives_the_same_bytes_at_the_same_instants() {
     let script = Script {
-        closes: vec![(crate::world::ms(300), 1), (crate::world::ms(500), 0)],
+        closes: vec![(ms(300), 1), (ms(500), 0)],
         server_stops: vec![Stretch::ms(600, 700)],
         ..Script::default()
     };
@@ -46,6 +49,7 @@ fn the_same_seed_gives_the_same_bytes_at_the_same_instants() {
     assert_ne!(sent(&first), sent(&other));
 }
 
+const PROTOCOLS: [Protocol; 2] = [Protocol::Text, Protocol::Binary];
 const EVERYTHING: &str = "get=5,gets=1,set=5,add=1,replace=1,append=1,prepend=1,cas=2,delete=1,\
                           incr=1,decr=1,touch=1,gat=1";
 
@@ -56,30 +60,101 @@ fn small(plan: Plan) -> Plan {
 
 #[test]
 fn the_servers_counters_equal_ours_over_the_full_mix() {
-    for (multiget, closed) in [(1, false), (3, false), (3, true)] {
-        let mut plan = plan().mixing(EVERYTHING);
-        plan.source.multiget = multiget;
-        let plan = if closed { small(plan) } else { plan };
-        let ran = run(&plan, Script::default());
-        let all = ran.all();
-        assert_eq!(all.answered, all.intended);
-        assert_eq!(ran.server_says("cmd_get"), all.keys_asked);
-        assert_eq!(ran.server_says("cmd_set"), all.storage_commands);
-        assert_eq!(ran.server_says("cmd_touch"), all.touch_commands);
+    for protocol in PROTOCOLS {
+        for (multiget, closed) in [(1, false), (3, false), (3, true)] {
+            let mut plan = plan().mixing(EVERYTHING);
+            plan.requests.protocol = protocol;
+            plan.source.multiget = multiget;
+            let plan = if closed { small(plan) } else { plan };
+            let ran = run(&plan, Script::default());
+            let all = ran.all();
+            assert_eq!((all.answered, all.failed), (all.intended, 0));
+            assert_eq!(ran.server_says("cmd_get"), all.keys_asked);
+            assert_eq!(ran.server_says("cmd_set"), all.storage_commands);
+            assert_eq!(ran.server_says("cmd_touch"), all.touch_commands);
+        }
     }
+}
+
+/// What is asked does not depend on how it is written, nor does what is found.
+#[test]
+fn both_protocols_come_to_the_same() {
+    let counted = |protocol| {
+        let mut plan = plan().mixing(EVERYTHING);
+        plan.requests.protocol = protocol;
+        plan.source.multiget = 3;
+        // One after the other, so that answers depend on nothing but the requests before.
+        let ran = run(&Plan { connections: 1, depth: 1, ..plan }, Script::default());
+        let all = ran.all();
+        let frames = ran.world.seen.borrow().sent.iter().all(|sent| sent.bytes[0] == 0x80);
+        assert_eq!(frames, protocol == Protocol::Binary);
+        (all.answered, all.hits, all.misses, all.replies)
+    };
+    assert_eq!(counted(Protocol::Binary), counted(Protocol::Text));
+}
+
+#[test]
+fn credentials_that_nobody_asked_for_are_a_failed_connect() {
+    for protocol in PROTOCOLS {
+        let mut plan = plan();
+        plan.requests.protocol = protocol;
+        let credentials = Credentials { user: "tim".to_owned(), password: "tan".to_owned() };
+        plan.credentials = Some(Arc::new(credentials));
+        let world = World::new(Script::default());
+        let source = MixSource::new(&plan.source);
+        let mut worker = Worker::new(world.driver(Instant::ZERO), &plan, 0, &source);
+        worker.open();
+        let trouble = loop {
+            let now = worker.turn().expect("the world does not fail");
+            assert!(now < ms(1_000), "it is told");
+            if let Some(trouble) = worker.report().trouble {
+                break trouble;
+            }
+        };
+        assert_eq!(trouble.what, TroubleKind::Connect(ConnectError::CredentialsUnwanted));
+        let report = worker.report();
+        assert_eq!((report.stage, report.connections_open), (Stage::Opening, 0));
+        let error =
+            ask(&mut world.driver(Instant::ZERO), &plan, &plan.servers[0], Question::Version);
+        assert_eq!(error, Err(AskError::Connect(ConnectError::CredentialsUnwanted)));
+    }
+}
+
+#[test]
+fn questions_are_asked_in_the_plans_protocol() {
+    let answers = PROTOCOLS.map(|protocol| {
+        let mut plan = plan();
+        plan.requests.protocol = protocol;
+        let world = World::new(Script::default());
+        let ask =
+            |question| ask(&mut world.driver(Instant::ZERO), &plan, &plan.servers[0], question);
+        [Question::Version, Question::Statistics].map(|question| match ask(question) {
+            Ok(Answer::Version(version)) => version,
+            Ok(Answer::Statistics(rows)) => {
+                rows.into_iter().map(|(name, _)| name + " ").collect::<String>()
+            }
+            Err(error) => panic!("{error}"),
+        })
+    });
+    assert_eq!(answers[0], answers[1]);
 }
 
 #[test]
 fn noreply_leaves_only_reads_to_be_answered() {
     let mut plan = plan().mixing(EVERYTHING);
     plan.requests.noreply = true;
-    for plan in [plan.clone(), small(plan)] {
+    let mut frames = plan.clone();
+    frames.requests.protocol = Protocol::Binary;
+    for plan in [plan.clone(), small(plan), frames.clone(), small(frames)] {
         let ran = run(&plan, Script::default());
         let measured = ran.measured();
         let sent = |kinds: &[OpKind]| -> u64 {
             kinds.iter().map(|kind| measured.kinds[kind.index()].sent).sum()
         };
-        let reads = sent(&[OpKind::Get, OpKind::Gets, OpKind::Cas, OpKind::Gat]);
+        let mut reads = sent(&[OpKind::Get, OpKind::Gets, OpKind::Cas, OpKind::Gat]);
+        if plan.requests.protocol == Protocol::Binary {
+            reads += sent(&[OpKind::Touch]); // It has no quiet form.
+        }
         assert_eq!(measured.answered, reads);
         assert_eq!(measured.unacknowledged, measured.intended - reads);
         assert!(measured.unacknowledged > 0);

@@ -1,0 +1,64 @@
+//! Greetings as they go, and what is made of the answers.
+
+use super::*;
+use memtide_codec::{ErrorKind, ErrorReply, Malformed};
+
+fn credentials() -> Credentials {
+    Credentials { user: "tim".to_owned(), password: "tan staaf".to_owned() }
+}
+
+fn hear(protocol: Protocol, bytes: &[u8]) -> Option<Result<(), Rejection>> {
+    let mut wire = Wire::new(protocol);
+    let (last, first) = bytes.split_last().unwrap();
+    for byte in first {
+        if let Some(heard) = heard(&mut wire, &[*byte]) {
+            return Some(heard);
+        }
+    }
+    heard(&mut wire, &[*last])
+}
+
+#[test]
+fn lines_are_a_set_that_no_other_server_would_carry_out() {
+    let bytes = greeting(Protocol::Text, &credentials());
+    assert_eq!(bytes, b"set auth t 0 13\r\ntim tan staaf\r\n");
+    assert_eq!(hear(Protocol::Text, b"STORED\r\n"), Some(Ok(())));
+    assert_eq!(hear(Protocol::Text, b"STORE"), None);
+    let refused = |error| Some(Err(Rejection::Credentials(error)));
+    let said = hear(Protocol::Text, b"CLIENT_ERROR authentication failure\r\n");
+    assert_eq!(said, refused(ConnectError::CredentialsRefused));
+    let said = hear(Protocol::Text, b"CLIENT_ERROR bad command line format\r\n");
+    assert_eq!(said, refused(ConnectError::CredentialsUnwanted));
+    let broken = |error| Some(Err(Rejection::Broken(Closed::Broken(error))));
+    let said = hear(Protocol::Text, b"ERROR Too many open connections\r\n");
+    assert_eq!(said, broken(PeerError::TooManyConnections));
+    let said = hear(Protocol::Text, b"END\r\n");
+    assert_eq!(said, broken(PeerError::Unasked { got: "another reply" }));
+}
+
+#[test]
+fn frames_are_sasl_plain() {
+    let bytes = greeting(Protocol::Binary, &credentials());
+    let (header, body) = bytes.split_at(24);
+    assert_eq!(header[..12], [0x80, 0x21, 0, 5, 0, 0, 0, 0, 0, 0, 0, 19]);
+    assert_eq!(body, b"PLAIN\0tim\0tan staaf");
+    let say = |status, reply| {
+        let mut out = Vec::new();
+        let answer = binary::Answer { opcode: Opcode::SaslAuth, opaque: 0, status, reply };
+        binary::encode::answer(&mut out, &answer);
+        hear(Protocol::Binary, &out)
+    };
+    assert_eq!(say(Status::SUCCESS, Reply::Ok), Some(Ok(())));
+    for (status, error) in [
+        (Status::AUTHENTICATION_ERROR, ConnectError::CredentialsRefused),
+        (Status::AUTHENTICATION_CONTINUE, ConnectError::CredentialsUnfinished),
+        (Status::UNKNOWN_COMMAND, ConnectError::CredentialsUnwanted),
+    ] {
+        let words = ErrorReply { kind: ErrorKind::Client, message: b"words" };
+        let heard = say(status, Reply::Error(words));
+        assert_eq!(heard, Some(Err(Rejection::Credentials(error))));
+    }
+    let lines = Malformed::NoFrame { got: b'C' };
+    let broken = Some(Err(Rejection::Broken(Closed::Broken(PeerError::Malformed(lines)))));
+    assert_eq!(hear(Protocol::Binary, b"CLIENT_ERROR bad command line format\r\n"), broken);
+}

@@ -1,0 +1,241 @@
+//! A connection that speaks the binary protocol. Each frame becomes the request in lines that
+//! means the same, and the answer in lines becomes frames again, so that everything the server
+//! does, rightly or wrongly, it does once.
+//!
+//! Keys are those that lines allow. A cas number is looked at by set, add and replace alone; with
+//! any other command it is refused, and answers to stores do not tell the new one.
+
+use super::answer;
+use crate::clock::Clock;
+use crate::store::Store;
+use memtide_codec::binary::encode;
+use memtide_codec::binary::{
+    Answer, Extras, NEVER_CREATE, Opcode, Refused, Request as Frame, RequestDecoder, Status,
+};
+use memtide_codec::text::ReplyDecoder;
+use memtide_codec::{ErrorKind, Keys, Reply, Request, Then, Verb};
+
+/// The first byte of every frame that asks for something; no line begins with it.
+pub(super) const FIRST_BYTE: u8 = 0x80;
+
+/// The reading end of a connection, and what it is translated by.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    decoder: RequestDecoder,
+    /// The answer to one request, in lines.
+    lines: Vec<u8>,
+}
+
+/// What was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read<T> {
+    /// Nothing; more bytes are needed.
+    Nothing,
+    /// What is answered without asking the store.
+    Answered,
+    /// A request, and what came of it.
+    Carried(T),
+    /// What ends the connection once the answer is sent.
+    Close,
+}
+
+impl Frames {
+    /// A new connection to a store with this limit for items.
+    pub fn new(item_bytes_max: usize) -> Self {
+        Self { decoder: RequestDecoder::new(item_bytes_max), lines: Vec::new() }
+    }
+
+    /// Takes one frame from the front of `input` and appends its answer, if there is one. A
+    /// request that asks for something of the store is done by `carry_out`, which answers in lines.
+    pub fn next<T>(
+        &mut self,
+        input: &mut &[u8],
+        (clock, store): (Clock, &Store),
+        out: &mut Vec<u8>,
+        carry_out: impl FnOnce(&Request<'_>, &mut Vec<u8>) -> T,
+    ) -> Read<T> {
+        let Self { decoder, lines } = self;
+        lines.clear();
+        let frame = match decoder.next(input) {
+            Ok(None) => return Read::Nothing,
+            Ok(Some(frame)) => frame,
+            Err(refused) => return refuse(decoder, refused, (clock, store), out),
+        };
+        let Frame { opcode, opaque, .. } = frame;
+        let status = match (opcode.loud(), meaning(&frame)) {
+            (Opcode::Quit | Opcode::Noop, _) => {
+                if !opcode.is_quiet() {
+                    let (status, reply) = (Status::SUCCESS, Reply::Ok);
+                    encode::answer(out, &Answer { opcode, opaque, status, reply });
+                }
+                return if opcode == Opcode::Noop { Read::Answered } else { Read::Close };
+            }
+            (_, Ok(request)) => {
+                let carried = carry_out(&request, lines);
+                if let Some(first) = first_number(&frame, lines) {
+                    let text = first.to_string();
+                    let Extras::Count { expiry, .. } = frame.extras else {
+                        unreachable!("only what counts has a first number")
+                    };
+                    lines.clear();
+                    let store_it = Request::Store {
+                        verb: Verb::Add,
+                        key: frame.key,
+                        flags: 0,
+                        expiry: i64::from(expiry),
+                        value: text.as_bytes(),
+                        cas: None,
+                        noreply: true,
+                    };
+                    answer(clock, &store_it, store, lines);
+                    lines.extend_from_slice(text.as_bytes());
+                    lines.extend_from_slice(b"\r\n");
+                }
+                translate(lines, &frame, out);
+                return Read::Carried(carried);
+            }
+            (_, Err(status)) => status,
+        };
+        encode::refusal(out, opcode as u8, opaque, status);
+        Read::Answered
+    }
+}
+
+/// What is said to a frame that is no request; `decoder` has just said so.
+fn refuse<T>(
+    decoder: &RequestDecoder,
+    refused: Refused,
+    (clock, store): (Clock, &Store),
+    out: &mut Vec<u8>,
+) -> Read<T> {
+    if let Some((opcode, key)) = decoder.refused() {
+        let verb = if opcode.loud() == Opcode::Set { Verb::Set } else { Verb::Add };
+        store.refused_too_large(clock, verb, key);
+    }
+    if let Some(status) = refused.status {
+        encode::refusal(out, refused.opcode, refused.opaque, status);
+    }
+    if refused.then == Then::Close { Read::Close } else { Read::Answered }
+}
+
+/// The request in lines, always with an answer, or why there is none.
+fn meaning<'a>(frame: &Frame<'a>) -> Result<Request<'a>, Status> {
+    let Frame { opcode, cas, extras, key, value, .. } = *frame;
+    if key.iter().any(|byte| matches!(byte, b' ' | b'\r' | b'\n')) {
+        return Err(Status::INVALID_ARGUMENTS);
+    }
+    let loud = opcode.loud();
+    if cas != 0 && !matches!(loud, Opcode::Set | Opcode::Add | Opcode::Replace) {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    let noreply = false;
+    let expiry = match extras {
+        Extras::Expiry(expiry) | Extras::Store { expiry, .. } => Some(i64::from(expiry)),
+        _ => None,
+    };
+    let store = |verb| Request::Store {
+        verb,
+        key,
+        flags: if let Extras::Store { flags, .. } = extras { flags } else { 0 },
+        expiry: expiry.unwrap_or(0),
+        value,
+        cas: (cas != 0).then_some(cas),
+        noreply,
+    };
+    let count = |verb| match extras {
+        Extras::Count { delta, .. } => Ok(Request::Arithmetic { verb, key, delta, noreply }),
+        _ => Err(Status::INVALID_ARGUMENTS),
+    };
+    let retrieve = |verb| Request::Retrieve { verb, expiry, keys: Keys::spaced(key) };
+    Ok(match loud {
+        Opcode::Get | Opcode::GetK => retrieve(Verb::Gets),
+        Opcode::Gat | Opcode::GatK => retrieve(Verb::Gats),
+        Opcode::Set | Opcode::Add | Opcode::Replace if cas != 0 => store(Verb::Cas),
+        Opcode::Set => store(Verb::Set),
+        Opcode::Add => store(Verb::Add),
+        Opcode::Replace => store(Verb::Replace),
+        Opcode::Append => store(Verb::Append),
+        Opcode::Prepend => store(Verb::Prepend),
+        Opcode::Delete => Request::Delete { key, noreply },
+        Opcode::Increment => count(Verb::Incr)?,
+        Opcode::Decrement => count(Verb::Decr)?,
+        Opcode::Touch => Request::Touch { key, expiry: expiry.unwrap_or(0), noreply },
+        Opcode::Stat => Request::Stats { argument: (!key.is_empty()).then_some(key) },
+        Opcode::Version => Request::Version,
+        Opcode::Flush => Request::FlushAll { delay: expiry, noreply },
+        Opcode::Verbosity => match extras {
+            Extras::Level(level) => Request::Verbosity { level, noreply },
+            _ => return Err(Status::INVALID_ARGUMENTS),
+        },
+        _ => return Err(Status::UNKNOWN_COMMAND),
+    })
+}
+
+/// The number that a count begins with, if its key is not there and may be made.
+fn first_number(frame: &Frame<'_>, lines: &[u8]) -> Option<u64> {
+    match frame.extras {
+        Extras::Count { initial, expiry, .. } if expiry != NEVER_CREATE => {
+            (lines == b"NOT_FOUND\r\n").then_some(initial)
+        }
+        _ => None,
+    }
+}
+
+/// Says in frames what `lines` say.
+fn translate(lines: &[u8], frame: &Frame<'_>, out: &mut Vec<u8>) {
+    let Frame { opcode, opaque, .. } = *frame;
+    let mut decoder = ReplyDecoder::new();
+    let mut input = lines;
+    let mut found = false;
+    loop {
+        let reply = match decoder.next(&mut input) {
+            Ok(Some(reply)) => reply,
+            Ok(None) => return,
+            // What is no answer in lines is none in frames.
+            Err(_) => return out.extend_from_slice(lines),
+        };
+        let success = |reply| Answer { opcode, opaque, status: Status::SUCCESS, reply };
+        let status = match reply {
+            Reply::Value { key, flags, bytes, cas } => {
+                found = true;
+                let key = if opcode.repeats_key() { key } else { &[] };
+                encode::answer(out, &success(Reply::Value { key, flags, bytes, cas }));
+                continue;
+            }
+            Reply::Data { .. } | Reply::Stat { .. } => {
+                encode::answer(out, &success(reply));
+                continue;
+            }
+            Reply::End | Reply::Reset if opcode == Opcode::Stat => {
+                let end = Reply::Stat { name: &[], value: &[] };
+                return encode::answer(out, &success(end));
+            }
+            Reply::End if found || opcode.is_quiet() => return,
+            Reply::End | Reply::NotFound => Status::KEY_NOT_FOUND,
+            Reply::Exists => Status::KEY_EXISTS,
+            Reply::NotStored => match opcode.loud() {
+                Opcode::Add => Status::KEY_EXISTS,
+                Opcode::Replace => Status::KEY_NOT_FOUND,
+                _ => Status::NOT_STORED,
+            },
+            Reply::Error(error) => match error.kind {
+                ErrorKind::Error if opcode == Opcode::Stat => Status::KEY_NOT_FOUND,
+                ErrorKind::Error => Status::UNKNOWN_COMMAND,
+                ErrorKind::Client => Status::NOT_A_NUMBER,
+                ErrorKind::Server if error.message.starts_with(b"out of memory") => {
+                    Status::OUT_OF_MEMORY
+                }
+                ErrorKind::Server => {
+                    let status = Status::INTERNAL_ERROR;
+                    return encode::answer(out, &Answer { opcode, opaque, status, reply });
+                }
+            },
+            _ if opcode.is_quiet() => return,
+            _ => return encode::answer(out, &success(reply)),
+        };
+        encode::refusal(out, opcode as u8, opaque, status);
+    }
+}
+
+#[cfg(test)]
+mod tests;
