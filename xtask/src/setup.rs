@@ -13,8 +13,14 @@ pub(crate) struct Need {
 }
 
 /// What the tests call.
-pub(crate) const TESTS: &[Need] =
-    &[Need { program: "memcached", package: "memcached", why: "the server under test" }];
+pub(crate) const TESTS: &[Need] = &[
+    Need { program: "memcached", package: "memcached", why: "the server under test" },
+    Need {
+        program: "saslpasswd2",
+        package: "sasl2-bin",
+        why: "it makes users for servers with SASL",
+    },
+];
 /// What the counting of instructions calls.
 pub(crate) const INSTRUCTIONS: &[Need] =
     &[Need { program: "valgrind", package: "valgrind", why: "it counts instructions" }];

@@ -5,6 +5,7 @@ mod first_look;
 mod bad_input;
 mod filling;
 mod operations;
+mod binary;
 mod pacing;
 mod pauses;
 mod bad_days;

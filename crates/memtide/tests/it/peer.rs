@@ -6,6 +6,7 @@ pub(crate) mod rogue;
 use crate::child::program;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -83,14 +84,27 @@ impl Peer {
 
     /// A memcached at a unix socket; `name` tells it from those of other tests.
     pub(crate) fn memcached_unix(name: &str) -> Self {
-        // A socket's path must be short and its folder writable for the server's own user.
-        let file = format!("memtide-{}-{name}.sock", std::process::id());
-        let path = std::env::temp_dir().join(file);
-        drop(std::fs::remove_file(&path));
-        let mut command = memcached("-a 0777");
-        command.arg("-s").arg(&path);
-        let name = format!("unix:{}", path.display());
-        Self::started(command, name, Dial::Unix(path)).expect("nobody else has this path")
+        let (command, name, dial) = memcached_at_socket(name);
+        Self::started(command, name, dial).expect("nobody else has this path")
+    }
+
+    /// A memcached at a unix socket that answers only to who has said who is there.
+    pub(crate) fn memcached_guarded(
+        name: &str,
+        arguments: &[&OsStr],
+        environment: Option<(&str, &Path)>,
+    ) -> Self {
+        let (mut command, name, dial) = memcached_at_socket(name);
+        let Dial::Unix(path) = &dial else { unreachable!("it is at a socket") };
+        command.args(arguments).envs(environment);
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("memcached is installed (apt-get install memcached)");
+        let started = Instant::now();
+        while UnixStream::connect(path).is_err() {
+            assert!(started.elapsed() < PATIENCE, "{name} takes no connection");
+            thread::sleep(Duration::from_millis(10));
+        }
+        Self { child, name, dial, _err: None }
     }
 
     /// The embedded server by itself.
@@ -205,6 +219,18 @@ fn memcached(arguments: &str) -> Command {
     let mut command = Command::new(program);
     command.args(["-u", "nobody", "-U", "0"]).args(arguments.split_whitespace());
     command
+}
+
+/// How to start one at a socket of this name, how it is named, and how it is reached.
+fn memcached_at_socket(name: &str) -> (Command, String, Dial) {
+    // A socket's path must be short and its folder writable for the server's own user.
+    let file = format!("memtide-{}-{name}.sock", std::process::id());
+    let path = std::env::temp_dir().join(file);
+    drop(std::fs::remove_file(&path));
+    let mut command = memcached("-a 0777");
+    command.arg("-s").arg(&path);
+    let name = format!("unix:{}", path.display());
+    (command, name, Dial::Unix(path))
 }
 
 /// Ports that are likely free, each with its neighbour. The system never gives them to the client

@@ -157,7 +157,7 @@ pub(super) const PASSWORD: Field = Field {
     long: "Everybody on this machine can read what stands on a command line, so the environment is \
            the better place: `MEMTIDE_PASSWORD`. No output shows the password; it stands as `***` \
            in plans and records, and a scenario made of one of these needs it anew. At most 250 \
-           bytes without line ends.",
+           bytes without line ends, and over `protocol text` without spaces.",
     section: Section::Target,
     many: false,
     set: |scenario, word| {

@@ -142,6 +142,14 @@ impl Scenario {
         if let Some((given, missing)) = alone {
             problems.add(given, format!("{given} is no use without {missing}: give both"));
         }
+        let has_space = self.password.as_ref().is_some_and(|word| word.reveal().contains(' '));
+        if has_space && self.protocol == Protocol::Text {
+            problems.add(
+                "password",
+                "password has a space, which ends it in protocol text: use protocol binary, or \
+                 another password",
+            );
+        }
         if self.user.is_some() && self.servers.is_empty() {
             problems.add(
                 "user",

@@ -1,0 +1,223 @@
+//! Frames in place of lines, and servers that want to know who is there: the load is the same and
+//! counts the same, and nobody gets to see a password.
+
+use crate::child::{Finished, Running, assert_counters_equal, memtide, program, shared};
+use crate::operations::every_kind;
+use crate::peer::Peer;
+use memtide_schema::Kind;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const USER: &str = "tim";
+const PASSWORD: &str = "tanstaafl";
+
+#[test]
+fn memcached_counts_every_kind_of_frame_as_it_was_sent() {
+    let peer = Peer::memcached("-t 2");
+    let record = every_kind(&peer, "--protocol binary");
+    let ops = &record.phases.measure.ops;
+    assert_eq!(peer.figure("cmd_touch"), ops[&Kind::Touch] + ops[&Kind::Gat]);
+    for name in ["stored", "not_stored", "deleted", "not_found", "touched", "number", "values"] {
+        assert!(record.totals.replies[name] > 0, "no reply {name}: {:?}", record.totals.replies);
+    }
+}
+
+#[test]
+fn frames_work_pipelined_over_several_workers_at_a_rate_and_without_replies() {
+    for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
+        for flags in [
+            "--threads 2 --connections 6 --depth 16",
+            "--rate 10k --schedule connection",
+            "--threads 2 --noreply",
+        ] {
+            let record = every_kind(&peer, &format!("--protocol binary {flags}"));
+            assert_eq!(record.totals.failed, 0, "{flags}");
+        }
+    }
+}
+
+#[test]
+fn both_protocols_find_the_same() {
+    let found = |protocol: &str| {
+        let peer = Peer::memcached("");
+        let line = "--threads 1 --connections 1 --depth 1";
+        let record = every_kind(&peer, &format!("--protocol {protocol} {line}"));
+        (record.totals.replies, record.totals.hits, record.totals.misses)
+    };
+    assert_eq!(found("binary"), found("text"));
+}
+
+#[test]
+fn several_keys_at_once_are_quiet_gets() {
+    for peer in [Peer::memcached("-t 2"), Peer::embedded("")] {
+        let line = format!(
+            "run -s {} --protocol binary --mix get=1,gets=1 --multiget 10 --keys 1k --ops-max 2k \
+             --verify 1 --json -",
+            peer.name
+        );
+        let record = memtide(&line).exits(0).record();
+        let totals = &record.totals;
+        assert_eq!((totals.answered, totals.keys), (2_000, 20_000));
+        assert_eq!((totals.hits, totals.misses), (20_000, 0));
+        assert_counters_equal(&record);
+    }
+}
+
+#[test]
+fn values_are_verified_in_frames_too() {
+    let server = Peer::embedded("--fault flip:0.01 --seed 3");
+    let line = "--protocol binary --verify 1 --keys 1k --ops-max 20k --json -";
+    let ran = memtide(&format!("run -s {} {line}", server.name)).exits(1);
+    let found = ran.record().phases.verification();
+    let faults = server.ask("stats faults");
+    let flipped = faults.iter().find_map(|line| line.strip_prefix("STAT fault_flip ")).unwrap();
+    assert_eq!(found.corrupt, flipped.parse::<u64>().unwrap(), "{ran}");
+    assert!(found.corrupt > 0, "{ran}");
+    let healthy = Peer::memcached("");
+    let ran = memtide(&format!("run -s {} {line}", healthy.name)).exits(0);
+    assert!(ran.record().phases.verification().checked > 10_000, "{ran}");
+}
+
+#[test]
+fn sasl_is_said_on_every_connection() {
+    let guarded = Guarded::sasl();
+    guarded.takes_the_right_password_only("--protocol binary");
+    let nobody = guarded.run("--protocol binary", None).exits(3);
+    assert!(nobody.err.contains("wants to know who is there"), "{nobody}");
+}
+
+#[test]
+fn credentials_in_lines_are_said_on_every_connection() {
+    let guarded = Guarded::lines();
+    guarded.takes_the_right_password_only("--protocol text");
+    let nobody = guarded.run("", None).exits(3);
+    assert!(nobody.err.contains("wants to know who is there"), "{nobody}");
+}
+
+#[test]
+fn credentials_that_nobody_asks_for_are_refused() {
+    let peer = Peer::memcached("");
+    for protocol in ["text", "binary"] {
+        let line = format!("run -s {} --protocol {protocol} --user tim --ops-max 10", peer.name);
+        let ran = with_password(&line, PASSWORD).exits(3);
+        assert!(ran.err.contains("does not take credentials"), "{ran}");
+    }
+    let line = format!("run -s {} --user tim --ops-max 10", peer.name);
+    let ran = with_password(&line, "tan staafl").exits(2);
+    assert!(ran.err.contains("password has a space"), "{ran}");
+    let ran = memtide("run --user tim --password word --ops-max 10").exits(2);
+    assert!(ran.err.contains("the embedded one does not"), "{ran}");
+    let ran = memtide(&format!("run -s {} --user tim --ops-max 10", peer.name)).exits(2);
+    assert!(ran.err.contains("user is no use without password"), "{ran}");
+}
+
+/// Runs the program with the password in its environment.
+fn with_password(line: &str, password: &str) -> Finished {
+    let _turn = shared();
+    let mut command = program();
+    command.args(line.split_whitespace()).env("MEMTIDE_PASSWORD", password);
+    Running::of(&mut command).finish()
+}
+
+/// A memcached that asks who is there, and the folder of what it needs for that.
+struct Guarded {
+    peer: Peer,
+    _folder: Folder,
+}
+
+impl Guarded {
+    /// With SASL and a database of one user.
+    fn sasl() -> Self {
+        let folder = Folder::new("sasl");
+        let database = folder.0.join("users.db");
+        folder.write(
+            "memcached.conf",
+            &format!("mech_list: plain\nlog_level: 5\nsasldb_path: {}\n", database.display()),
+        );
+        let program = Path::new("/usr/sbin/saslpasswd2");
+        let program = if program.exists() { program } else { Path::new("saslpasswd2") };
+        let mut child = Command::new(program)
+            .args(["-p", "-c", "-a", "memcached", "-f"])
+            .arg(&database)
+            .arg(USER)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("saslpasswd2 is installed (apt-get install sasl2-bin)");
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), PASSWORD.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success(), "saslpasswd2 makes a user");
+        readable(&database, 0o644);
+        let environment = ("SASL_CONF_PATH", folder.0.as_path());
+        let peer = Peer::memcached_guarded("sasl", &["-S".as_ref()], Some(environment));
+        Self { peer, _folder: folder }
+    }
+
+    /// With a file of one user, asked for in lines.
+    fn lines() -> Self {
+        let folder = Folder::new("lines");
+        let file = folder.write("users", &format!("other:word\n{USER}:{PASSWORD}\n"));
+        let peer = Peer::memcached_guarded("lines", &["-Y".as_ref(), file.as_os_str()], None);
+        Self { peer, _folder: folder }
+    }
+
+    fn run(&self, flags: &str, password: Option<&str>) -> Finished {
+        let line = format!(
+            "run -s {} --keys 500 --ops-max 4k --timeout 20s --json - {flags}",
+            self.peer.name
+        );
+        match password {
+            None => memtide(&line),
+            Some(password) => with_password(&format!("{line} --user {USER}"), password),
+        }
+    }
+
+    fn takes_the_right_password_only(&self, flags: &str) {
+        let flags = format!("{flags} --threads 2 --connections 5 --depth 4");
+        let right = self.run(&flags, Some(PASSWORD)).exits(0);
+        let record = right.record();
+        assert_eq!((record.totals.answered, record.totals.failed), (4_000, 0), "{right}");
+        assert_counters_equal(&record);
+        let wrong = self.run(&flags, Some("tan")).exits(3);
+        let sentence = format!(
+            "server {} refused the credentials; check --user and --password",
+            self.peer.name
+        );
+        assert!(wrong.err.contains(&sentence), "{wrong}");
+        let plan = self.run(&format!("{flags} --plan"), Some(PASSWORD)).exits(0);
+        for ran in [right, wrong, plan] {
+            let said = format!("{}{}", ran.out, ran.err);
+            assert!(!said.contains(PASSWORD), "it tells the password: {ran}");
+        }
+    }
+}
+
+/// A folder that the server's own user can read, gone with its handle.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("memtide-{}-{name}", std::process::id()));
+        drop(fs::remove_dir_all(&path));
+        fs::create_dir(&path).unwrap();
+        readable(&path, 0o755);
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        readable(&path, 0o644);
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+fn readable(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
