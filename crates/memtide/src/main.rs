@@ -13,6 +13,9 @@ mod output;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(call) = cmd::face::Call::of(std::env::args_os()) {
+        return ExitCode::from(call.answer());
+    }
     let matches = match flags::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return exit::of_usage(&error),

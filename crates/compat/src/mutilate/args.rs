@@ -9,8 +9,9 @@ mod pace;
 
 use super::given::Given;
 use super::numbers::{PROFILES, Profile, RATE_MAX, Server, servers};
-use super::options::{Format, Login, Options, Output, Target, Verbosity};
+use super::options::{Login, Options, Output, Target, Verbosity};
 use super::rows::{Face, row};
+use super::voice::Format;
 use crate::Stop;
 use fatal::{Check, Source};
 
@@ -47,15 +48,9 @@ fn format(face: Face, program: &str, given: &Given) -> Result<Format, Stop> {
             Face::Mcperf => Format::Mcperf,
             Face::McperfDynamic => Format::McperfDynamic,
         }),
-        Some("mutilate") => Ok(Format::Mutilate),
-        Some("mutilate-2012") => Ok(Format::Mutilate2012),
-        Some("mcperf") => Ok(Format::Mcperf),
-        Some("mcperf-dynamic") => Ok(Format::McperfDynamic),
-        Some(other) => {
-            let allowed = "mutilate, mutilate-2012, mcperf or mcperf-dynamic";
-            let what = format!("{program}: --format: '{other}' is no format; say {allowed}");
-            Err(Stop::complaint(what, 1))
-        }
+        Some(word) => word
+            .parse()
+            .map_err(|why: String| Stop::complaint(format!("{program}: --format: {why}"), 1)),
     }
 }
 

@@ -3,20 +3,24 @@
 //!
 //! Their command lines become values here, and what came of a run becomes the text that they print.
 
-pub mod voice;
+mod teller;
+mod lower;
 mod args;
 mod given;
 mod page;
 mod options;
+pub mod voice;
 mod numbers;
 mod rows;
 
 pub use args::parse;
+pub use lower::lower;
 pub use numbers::{Connections, Dynamic, Law, Scan, Search, Server, Sinusoid, Statistic, Waveform};
 pub use options::{
-    Format, Keys, Load, Login, Mode, Multiget, Options, Output, Paced, Skip, Target, Verbosity,
+    Keys, Load, Login, Mode, Multiget, Options, Output, Paced, Skip, Target, Verbosity,
 };
 pub use rows::Face;
+pub use teller::{Teller, Told};
 
 /// The face that `face` becomes for this command line: under the bare name `mcperf`, an option of
 /// the dynamic fork asks for that fork. `argv` is without the program's name.

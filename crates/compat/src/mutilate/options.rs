@@ -3,6 +3,7 @@
 
 use super::numbers::{Connections, Dynamic, Law, Scan, Search, Server, Sinusoid};
 use super::rows::Face;
+use super::voice::Format;
 use memtide_base::Span;
 
 /// Everything that a command line asks for.
@@ -175,19 +176,6 @@ pub struct Output {
     pub is_plot_all: bool,
     /// How much is said on stderr.
     pub verbosity: Verbosity,
-}
-
-/// Whose output is imitated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// mutilate's eight columns.
-    Mutilate,
-    /// mutilate's eight columns as its page shows them, from 2012.
-    Mutilate2012,
-    /// mcperf's fifteen columns.
-    Mcperf,
-    /// mcperf's fifteen columns with the dynamic fork's timestamps.
-    McperfDynamic,
 }
 
 /// How much is said on stderr, from most to least.

@@ -1,5 +1,6 @@
 //! The subcommands.
 
+pub(crate) mod face;
 mod merge;
 mod steps;
 mod run;
@@ -21,6 +22,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
         Some(("merge", matches)) => merge::merge(matches),
         Some(("serve", matches)) => serve::serve(matches),
         Some(("completions", matches)) => generate::completions(matches),
+        Some(("install-faces", matches)) => face::install(matches),
         Some(("man", _)) => generate::manual(),
         _ => unreachable!("the command line requires one of these"),
     }

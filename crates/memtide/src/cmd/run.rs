@@ -55,7 +55,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
 }
 
 /// A server of our own for a scenario that names none.
-pub(super) fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
+pub(in crate::cmd) fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
     let bytes = |law: &memtide_workload::SizeLaw, most: u64| {
         law.law().mean().map_or(most, |mean| mean.ceil().max(1.0) as u64)
     };
@@ -79,7 +79,7 @@ pub(super) fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
     Ok(serving)
 }
 
-pub(super) fn surroundings(
+pub(in crate::cmd) fn surroundings(
     scenario: &Scenario,
     embedded: Option<&Serving>,
     machine: &Machine,
@@ -113,7 +113,11 @@ fn resolved(name: &str, host: &str, port: u16) -> Result<ServerPlan, Stop> {
     resolve::tcp(name, host, port).map_err(|message| Stop { code: UNREACHABLE, message })
 }
 
-pub(super) fn check_files(lowered: &Lowered, embedded: bool, files_max: u64) -> Result<(), Stop> {
+pub(in crate::cmd) fn check_files(
+    lowered: &Lowered,
+    embedded: bool,
+    files_max: u64,
+) -> Result<(), Stop> {
     let sides = if embedded { 2 } else { 1 };
     let needed = u64::from(lowered.plan.connections) * sides + FILES_BESIDE;
     if needed <= files_max {
@@ -124,17 +128,17 @@ pub(super) fn check_files(lowered: &Lowered, embedded: bool, files_max: u64) -> 
 }
 
 /// An output that is written at the end, if it is wanted.
-pub(super) type Sheet = Option<Box<dyn Write>>;
+pub(in crate::cmd) type Sheet = Option<Box<dyn Write>>;
 
 /// Files that are opened before anything is measured, so that a wrong name costs no run.
-pub(super) struct Outputs {
-    pub(super) json: Sheet,
-    pub(super) samples: Option<SampleCsv<Box<dyn Write + Send>>>,
-    pub(super) details: Sheet,
+pub(in crate::cmd) struct Outputs {
+    pub(in crate::cmd) json: Sheet,
+    pub(in crate::cmd) samples: Option<SampleCsv<Box<dyn Write + Send>>>,
+    pub(in crate::cmd) details: Sheet,
 }
 
 impl Outputs {
-    pub(super) fn open(scenario: &Scenario) -> Result<Self, Stop> {
+    pub(in crate::cmd) fn open(scenario: &Scenario) -> Result<Self, Stop> {
         let json = plain("--json", scenario.json.as_deref())?;
         let details = plain("--verify-details", scenario.verify_details.as_deref())?;
         let samples = match scenario.samples.as_deref() {
@@ -149,7 +153,7 @@ impl Outputs {
     }
 }
 
-pub(super) fn plain(flag: &str, place: Option<&str>) -> Result<Sheet, Stop> {
+pub(in crate::cmd) fn plain(flag: &str, place: Option<&str>) -> Result<Sheet, Stop> {
     Ok(match place {
         None => None,
         Some("-") => Some(Box::new(io::stdout())),
@@ -157,21 +161,21 @@ pub(super) fn plain(flag: &str, place: Option<&str>) -> Result<Sheet, Stop> {
     })
 }
 
-pub(super) fn create(flag: &str, path: &str) -> Result<BufWriter<File>, Stop> {
+pub(in crate::cmd) fn create(flag: &str, path: &str) -> Result<BufWriter<File>, Stop> {
     File::create(path).map(BufWriter::new).map_err(|error| {
         Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
     })
 }
 
-pub(super) fn unwritable(output: &str, error: &io::Error) -> Stop {
+pub(in crate::cmd) fn unwritable(output: &str, error: &io::Error) -> Stop {
     let warning = Warning::OutputFailed { output: output.to_owned(), why: error.to_string() };
     Stop { code: FAILED, message: format!("{}; {}", warning.message(), warning.remedy()) }
 }
 
 /// What a run brought, and what went wrong beside it.
-pub(super) struct Conducted {
-    pub(super) outcome: Outcome,
-    pub(super) trouble: Vec<Stop>,
+pub(in crate::cmd) struct Conducted {
+    pub(in crate::cmd) outcome: Outcome,
+    pub(in crate::cmd) trouble: Vec<Stop>,
 }
 
 fn conduct(
@@ -198,7 +202,7 @@ fn conduct(
 }
 
 /// An engine's sample as a row.
-pub(super) fn row(sample: &memtide_engine::Sample) -> Sample {
+pub(in crate::cmd) fn row(sample: &memtide_engine::Sample) -> Sample {
     let known = |at: Instant| (at != Instant::NEVER).then_some(at);
     Sample {
         intended: sample.intended,
@@ -228,7 +232,7 @@ pub(super) fn row(sample: &memtide_engine::Sample) -> Sample {
 }
 
 /// Shows the result everywhere it should go; one output that fails does not cost the others.
-pub(super) fn publish(
+pub(in crate::cmd) fn publish(
     scenario: &Scenario,
     conducted: Conducted,
     (json, details): (Sheet, Sheet),
@@ -270,7 +274,7 @@ pub(super) fn publish(
 }
 
 /// What went wrong with an output; a reader that has gone away has seen enough.
-pub(super) fn failed(output: &str, written: io::Result<()>) -> Option<Stop> {
+pub(in crate::cmd) fn failed(output: &str, written: io::Result<()>) -> Option<Stop> {
     written
         .err()
         .filter(|error| error.kind() != io::ErrorKind::BrokenPipe)

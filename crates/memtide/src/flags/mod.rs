@@ -3,12 +3,14 @@
 
 mod steps;
 
+use crate::cmd::face::NAMES;
 use crate::exit::Stop;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use memtide_base::units;
 use memtide_schema::{FIELDS, Field, Layer, Origin, Scenario, from_toml};
 use memtide_server::{Behaviour, Faults};
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 /// The whole command line.
 pub(crate) fn command() -> Command {
@@ -36,6 +38,8 @@ pub(crate) fn command() -> Command {
         .subcommand(merge_command())
         .subcommand(sim_command())
         .subcommand(serve_command())
+        .subcommands(faces())
+        .subcommand(install_command())
         .subcommand(
             Command::new("completions").about("Prints shell completions").arg(
                 Arg::new("shell")
@@ -120,6 +124,36 @@ fn flag_layer(matches: &ArgMatches) -> Layer {
         layer.push(field, words, Origin::Flag);
     }
     layer
+}
+
+/// The faces, for the list of commands alone: their words are read by their own rules.
+fn faces() -> impl Iterator<Item = Command> {
+    let about = |name: &'static str| match name {
+        "mutilate" => "mutilate, with its own options and output",
+        "mcperf" => "mcperf 0.3 (memcache-perf), with its own options and output",
+        _ => "mcperf with dynamic load, with its own options and output",
+    };
+    NAMES.into_iter().map(move |name| {
+        Command::new(name).about(about(name)).disable_help_flag(true).arg(
+            Arg::new("words")
+                .num_args(0..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .help("Its own options; --help lists them"),
+        )
+    })
+}
+
+fn install_command() -> Command {
+    Command::new("install-faces")
+        .about("Makes links by which scripts find memtide as mutilate and mcperf")
+        .arg(
+            Arg::new("folder")
+                .required(true)
+                .value_name("DIR")
+                .value_parser(value_parser!(PathBuf))
+                .help("The folder for the links; one that stands first in PATH serves scripts"),
+        )
 }
 
 fn merge_command() -> Command {

@@ -85,15 +85,14 @@ impl Material {
     /// The figures of `record`, its rows made of `times`. The error names a histogram that cannot
     /// be read back.
     ///
-    /// A record does not hold everything: `measured_s` is the length of the window, and there are
-    /// no segments.
+    /// There are no segments: which rates were asked for, a record does not say.
     pub fn of(record: &Record, times: Times) -> Result<Self, String> {
         let kinds = match times {
             Times::Service => &record.service,
             Times::Response => &record.response,
         };
-        let outstanding = record.in_flight_at_send.counts();
-        let outstanding = outstanding.ok_or_else(|| damaged("in_flight_at_send"))?;
+        let outstanding = record.outstanding_at_send.counts();
+        let outstanding = outstanding.ok_or_else(|| damaged("outstanding_at_send"))?;
         let updates = together(kinds, &STORES)?;
         Ok(Self {
             reads: Figures::times(together(kinds, &READS)?),
@@ -116,6 +115,33 @@ impl Material {
             }),
             segments: Vec::new(),
         })
+    }
+
+    /// The same with a segment for each interval of `record`, which was asked for these rates.
+    ///
+    /// # Errors
+    /// When the histogram of an interval cannot be read back.
+    pub fn with_segments(
+        mut self,
+        record: &Record,
+        times: Times,
+        targets_per_s: &[u32],
+    ) -> Result<Self, String> {
+        let segments = record.intervals.iter().zip(targets_per_s).map(|(interval, &target)| {
+            let gets = interval.gets.as_ref().map(|gets| match times {
+                Times::Service => &gets.service,
+                Times::Response => &gets.response,
+            });
+            let reads = gets.map_or(Some(Histogram::new()), Distribution::times);
+            Ok(Segment {
+                reads: Figures::times(reads.ok_or_else(|| damaged("an interval"))?),
+                ops: interval.ops,
+                length_s: interval.length_s,
+                target_per_s: u64::from(target),
+            })
+        });
+        self.segments = segments.collect::<Result<_, String>>()?;
+        Ok(self)
     }
 
     /// Reads and stores together.

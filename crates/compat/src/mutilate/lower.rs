@@ -1,0 +1,229 @@
+//! From a decided command line to a scenario: each of its values under the name that memtide has
+//! for it. Decides nothing that the command line has not decided.
+
+use super::numbers::{Law, Sinusoid};
+use super::options::{Keys, Mode, Options};
+use crate::Stop;
+use memtide_base::{Span, law};
+use memtide_schema::field::find;
+use memtide_schema::{Layer, Origin, Scenario};
+
+/// The originals wait for an answer for ever; nobody wants to.
+const TIMEOUT: Span = Span::from_s(60);
+/// Rows over time stay open for as long as an answer may take, and so many fit.
+const ROWS_OPEN_MAX: u64 = 1000;
+/// The seed of every run that names none.
+const SEED: u32 = 1;
+/// What a face exits with when it cannot begin.
+const FATAL: u8 = 255;
+
+/// The scenario of `options`; of a search or a scan, that of each step but for its rate.
+/// `targets` are the rates of a dynamic run's intervals, and not looked at otherwise.
+///
+/// # Errors
+/// When no machine could do it; the sentence names the field of the scenario.
+pub fn lower(options: &Options, targets: &[u32]) -> Result<Scenario, Stop> {
+    let mut words = Words(Layer::new());
+    target(&mut words, options);
+    load(&mut words, options);
+    pace(&mut words, options, targets);
+    let mut scenario = Scenario::default();
+    let refused = |problem: String| Stop::complaint(problem, FATAL);
+    scenario.apply(&words.0).map_err(|error| refused(error.to_string()))?;
+    match scenario.check().into_iter().next() {
+        Some(problem) => Err(refused(problem.to_string())),
+        None => Ok(scenario),
+    }
+}
+
+/// What is said so far.
+struct Words(Layer);
+
+impl Words {
+    fn say(&mut self, field: &str, word: impl ToString) {
+        self.say_all(field, vec![word.to_string()]);
+    }
+
+    fn say_all(&mut self, field: &str, words: Vec<String>) {
+        let field = find(field).expect("only fields of the table are said");
+        self.0.push(field, words, Origin::Flag);
+    }
+
+    fn switch(&mut self, field: &str, on: bool) {
+        if on {
+            self.say(field, true);
+        }
+    }
+}
+
+fn target(words: &mut Words, options: &Options) {
+    let target = &options.target;
+    let servers = target.servers.iter().map(|server| match server.host.contains(':') {
+        true => format!("[{}]:{}", server.host, server.port),
+        false => format!("{}:{}", server.host, server.port),
+    });
+    words.say_all("server", servers.collect());
+    let connections = &options.connections;
+    // With more threads than servers, servers that are taken in turn have one more or one less.
+    let each_server = connections.total().div_ceil(u64::from(connections.servers));
+    words.say("connections", each_server);
+    words.say("threads", connections.threads);
+    words.say("depth", options.paced.depth);
+    if target.is_binary {
+        words.say("protocol", "binary");
+    }
+    if let Some(login) = &target.login {
+        words.say("user", &login.user);
+        words.say("password", &login.password);
+    }
+    words.switch("pin", options.paced.is_pinned);
+    words.say("wait", if options.paced.is_blocking { "sleep" } else { "hybrid" });
+}
+
+fn load(words: &mut Words, options: &Options) {
+    let load = &options.load;
+    words.say("keys", load.records_each);
+    words.say("key-form", "decimal");
+    words.say("key-size", sizes(load.key_bytes));
+    words.say("value-size", sizes(load.value_bytes));
+    words.say("popularity", popularity(&load.keys));
+    words.say("mix", mix(load.set_probability));
+    if let Some(multiget) = load.multiget {
+        words.say("multiget", multiget.keys);
+        if multiget.probability < 1.0 && multiget.keys > 1 {
+            words.say("multiget-share", multiget.probability);
+        }
+    }
+    words.say("load", if load.is_filled { "always" } else { "never" });
+    // The originals do not look at what the server says to a fill.
+    words.switch("load-partial", load.is_filled);
+    words.say("seed", load.seed.unwrap_or(SEED));
+    words.switch("quiet", true);
+    // Where they go is the face's business; that there are any, the workers need to know.
+    let output = &options.output;
+    if let Some(path) = output.save.as_ref().or(output.save_all.as_ref()) {
+        words.say("samples", path);
+    }
+}
+
+fn pace(words: &mut Words, options: &Options, targets: &[u32]) {
+    let paced = &options.paced;
+    words.say("warmup", nanoseconds(paced.warmup));
+    words.say("cooldown", "drain");
+    let mut timeout = TIMEOUT;
+    let mut length = paced.time;
+    let rate = match &options.mode {
+        Mode::Dynamic(dynamic) => {
+            words.say("interval", nanoseconds(dynamic.interval));
+            words.switch("interval-times", true);
+            words.say("wave", steps(targets, dynamic.interval));
+            let open = dynamic.interval.ns().saturating_mul(ROWS_OPEN_MAX);
+            timeout = Span::from_ns(timeout.ns().min(open));
+            length = Span::from_ns(dynamic.interval.ns() * targets.len() as u64);
+            mean(targets)
+        }
+        Mode::Scan(scan) => f64::from(scan.min),
+        _ => f64::from(paced.rate_ops),
+    };
+    words.say("duration", nanoseconds(length));
+    words.say("timeout", nanoseconds(timeout));
+    match paced.sinusoid {
+        Some(Sinusoid { mean_ops, amplitude_ops, period }) => {
+            let period = nanoseconds(period);
+            words.say("wave", format!("sine:{mean_ops},{amplitude_ops},{period}"));
+        }
+        None if matches!(options.mode, Mode::Dynamic(_)) => {}
+        None => words.say("rate", rate),
+    }
+    let is_closed = rate == 0.0 && matches!(options.mode, Mode::Once | Mode::Masterless);
+    if !is_closed {
+        words.say("schedule", "connection");
+        words.say("arrival", gaps(paced.gaps, options.connections.rate_ops_each(rate)));
+        if let Some(skip) = paced.skip {
+            let (late, again) = (nanoseconds(skip.late_max), nanoseconds(skip.late_again));
+            words.say("on-full", format!("skip:{late},{again}"));
+        }
+    }
+    if let Some(gap) = paced.answer_gap {
+        words.say("pause-after-reply", nanoseconds(gap));
+    }
+}
+
+fn nanoseconds(span: Span) -> String {
+    format!("{}ns", span.ns())
+}
+
+fn mean(targets: &[u32]) -> f64 {
+    let sum: f64 = targets.iter().copied().map(f64::from).sum();
+    sum / targets.len().max(1) as f64
+}
+
+fn steps(targets: &[u32], every: Span) -> String {
+    let rates: Vec<String> = targets.iter().map(u32::to_string).collect();
+    format!("step:{}@{}", rates.join(","), nanoseconds(every))
+}
+
+fn mix(set_probability: f64) -> String {
+    match set_probability {
+        0.0 => "get=1".to_owned(),
+        1.0 => "set=1".to_owned(),
+        sets => format!("get={},set={sets}", 1.0 - sets),
+    }
+}
+
+fn popularity(keys: &Keys) -> String {
+    match keys {
+        Keys::Random => "uniform".to_owned(),
+        Keys::Cached { law: None, capacity, .. } => format!("walk:{capacity}"),
+        Keys::Cached { law: Some(law), capacity, rounds, stride_max } => {
+            let (rounds, fraction) = (rounds.max(&1), 1.0 / f64::from(*stride_max));
+            format!("walk:{capacity},{rounds},{fraction}@{}", sizes(*law))
+        }
+    }
+}
+
+/// A law of whole numbers. What the originals draw below 0 is 0.
+fn sizes(law: Law) -> String {
+    let whole = |number: f64| number.max(0.0) as u64;
+    match law.quantiles() {
+        key if key == law::ETC_KEY => "etc-key".to_owned(),
+        law::Law::EtcValue => "etc-value".to_owned(),
+        law::Law::Fixed(size) => format!("fixed:{}", whole(size)),
+        law::Law::Uniform(least, most) => format!("uniform:{},{}", whole(least), whole(most)),
+        law::Law::Normal(mean, deviation) => format!("normal:{mean},{deviation}"),
+        law::Law::Exponential(mean) => format!("exponential:{mean}"),
+        law::Law::Pareto(location, scale, shape) => format!("pareto:{location},{scale},{shape}"),
+        law::Law::Gev(location, scale, shape) => format!("gev:{location},{scale},{shape}"),
+        law::Law::Table(_) => unreachable!("no word of the originals is a table"),
+    }
+}
+
+/// The shape of the gaps of one connection that sends `rate_ops_each` a second. Where no rate is
+/// known, the law's own parameters give the shape.
+fn gaps(law: Law, rate_ops_each: Option<f64>) -> String {
+    match law {
+        Law::Fixed(_) => "fixed".to_owned(),
+        Law::Uniform { least, most } => {
+            let in_gaps = rate_ops_each.map_or(2.0 * least / (least + most), |rate| least * rate);
+            // Without bounds there is nothing to keep: the least gap is 0.
+            if in_gaps > 0.0 { format!("uniform:{in_gaps}") } else { "uniform".to_owned() }
+        }
+        Law::Normal { mean, deviation } => {
+            let in_gaps = rate_ops_each.map_or(deviation / mean, |rate| deviation * rate);
+            format!("normal:{}", if in_gaps.is_finite() { in_gaps } else { 0.0 })
+        }
+        Law::Pareto { location, scale, shape } => {
+            let own_mean = location + scale / (1.0 - shape);
+            let at = rate_ops_each.map_or(location / own_mean, |rate| location * rate);
+            let at = if at.is_finite() { at } else { 0.0 };
+            format!("pareto:{at},{},{shape}", (1.0 - shape) * (1.0 - at))
+        }
+        Law::FacebookGap => "etc".to_owned(),
+        Law::Exponential { .. } | Law::Gev { .. } | Law::FacebookKey | Law::FacebookValue => {
+            "poisson".to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! What a face says as a run goes: every event of it turned into the text that the original
+//! prints then. Prints nothing itself, and remembers no more than the next words need.
+
+use super::numbers::Search;
+use super::options::{Mode, Options, Verbosity};
+use super::voice::{
+    Material, SearchGoal, SearchStep, Times, Trial, Voice, Waveform as Announced, search_line,
+};
+use super::{Dynamic, Waveform};
+use memtide_schema::record::{Distribution, Record, Verdict};
+use memtide_schema::steps::{Step, StepRole};
+use memtide_schema::{Event, Kind};
+
+/// Text for both streams, in whole lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// What scripts parse.
+    pub stdout: String,
+    /// What people read beside it.
+    pub stderr: String,
+}
+
+/// The voice of one command line.
+#[derive(Clone, Debug)]
+pub struct Teller {
+    voice: Voice,
+    mode: Mode,
+    times: Times,
+    verbosity: Verbosity,
+    /// The rates of a dynamic run's intervals.
+    targets: Vec<u32>,
+    /// Of a search: the rate without a limit.
+    peak_per_s: f64,
+    /// Of a search or a scan: the last step.
+    last: Option<Material>,
+}
+
+impl Teller {
+    /// The voice of `options`; `targets` are the rates of a dynamic run's intervals.
+    pub fn new(options: &Options, targets: &[u32]) -> Self {
+        let output = &options.output;
+        Self {
+            voice: Voice { format: output.format, save: output.save.clone() },
+            mode: options.mode.clone(),
+            times: if output.is_response { Times::Response } else { Times::Service },
+            verbosity: output.verbosity,
+            targets: targets.to_vec(),
+            peak_per_s: 0.0,
+            last: None,
+        }
+    }
+
+    /// What is said before anything happens.
+    pub fn begin(&self) -> Told {
+        let mut told = Told::default();
+        match &self.mode {
+            Mode::Dynamic(dynamic) => {
+                told.stdout = self.voice.waveform_header(&announced(dynamic, &self.targets));
+            }
+            Mode::Scan(_) => told.stdout = self.voice.scan_header(),
+            Mode::Search(search) => self.log(&mut told, search, &SearchStep::Begin),
+            Mode::Once | Mode::LoadOnly | Mode::Masterless => {}
+        }
+        told
+    }
+
+    /// What is said when `event` happens.
+    ///
+    /// # Errors
+    /// When a record's histogram cannot be read back; the sentence names it.
+    pub fn on(&mut self, event: &Event) -> Result<Told, String> {
+        let mut told = Told::default();
+        match event {
+            Event::Done(record) => self.done(record, &mut told)?,
+            Event::StepDone(step) => self.step(step, &mut told)?,
+            Event::StepsDone(_) => match (&self.mode, &self.last) {
+                (Mode::Search(_), Some(last)) => {
+                    told.stdout = self.voice.search(last, self.peak_per_s);
+                }
+                (Mode::Scan(_), Some(last)) => {
+                    told.stdout = self.voice.scan_end(last.cpu.as_ref());
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        Ok(told)
+    }
+
+    /// A run is over: all there was, or a step.
+    fn done(&self, record: &Record, told: &mut Told) -> Result<(), String> {
+        match &self.mode {
+            Mode::Once => {
+                told.stdout = self.voice.run(&Material::of(record, self.times)?);
+            }
+            Mode::Dynamic(_) => {
+                let material = Material::of(record, self.times)?;
+                let material = material.with_segments(record, self.times, &self.targets)?;
+                told.stdout = self.voice.waveform(&material);
+            }
+            Mode::Search(_) | Mode::Scan(_) | Mode::LoadOnly | Mode::Masterless => return Ok(()),
+        }
+        if self.verbosity < Verbosity::Quiet {
+            told.stderr = beside(record);
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step, told: &mut Told) -> Result<(), String> {
+        let material = Material::of(&step.record, self.times)?;
+        match &self.mode {
+            Mode::Scan(_) => {
+                let target = step.rate_per_s.unwrap_or(0.0) as u64;
+                told.stdout = self.voice.scan_row(&material, target);
+            }
+            Mode::Search(search) => {
+                let rate_per_s = material.rate_per_s();
+                let measured_us = step.figure_ns.unwrap_or(0.0) / 1e3;
+                let trial = Trial {
+                    target_per_s: step.rate_per_s.unwrap_or(0.0) as u64,
+                    rate_per_s,
+                    measured_us,
+                    low_per_s: step.low_per_s.unwrap_or(0.0) as u64,
+                    high_per_s: step.high_per_s.unwrap_or(0.0) as u64,
+                };
+                let line = match step.role {
+                    StepRole::Peak => SearchStep::Peak { rate_per_s, measured_us },
+                    StepRole::Confirm => SearchStep::Lowered(trial),
+                    StepRole::Narrow | StepRole::Scan => SearchStep::Bisected(trial),
+                };
+                self.log(told, search, &line);
+                if step.role == StepRole::Peak {
+                    self.peak_per_s = rate_per_s;
+                }
+            }
+            Mode::Once | Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => {}
+        }
+        self.last = Some(material);
+        Ok(())
+    }
+
+    /// The progress of a search, which `--quiet` silences.
+    fn log(&self, told: &mut Told, search: &Search, step: &SearchStep) {
+        if self.verbosity < Verbosity::Quiet {
+            let goal = SearchGoal { order: search.word.clone(), limit_us: search.bound_us as u64 };
+            told.stderr += &search_line(self.voice.format, &goal, step);
+        }
+    }
+}
+
+fn announced(dynamic: &Dynamic, targets: &[u32]) -> Announced {
+    let (given, seeded) = match &dynamic.waveform {
+        Waveform::Supplied(_) => (true, false),
+        Waveform::Random { seed, .. } => (false, seed.is_some()),
+    };
+    let targets_per_s = targets.iter().copied().map(u64::from).collect();
+    Announced { given, seeded, targets_per_s }
+}
+
+/// What the table cannot say, in one line: times from the intended instant, and how far they can be
+/// believed.
+fn beside(record: &Record) -> String {
+    let pair = |times: Option<&Distribution>| {
+        let us = |ns: Option<u64>| {
+            ns.map_or_else(|| "–".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3))
+        };
+        times.map_or_else(
+            || "– / –".to_owned(),
+            |times| format!("{} / {}", us(times.p50_ns), us(times.p99_ns)),
+        )
+    };
+    let of = |kinds: &std::collections::BTreeMap<Kind, Distribution>| pair(kinds.get(&Kind::All));
+    let believable = match (record.believable.verdict, record.believable.reasons.first()) {
+        (Verdict::Yes, _) => "yes".to_owned(),
+        (Verdict::No, None) => "no".to_owned(),
+        (Verdict::No, Some(reason)) => format!("no, {}", reason.message),
+    };
+    format!(
+        "memtide: p50 / p99 in us: response {}, service {}, lag {}; believable: {believable}\n",
+        of(&record.response),
+        of(&record.service),
+        of(&record.lag)
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! `memtide mutilate`, `mcperf` and `mcperf-dynamic`: their command lines carried out on this
+//! machine, and their exit codes.
+
+use super::screen::{Pictures, Screen};
+use crate::cmd::run::{check_files, create, row, surroundings, unwritable};
+use crate::exit::{INTERRUPTED, Stop};
+use crate::output::{complain, say, show};
+use crate::witness::HostWitness;
+use memtide_base::Span;
+use memtide_compat::mutilate::voice::{SavedOperations, Times, sample_line};
+use memtide_compat::mutilate::{
+    Face, Mode, Options, Search, Statistic, Teller, Verbosity, lower, parse,
+};
+use memtide_host::signal::StopFlag;
+use memtide_host::{Clock, HostFleet, SampleSink, clock, machine};
+use memtide_run::Failure;
+use memtide_run::steps::{
+    Aim, Bisect, Course, Data, Measured, Rates, Scan, StepsPlan, Time, steps,
+};
+use memtide_schema::record::EndedBy;
+use memtide_schema::scenario::Measure;
+use memtide_schema::steps::{CourseKind, StepsEnd};
+use memtide_schema::{Kind, Scenario};
+use std::io::Write;
+use std::time::Duration;
+
+/// What the originals exit with when they cannot go on.
+const FATAL: u8 = 255;
+/// How often a wait before the load looks whether it is still wanted.
+const LOOK_EVERY: Span = Span::from_ms(20);
+
+/// Carries out a command line; returns the exit code.
+pub(super) fn run(face: Face, program: &str, words: &[String]) -> u8 {
+    let options = match parse(face, program, words) {
+        Ok(options) => options,
+        Err(stop) => return ended(&stop),
+    };
+    if options.output.verbosity < Verbosity::Quiet {
+        options.notes.iter().for_each(|note| say(note));
+    }
+    let seed = clock::since_unix().ns();
+    let targets = match &options.mode {
+        Mode::Dynamic(dynamic) => dynamic.targets(seed),
+        _ => Vec::new(),
+    };
+    let scenario = match lower(&options, &targets) {
+        Ok(scenario) => scenario,
+        Err(stop) => return ended(&stop),
+    };
+    match perform(&options, &scenario, &targets) {
+        Ok(code) => code,
+        Err(stop) => {
+            complain(&stop.message);
+            FATAL
+        }
+    }
+}
+
+fn ended(stop: &memtide_compat::Stop) -> u8 {
+    // Nobody is left to tell if stdout is gone.
+    drop(show(&stop.stdout));
+    if !stop.stderr.is_empty() {
+        say(stop.stderr.trim_end());
+    }
+    stop.code
+}
+
+fn perform(options: &Options, scenario: &Scenario, targets: &[u32]) -> Result<u8, Stop> {
+    let files_max = machine::raise_file_limit();
+    let machine = machine::look();
+    let around = surroundings(scenario, None, &machine)?;
+    let lowered = memtide_run::lower(scenario, &around)?;
+    check_files(&lowered, false, files_max)?;
+    let json = options.output.json.as_deref().map(|path| create("--json", path)).transpose()?;
+    let sink = samples(options)?;
+    let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
+        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
+    if !waited(options.paced.wait, &stop) {
+        return Ok(INTERRUPTED);
+    }
+    let mut fleet = HostFleet::new(Clock::start(), stop, lowered.pin, sink);
+    let times = if options.output.is_response { Times::Response } else { Times::Service };
+    let pictures = options.output.is_plot_all.then(|| Pictures::new(times));
+    let witness = HostWitness::new(machine, true);
+    let mut screen = Screen::new(witness, Teller::new(options, targets), pictures, json);
+    screen.begin();
+    let code = match &options.mode {
+        Mode::Once | Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => {
+            let load_only = options.mode == Mode::LoadOnly;
+            let ran = memtide_run::run(&mut fleet, scenario, &lowered, load_only, &mut screen);
+            let outcome = ran?;
+            match (outcome.failure, outcome.record.ended_by) {
+                (Some(Failure { message, .. }), _) => return Err(screen.fatal(message)),
+                (None, EndedBy::Interrupted) => INTERRUPTED,
+                (None, _) => 0,
+            }
+        }
+        Mode::Search(search) => {
+            let mut course =
+                Bisect::new(f64::from(options.paced.rate_ops), search.rate_floor, search.retreat);
+            screen.steps(CourseKind::Search);
+            let plan = plan(scenario, &around, aim(search, options.output.is_response));
+            in_steps(&mut fleet, &plan, &mut course, &mut screen)?
+        }
+        Mode::Scan(scan) => {
+            let from = f64::from(scan.min);
+            // Without a step the rate never comes to its end.
+            let to = if scan.step == 0 { from } else { f64::from(scan.max) };
+            let rates = Rates::Range { from, to, step: f64::from(scan.step) };
+            screen.steps(CourseKind::Scan);
+            let plan = plan(scenario, &around, Aim::Goals);
+            in_steps(&mut fleet, &plan, &mut Scan::new(rates), &mut screen)?
+        }
+    };
+    fleet.finish_samples().map_err(|error| unwritable("--save", &error))?;
+    screen.finish()?;
+    Ok(code)
+}
+
+fn plan<'a>(
+    scenario: &'a Scenario,
+    around: &'a memtide_run::Surroundings,
+    aim: Aim,
+) -> StepsPlan<'a> {
+    StepsPlan { scenario, around, aim, data: Data::Kept, steps_max: None }
+}
+
+fn in_steps(
+    fleet: &mut HostFleet,
+    plan: &StepsPlan<'_>,
+    course: &mut impl Course,
+    screen: &mut Screen,
+) -> Result<u8, Stop> {
+    let conclusion = steps(fleet, plan, course, screen);
+    match (conclusion.failure, conclusion.ended_by) {
+        (Some(message), _) => Err(screen.fatal(message)),
+        (None, StepsEnd::Interrupted) => Ok(INTERRUPTED),
+        // A search that finds nothing says so by its table alone.
+        (None, _) => Ok(0),
+    }
+}
+
+/// What the steps of a search are held against.
+fn aim(search: &Search, is_response: bool) -> Aim {
+    let kinds = if search.is_gets_only { vec![Kind::Get] } else { vec![Kind::Get, Kind::Set] };
+    let measure = match search.statistic {
+        Statistic::Mean => Measure::Mean,
+        Statistic::Percentile(percent) => Measure::Percentile(percent),
+    };
+    let time = if is_response { Time::Response } else { Time::Service };
+    Aim::AtMost { measured: Measured { kinds, measure, time }, bound_ns: search.bound_us * 1e3 }
+}
+
+/// Where single operations go, if they are saved.
+fn samples(options: &Options) -> Result<Option<SampleSink>, Stop> {
+    let output = &options.output;
+    let mut files = Vec::new();
+    for (path, saved, option) in [
+        (&output.save, SavedOperations::Reads, "--save"),
+        (&output.save_all, SavedOperations::All, "--save_all"),
+    ] {
+        if let Some(path) = path {
+            files.push((create(option, path)?, saved));
+        }
+    }
+    if files.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Box::new(move |sample: Option<&memtide_engine::Sample>| {
+        files.iter_mut().try_for_each(|(file, saved)| match sample.map(row) {
+            None => file.flush(),
+            Some(row) => match sample_line(&row, *saved) {
+                Some(line) => file.write_all(line.as_bytes()),
+                None => Ok(()),
+            },
+        })
+    })))
+}
+
+/// Waits before the load; says whether nobody interrupted that.
+fn waited(wait: Span, stop: &StopFlag) -> bool {
+    let mut left = wait;
+    while !left.is_zero() && !stop.is_raised() {
+        let step = left.min(LOOK_EVERY);
+        std::thread::sleep(Duration::from_nanos(step.ns()));
+        left = Span::from_ns(left.ns() - step.ns());
+    }
+    !stop.is_raised()
+}

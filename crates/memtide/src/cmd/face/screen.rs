@@ -1,0 +1,188 @@
+//! Where a face's words go as they are said: stdout row by row, stderr, the record's file, and
+//! pictures.
+
+use crate::cmd::run::{create, unwritable};
+use crate::exit::Stop;
+use crate::output::{complain, show_part};
+use crate::witness::HostWitness;
+use memtide_compat::mutilate::voice::{Figures, Material, Times, histogram_csv, histogram_name};
+use memtide_compat::mutilate::{Teller, Told};
+use memtide_report::chart::histogram_png;
+use memtide_run::Witness;
+use memtide_schema::Event;
+use memtide_schema::record::{MachineCpu, MachineRecord, Record};
+use memtide_schema::steps::CourseKind;
+use memtide_sinks::{StepsJson, write_record};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+
+/// The witness of a face.
+pub(super) struct Screen {
+    witness: HostWitness,
+    teller: Teller,
+    pictures: Option<Pictures>,
+    json: Json,
+    /// Nobody reads stdout any more.
+    gone: bool,
+    trouble: Vec<Stop>,
+}
+
+/// What is written for programs.
+enum Json {
+    Nothing,
+    /// A record, when the run is over.
+    Record(BufWriter<File>),
+    /// Steps, as they end.
+    Steps(StepsJson<BufWriter<File>>),
+}
+
+impl Screen {
+    pub(super) fn new(
+        witness: HostWitness,
+        teller: Teller,
+        pictures: Option<Pictures>,
+        json: Option<BufWriter<File>>,
+    ) -> Self {
+        let json = json.map_or(Json::Nothing, Json::Record);
+        Self { witness, teller, pictures, json, gone: false, trouble: Vec::new() }
+    }
+
+    /// Says what is said before anything happens.
+    pub(super) fn begin(&mut self) {
+        let told = self.teller.begin();
+        self.tell(&told);
+    }
+
+    /// There will be many records, one for each step.
+    pub(super) fn steps(&mut self, kind: CourseKind) {
+        let Json::Record(out) = std::mem::replace(&mut self.json, Json::Nothing) else { return };
+        match StepsJson::new(out, kind, &[]) {
+            Ok(steps) => self.json = Json::Steps(steps),
+            Err(error) => self.trouble.push(unwritable("--json", &error)),
+        }
+    }
+
+    /// The end of a run that cannot go on; what is known is shown already.
+    pub(super) fn fatal(&self, message: String) -> Stop {
+        for stop in &self.trouble {
+            complain(&stop.message);
+        }
+        Stop { code: crate::exit::UNREACHABLE, message }
+    }
+
+    /// The first thing that went wrong with an output.
+    pub(super) fn finish(self) -> Result<(), Stop> {
+        self.trouble.into_iter().next().map_or(Ok(()), Err)
+    }
+
+    fn tell(&mut self, told: &Told) {
+        if !told.stdout.is_empty() && !self.gone {
+            match show_part(&told.stdout) {
+                Ok(()) => {}
+                Err(error) => {
+                    self.gone = true;
+                    if error.kind() != io::ErrorKind::BrokenPipe {
+                        self.trouble.push(unwritable("stdout", &error));
+                    }
+                }
+            }
+        }
+        if !told.stderr.is_empty() {
+            crate::output::say(told.stderr.trim_end());
+        }
+    }
+
+    fn keep(&mut self, event: &Event) -> io::Result<()> {
+        match (event, &mut self.json) {
+            (Event::Done(record), Json::Record(out)) => write_record(record, out),
+            (Event::StepDone(step), Json::Steps(json)) => json.step(step),
+            (Event::StepsDone(conclusion), json @ Json::Steps(_)) => {
+                match std::mem::replace(json, Json::Nothing) {
+                    Json::Steps(json) => json.finish(conclusion),
+                    _ => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Witness for Screen {
+    fn on(&mut self, event: &Event) {
+        self.witness.on(event);
+        match self.teller.on(event) {
+            Ok(told) => self.tell(&told),
+            Err(message) => self.trouble.push(Stop::usage(message)),
+        }
+        if let Err(error) = self.keep(event) {
+            self.json = Json::Nothing;
+            self.trouble.push(unwritable("--json", &error));
+        }
+        if let (Event::Done(record), Some(pictures)) = (event, &mut self.pictures)
+            && let Err(stop) = pictures.draw(record)
+        {
+            self.trouble.push(stop);
+        }
+    }
+
+    fn has_gone(&self) -> bool {
+        self.gone
+    }
+
+    fn unix_ms(&self) -> u64 {
+        self.witness.unix_ms()
+    }
+
+    fn unix_ns(&self) -> u64 {
+        self.witness.unix_ns()
+    }
+
+    fn tick(&mut self) {
+        self.witness.tick();
+    }
+
+    fn machine_cpu(&self) -> Option<MachineCpu> {
+        self.witness.machine_cpu()
+    }
+
+    fn rss_max_bytes(&self) -> u64 {
+        self.witness.rss_max_bytes()
+    }
+
+    fn machine(&self) -> MachineRecord {
+        self.witness.machine()
+    }
+}
+
+/// `--plot_all`: histograms as pictures and as tables, in the folder in which the program runs.
+pub(super) struct Pictures {
+    times: Times,
+    runs: u32,
+}
+
+impl Pictures {
+    pub(super) fn new(times: Times) -> Self {
+        Self { times, runs: 0 }
+    }
+
+    fn draw(&mut self, record: &Record) -> Result<(), Stop> {
+        let material = Material::of(record, self.times).map_err(Stop::usage)?;
+        let (number, rate_per_s) = (self.runs, material.rate_per_s());
+        self.runs += 1;
+        let rows: [(&str, &Figures); 3] = [
+            ("read", &material.reads),
+            ("update", &material.updates),
+            ("op_q", &material.outstanding),
+        ];
+        for (tag, figures) in rows.into_iter().filter(|(_, figures)| figures.count() > 0) {
+            let picture = histogram_name(tag, number, "png");
+            fs::write(&picture, histogram_png(tag, figures.values()))
+                .map_err(|error| unwritable(&picture, &error))?;
+            let table = histogram_name(tag, number, "csv");
+            create("--plot_all", &table)?
+                .write_all(histogram_csv(figures.values(), rate_per_s).as_bytes())
+                .map_err(|error| unwritable(&table, &error))?;
+        }
+        Ok(())
+    }
+}
