@@ -108,17 +108,17 @@ impl World {
     }
 
     /// A search or a scan: what was told of each step, and the end.
-    pub fn rehearse_steps(mut self, course: &mut impl Course, data: Data) -> Performed {
+    pub fn rehearse_steps(self, course: &mut impl Course, data: Data) -> Performed {
+        self.rehearse_towards(Aim::Goals, course, data)
+    }
+
+    /// The same with steps that are held against `aim`.
+    pub fn rehearse_towards(mut self, aim: Aim, course: &mut impl Course, data: Data) -> Performed {
         self.keeps_samples = false;
         let (scenario, around, setting) = self.stage();
         let mut fleet = SimFleet::new(setting, Trace::new(), |_| {});
-        let plan = StepsPlan {
-            scenario: &scenario,
-            around: &around,
-            aim: Aim::Goals,
-            data,
-            steps_max: Some(60),
-        };
+        let plan =
+            StepsPlan { scenario: &scenario, around: &around, aim, data, steps_max: Some(60) };
         let mut audience = Audience::default();
         let conclusion = steps(&mut fleet, &plan, course, &mut audience);
         Performed { steps: audience.steps, conclusion, hash: fleet.trace_hash().0 }

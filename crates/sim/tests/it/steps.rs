@@ -2,8 +2,10 @@
 
 use crate::harness::{Performed, World};
 use memtide_base::{Instant, Span};
-use memtide_run::steps::{Bisect, Bracket, Data, Limits, Scan};
+use memtide_run::steps::{Aim, Bisect, Bracket, Data, Limits, Measured, Scan, Time};
+use memtide_schema::Kind;
 use memtide_schema::record::GoalResult;
+use memtide_schema::scenario::Measure;
 use memtide_schema::steps::{StepRole, StepsEnd};
 
 const LIMITS: Limits = Limits { rate_min: None, rate_max: None, resolution: 0.02 };
@@ -45,13 +47,27 @@ fn a_search_finds_the_rate_at_which_theory_has_the_goal_met() {
 }
 
 #[test]
-fn mutilates_search_finds_it_too() {
+fn mutilates_search_finds_it_by_its_own_figure() {
     let limit = 1_000.0 - 20f64.ln() / 0.010;
     let mut course = Bisect::new(0.0, 0.1, 0.98);
-    let performed = world("30s", "all.p95<10ms").rehearse_steps(&mut course, Data::Kept);
+    let measure = Measure::Percentile(95.0);
+    let measured = Measured { kinds: vec![Kind::Get, Kind::Set], measure, time: Time::Service };
+    let aim = Aim::AtMost { measured, bound_ns: 10e6 };
+    // Any goal of the scenario's own is no matter of this search.
+    let world = world("30s", "all.p95<1ns");
+    let performed = world.rehearse_towards(aim, &mut course, Data::Anew);
     let found = performed.conclusion.answer.unwrap().rate_per_s.unwrap();
     assert!((found / limit - 1.0).abs() < 0.08, "{found}");
+    let [peak, second, ..] = &performed.steps[..] else { panic!("too few steps") };
+    let high = peak.achieved_per_s.floor();
+    assert_eq!((second.low_per_s, second.high_per_s), (Some(1.0), Some(high)));
+    assert_eq!(second.rate_per_s, Some(((high + 1.0) / 2.0).floor()));
+    for step in &performed.steps {
+        let met = step.figure_ns.unwrap() <= 10e6;
+        assert_eq!(step.goal, Some(if met { GoalResult::Met } else { GoalResult::Missed }));
+    }
     assert_eq!(performed.steps.last().unwrap().goal, Some(GoalResult::Met));
+    assert_eq!(performed.conclusion.exit, 0);
 }
 
 #[test]
