@@ -167,14 +167,20 @@ impl KeyPicker {
                     hot + random.below(self.keys - hot)
                 }
             }
-            Draw::Walk(walk) => {
-                let (walker, step) = (index % self.walkers, index / self.walkers);
-                match nth {
-                    0 => walk.step(walker, step),
-                    _ => walk.any(walker, step, hash(self.seed, Stream::KEY, number)),
-                }
-            }
+            Draw::Walk(_) => self.pick_walking(index, nth),
         }
+    }
+
+    /// Apart from the others, which would otherwise pay for the registers that it needs.
+    #[inline(never)]
+    fn pick_walking(&self, index: u64, nth: u16) -> u64 {
+        let Draw::Walk(walk) = &self.draw else { unreachable!("only walks are asked for here") };
+        let (walker, step) = (index % self.walkers, index / self.walkers);
+        if nth == 0 {
+            return walk.step(walker, step);
+        }
+        let number = index.wrapping_mul(self.stride).wrapping_add(u64::from(nth));
+        walk.any(walker, step, hash(self.seed, Stream::KEY, number))
     }
 }
 

@@ -2,7 +2,7 @@
 //! Knows neither when (see [`crate::schedule`]) nor over which connection.
 
 use crate::mix::Mix;
-use crate::op::{Op, Outcome};
+use crate::op::{Op, OpKind, Outcome};
 use crate::popularity::{KeyPicker, Popularity};
 use memtide_base::Instant;
 use memtide_base::rng::{Stream, hash};
@@ -92,9 +92,12 @@ impl MixSource {
 }
 
 impl MixSource {
-    /// How many keys operation `index` asks for, being one that may ask for many.
-    fn keys_of(&self, index: u64) -> u16 {
+    /// How many keys operation `index` of this kind asks for. Apart from `next`, which would
+    /// otherwise pay for the registers that it needs.
+    #[inline(never)]
+    fn keys_of(&self, kind: OpKind, index: u64) -> u16 {
         match self.many_below {
+            _ if !kind.allows_many_keys() => 1,
             Some(below) if hash(self.seed, Stream::MULTIGET, index) >= below => 1,
             _ => self.multiget,
         }
@@ -109,7 +112,7 @@ impl Source for MixSource {
         } else {
             self.ordinary.pick(index, 0)
         };
-        let keys = if kind.allows_many_keys() { self.keys_of(index) } else { 1 };
+        let keys = if self.multiget > 1 { self.keys_of(kind, index) } else { 1 };
         Next::Op(Op { index, key, kind, keys })
     }
 

@@ -1,7 +1,6 @@
 //! The sequence of operations: golden, the same in any order, and within its keys.
 
 use super::*;
-use crate::op::OpKind;
 use memtide_base::rng::mix;
 
 fn plan(mix: &str, popularity: &str) -> SourcePlan {
