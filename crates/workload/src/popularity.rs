@@ -153,12 +153,7 @@ impl KeyPicker {
         match &self.draw {
             Draw::Even(stream) => below(hash(self.seed, *stream, number), self.keys),
             Draw::Next => number % self.keys,
-            Draw::Zipf(zipf) => {
-                let mut bits = Bits(Random::at(self.seed, Stream::KEY, number));
-                let rank = zipf.sample(&mut bits) as u64;
-                // Rounding may put the very end of the tail one rank too far.
-                rank.clamp(1, self.keys) - 1
-            }
+            Draw::Zipf(zipf) => self.pick_zipf(zipf, number),
             Draw::Hotspot { hot, ops } => {
                 let mut random = Random::at(self.seed, Stream::KEY, number);
                 if random.unit() < *ops || *hot == self.keys {
@@ -172,6 +167,15 @@ impl KeyPicker {
     }
 
     /// Apart from the others, which would otherwise pay for the registers that it needs.
+    #[inline(never)]
+    fn pick_zipf(&self, zipf: &Zipf<f64>, number: u64) -> u64 {
+        let mut bits = Bits(Random::at(self.seed, Stream::KEY, number));
+        let rank = zipf.sample(&mut bits) as u64;
+        // Rounding may put the very end of the tail one rank too far.
+        rank.clamp(1, self.keys) - 1
+    }
+
+    /// Apart for the same reason.
     #[inline(never)]
     fn pick_walking(&self, index: u64, nth: u16) -> u64 {
         let Draw::Walk(walk) = &self.draw else { unreachable!("only walks are asked for here") };
