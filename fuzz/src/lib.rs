@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 mod codec;
+mod frames;
 mod scenario;
 mod server;
 pub mod generate;
 
 pub use codec::{reply_decoder, request_decoder};
+pub use frames::{answer_frames, request_frames};
 pub use scenario::scenario_toml;
-pub use server::session;
+pub use server::{frames_session, session};

@@ -3,6 +3,8 @@
 
 use crate::generate::pieces;
 use memtide_base::Instant;
+use memtide_codec::Malformed;
+use memtide_codec::binary::{self, Opcode};
 use memtide_codec::text::ReplyDecoder;
 use memtide_server::{Clock, Flow, Session, Store, StoreOptions};
 
@@ -12,6 +14,9 @@ const OPTIONS: StoreOptions =
 
 /// A client's bytes, as the server answers them.
 pub fn session(data: &[u8]) {
+    if data.first() == Some(&0x80) {
+        return frames_session(data);
+    }
     let (flow, answer) = serve([data]);
     assert_eq!(serve(pieces(data)), (flow, answer.clone()), "answers depend on the cuts");
     let mut decoder = ReplyDecoder::new();
@@ -21,6 +26,27 @@ pub fn session(data: &[u8]) {
         assert!(!reply.to_string().contains('\n'), "a reply is shown on more than one line");
     }
     assert!(decoder.is_idle(), "an answer breaks off");
+}
+
+/// A client's frames, as the server answers them.
+pub fn frames_session(data: &[u8]) {
+    // What does not begin as a frame is read as lines, which is another target's business.
+    let data = [&[0x80], data.get(1..).unwrap_or(&[])].concat();
+    let (flow, answer) = serve([&data[..]]);
+    assert_eq!(serve(pieces(&data)), (flow, answer.clone()), "answers depend on the cuts");
+    let mut decoder = binary::ReplyDecoder::new();
+    let mut input = &answer[..];
+    loop {
+        match decoder.next(&mut input) {
+            Ok(Some(_)) => {}
+            Ok(None) => break assert!(decoder.is_idle(), "an answer breaks off"),
+            // A command that there is not is answered by its number, which no client has asked.
+            Err(Malformed::BadFrame { opcode, .. }) if Opcode::from_byte(opcode).is_none() => {
+                return;
+            }
+            Err(bad) => panic!("the server's own answers are lawful: {bad}"),
+        }
+    }
 }
 
 fn serve<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Flow, Vec<u8>) {

@@ -1,6 +1,8 @@
 //! A bounded run of every target; the crate's own page says how to run longer.
 
-use memtide_fuzz::generate::{Generator, REPLIES, REQUESTS, SCENARIOS};
+use memtide_fuzz::generate::{
+    ANSWER_FRAMES, Generator, REPLIES, REQUEST_FRAMES, REQUESTS, SCENARIOS,
+};
 use std::panic::{self, AssertUnwindSafe};
 
 const SEED: u64 = 1;
@@ -33,6 +35,21 @@ fn reply_decoder() {
 #[test]
 fn request_decoder() {
     run(memtide_fuzz::request_decoder, REQUESTS);
+}
+
+#[test]
+fn answer_frames() {
+    run(memtide_fuzz::answer_frames, ANSWER_FRAMES);
+}
+
+#[test]
+fn request_frames() {
+    run(memtide_fuzz::request_frames, REQUEST_FRAMES);
+}
+
+#[test]
+fn frames_session() {
+    run(memtide_fuzz::frames_session, REQUEST_FRAMES);
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod rig;
 use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Completion, Driver, Plan, Sample, Sharing, Submission, Submitted, Verify, Worker,
+    Completion, Driver, Plan, Protocol, Sample, Sharing, Submission, Submitted, Verify, Worker,
 };
 use memtide_workload::{Arrival, MixSource, Oracle};
 use rig::Change;
@@ -123,6 +123,9 @@ fn turns_allocate_nothing() {
     walking.source.popularity = "walk:50,1,10%@uniform:0,99".parse().expect("a popularity");
     let mut verified = wide.clone();
     verified.verify = Some(Verify { fraction: 1.0, writer: 1, oracles });
+    let mut frames = wide.clone();
+    frames.requests.protocol = Protocol::Binary;
+    frames.source.multiget = 3;
     for samples in [false, true] {
         let cases = [
             ("open", &wide, Script::default()),
@@ -133,6 +136,7 @@ fn turns_allocate_nothing() {
             ("timeouts", &overdue, stopped.clone()),
             ("walks and pauses", &walking, Script::default()),
             ("verified", &verified, Script::default()),
+            ("frames", &frames, Script::default()),
         ];
         for (name, plan, script) in cases {
             let (allocations, settled) = allocations(&Plan { samples, ..plan.clone() }, script);

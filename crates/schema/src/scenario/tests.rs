@@ -156,6 +156,46 @@ fn the_default_is_possible() {
 }
 
 #[test]
+fn a_name_and_a_password_go_together_and_to_a_server() {
+    let named = |s: &mut Scenario| {
+        s.servers = Target::parse_list("a").unwrap();
+        s.user = Some("tim".to_owned());
+    };
+    let with = |s: &mut Scenario, word: &str| {
+        named(s);
+        s.password = Some(Secret::new(word));
+    };
+    assert_eq!(problems(|s| with(s, "word")), [""; 0]);
+    assert_eq!(problems(named), ["user"]);
+    assert_eq!(problems(|s| s.password = Some(Secret::new("word"))), ["password"]);
+    assert_eq!(problems(|s| with(s, "two words")), ["password"]);
+    let frames = |s: &mut Scenario| {
+        with(s, "two words");
+        s.protocol = Protocol::Binary;
+    };
+    assert_eq!(problems(frames), [""; 0]);
+    let embedded = |s: &mut Scenario| {
+        with(s, "word");
+        s.servers.clear();
+    };
+    assert_eq!(problems(embedded), ["user"]);
+}
+
+#[test]
+fn without_replies_frames_need_more_than_a_touch() {
+    let touching = |s: &mut Scenario| {
+        s.mix = "get=1,touch=1".parse().unwrap();
+        s.noreply = true;
+    };
+    assert_eq!(problems(touching), [""; 0]);
+    let frames = |s: &mut Scenario| {
+        touching(s);
+        s.protocol = Protocol::Binary;
+    };
+    assert_eq!(problems(frames), ["noreply"]);
+}
+
+#[test]
 fn bounds_are_kept() {
     assert_eq!(problems(|s| s.threads = Some(0)), ["threads"]);
     assert_eq!(problems(|s| s.threads = Some(1025)), ["threads"]);

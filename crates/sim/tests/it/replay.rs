@@ -17,6 +17,27 @@ fn world(seed: u64) -> World {
     world.behaviour("queue:2,exponential:200us").seed(seed)
 }
 
+/// The same operations in frames: other bytes, and so another trace, and the same load.
+#[test]
+fn frames_are_replayed_and_carry_the_same_load() {
+    let lines = world(7).rehearse();
+    let frames = || {
+        let mut world = world(7);
+        world.words.push(("protocol", "binary".to_owned()));
+        world.words.push(("multiget", "3".to_owned()));
+        world.words.push(("verify", "1".to_owned()));
+        world.rehearse()
+    };
+    let (first, again) = (frames(), frames());
+    assert_eq!((first.hash, first.events), (again.hash, again.events));
+    assert_eq!(first.record, again.record);
+    assert_ne!(first.hash, lines.hash);
+    let (ours, theirs) = (&first.record.totals, &lines.record.totals);
+    assert_eq!((ours.intended, ours.answered), (theirs.intended, theirs.intended));
+    assert!(first.record.phases.verification().checked > 1_000);
+    assert_eq!(first.record.phases.verification().wrong(), 0);
+}
+
 #[test]
 fn the_same_seed_gives_the_same_trace_and_another_one_another() {
     let (first, again, other) = (world(7).rehearse(), world(7).rehearse(), world(8).rehearse());

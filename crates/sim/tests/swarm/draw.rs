@@ -60,6 +60,9 @@ pub fn world(seed: u64) -> World {
     }
     let mut world = world.seed(seed);
     trouble(&mut draw, &mut world);
+    if draw.chance(0.3) {
+        world.words.push(("protocol", "binary".to_owned()));
+    }
     world
 }
 

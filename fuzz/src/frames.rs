@@ -1,0 +1,71 @@
+//! Promises of the binary codec: any bytes are decoded without a panic, where the stream is cut
+//! does not matter, and what was understood is understood again when it is written anew.
+
+use crate::generate::pieces;
+use memtide_codec::binary::{ReplyDecoder, RequestDecoder, encode};
+use memtide_codec::{Malformed, Then};
+
+/// The largest item that the request decoder is told to take: small, so that larger ones come up.
+const ITEM_BYTES_MAX: usize = 256;
+
+/// A server's frames, as a client reads them.
+pub fn answer_frames(data: &[u8]) {
+    let whole = read_answers([data]);
+    let cut = read_answers(pieces(data));
+    assert_eq!(cut, whole, "answers depend on where the stream is cut");
+    if whole.1 == Ok(true) {
+        let again = read_answers([&whole.0[..]]);
+        assert_eq!(again, whole, "answers change when they are written anew");
+    }
+}
+
+/// A client's frames, as a server reads them.
+pub fn request_frames(data: &[u8]) {
+    let whole = read_requests([data]);
+    let cut = read_requests(pieces(data));
+    assert_eq!(cut, whole, "requests depend on where the stream is cut");
+    let again = read_requests([&whole.0[..]]);
+    assert_eq!(again.0, whole.0, "requests change when they are written anew");
+    assert!(again.1.is_empty(), "requests are refused when they are written anew");
+}
+
+/// All that was understood, written anew, and whether it ended between answers, or why it broke
+/// off.
+fn read_answers<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (Vec<u8>, Result<bool, Malformed>) {
+    let mut decoder = ReplyDecoder::new();
+    let mut rewritten = Vec::new();
+    for mut input in pieces {
+        loop {
+            match decoder.next(&mut input) {
+                Ok(Some(answer)) => encode::answer(&mut rewritten, &answer),
+                Ok(None) => break assert!(input.is_empty(), "bytes are left unread"),
+                Err(bad) => return (rewritten, Err(bad)),
+            }
+        }
+    }
+    (rewritten, Ok(decoder.is_idle()))
+}
+
+/// All that was understood, written anew, and what was refused, and after how many bytes of it.
+fn read_requests<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (Vec<u8>, Vec<(usize, String)>) {
+    let mut decoder = RequestDecoder::new(ITEM_BYTES_MAX);
+    let (mut rewritten, mut refused) = (Vec::new(), Vec::new());
+    for mut input in pieces {
+        loop {
+            match decoder.next(&mut input) {
+                Ok(Some(request)) => encode::request(&mut rewritten, &request),
+                Ok(None) => break assert!(input.is_empty(), "bytes are left unread"),
+                Err(bad) => {
+                    let key = decoder.refused();
+                    assert_eq!(key.is_some(), bad.then == Then::SwallowedValue);
+                    refused.push((rewritten.len(), format!("{bad:?} {key:?}")));
+                }
+            }
+        }
+    }
+    (rewritten, refused)
+}
