@@ -7,6 +7,7 @@ mod run;
 mod sim;
 mod serve;
 mod generate;
+mod plot;
 
 use crate::exit::Stop;
 use clap::ArgMatches;

@@ -1,6 +1,6 @@
 //! `memtide run` and `memtide load`: from the user's words to a result, in the real world.
 
-use super::serve;
+use super::{plot, serve};
 use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
 use crate::flags;
 use crate::output::{complain, say, show};
@@ -252,6 +252,7 @@ pub(in crate::cmd) fn publish(
     if let Some(mut out) = json {
         trouble.extend(failed("--json", write_record(&record, &mut out)));
     }
+    trouble.extend(plot::run(scenario, &record).err());
     if let Some(mut out) = details {
         let WrongValues { listed, not_listed } = &wrong_values;
         let written = write_details(listed, *not_listed, &mut out);

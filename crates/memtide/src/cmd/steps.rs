@@ -1,6 +1,7 @@
 //! `memtide search` and `memtide scan`: runs at one rate after the other, a row for each as it
 //! ends, and the rate that was looked for.
 
+use super::plot;
 use super::run::{Sheet, check_files, embed, failed, plain, surroundings, unwritable};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE};
 use crate::flags;
@@ -14,7 +15,7 @@ use memtide_run::Witness;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsPlan, steps};
 use memtide_schema::record::{MachineCpu, MachineRecord, Verdict};
 use memtide_schema::scenario::{Goal, Relation, Subject};
-use memtide_schema::steps::{Conclusion, CourseKind, Step};
+use memtide_schema::steps::{Conclusion, CourseKind, Point, Step};
 use memtide_schema::{Event, Scenario};
 use memtide_sinks::StepsJson;
 use memtide_workload::Wave;
@@ -144,6 +145,8 @@ fn perform(
     let mut screen = Screen::new(HostWitness::new(machine, scenario.quiet), scenario, kind, json);
     let conclusion = steps(&mut fleet, &plan, course, &mut screen);
     drop(embedded);
+    let drawn = plot::steps(scenario, &screen.points);
+    screen.trouble.extend(drawn.err());
     screen.finish(&conclusion, scenario.strict)
 }
 
@@ -162,6 +165,9 @@ struct Screen {
     sheet: Sheet,
     json: Option<StepsJson<Box<dyn Write>>>,
     steps: u32,
+    /// What a picture is drawn of.
+    points: Vec<Point>,
+    wants_points: bool,
     /// Rates with a step that is not to be believed.
     doubted: Vec<f64>,
     gone: bool,
@@ -181,6 +187,8 @@ impl Screen {
             sheet,
             json: None,
             steps: 0,
+            points: Vec::new(),
+            wants_points: scenario.plot.is_some(),
             doubted: Vec::new(),
             gone: false,
             trouble: Vec::new(),
@@ -192,6 +200,9 @@ impl Screen {
         let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
         if step.record.believable.verdict == Verdict::No && !self.doubted.contains(&rate) {
             self.doubted.push(rate);
+        }
+        if self.wants_points {
+            self.points.push(step.point());
         }
         let row = self.text.step(step);
         if self.rows && !self.muted {

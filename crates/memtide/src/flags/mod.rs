@@ -3,7 +3,6 @@
 
 mod steps;
 
-use crate::cmd::face::NAMES;
 use crate::exit::Stop;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use memtide_base::units;
@@ -126,6 +125,9 @@ fn flag_layer(matches: &ArgMatches) -> Layer {
     layer
 }
 
+/// The names of the faces: of subcommands, and of links to this program.
+pub(crate) const FACES: [&str; 3] = ["mutilate", "mcperf", "mcperf-dynamic"];
+
 /// The faces, for the list of commands alone: their words are read by their own rules.
 fn faces() -> impl Iterator<Item = Command> {
     let about = |name: &'static str| match name {
@@ -133,7 +135,7 @@ fn faces() -> impl Iterator<Item = Command> {
         "mcperf" => "mcperf 0.3 (memcache-perf), with its own options and output",
         _ => "mcperf with dynamic load, with its own options and output",
     };
-    NAMES.into_iter().map(move |name| {
+    FACES.into_iter().map(move |name| {
         Command::new(name).about(about(name)).disable_help_flag(true).arg(
             Arg::new("words")
                 .num_args(0..)

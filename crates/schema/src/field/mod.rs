@@ -124,6 +124,7 @@ pub static FIELDS: &[Field] = &[
     measurement::COOLDOWN,
     measurement::SEED,
     output::JSON,
+    output::PLOT,
     output::SAMPLES,
     output::VERIFY_DETAILS,
     output::PLAN,

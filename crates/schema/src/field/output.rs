@@ -23,6 +23,27 @@ pub(super) const JSON: Field = Field {
     show: |scenario| given(&scenario.json),
 };
 
+pub(super) const PLOT: Field = Field {
+    name: "plot",
+    short: None,
+    value: Some("FILE"),
+    default: "",
+    help: "Draw a picture: FILE.svg or FILE.png",
+    long: "Of a run: how many operations took how long, response times on a logarithmic axis. Of a \
+           search or a scan: the 50th, 95th and 99th percentile over the rate, with the goal. The \
+           name's end says which form: `.svg` or `.png`.",
+    section: Section::Output,
+    many: false,
+    set: |scenario, word| {
+        if !word.ends_with(".svg") && !word.ends_with(".png") {
+            return Err(format!("'{word}' must end with .svg or .png"));
+        }
+        scenario.plot = place(word)?;
+        Ok(())
+    },
+    show: |scenario| given(&scenario.plot),
+};
+
 pub(super) const SAMPLES: Field = Field {
     name: "samples",
     short: None,

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 /// Fields that say where a shard ran, which part of the randomness was its own, or where its
 /// results went: they may differ.
-const FREE: [&str; 8] =
-    ["seed", "bind", "json", "samples", "verify-details", "threads", "plan", "quiet"];
+const FREE: [&str; 9] =
+    ["seed", "bind", "json", "plot", "samples", "verify-details", "threads", "plan", "quiet"];
 
 /// Records that cannot become one. Records are numbered from 0 in the order they were given.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -116,6 +116,8 @@ pub struct Scenario {
     pub password: Option<Secret>,
     /// Where the record goes; `-` is stdout.
     pub json: Option<String>,
+    /// Where the picture goes; its name ends with `.svg` or `.png`.
+    pub plot: Option<String>,
     /// Where the samples go; `-` is stdout.
     pub samples: Option<String>,
     /// Where the wrong values that were found go; `-` is stdout.
@@ -186,6 +188,7 @@ impl Default for Scenario {
             user: None,
             password: None,
             json: None,
+            plot: None,
             samples: None,
             verify_details: None,
             plan: false,

@@ -1,1 +1,1 @@
-
+//! Every option's scenario.

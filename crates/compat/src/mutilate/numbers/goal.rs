@@ -92,10 +92,4 @@ impl Scan {
         let (min, max, step) = (numbers.next()??, numbers.next()??, numbers.next()??);
         Some(Self { min, max, step })
     }
-
-    /// The rate of a run, counted from 0; `None` behind the last.
-    pub fn rate_ops(&self, run: u64) -> Option<u32> {
-        let rate = u64::from(self.step).checked_mul(run)?.checked_add(u64::from(self.min))?;
-        u32::try_from(rate).ok().filter(|rate| *rate <= self.max)
-    }
 }

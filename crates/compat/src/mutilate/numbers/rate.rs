@@ -27,15 +27,6 @@ impl Connections {
         pairs.saturating_mul(u64::from(self.each))
     }
 
-    /// The servers that a thread connects to, by their place, in the order of connecting.
-    pub fn servers_of(&self, thread: u32) -> impl Iterator<Item = u32> + use<> {
-        let (first, step) = match self.is_roundrobin {
-            true => (thread % self.servers, self.threads),
-            false => (0, 1),
-        };
-        (first..self.servers).step_by(step as usize)
-    }
-
     /// The share of `rate_ops`, the total asked for, that one connection offers. `None` for 0:
     /// connections then send as fast as answers come.
     pub fn rate_ops_each(&self, rate_ops: f64) -> Option<f64> {

@@ -3,7 +3,6 @@
 //! The random waveform is libstdc++'s, number for number. Offers no load.
 
 use memtide_base::Span;
-use std::f64::consts::TAU;
 
 /// `--qps_interval`: a total rate for each interval.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,12 +77,4 @@ pub struct Sinusoid {
     pub amplitude_ops: f64,
     /// The length of one swing; above 0.
     pub period: Span,
-}
-
-impl Sinusoid {
-    /// The rate when `since_start` has passed, in operations a second.
-    pub fn rate_ops(&self, since_start: Span) -> f64 {
-        let turn = (since_start.ns() % self.period.ns()) as f64 / self.period.ns() as f64;
-        self.mean_ops + self.amplitude_ops * (turn * TAU).sin()
-    }
 }

@@ -1,1 +1,1 @@
-
+//! What is said, event by event.

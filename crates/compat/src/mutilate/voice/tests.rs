@@ -182,7 +182,7 @@ fn a_record_is_read_by_kind() {
         ended_unix_ms: 9,
         plan: PlanRecord { connections: 12, ..PlanRecord::default() },
         totals: Totals { keys: 40, misses: 4, dropped: 2, ..Totals::default() },
-        in_flight_at_send: Counts::of(&outstanding),
+        outstanding_at_send: Counts::of(&outstanding),
         machine_cpu: Some(MachineCpu { avg: 0.25, min: 0.0, max: 1.0 }),
         ..Record::default()
     };

@@ -1,8 +1,8 @@
 //! `memtide install-faces`: links by which old scripts find this program under the names that they
 //! know.
 
-use super::NAMES;
 use crate::exit::{FAILED, Stop};
+use crate::flags::FACES;
 use crate::output::show;
 use clap::ArgMatches;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
             folder.display()
         )));
     }
-    let places: Vec<PathBuf> = NAMES.iter().map(|name| folder.join(name)).collect();
+    let places: Vec<PathBuf> = FACES.iter().map(|name| folder.join(name)).collect();
     if let Some(taken) = places.iter().find(|place| !is_free(place, &program)) {
         return Err(Stop {
             code: FAILED,

@@ -22,9 +22,6 @@ pub(crate) struct Call {
     words: Vec<String>,
 }
 
-/// The names of the faces: of subcommands, and of links to this program.
-pub(crate) const NAMES: [&str; 3] = ["mutilate", "mcperf", "mcperf-dynamic"];
-
 impl Call {
     /// The face that these arguments ask for, the program's own name being the first.
     pub(crate) fn of(arguments: impl Iterator<Item = OsString>) -> Option<Self> {

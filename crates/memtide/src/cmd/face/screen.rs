@@ -154,7 +154,8 @@ impl Witness for Screen {
     }
 }
 
-/// `--plot_all`: histograms as pictures and as tables, in the folder in which the program runs.
+/// `--plot_all`: histograms as pictures and as tables, in the folder in which the program runs. Not
+/// of op_q, which are no times; the record has them.
 pub(super) struct Pictures {
     times: Times,
     runs: u32,
@@ -169,11 +170,8 @@ impl Pictures {
         let material = Material::of(record, self.times).map_err(Stop::usage)?;
         let (number, rate_per_s) = (self.runs, material.rate_per_s());
         self.runs += 1;
-        let rows: [(&str, &Figures); 3] = [
-            ("read", &material.reads),
-            ("update", &material.updates),
-            ("op_q", &material.outstanding),
-        ];
+        let rows: [(&str, &Figures); 2] =
+            [("read", &material.reads), ("update", &material.updates)];
         for (tag, figures) in rows.into_iter().filter(|(_, figures)| figures.count() > 0) {
             let picture = histogram_name(tag, number, "png");
             fs::write(&picture, histogram_png(tag, figures.values()))
