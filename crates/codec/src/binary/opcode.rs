@@ -209,7 +209,7 @@ impl Status {
     /// The server has too much to do.
     pub const BUSY: Self = Self(0x85);
     /// The server failed for now.
-    pub(crate) const TEMPORARY_FAILURE: Self = Self(0x86);
+    const TEMPORARY_FAILURE: Self = Self(0x86);
 
     /// What a server's own words would be, if it gave none.
     pub(crate) const fn words(self) -> &'static [u8] {
