@@ -1,6 +1,7 @@
 //! The only door from a worker to its world. It is shaped like io_uring: submit what shall
 //! happen, wait, take completions. A world of readiness (epoll) imitates that.
 
+use crate::message::Message;
 use memtide_base::{ConnectionId, Full, Instant};
 use memtide_codec::{ErrorKind, Excerpt, Malformed};
 use memtide_workload::{OpKind, Outcome};
@@ -52,8 +53,9 @@ pub enum Submission<'a> {
     Send {
         /// Which connection; it must be open.
         connection: ConnectionId,
-        /// What to send. The driver keeps a copy of what it cannot send at once.
-        bytes: &'a [u8],
+        /// What to send. Of what it cannot send at once the driver keeps the bytes that are the
+        /// message's own, and the references of the others.
+        message: Message<'a>,
     },
     /// Close, and deliver nothing of this connection any more.
     Close {

@@ -1,8 +1,10 @@
 //! Where operations become requests: the one place in which workload and protocol meet on the
-//! way out. Appends to a buffer; allocates only when that buffer must grow.
+//! way out. Appends to a buffer, to which large values go by reference; allocates only when that
+//! buffer must grow.
 
 mod binary;
 
+use crate::message::{SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::{Plan, Protocol};
 use memtide_codec::Verb;
 use memtide_codec::text::encode::{self, StoreTail};
@@ -52,11 +54,11 @@ impl Encoder {
         op: &Op,
         source: &S,
         (version, opaque): (Option<Version>, u32),
-        out: &mut Vec<u8>,
+        out: &mut SendBuffer,
     ) {
         match self.protocol {
             Protocol::Text => self.lines(op, source, version, out),
-            Protocol::Binary => self.frames(op, source, (version, opaque), out),
+            Protocol::Binary => self.frames(op, source, (version, opaque), out.bytes_mut()),
         }
     }
 
@@ -66,24 +68,31 @@ impl Encoder {
         key: u64,
         unique: u64,
         (version, opaque): (Option<Version>, u32),
-        out: &mut Vec<u8>,
+        out: &mut SendBuffer,
     ) {
         match self.protocol {
             Protocol::Text => self.store(Verb::Cas, key, version, Some(unique), out),
-            Protocol::Binary => self.cas_frame(key, unique, (version, opaque), out),
+            Protocol::Binary => self.cas_frame(key, unique, (version, opaque), out.bytes_mut()),
         }
     }
 
-    fn lines<S: Source>(&self, op: &Op, source: &S, version: Option<Version>, out: &mut Vec<u8>) {
+    fn lines<S: Source>(
+        &self,
+        op: &Op,
+        source: &S,
+        version: Option<Version>,
+        out: &mut SendBuffer,
+    ) {
         let noreply = self.is_noreply(op.kind);
+        let own = out.bytes_mut();
         match op.kind {
-            OpKind::Get => self.retrieval(Verb::Get, op, source, out),
-            OpKind::Gets | OpKind::Cas => self.retrieval(Verb::Gets, op, source, out),
+            OpKind::Get => self.retrieval(Verb::Get, op, source, own),
+            OpKind::Gets | OpKind::Cas => self.retrieval(Verb::Gets, op, source, own),
             OpKind::Gat => {
-                encode::command(out, Verb::Gat);
-                encode::signed(out, self.expiry);
-                self.key(op.key, out);
-                encode::line_end(out, false);
+                encode::command(own, Verb::Gat);
+                encode::signed(own, self.expiry);
+                self.key(op.key, own);
+                encode::line_end(own, false);
             }
             OpKind::Set => self.store(Verb::Set, op.key, version, None, out),
             OpKind::Add => self.store(Verb::Add, op.key, version, None, out),
@@ -91,22 +100,22 @@ impl Encoder {
             OpKind::Append => self.store(Verb::Append, op.key, version, None, out),
             OpKind::Prepend => self.store(Verb::Prepend, op.key, version, None, out),
             OpKind::Delete => {
-                encode::command(out, Verb::Delete);
-                self.key(op.key, out);
-                encode::line_end(out, noreply);
+                encode::command(own, Verb::Delete);
+                self.key(op.key, own);
+                encode::line_end(own, noreply);
             }
             OpKind::Incr | OpKind::Decr => {
                 let verb = if op.kind == OpKind::Incr { Verb::Incr } else { Verb::Decr };
-                encode::command(out, verb);
-                self.key(op.key, out);
-                encode::number(out, 1);
-                encode::line_end(out, noreply);
+                encode::command(own, verb);
+                self.key(op.key, own);
+                encode::number(own, 1);
+                encode::line_end(own, noreply);
             }
             OpKind::Touch => {
-                encode::command(out, Verb::Touch);
-                self.key(op.key, out);
-                encode::signed(out, self.expiry);
-                encode::line_end(out, noreply);
+                encode::command(own, Verb::Touch);
+                self.key(op.key, own);
+                encode::signed(own, self.expiry);
+                encode::line_end(own, noreply);
             }
         }
     }
@@ -126,23 +135,26 @@ impl Encoder {
         key: u64,
         version: Option<Version>,
         cas: Option<u64>,
-        out: &mut Vec<u8>,
+        out: &mut SendBuffer,
     ) {
-        if let Some(version) = version.filter(|_| key < self.numeric_from) {
-            self.store_head(verb, key, self.values.len(key), cas, out);
-            self.values.write(key, version, out);
+        if key >= self.numeric_from {
+            let number = numeric_value(key, self.seed);
+            self.store_head(verb, key, number.len(), cas, out.bytes_mut());
+            out.bytes_mut().extend_from_slice(&number);
+        } else if let Some(version) = version {
+            self.store_head(verb, key, self.values.len(key), cas, out.bytes_mut());
+            self.values.write(key, version, out.bytes_mut());
         } else {
-            let number;
-            let value: &[u8] = if key >= self.numeric_from {
-                number = numeric_value(key, self.seed);
-                &number
+            let place = self.values.pooled(key);
+            let pool = self.values.pool();
+            self.store_head(verb, key, place.len(), cas, out.bytes_mut());
+            if place.len() < SPLICE_BYTES_MIN {
+                out.bytes_mut().extend_from_slice(&pool[place]);
             } else {
-                self.values.slice(key)
-            };
-            self.store_head(verb, key, value.len(), cas, out);
-            out.extend_from_slice(value);
+                out.push_pooled(pool, place);
+            }
         }
-        out.extend_from_slice(b"\r\n");
+        out.bytes_mut().extend_from_slice(b"\r\n");
     }
 
     fn store_head(&self, verb: Verb, key: u64, bytes: usize, cas: Option<u64>, out: &mut Vec<u8>) {

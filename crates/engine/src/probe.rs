@@ -7,6 +7,7 @@ use crate::connection::wire::Wire;
 use crate::driver::{
     Address, Closed, ConnectError, Driver, DriverError, Event, PeerError, Submission,
 };
+use crate::message::Message;
 use crate::plan::{Plan, Protocol, ServerPlan};
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_codec::binary::{self, Opcode};
@@ -170,7 +171,8 @@ fn exchange<D: Driver, T>(
     deadline: Instant,
     mut hear: impl FnMut(&[u8]) -> Result<Option<T>, AskError>,
 ) -> Result<Option<T>, AskError> {
-    let send = Submission::Send { connection: CONNECTION, bytes };
+    let message = Message::plain(bytes);
+    let send = Submission::Send { connection: CONNECTION, message };
     driver.submit(send).expect("a driver has room for one request");
     loop {
         driver.wait(deadline)?;

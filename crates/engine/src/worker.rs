@@ -15,6 +15,7 @@ use crate::connection::{Connection, Ending, FollowUp, InFlight, Sink};
 use crate::driver::{Driver, DriverError, Refusal};
 use crate::encoder::Encoder;
 use crate::fleet::{Stage, Trouble, WorkerReport};
+use crate::message::{SPLICE_BYTES_MIN, SendBuffer};
 use crate::pacer::IdleClock;
 use crate::plan::{Backoff, OnFull, Pacing, Plan, ServerPlan, Sharing};
 use crate::recorder::Recorder;
@@ -33,6 +34,8 @@ use verifier::Verifier;
 const BATCH_MAX: usize = 32;
 /// Bytes gathered for one connection before they are sent.
 const OUT_BYTES_MAX: usize = 64 * 1024;
+/// References to values that those bytes can have.
+const REFERENCES_MAX: usize = OUT_BYTES_MAX / SPLICE_BYTES_MIN + 1;
 /// A wait is cut at this, so that a worker that was stopped meanwhile does not count the stop as
 /// idleness, and commands are noticed.
 const HEARTBEAT: Span = Span::from_ms(10);
@@ -55,7 +58,7 @@ pub struct Worker<D, S> {
     offer: Offer,
     stage: Stage,
     /// Requests of `out_connection` that are not submitted yet.
-    out: Vec<u8>,
+    out: SendBuffer,
     out_connection: u32,
     /// Operations in `out` that get no reply.
     quiet: Vec<InFlight>,
@@ -112,7 +115,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             idle: IdleClock::new(plan.timeout),
             offer: Offer::new(plan, Instant::NEVER),
             stage: Stage::Opening,
-            out: Vec::with_capacity(2 * OUT_BYTES_MAX),
+            out: SendBuffer::with_capacity(2 * OUT_BYTES_MAX, REFERENCES_MAX),
             out_connection: 0,
             quiet: Vec::with_capacity(BATCH_MAX),
             follow_ups: Vec::with_capacity(plan.depth as usize),

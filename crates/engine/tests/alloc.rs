@@ -14,7 +14,7 @@ use memtide_engine::driver::DriverError;
 use memtide_engine::{
     Completion, Driver, Plan, Protocol, Sample, Sharing, Submission, Submitted, Verify, Worker,
 };
-use memtide_workload::{Arrival, MixSource, Oracle};
+use memtide_workload::{Arrival, MixSource, Oracle, SizeLaw, ValueSpace};
 use rig::Change;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -126,6 +126,10 @@ fn turns_allocate_nothing() {
     let mut frames = wide.clone();
     frames.requests.protocol = Protocol::Binary;
     frames.source.multiget = 3;
+    let sizes = "uniform:1,300000".parse::<SizeLaw>().expect("a size law");
+    let values = ValueSpace::new(sizes, 1 << 20, rig::SEED);
+    let large = Plan { values, ..wide.clone() };
+    let large_closed = Plan { values: large.values.clone(), ..closed.clone() };
     for samples in [false, true] {
         let cases = [
             ("open", &wide, Script::default()),
@@ -137,6 +141,8 @@ fn turns_allocate_nothing() {
             ("walks and pauses", &walking, Script::default()),
             ("verified", &verified, Script::default()),
             ("frames", &frames, Script::default()),
+            ("large values", &large, Script::default()),
+            ("large values, closed", &large_closed, Script::default()),
         ];
         for (name, plan, script) in cases {
             let (allocations, settled) = allocations(&Plan { samples, ..plan.clone() }, script);

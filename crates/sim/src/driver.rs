@@ -15,11 +15,13 @@ pub(crate) struct SimDriver {
     worker: u16,
     /// The bytes of the completion that is being looked at.
     current: Vec<u8>,
+    /// A message in one slice.
+    flat: Vec<u8>,
 }
 
 impl SimDriver {
     pub(crate) fn new(world: Rc<RefCell<World>>, worker: u16) -> Self {
-        Self { world, worker, current: Vec::new() }
+        Self { world, worker, current: Vec::new(), flat: Vec::new() }
     }
 }
 
@@ -34,7 +36,9 @@ impl Driver for SimDriver {
             Submission::Connect { connection, address, .. } => {
                 world.connect(self.worker, connection, address);
             }
-            Submission::Send { connection, bytes } => world.send(self.worker, connection, bytes),
+            Submission::Send { connection, message } => {
+                world.send(self.worker, connection, message.flat(&mut self.flat));
+            }
             Submission::Close { connection } => world.close(self.worker, connection),
         }
         Ok(Submitted::Done)

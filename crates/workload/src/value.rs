@@ -10,6 +10,7 @@ pub use proof::{Finding, ValueCheck, Version, Wrong};
 
 use crate::size::SizeLaw;
 use memtide_base::rng::{Random, Stream, below, hash, unit};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The values of a run. A clone shares the pool.
@@ -52,8 +53,19 @@ impl ValueSpace {
 
     /// The value of key `id`, without a proof.
     pub fn slice(&self, id: u64) -> &[u8] {
+        &self.pool[self.pooled(id)]
+    }
+
+    /// Where in the pool the value of key `id` is, without a proof.
+    pub fn pooled(&self, id: u64) -> Range<usize> {
         let len = self.len(id);
-        &self.pool[self.place(Stream::VALUE_BYTES, id, len)..][..len]
+        let from = self.place(Stream::VALUE_BYTES, id, len);
+        from..from + len
+    }
+
+    /// What all values are slices of.
+    pub fn pool(&self) -> &Arc<[u8]> {
+        &self.pool
     }
 
     /// Where in the pool a slice of `len` bytes begins, for draw `id` of `stream`.

@@ -5,6 +5,7 @@ use super::timers::Timer;
 use super::{Desk, Worker, connection_number};
 use crate::connection::greeting::Rejection;
 use crate::connection::{Ending, FollowUp, Sink, State};
+use crate::message::Message;
 use crate::driver::{Closed, ConnectError, Driver, Event, Submission};
 use crate::fleet::{Stage, Trouble, TroubleKind};
 use crate::plan::Backoff;
@@ -150,8 +151,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Says who we are on a connection that was just made.
     fn greet(&mut self, connection: u32, at: Instant) {
         self.connections[connection as usize].state = State::Greeting(at);
-        let bytes = &self.facts.greeting;
-        let send = Submission::Send { connection: ConnectionId(connection), bytes };
+        let message = Message::plain(&self.facts.greeting);
+        let send = Submission::Send { connection: ConnectionId(connection), message };
         self.driver.submit(send).expect("a driver has room for every connection");
         self.arm_deadline(connection, at + self.facts.timeout);
     }

@@ -190,7 +190,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             desk.settle(entry, Ending::unanswered(Fate::Unacknowledged));
         }
         self.quiet.clear();
-        let send = Submission::Send { connection: ConnectionId(number), bytes: &self.out };
+        let message = self.out.message();
+        let send = Submission::Send { connection: ConnectionId(number), message };
         let submitted = self.driver.submit(send).expect("a driver has room for every connection");
         self.out.clear();
         if submitted == Submitted::Pending {

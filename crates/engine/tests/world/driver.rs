@@ -157,7 +157,9 @@ impl Driver for WorldDriver {
                 self.connect(connection.0);
                 Submitted::Done
             }
-            Submission::Send { connection, bytes } => self.send(connection.0, bytes),
+            Submission::Send { connection, message } => {
+                self.send(connection.0, message.flat(&mut Vec::new()))
+            }
             Submission::Close { connection } => {
                 self.close(connection.0);
                 Submitted::Done

@@ -4,18 +4,18 @@
 //! frees can be used before the next connection is read.
 
 use crate::clock::{Clock, SPIN_WINDOW};
-use crate::driver::peer::{Happened, Peer, SEND_FLAGS};
+use crate::driver::peer::{Happened, Peer, send_after};
 use crate::driver::socket::Connecting;
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
-use memtide_engine::{Address, Wait};
+use memtide_engine::{Address, Message, Wait};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{Timespec, epoll as readiness};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv, send};
+use rustix::net::{RecvFlags, recv};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::mpsc::SyncSender;
@@ -82,17 +82,17 @@ impl EpollDriver {
         self.early.extend(happened.map(|happened| (id, happened)));
     }
 
-    fn send(&mut self, id: ConnectionId, bytes: &[u8]) -> Submitted {
+    fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
         let peer = &mut self.peers[id.index()];
         let Some(socket) = &peer.socket else {
             // Its end is already on the way as a completion.
             return Submitted::Done;
         };
         if peer.has_unsent() {
-            peer.keep(bytes);
+            peer.keep(message, 0);
             return Submitted::Pending;
         }
-        let sent = match send(socket, bytes, SEND_FLAGS) {
+        let sent = match send_after(socket, message, 0) {
             Ok(sent) => sent,
             Err(Errno::AGAIN | Errno::INTR) => 0,
             Err(errno) => {
@@ -101,10 +101,10 @@ impl EpollDriver {
                 return Submitted::Done;
             }
         };
-        if sent == bytes.len() {
+        if sent == message.len() {
             return Submitted::Done;
         }
-        peer.keep(&bytes[sent..]);
+        peer.keep(message, sent);
         self.watch(id, EventFlags::IN | EventFlags::OUT);
         Submitted::Pending
     }
@@ -161,7 +161,7 @@ impl Driver for EpollDriver {
                 self.connect(connection, address, source);
                 Ok(Submitted::Done)
             }
-            Submission::Send { connection, bytes } => Ok(self.send(connection, bytes)),
+            Submission::Send { connection, message } => Ok(self.send(connection, message)),
             Submission::Close { connection } => {
                 self.peers[connection.index()].forget();
                 self.early.retain(|(id, _)| *id != connection);

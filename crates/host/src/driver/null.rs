@@ -7,6 +7,7 @@ use memtide_engine::driver::{
     Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
 use std::collections::VecDeque;
+use std::mem;
 
 /// How far the clock goes with each wait.
 const STEP: Span = Span::from_us(1);
@@ -26,6 +27,8 @@ pub struct NullDriver {
     opened: VecDeque<ConnectionId>,
     /// The answers that are being looked at.
     current: Vec<u8>,
+    /// Requests in one slice.
+    flat: Vec<u8>,
 }
 
 impl NullDriver {
@@ -43,6 +46,7 @@ impl NullDriver {
             completing: 0,
             opened: VecDeque::with_capacity(connections as usize),
             current: Vec::new(),
+            flat: Vec::new(),
         }
     }
 
@@ -81,7 +85,11 @@ impl Driver for NullDriver {
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         match submission {
             Submission::Connect { connection, .. } => self.opened.push_back(connection),
-            Submission::Send { connection, bytes } => self.answer(connection, bytes),
+            Submission::Send { connection, message } => {
+                let mut room = mem::take(&mut self.flat);
+                self.answer(connection, message.flat(&mut room));
+                self.flat = room;
+            }
             Submission::Close { connection } => self.answers[connection.index()].clear(),
         }
         Ok(Submitted::Done)
@@ -105,7 +113,7 @@ impl Driver for NullDriver {
         self.completing = self.completing.checked_sub(1)?;
         let connection = self.answered.pop_front()?;
         self.current.clear();
-        std::mem::swap(&mut self.current, &mut self.answers[connection.index()]);
+        mem::swap(&mut self.current, &mut self.answers[connection.index()]);
         let event = Event::Received(&self.current);
         Some(Completion { connection, at: self.now, event })
     }

@@ -2,11 +2,12 @@
 //! keep of a connection. It waits for nothing; a driver tells it when something can be done.
 
 use crate::driver::socket::{self, Connecting};
-use memtide_engine::Address;
 use memtide_engine::driver::{Closed, ConnectError, Event};
+use memtide_engine::{Address, Message, SendBuffer};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use socket2::Socket;
+use std::io::IoSlice;
 use std::net::IpAddr;
 
 /// A connection's place, with or without a socket.
@@ -17,7 +18,7 @@ pub(crate) struct Peer {
     pub(crate) generation: u32,
     pub(crate) opening: bool,
     /// Bytes that the kernel has not taken, from `unsent_from` on.
-    unsent: Vec<u8>,
+    unsent: SendBuffer,
     unsent_from: usize,
 }
 
@@ -66,15 +67,16 @@ impl Peer {
         !self.unsent.is_empty()
     }
 
-    /// Keeps bytes that the kernel has not taken, after those it did not take before.
-    pub(crate) fn keep(&mut self, bytes: &[u8]) {
-        self.unsent.extend_from_slice(bytes);
+    /// Keeps what the kernel has not taken of `message`, all but the first `taken` bytes, after
+    /// what it did not take before.
+    pub(crate) fn keep(&mut self, message: Message<'_>, taken: usize) {
+        self.unsent.append(message, taken);
     }
 
     /// Sends what was left over; `None` while some still is.
     pub(crate) fn send_rest(&mut self) -> Option<Happened> {
         let socket = self.socket.as_ref().expect("a writable connection has a socket");
-        match send(socket, &self.unsent[self.unsent_from..], SEND_FLAGS) {
+        match send_after(socket, self.unsent.message(), self.unsent_from) {
             Ok(sent) => self.unsent_from += sent,
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(errno) => return Some(self.lost(errno)),
@@ -83,7 +85,7 @@ impl Peer {
             return None;
         }
         // A large rest must not keep its memory for the life of the connection.
-        self.unsent = Vec::new();
+        self.unsent = SendBuffer::default();
         self.unsent_from = 0;
         Some(Happened::Writable)
     }
@@ -98,10 +100,31 @@ impl Peer {
     pub(crate) fn forget(&mut self) {
         self.socket = None;
         self.opening = false;
-        self.unsent = Vec::new();
+        self.unsent = SendBuffer::default();
         self.unsent_from = 0;
     }
 }
+
+/// Sends what goes of `message` after its first `taken` bytes; returns how many bytes went.
+pub(crate) fn send_after(
+    socket: &Socket,
+    message: Message<'_>,
+    taken: usize,
+) -> Result<usize, Errno> {
+    if let Some(bytes) = message.as_plain() {
+        return send(socket, &bytes[taken..], SEND_FLAGS);
+    }
+    let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+    let mut count = 0;
+    for (place, slice) in slices.iter_mut().zip(message.slices(taken)) {
+        *place = IoSlice::new(slice);
+        count += 1;
+    }
+    sendmsg(socket, &slices[..count], &mut SendAncillaryBuffer::default(), SEND_FLAGS)
+}
+
+/// Slices that one call sends; what is more goes with the next.
+const SLICES_MAX: usize = 32;
 
 /// How bytes are sent: never waiting, and a closed connection is an error, not a signal.
 pub(crate) const SEND_FLAGS: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);

@@ -6,9 +6,11 @@ use crate::driver::epoll::EpollDriver;
 use crate::driver::uring::{UringDriver, check_uring};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Closed, ConnectError, Driver, Event, Sample, Submission, Submitted};
-use memtide_engine::{Address, Wait};
+use memtide_engine::{Address, Message, SendBuffer, Wait};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
@@ -72,7 +74,11 @@ fn connect(driver: &mut impl Driver, id: u32, address: &Address) {
 }
 
 fn send(driver: &mut impl Driver, id: u32, bytes: &[u8]) -> Submitted {
-    let send = Submission::Send { connection: ConnectionId(id), bytes };
+    send_message(driver, id, Message::plain(bytes))
+}
+
+fn send_message(driver: &mut impl Driver, id: u32, message: Message<'_>) -> Submitted {
+    let send = Submission::Send { connection: ConnectionId(id), message };
     driver.submit(send).expect("there is room")
 }
 
@@ -120,6 +126,9 @@ for_every_driver! {
     nobody_listening_is_a_refusal,
     a_unix_socket_that_is_not_there_is_named_so,
     what_the_socket_does_not_take_is_kept_and_sent_in_order,
+    large_values_arrive_byte_for_byte_at_a_slow_reader,
+    slices_of_several_connections_do_not_mix,
+    a_message_of_many_slices_is_sent_whole,
     a_reset_is_heard_once_even_with_bytes_left_over,
     a_closed_connection_is_not_heard_of_any_more,
     the_next_connection_of_a_number_does_not_hear_of_the_last_one,
@@ -190,6 +199,114 @@ fn what_the_socket_does_not_take_is_kept_and_sent_in_order<D: Make>() {
     server.read_exact(&mut after).expect("it arrives");
     server.write_all(b"heard").expect("it is sent");
     assert_eq!(next(&mut driver), (0, Heard::Received(b"heard".to_vec())));
+}
+
+/// Bytes of which every stretch of 4 differs from every other.
+fn pool(bytes: usize) -> Arc<[u8]> {
+    (0..bytes / 4).flat_map(|n| (n as u32).wrapping_mul(0x9e37_79b1).to_le_bytes()).collect()
+}
+
+/// A line, a stretch of the pool, and a line's end: as a value is stored.
+fn store(buffer: &mut SendBuffer, pool: &Arc<[u8]>, place: Range<usize>) {
+    buffer.bytes_mut().extend_from_slice(format!("set {place:?}\r\n").as_bytes());
+    buffer.push_pooled(pool, place);
+    buffer.bytes_mut().extend_from_slice(b"\r\n");
+}
+
+fn bytes_of(buffer: &SendBuffer) -> Vec<u8> {
+    buffer.message().flat(&mut Vec::new()).to_vec()
+}
+
+fn large_values_arrive_byte_for_byte_at_a_slow_reader<D: Make>() {
+    const VALUE: usize = 1 << 20;
+    let pool = pool(2 * VALUE);
+    let mut driver = D::make(Wait::Sleep, 1, None);
+    let mut server = open(&mut driver, 0);
+    let mut messages = Vec::new();
+    let mut offer = |driver: &mut D, values: usize| {
+        let mut message = SendBuffer::default();
+        for _ in 0..values {
+            let from = messages.len() * 4_099;
+            store(&mut message, &pool, from..from + VALUE);
+        }
+        let submitted = send_message(driver, 0, message.message());
+        messages.push(message);
+        assert!(messages.len() < 200, "no socket buffer is that large");
+        submitted
+    };
+    while offer(&mut driver, 1) == Submitted::Done {}
+    // Now the socket is full in the middle of a value, most likely; these come after it.
+    for values in [0, 2, 1] {
+        assert_eq!(offer(&mut driver, values), Submitted::Pending);
+    }
+    let reader = thread::spawn(move || {
+        let mut buffer = vec![0; 7_919];
+        for (number, message) in messages.iter().enumerate() {
+            for expected in bytes_of(message).chunks(buffer.len()) {
+                let got = &mut buffer[..expected.len()];
+                server.read_exact(got).expect("it arrives");
+                assert!(got == expected, "message {number} is whole");
+                thread::yield_now();
+            }
+        }
+        server
+    });
+    assert_eq!(next(&mut driver), (0, Heard::Writable));
+    let mut server = reader.join().expect("everything arrives in order");
+    assert!(!driver.has_unsent());
+    let mut small = SendBuffer::default();
+    store(&mut small, &pool, 5..9_000);
+    assert_eq!(send_message(&mut driver, 0, small.message()), Submitted::Done);
+    driver.wait(Instant::ZERO).expect("waiting works");
+    let mut got = vec![0; small.len()];
+    server.read_exact(&mut got).expect("it arrives");
+    assert!(got == bytes_of(&small));
+}
+
+fn slices_of_several_connections_do_not_mix<D: Make>() {
+    let pools = [pool(64 * 1024), pool(128 * 1024)];
+    let mut driver = D::make(Wait::Sleep, 3, None);
+    let mut servers = [0, 1, 2].map(|id| open(&mut driver, id));
+    let mut expected = [const { Vec::new() }; 3];
+    // Of each step: the connection, how many values, and whether from the second pool.
+    let steps =
+        [(0, 1, 0), (1, 0, 0), (1, 2, 0), (1, 0, 0), (2, 1, 0), (2, 1, 1), (0, 3, 1), (2, 0, 0)];
+    for (number, (id, values, second)) in steps.into_iter().enumerate() {
+        let mut message = SendBuffer::default();
+        message.bytes_mut().extend_from_slice(format!("step {number}\r\n").as_bytes());
+        for value in 0..values {
+            store(&mut message, &pools[second], number + value..20_000 + 17 * value);
+        }
+        assert_eq!(send_message(&mut driver, id as u32, message.message()), Submitted::Done);
+        expected[id].extend(bytes_of(&message));
+    }
+    driver.wait(Instant::ZERO).expect("waiting works");
+    for (server, expected) in servers.iter_mut().zip(&expected) {
+        let mut got = vec![0; expected.len()];
+        server.read_exact(&mut got).expect("it arrives");
+        assert!(got == *expected);
+    }
+}
+
+fn a_message_of_many_slices_is_sent_whole<D: Make>() {
+    let pool = pool(1_024);
+    let mut driver = D::make(Wait::Sleep, 1, None);
+    let mut server = open(&mut driver, 0);
+    let mut message = SendBuffer::default();
+    for number in 0..300 {
+        store(&mut message, &pool, number..2 * number + 1);
+    }
+    let submitted = send_message(&mut driver, 0, message.message());
+    let deadline = driver.now() + LONG;
+    while driver.has_unsent() && driver.now() < deadline {
+        driver.wait(driver.now() + Span::from_ms(1)).expect("waiting works");
+        if let Some(heard) = heard(&mut driver) {
+            assert_eq!((heard, submitted), ((0, Heard::Writable), Submitted::Pending));
+        }
+    }
+    let mut got = vec![0; message.len()];
+    server.read_exact(&mut got).expect("it arrives");
+    assert!(got == bytes_of(&message));
 }
 
 fn a_reset_is_heard_once_even_with_bytes_left_over<D: Make>() {

@@ -4,19 +4,21 @@
 
 mod buffers;
 mod errand;
+mod headers;
 
 use crate::clock::{Clock, SPIN_WINDOW};
 use crate::driver::peer::{Happened, Peer, SEND_FLAGS};
 use crate::driver::socket::close_reason;
 use buffers::{BUFFER_GROUP, Buffers};
 use errand::{Errand, Task};
+use headers::Headers;
 use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
-use memtide_engine::{Address, Wait};
+use memtide_engine::{Address, Mark, Message, SendBuffer, Wait};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown};
@@ -35,8 +37,10 @@ const BUFFERS_MAX: usize = 1024;
 /// Sends gathered before they are made without waiting for the end of a turn: they are stamped,
 /// so every one of them counts the time to the call as the server's.
 const GATHERED_MAX: usize = 32;
-/// Bytes gathered before the same.
+/// Bytes gathered before the same, with those that are referred to.
 const GATHERED_BYTES_MAX: usize = 256 * 1024;
+/// References to large values that fit into that without another allocation.
+const REFERENCES: usize = 64;
 /// Completions that one reading of the clock may serve.
 const STAMP_USES_MAX: u8 = 8;
 
@@ -53,8 +57,10 @@ pub(crate) struct UringDriver {
     /// Connections that found no buffer for what they received.
     starved: VecDeque<Errand>,
     /// Bytes that the next call sends, and whose they are.
-    gathered: Vec<u8>,
+    gathered: SendBuffer,
     pieces: Vec<Piece>,
+    /// Of the pieces that are several slices.
+    headers: Headers,
     /// What a call completed and nobody has looked at.
     completed: VecDeque<cqueue::Entry>,
     /// What happened outside of completions.
@@ -72,7 +78,7 @@ pub(crate) struct UringDriver {
 struct Piece {
     id: ConnectionId,
     generation: u32,
-    bytes: Range<usize>,
+    part: Range<Mark>,
     /// What the kernel said; nothing when all was sent.
     result: Option<i32>,
 }
@@ -123,8 +129,9 @@ impl UringDriver {
             peers: (0..connections).map(|_| Peer::default()).collect(),
             errands: Vec::with_capacity(count),
             starved: VecDeque::with_capacity(count),
-            gathered: Vec::with_capacity(2 * GATHERED_BYTES_MAX),
+            gathered: SendBuffer::with_capacity(2 * GATHERED_BYTES_MAX, REFERENCES),
             pieces: Vec::with_capacity(GATHERED_MAX),
+            headers: Headers::with_capacity(GATHERED_MAX, 2 * REFERENCES + GATHERED_MAX),
             completed: VecDeque::with_capacity(completions as usize),
             early: VecDeque::with_capacity(count + 1),
             lent: None,
@@ -146,14 +153,14 @@ impl UringDriver {
         }
     }
 
-    fn send(&mut self, id: ConnectionId, bytes: &[u8]) -> Submitted {
+    fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
         let peer = &mut self.peers[id.index()];
         if peer.socket.is_none() {
             // Its end is already on the way as a completion.
             return Submitted::Done;
         }
         if peer.has_unsent() {
-            peer.keep(bytes);
+            peer.keep(message, 0);
             return Submitted::Pending;
         }
         let generation = peer.generation;
@@ -163,14 +170,14 @@ impl UringDriver {
             // Of two pieces the second could go through while the first does not.
             self.send_gathered();
         }
-        let from = self.gathered.len();
-        self.gathered.extend_from_slice(bytes);
-        let to = self.gathered.len();
+        let from = self.gathered.mark();
+        self.gathered.append(message, 0);
+        let to = self.gathered.mark();
         match self.pieces.last_mut() {
-            Some(last) if last.id == id && last.generation == generation => last.bytes.end = to,
-            _ => self.pieces.push(Piece { id, generation, bytes: from..to, result: None }),
+            Some(last) if last.id == id && last.generation == generation => last.part.end = to,
+            _ => self.pieces.push(Piece { id, generation, part: from..to, result: None }),
         }
-        if self.pieces.len() == GATHERED_MAX || to >= GATHERED_BYTES_MAX {
+        if self.pieces.len() == GATHERED_MAX || self.gathered.len() >= GATHERED_BYTES_MAX {
             self.send_gathered();
         }
         match self.peers[id.index()].has_unsent() {
@@ -274,25 +281,42 @@ impl UringDriver {
             }
         }
         self.errands.clear();
+        self.push_pieces()
+    }
+
+    fn push_pieces(&mut self) -> Result<(), DriverError> {
+        // The kernel is to try the whole piece now, and to say nothing when it is gone.
+        let flags = (SEND_FLAGS.bits() as i32) | libc::MSG_WAITALL;
+        let mut described = 0;
+        if self.gathered.message().as_plain().is_none() {
+            let messages = self.pieces.iter().map(|piece| self.gathered.between(&piece.part));
+            self.headers.describe(messages.filter(|message| message.as_plain().is_none()));
+        }
         for number in 0..self.pieces.len() {
-            let Piece { id, generation, ref bytes, .. } = self.pieces[number];
-            if let Some(fd) = self.descriptor(id, generation) {
-                let bytes = &self.gathered[bytes.clone()];
-                // The kernel is to try the whole piece now, and to say nothing when it is gone.
-                let entry = opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32)
-                    .flags((SEND_FLAGS.bits() as i32) | libc::MSG_WAITALL)
-                    .build()
-                    .flags(squeue::Flags::SKIP_SUCCESS);
-                let errand = Errand { task: Task::Send, generation, id };
-                self.push(&entry.user_data(errand.pack()))?;
-            }
+            let Piece { id, generation, ref part, .. } = self.pieces[number];
+            let plain = self.gathered.between(part).as_plain();
+            let header = described;
+            described += usize::from(plain.is_none());
+            let Some(fd) = self.descriptor(id, generation) else { continue };
+            let entry = match plain {
+                Some(bytes) => {
+                    opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32).flags(flags).build()
+                }
+                None => {
+                    opcode::SendMsg::new(fd, self.headers.get(header)).flags(flags as u32).build()
+                }
+            };
+            let errand = Errand { task: Task::Send, generation, id };
+            let entry = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(errand.pack());
+            self.push(&entry)?;
         }
         Ok(())
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> Result<(), DriverError> {
-        // SAFETY: a send's bytes stay in `gathered`, which does not change before the call that
-        // submits them has returned, and no send outlives that call; other entries have no memory.
+        // SAFETY: a send's bytes stay in `gathered` and in the pool that it holds on to, and their
+        // description in `headers`. These do not change before the call that submits them has
+        // returned, and no send outlives that call; other entries have no memory.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.enter(None)?;
             self.take_completed();
@@ -324,15 +348,15 @@ impl UringDriver {
     /// What was not sent is kept with its connection.
     fn settle_pieces(&mut self) {
         for number in 0..self.pieces.len() {
-            let Piece { id, generation, ref bytes, result } = self.pieces[number];
+            let Piece { id, generation, ref part, result } = self.pieces[number];
             let Some(result) = result else { continue };
             if self.descriptor(id, generation).is_none() {
                 continue;
             }
             let again = [Errno::AGAIN, Errno::INTR].map(|errno| -errno.raw_os_error());
             if result >= 0 || again.contains(&result) {
-                let rest = bytes.start + result.max(0) as usize..bytes.end;
-                self.peers[id.index()].keep(&self.gathered[rest]);
+                let message = self.gathered.between(part);
+                self.peers[id.index()].keep(message, result.max(0) as usize);
                 self.ask(Task::Room, id);
             } else {
                 let happened = self.lost(id, Errno::from_raw_os_error(-result));
@@ -434,7 +458,7 @@ impl Driver for UringDriver {
                 self.connect(connection, address, source);
                 Ok(Submitted::Done)
             }
-            Submission::Send { connection, bytes } => Ok(self.send(connection, bytes)),
+            Submission::Send { connection, message } => Ok(self.send(connection, message)),
             Submission::Close { connection } => {
                 self.close(connection);
                 Ok(Submitted::Done)

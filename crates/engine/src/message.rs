@@ -1,0 +1,220 @@
+//! What a send carries: bytes of its own and, between them, stretches of a pool of values that
+//! are referred to and not copied. It knows no protocol and sends nothing.
+
+use std::iter;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Values of at least this many bytes are referred to. Below it a copy costs less than one slice
+/// more for the kernel (figures in `docs/performance.md`).
+pub(crate) const SPLICE_BYTES_MIN: usize = 8 * 1024;
+
+/// Bytes to send, in several slices where large values are in them.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    bytes: &'a [u8],
+    splices: &'a [Splice],
+    /// What the places of the splices are counted from.
+    base: usize,
+    pool: Option<&'a Arc<[u8]>>,
+}
+
+/// A stretch of the pool within a message.
+#[derive(Clone, Debug)]
+struct Splice {
+    /// How many bytes of the buffer's own stand before it.
+    at: usize,
+    /// Its place in the pool.
+    pooled: Range<usize>,
+}
+
+/// A part of a message that is one slice.
+enum Stretch<'a> {
+    Own(&'a [u8]),
+    Pooled(Range<usize>),
+}
+
+impl<'a> Message<'a> {
+    /// A message without references.
+    pub const fn plain(bytes: &'a [u8]) -> Self {
+        Self { bytes, splices: &[], base: 0, pool: None }
+    }
+
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        let pooled = self.splices.iter().map(|splice| splice.pooled.len());
+        self.bytes.len() + pooled.sum::<usize>()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of it, if it is one slice because nothing is referred to.
+    pub const fn as_plain(&self) -> Option<&'a [u8]> {
+        if self.splices.is_empty() { Some(self.bytes) } else { None }
+    }
+
+    /// The slices of it that follow its first `skip` bytes, in order; none is empty.
+    pub fn slices(self, skip: usize) -> impl Iterator<Item = &'a [u8]> {
+        self.stretches(skip).map(move |stretch| self.slice(stretch))
+    }
+
+    /// All of it in one slice; copied to `room`, whose former content is lost, if it is not one.
+    pub fn flat<'b>(self, room: &'b mut Vec<u8>) -> &'b [u8]
+    where
+        'a: 'b,
+    {
+        if let Some(bytes) = self.as_plain() {
+            return bytes;
+        }
+        room.clear();
+        self.slices(0).for_each(|slice| room.extend_from_slice(slice));
+        room
+    }
+
+    fn slice(&self, stretch: Stretch<'a>) -> &'a [u8] {
+        match stretch {
+            Stretch::Own(bytes) => bytes,
+            Stretch::Pooled(place) => &self.pool.expect("splices are of a pool")[place],
+        }
+    }
+
+    fn stretches(self, mut skip: usize) -> impl Iterator<Item = Stretch<'a>> {
+        let mut splices = self.splices.iter().peekable();
+        let mut own = 0;
+        iter::from_fn(move || {
+            loop {
+                let until = splices.peek().map_or(self.bytes.len(), |next| next.at - self.base);
+                if own < until {
+                    let skipped = skip.min(until - own);
+                    let bytes = &self.bytes[own + skipped..until];
+                    own = until;
+                    skip -= skipped;
+                    if !bytes.is_empty() {
+                        return Some(Stretch::Own(bytes));
+                    }
+                    continue;
+                }
+                let mut place = splices.next()?.pooled.clone();
+                let skipped = skip.min(place.len());
+                place.start += skipped;
+                skip -= skipped;
+                if !place.is_empty() {
+                    return Some(Stretch::Pooled(place));
+                }
+            }
+        })
+    }
+}
+
+/// Where a message is put together, or what is left of several is kept. Allocates only to grow.
+#[derive(Debug, Default)]
+pub struct SendBuffer {
+    bytes: Vec<u8>,
+    splices: Vec<Splice>,
+    /// Bytes that are referred to.
+    pooled: usize,
+    pool: Option<Arc<[u8]>>,
+}
+
+/// A place between two messages in a buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    bytes: usize,
+    splices: usize,
+}
+
+impl SendBuffer {
+    /// An empty buffer with room for this many bytes of its own and this many references.
+    pub fn with_capacity(bytes: usize, references: usize) -> Self {
+        Self {
+            bytes: Vec::with_capacity(bytes),
+            splices: Vec::with_capacity(references),
+            pooled: 0,
+            pool: None,
+        }
+    }
+
+    /// How many bytes its messages have.
+    pub fn len(&self) -> usize {
+        self.bytes.len() + self.pooled
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where to append what is copied.
+    pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Appends a stretch of `pool`: a reference to it, unless others are to another pool.
+    pub fn push_pooled(&mut self, pool: &Arc<[u8]>, place: Range<usize>) {
+        assert!(place.end <= pool.len(), "a splice lies within its pool");
+        let same = self.pool.as_ref().is_some_and(|own| Arc::ptr_eq(own, pool));
+        if !same {
+            if !self.splices.is_empty() {
+                self.bytes.extend_from_slice(&pool[place]);
+                return;
+            }
+            self.pool = Some(Arc::clone(pool));
+        }
+        self.pooled += place.len();
+        self.splices.push(Splice { at: self.bytes.len(), pooled: place });
+    }
+
+    /// Appends `message` without its first `skip` bytes.
+    pub fn append(&mut self, message: Message<'_>, skip: usize) {
+        if let Some(bytes) = message.as_plain() {
+            self.bytes.extend_from_slice(&bytes[skip..]);
+            return;
+        }
+        for stretch in message.stretches(skip) {
+            match stretch {
+                Stretch::Own(bytes) => self.bytes.extend_from_slice(bytes),
+                Stretch::Pooled(place) => {
+                    self.push_pooled(message.pool.expect("splices are of a pool"), place);
+                }
+            }
+        }
+    }
+
+    /// All that is in it, as one message.
+    pub fn message(&self) -> Message<'_> {
+        Message { bytes: &self.bytes, splices: &self.splices, base: 0, pool: self.pool.as_ref() }
+    }
+
+    /// Where the next message will begin.
+    pub fn mark(&self) -> Mark {
+        Mark { bytes: self.bytes.len(), splices: self.splices.len() }
+    }
+
+    /// What was appended between two marks, as one message.
+    pub fn between(&self, marks: &Range<Mark>) -> Message<'_> {
+        Message {
+            bytes: &self.bytes[marks.start.bytes..marks.end.bytes],
+            splices: &self.splices[marks.start.splices..marks.end.splices],
+            base: marks.start.bytes,
+            pool: self.pool.as_ref(),
+        }
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.splices.clear();
+        self.pooled = 0;
+    }
+
+    /// Gives memory back that is more than this many bytes of its own need.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        self.bytes.shrink_to(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! How messages of several slices are described to the kernel: lists of slices, and a header for
+//! each list. They stay where they are until they are made anew.
+
+use memtide_engine::Message;
+use std::{mem, ptr};
+
+/// Slices that the kernel takes in one message (`UIO_MAXIOV`).
+const SLICES_MAX: usize = 1024;
+
+/// The headers of the messages that one call sends. What they point to is not kept alive here.
+pub(super) struct Headers {
+    slices: Vec<libc::iovec>,
+    headers: Vec<libc::msghdr>,
+}
+
+impl Headers {
+    /// Room for as many messages and slices without another allocation.
+    pub(super) fn with_capacity(messages: usize, slices: usize) -> Self {
+        Self { slices: Vec::with_capacity(slices), headers: Vec::with_capacity(messages) }
+    }
+
+    /// Describes `messages`, and nothing else any more.
+    pub(super) fn describe<'a>(&mut self, messages: impl Iterator<Item = Message<'a>>) {
+        self.slices.clear();
+        self.headers.clear();
+        for message in messages {
+            let before = self.slices.len();
+            self.slices.extend(message.slices(0).map(|slice| libc::iovec {
+                iov_base: slice.as_ptr().cast_mut().cast(),
+                iov_len: slice.len(),
+            }));
+            let count = self.slices.len() - before;
+            assert!(count <= SLICES_MAX, "references are large and what is gathered is bounded");
+            self.headers.push(header(count));
+        }
+        // Now that no slice is added any more they do not move.
+        let mut rest = &mut self.slices[..];
+        for header in &mut self.headers {
+            let (slices, others) = rest.split_at_mut(header.msg_iovlen);
+            header.msg_iov = slices.as_mut_ptr();
+            rest = others;
+        }
+    }
+
+    /// The header of message `number` of those that are described.
+    pub(super) fn get(&self, number: usize) -> &libc::msghdr {
+        &self.headers[number]
+    }
+}
+
+/// The header of `count` slices that are not known yet.
+fn header(count: usize) -> libc::msghdr {
+    // SAFETY: all of its fields are numbers and pointers, for which zeros are valid.
+    let mut header = unsafe { mem::zeroed::<libc::msghdr>() };
+    header.msg_iov = ptr::null_mut();
+    header.msg_iovlen = count;
+    header
+}
