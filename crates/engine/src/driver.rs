@@ -1,7 +1,11 @@
 //! The only door from a worker to its world. It is shaped like io_uring: submit what shall
 //! happen, wait, take completions. A world of readiness (epoll) imitates that.
 
-use crate::message::Message;
+mod message;
+
+pub(crate) use message::SPLICE_BYTES_MIN;
+pub use message::{Mark, Message, SendBuffer};
+
 use memtide_base::{ConnectionId, Full, Instant};
 use memtide_codec::{ErrorKind, Excerpt, Malformed};
 use memtide_workload::{OpKind, Outcome};

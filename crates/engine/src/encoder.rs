@@ -4,7 +4,7 @@
 
 mod binary;
 
-use crate::message::{SPLICE_BYTES_MIN, SendBuffer};
+use crate::driver::{SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::{Plan, Protocol};
 use memtide_codec::Verb;
 use memtide_codec::text::encode::{self, StoreTail};

@@ -16,14 +16,12 @@ mod pacer;
 mod route;
 pub mod plan;
 pub mod driver;
-mod message;
 
 pub use driver::{
-    Address, Closed, Completion, ConnectError, Driver, Event, PeerError, Sample, Submission,
-    Submitted,
+    Address, Closed, Completion, ConnectError, Driver, Event, Mark, Message, PeerError, Sample,
+    SendBuffer, Submission, Submitted,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
-pub use message::{Mark, Message, SendBuffer};
 pub use plan::{
     Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing, Verify, Wait,
     Window,

@@ -5,9 +5,8 @@
 use crate::connection::greeting::{self, Rejection, greeting};
 use crate::connection::wire::Wire;
 use crate::driver::{
-    Address, Closed, ConnectError, Driver, DriverError, Event, PeerError, Submission,
+    Address, Closed, ConnectError, Driver, DriverError, Event, Message, PeerError, Submission,
 };
-use crate::message::Message;
 use crate::plan::{Plan, Protocol, ServerPlan};
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_codec::binary::{self, Opcode};

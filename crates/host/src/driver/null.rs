@@ -7,7 +7,6 @@ use memtide_engine::driver::{
     Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
 use std::collections::VecDeque;
-use std::mem;
 
 /// How far the clock goes with each wait.
 const STEP: Span = Span::from_us(1);
@@ -27,8 +26,6 @@ pub struct NullDriver {
     opened: VecDeque<ConnectionId>,
     /// The answers that are being looked at.
     current: Vec<u8>,
-    /// Requests in one slice.
-    flat: Vec<u8>,
 }
 
 impl NullDriver {
@@ -46,7 +43,6 @@ impl NullDriver {
             completing: 0,
             opened: VecDeque::with_capacity(connections as usize),
             current: Vec::new(),
-            flat: Vec::new(),
         }
     }
 
@@ -86,9 +82,9 @@ impl Driver for NullDriver {
         match submission {
             Submission::Connect { connection, .. } => self.opened.push_back(connection),
             Submission::Send { connection, message } => {
-                let mut room = mem::take(&mut self.flat);
-                self.answer(connection, message.flat(&mut room));
-                self.flat = room;
+                let mut room = Vec::new();
+                let flat = message.as_plain().unwrap_or_else(|| message.flat(&mut room));
+                self.answer(connection, flat);
             }
             Submission::Close { connection } => self.answers[connection.index()].clear(),
         }
@@ -113,7 +109,7 @@ impl Driver for NullDriver {
         self.completing = self.completing.checked_sub(1)?;
         let connection = self.answered.pop_front()?;
         self.current.clear();
-        mem::swap(&mut self.current, &mut self.answers[connection.index()]);
+        std::mem::swap(&mut self.current, &mut self.answers[connection.index()]);
         let event = Event::Received(&self.current);
         Some(Completion { connection, at: self.now, event })
     }
