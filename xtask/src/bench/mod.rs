@@ -338,7 +338,7 @@ impl Bench {
             rss_max_bytes: number(&record, "/client/rss_max_bytes")?,
             response_us: microseconds("/response/all/p50_ns")
                 .zip(microseconds("/response/all/p99_ns")),
-            lag_us: microseconds("/lag/p50_ns").zip(microseconds("/lag/p99_ns")),
+            lag_us: microseconds("/lag/all/p50_ns").zip(microseconds("/lag/all/p99_ns")),
         })
     }
 
