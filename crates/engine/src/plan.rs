@@ -41,8 +41,9 @@ pub struct Plan {
     pub requests: RequestPlan,
     /// An operation not answered this long after its intended instant has timed out.
     pub timeout: Span,
-    /// How long to wait before connecting again.
-    pub backoff: Backoff,
+    /// How long to wait before connecting again; without it, lost connections stay lost, and the
+    /// first of them ends the run.
+    pub backoff: Option<Backoff>,
     /// The root of all randomness.
     pub seed: u64,
     /// How workers wait.

@@ -80,7 +80,7 @@ struct Facts {
     servers: Vec<ServerPlan>,
     sources: Vec<IpAddr>,
     timeout: Span,
-    backoff: Backoff,
+    backoff: Option<Backoff>,
     seed: u64,
     on_full: OnFull,
     pause: Span,

@@ -107,6 +107,7 @@ const fn why_partial(ended_by: EndedBy) -> &'static str {
     match ended_by {
         EndedBy::Interrupted => "the run was interrupted",
         EndedBy::ServersLost => "every server was gone for longer than the timeout",
+        EndedBy::ConnectionLost => "a connection was lost",
         EndedBy::Duration | EndedBy::Operations => "the run ended early",
     }
 }

@@ -27,8 +27,17 @@ pub(crate) struct Ended {
     pub(crate) stopped: Instant,
     /// The user asked to stop.
     pub(crate) interrupted: bool,
+    /// What was lost, so that there was no going on.
+    pub(crate) loss: Option<Loss>,
+}
+
+/// What a plan cannot go on without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
     /// Every server was gone, or said nothing, for longer than the timeout.
-    pub(crate) servers_lost: bool,
+    Servers,
+    /// A connection, where none is opened again.
+    Connection,
 }
 
 /// Carries out `plan`; `watch` sees the totals about ten times a second.
@@ -42,7 +51,7 @@ pub(crate) fn conduct<F: Fleet>(
     let opened = open(fleet, plan, &mut totals)?;
     let start = fleet.now() + LEAD;
     let mut stopped = None;
-    let mut servers_lost = false;
+    let mut loss = None;
     if opened.interrupted {
         stop(fleet, Span::ZERO, &mut stopped)?;
     } else {
@@ -60,7 +69,7 @@ pub(crate) fn conduct<F: Fleet>(
                 start,
                 stopped: stopped.unwrap_or(interval.at),
                 interrupted: interval.interrupted,
-                servers_lost,
+                loss,
             });
         }
         if stopped.is_some() {
@@ -68,10 +77,13 @@ pub(crate) fn conduct<F: Fleet>(
         }
         if interval.interrupted {
             stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
+        } else if plan.backoff.is_none() && totals.connections.lost > 0 {
+            loss = Some(Loss::Connection);
+            stop(fleet, Span::ZERO, &mut stopped)?;
         } else if disconnected(&interval, plan.timeout)
             || heard.is_stuck(plan, &totals, interval.at)
         {
-            servers_lost = true;
+            loss = Some(Loss::Servers);
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if interval.workers.iter().all(|worker| worker.measured_done)
             || interval.at >= last_deadline

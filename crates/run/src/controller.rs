@@ -1,7 +1,7 @@
 //! The course of a run: ask the servers, fill them if need be, make the load, ask again, seal the
 //! record. It decides from data alone.
 
-use crate::conduct::{Ended, conduct};
+use crate::conduct::{Ended, Loss, conduct};
 use crate::failure::Failure;
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
@@ -62,17 +62,7 @@ pub fn run<F: Fleet>(
     let opened = filled.opened + main.as_ref().map_or(0, |ended| ended.totals.connections.opened);
     let agreement = take_leave(fleet, plan, &mut survey, (&all, opened));
     let interrupted = filled.interrupted || main.as_ref().is_some_and(|main| main.interrupted);
-    let failure = main.as_ref().filter(|ended| ended.servers_lost).map(|ended| {
-        let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
-        let what =
-            trouble.map_or_else(|| "went away".to_owned(), |trouble| trouble.what.to_string());
-        Failure::unreachable(format!(
-            "every server was gone for longer than the timeout of {}: the last thing seen is that \
-             {} {what}",
-            plan.timeout,
-            trouble.map_or("the server", |trouble| &plan.servers[trouble.server.index()].name)
-        ))
-    });
+    let failure = main.as_ref().and_then(|ended| failure(plan, ended));
     let (record, warnings) = seal(Material {
         scenario,
         lowered,
@@ -90,6 +80,28 @@ pub fn run<F: Fleet>(
     witness.on(&Event::Done(Box::new(record.clone())));
     let wrong_values = WrongValues::of(plan, &filled, main.as_ref());
     Ok(Outcome { record, failure, wrong_values })
+}
+
+/// Why the load could not go on, if it could not.
+fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
+    let loss = ended.loss?;
+    let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
+    let what = trouble.map_or_else(|| "went away".to_owned(), |trouble| trouble.what.to_string());
+    let server = match trouble {
+        Some(trouble) => format!("server {}", plan.servers[trouble.server.index()].name),
+        None => "a server".to_owned(),
+    };
+    Some(Failure::unreachable(match loss {
+        Loss::Servers => format!(
+            "every server was gone for longer than the timeout of {}: the last thing seen is that \
+             {server} {what}",
+            plan.timeout
+        ),
+        Loss::Connection => format!(
+            "{server} {what}, and with --reconnect never the first connection that is lost \
+             ends the run; give --reconnect times such as 10ms..1s to go on"
+        ),
+    }))
 }
 
 /// `plan` with values that can be told from those of runs that began at another instant.

@@ -312,7 +312,7 @@ impl Filled {
     }
 
     fn absorb(&mut self, ended: &Ended, server: &ServerPlan) -> Result<Counters, Failure> {
-        if ended.servers_lost {
+        if ended.loss.is_some() {
             return Err(Failure::unreachable(format!(
                 "server {} went away while it was filled{}",
                 server.name,

@@ -114,7 +114,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
             flags: scenario.flags,
         },
         timeout: scenario.timeout,
-        backoff: Backoff { first: scenario.reconnect.first, longest: scenario.reconnect.longest },
+        backoff: backoff(scenario),
         seed: scenario.seed,
         wait: wait(scenario, around, &mut why),
         io: io(scenario, around, &mut why)?,
@@ -129,6 +129,13 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let pin = scenario.pin || (narrowed && enough);
     let record = plan_record(scenario, around, &plan, pin, why);
     Ok(Lowered { plan, record, pin })
+}
+
+fn backoff(scenario: &Scenario) -> Option<Backoff> {
+    match scenario.reconnect {
+        word::Reconnect::After { first, longest } => Some(Backoff { first, longest }),
+        word::Reconnect::Never => None,
+    }
 }
 
 fn credentials(scenario: &Scenario) -> Option<Arc<Credentials>> {

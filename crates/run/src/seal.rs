@@ -1,6 +1,6 @@
 //! Everything that was seen becomes one record.
 
-use crate::conduct::Ended;
+use crate::conduct::{Ended, Loss};
 use crate::doctor::{self, Findings};
 use crate::fill::Filled;
 use crate::lower::Lowered;
@@ -90,9 +90,12 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     record.window_start_unix_ns = Some(Wide(u128::from(began.unix_ns(start))));
     record.window_ns = length.ns();
     record.measured_s = length.as_s_f64();
-    if ended.servers_lost {
+    if let Some(loss) = ended.loss {
         record.partial = true;
-        record.ended_by = EndedBy::ServersLost;
+        record.ended_by = match loss {
+            Loss::Servers => EndedBy::ServersLost,
+            Loss::Connection => EndedBy::ConnectionLost,
+        };
         record.exit = 3;
     } else if plan.window.ops_max.is_some() && !ended.interrupted {
         record.ended_by = EndedBy::Operations;

@@ -108,7 +108,8 @@ const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
             EndedBy::Duration => 0,
             EndedBy::Operations => 1,
             EndedBy::Interrupted => 2,
-            EndedBy::ServersLost => 3,
+            EndedBy::ConnectionLost => 3,
+            EndedBy::ServersLost => 4,
         }
     }
     if rank(a) < rank(b) { b } else { a }
@@ -118,7 +119,7 @@ const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
 fn exit(record: &Record) -> u8 {
     let missed = record.goals.iter().any(|goal| goal.result != GoalResult::Met);
     match record.ended_by {
-        EndedBy::ServersLost => 3,
+        EndedBy::ServersLost | EndedBy::ConnectionLost => 3,
         EndedBy::Interrupted => 130,
         EndedBy::Duration | EndedBy::Operations => {
             u8::from(missed || record.phases.verification().wrong() > 0)

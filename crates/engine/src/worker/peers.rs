@@ -241,11 +241,11 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.retry(connection, at);
     }
 
-    /// Connects again after a while: doubling, with jitter so that connections lost together do
-    /// not come back together.
+    /// Connects again after a while, if ever: doubling, with jitter so that connections lost
+    /// together do not come back together.
     fn retry(&mut self, connection: u32, at: Instant) {
+        let Some(Backoff { first, longest }) = self.facts.backoff else { return };
         let failures = self.connections[connection as usize].failures;
-        let Backoff { first, longest } = self.facts.backoff;
         let doubled = (first * (1u64 << failures.saturating_sub(1).min(20))).min(longest);
         let lane = u64::from(connection_number(&self.facts, connection));
         let jitter = Random::at(self.facts.seed, Stream::RECONNECT.of_lane(lane), at.ns()).unit();

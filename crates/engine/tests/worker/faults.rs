@@ -102,7 +102,7 @@ fn a_lost_connection_fails_what_it_carried_and_comes_back() {
 
 #[test]
 fn refused_connects_are_tried_again_at_doubling_distances() {
-    let backoff = Backoff { first: Span::from_ms(10), longest: Span::from_ms(100) };
+    let backoff = Some(Backoff { first: Span::from_ms(10), longest: Span::from_ms(100) });
     let plan = Plan { connections: 1, backoff, timeout: Span::from_s(2), ..plan() };
     let script = Script {
         closes: vec![(ms(200), 0)],
@@ -124,6 +124,17 @@ fn refused_connects_are_tried_again_at_doubling_distances() {
     assert_eq!(ran.totals.connections.failed, tries.len() as u64 - 1);
     let measured = ran.measured();
     assert_eq!(measured.answered + measured.lost, 1_000, "the rest waited for it");
+    assert!(measured.lost <= 1);
+}
+
+#[test]
+fn without_waits_a_lost_connection_stays_lost() {
+    let plan = Plan { connections: 2, backoff: None, ..plan() };
+    let ran = run(&plan, Script { closes: vec![(ms(399), 1)], ..Script::default() });
+    let measured = ran.measured();
+    assert_eq!((ran.totals.connections.lost, ran.totals.connections.opened), (1, 2));
+    assert_eq!(ran.world.seen.borrow().connects.len(), 2, "nobody tries again");
+    assert_eq!(measured.answered + measured.lost, 1_000, "the other connection goes on");
     assert!(measured.lost <= 1);
 }
 

@@ -98,7 +98,7 @@ fn a_network_that_takes_no_bytes_is_the_servers() {
 
 #[test]
 fn time_without_a_connection_is_kept_apart() {
-    let backoff = Backoff { first: Span::from_ms(1), longest: Span::from_ms(2) };
+    let backoff = Some(Backoff { first: Span::from_ms(1), longest: Span::from_ms(2) });
     let script = Script {
         closes: vec![(ms(400), 0)],
         refuses: Some(Stretch::ms(390, 600)),

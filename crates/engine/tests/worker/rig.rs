@@ -53,7 +53,7 @@ pub fn plan() -> Plan {
         numeric_from: 100,
         requests: RequestPlan::default(),
         timeout: Span::from_s(5),
-        backoff: Backoff { first: Span::from_ms(10), longest: Span::from_s(1) },
+        backoff: Some(Backoff { first: Span::from_ms(10), longest: Span::from_s(1) }),
         seed: SEED,
         wait: Wait::Sleep,
         io: Io::Simulated,

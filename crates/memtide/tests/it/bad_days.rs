@@ -151,6 +151,36 @@ fn a_server_that_dies_ends_the_run_with_a_partial_record() {
 }
 
 #[test]
+fn with_reconnect_never_a_server_that_dies_ends_the_run_at_once() {
+    let _turn = shared();
+    for io in ["epoll", "auto"] {
+        let (dies, lives) = (Peer::memcached(""), Peer::memcached(""));
+        let flags = "--rate 1000 --duration 60s --timeout 50s --load never --keys 100";
+        let line = format!("run -s {},{} {flags}", lives.name, dies.name);
+        let file = std::env::temp_dir().join(format!("memtide-{}-{io}.json", std::process::id()));
+        let json = file.display();
+        let line = format!("{line} --io {io} --reconnect never --json {json}");
+        let running = Running::start(&line);
+        await_gets(&dies, 100);
+        let name = dies.name.clone();
+        dies.kill();
+        // Neither the window's end nor the timeout ends it.
+        let run = running.finish().exits(3);
+        for words in [&name, "the connection", "--reconnect"] {
+            assert!(run.err.contains(words), "'{words}' is not said: {run}");
+        }
+        assert!(run.out.starts_with("partial: a connection was lost"), "{run}");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let record = Record::from_json(&text).unwrap();
+        assert_eq!((record.ended_by, record.exit), (EndedBy::ConnectionLost, 3), "{run}");
+        assert!(record.partial && record.measured_s < 40.0, "{run}");
+        assert!(record.totals.answered > 100 && record.totals.connections.lost > 0, "{run}");
+        assert_eq!(record.check_conservation(), Ok(()));
+    }
+}
+
+#[test]
 fn the_text_of_a_run_that_lost_its_server_is_marked_partial() {
     let _turn = shared();
     let peer = Peer::memcached("");

@@ -71,6 +71,25 @@ fn a_server_that_dies_ends_the_run_after_the_timeout_with_a_partial_record() {
 }
 
 #[test]
+fn with_reconnect_never_the_first_lost_connection_ends_the_run() {
+    let script = Script { closes: vec![(ms(1_500), 1)], ..Script::default() };
+    let toml = PACED.replace("threads = 2", "threads = 1");
+    let ran = run_toml(script, &format!("{toml}reconnect = 'never'\n"));
+    let (exit, message) = ran.failure();
+    assert_eq!(exit, 3);
+    assert!(message.starts_with("server server-0 closed the connection"), "{message}");
+    assert!(message.contains("--reconnect"), "{message}");
+    let record = ran.record();
+    assert_eq!((record.exit, record.partial), (3, true));
+    assert_eq!(record.ended_by, EndedBy::ConnectionLost);
+    assert_eq!(record.totals.connections.lost, 1);
+    assert_eq!(record.totals.connections.opened, 4, "none was opened again");
+    assert!(record.measured_s < 2.0, "it went on for {} s", record.measured_s);
+    assert!(record.totals.answered > 500);
+    assert_eq!(record.check_conservation(), Ok(()));
+}
+
+#[test]
 fn a_server_that_comes_back_costs_losses_only() {
     let script = Script {
         closes: (0..4).map(|nth| (ms(1_500), nth)).collect(),

@@ -68,10 +68,11 @@ pub(super) const RECONNECT: Field = Field {
     short: None,
     value: Some("FIRST..LONGEST"),
     default: "10ms..1s",
-    help: "The waits before a lost connection is opened again",
+    help: "The waits before a lost connection is opened again; never ends the run",
     long: "The first wait, doubling up to the longest, each with a seeded jitter. A single time \
            means that every wait is that long. The first wait is at least 1ms. What the lost \
-           connection carried is never sent again. Example: `50ms..5s`.",
+           connection carried is never sent again. With `never` the first connection that is lost \
+           ends the run at once: its record is partial, and the exit code 3. Example: `50ms..5s`.",
     section: Section::Target,
     many: false,
     set: |scenario, word| {

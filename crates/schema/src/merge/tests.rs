@@ -166,8 +166,12 @@ fn what_ended_worst_ended_the_whole() {
     let merged = same(&[fine.clone(), interrupted.clone()]);
     assert_eq!((merged.ended_by, merged.exit), (EndedBy::Interrupted, 130));
     assert!(merged.partial);
-    let merged = same(&[lost, interrupted, fine]);
+    let merged = same(&[lost.clone(), interrupted.clone(), fine]);
     assert_eq!((merged.ended_by, merged.exit), (EndedBy::ServersLost, 3));
+    let cut = ended(3, EndedBy::ConnectionLost, 3, true);
+    let merged = same(&[cut.clone(), interrupted]);
+    assert_eq!((merged.ended_by, merged.exit), (EndedBy::ConnectionLost, 3));
+    assert_eq!(same(&[cut, lost]).ended_by, EndedBy::ServersLost);
     let mut wrong = run(3, 1);
     wrong.totals.verification.checked = 1;
     wrong.phases.measure.totals = wrong.totals.clone();

@@ -133,6 +133,8 @@ pub enum EndedBy {
     Interrupted,
     /// Every server was gone for longer than the timeout.
     ServersLost,
+    /// A connection was lost, and none was to be opened again.
+    ConnectionLost,
 }
 
 /// The rate that was asked for and the one that was achieved.

@@ -159,36 +159,49 @@ choice! {
     }
 }
 
-/// The waits before a lost connection is opened again: the first one, doubling to the longest.
-/// Written `10ms..1s`; a single span means that every wait is that long.
+/// What is done about a lost connection. Written `10ms..1s`, where a single span means that every
+/// wait is that long, or `never`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backoff {
-    /// The first wait; at least 1 ms.
-    pub first: Span,
-    /// The longest wait; not shorter than the first.
-    pub longest: Span,
+pub enum Reconnect {
+    /// It is opened again after a wait: the first one, doubling to the longest.
+    After {
+        /// The first wait; at least 1 ms.
+        first: Span,
+        /// The longest wait; not shorter than the first.
+        longest: Span,
+    },
+    /// It ends the run.
+    Never,
 }
 
-impl fmt::Display for Backoff {
+impl fmt::Display for Reconnect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}..{}", span_word(self.first), span_word(self.longest))
+        match self {
+            Self::After { first, longest } => {
+                write!(f, "{}..{}", span_word(*first), span_word(*longest))
+            }
+            Self::Never => f.pad("never"),
+        }
     }
 }
 
-impl FromStr for Backoff {
+impl FromStr for Reconnect {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
+        if word == "never" {
+            return Ok(Self::Never);
+        }
         let (first, longest) = word.split_once("..").unwrap_or((word, word));
         let span = |part: &str| units::parse_span(part).map_err(|e| e.to_string());
         let (first, longest) = (span(first)?, span(longest)?);
         if first < Span::from_ms(1) || longest < first {
             return Err(format!(
                 "'{word}' is not a pair of waits: the first is at least 1ms and the longest not \
-                 shorter, such as 10ms..1s"
+                 shorter, such as 10ms..1s; nor is it never"
             ));
         }
-        Ok(Self { first, longest })
+        Ok(Self::After { first, longest })
     }
 }
 

@@ -10,7 +10,7 @@ mod target;
 mod word;
 
 pub use check::Problem;
-pub use choice::{Backoff, Cooldown, Io, Load, OnFull, Protocol, ScheduleKind, Secret, Wait};
+pub use choice::{Cooldown, Io, Load, OnFull, Protocol, Reconnect, ScheduleKind, Secret, Wait};
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch, span_word};
@@ -86,8 +86,8 @@ pub struct Scenario {
     pub load_partial: bool,
     /// How long after its intended instant an operation has its deadline.
     pub timeout: Span,
-    /// The waits before a lost connection is opened again.
-    pub reconnect: Backoff,
+    /// What is done about a lost connection.
+    pub reconnect: Reconnect,
     /// What must be true of the result.
     pub goals: Vec<Goal>,
     /// The fraction of reads whose values are checked.
@@ -173,7 +173,7 @@ impl Default for Scenario {
             load: Load::Auto,
             load_partial: false,
             timeout: Span::from_s(5),
-            reconnect: Backoff { first: Span::from_ms(10), longest: Span::from_s(1) },
+            reconnect: Reconnect::After { first: Span::from_ms(10), longest: Span::from_s(1) },
             goals: Vec::new(),
             verify: 0.0,
             verify_keys: 65_536,

@@ -117,12 +117,12 @@ fn choices_and_waits_are_read_and_shown() {
     assert_eq!(ScheduleKind::Connection.to_string(), "connection");
     let error = "sometimes".parse::<Load>().unwrap_err();
     assert_eq!(error, "'sometimes' is not one of auto, always, never");
-    let backoff: Backoff = "10ms..1s".parse().unwrap();
-    assert_eq!(backoff, Scenario::default().reconnect);
-    assert_eq!(backoff.to_string(), "10ms..1s");
-    assert_eq!("50ms".parse::<Backoff>().unwrap().to_string(), "50ms..50ms");
+    let reconnect: Reconnect = "10ms..1s".parse().unwrap();
+    assert_eq!(reconnect, Scenario::default().reconnect);
+    assert_eq!(reconnect.to_string(), "10ms..1s");
+    assert_eq!("50ms".parse::<Reconnect>().unwrap().to_string(), "50ms..50ms");
     for word in ["", "1s..10ms", "0s..1s", "10..20", "10ms.."] {
-        assert!(word.parse::<Backoff>().is_err(), "{word}");
+        assert!(word.parse::<Reconnect>().is_err(), "{word}");
     }
 }
 
