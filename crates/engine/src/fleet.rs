@@ -73,7 +73,7 @@ pub struct WorkerReport {
     pub trouble: Option<Trouble>,
     /// The first error line that a server answered with.
     pub refusal: Option<Refusal>,
-    /// The last ending of a measured operation.
+    /// The last answer to a measured operation; [`Instant::ZERO`] before there is one.
     pub last_settled: Instant,
     /// The last measured intended instant.
     pub last_intended: Instant,

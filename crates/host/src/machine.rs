@@ -1,8 +1,9 @@
 //! What machine this is and how busy it is: facts for the plan and the record.
 
 use crate::pin;
-use memtide_base::Span;
+use memtide_base::{Instant, Span};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::collections::BTreeMap;
 use std::fs;
 
 /// The machine, as far as it matters to a measurement.
@@ -80,47 +81,111 @@ pub(crate) fn thread_run_delay() -> Span {
     Span::from_ns(field.unwrap_or(0))
 }
 
-/// How busy all processors together have been between readings.
+/// How busy the processors have been from the first reading on.
 #[derive(Debug, Default)]
 pub struct Busyness {
-    before: Option<(u64, u64)>,
-    readings: Vec<f64>,
+    first: Option<Ticks>,
+    last: Option<(Instant, Ticks)>,
+    /// The least and the most that all together were busy in a second.
+    seconds: Option<(f64, f64)>,
 }
 
+/// Shares of time, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Busy {
+    /// Of all processors together.
+    pub mean: f64,
+    /// Of the idlest one.
+    pub idlest: f64,
+    /// Of the busiest one.
+    pub busiest: f64,
+    /// Of all together in the idlest second and in the busiest; none before there was one.
+    pub seconds: Option<(f64, f64)>,
+}
+
+/// Readings are a second apart where somebody looks ten times in a second.
+const SECOND: Span = Span::from_ms(900);
+
 impl Busyness {
-    /// Takes a reading; the share since the one before is kept.
-    pub fn read(&mut self) {
-        let Some(now) = processor_ticks() else { return };
-        if let Some(before) = self.before {
-            let all = now.1.saturating_sub(before.1);
-            if all > 0 {
-                self.readings.push(now.0.saturating_sub(before.0) as f64 / all as f64);
-            }
+    /// Takes a reading at `at`. What passed since the one before is a second of its own if it was
+    /// about that long.
+    pub fn read(&mut self, at: Instant) {
+        if let Ok(text) = fs::read_to_string("/proc/stat") {
+            self.accept(at, Ticks::of(&text));
         }
-        self.before = Some(now);
     }
 
-    /// Average, smallest and largest share (0 to 1); `None` before there are two readings.
-    pub fn summary(&self) -> Option<(f64, f64, f64)> {
-        let count = self.readings.len();
-        (count > 0).then(|| {
-            let sum: f64 = self.readings.iter().sum();
-            let min = self.readings.iter().copied().fold(f64::INFINITY, f64::min);
-            let max = self.readings.iter().copied().fold(0.0, f64::max);
-            (sum / count as f64, min, max)
+    fn accept(&mut self, at: Instant, now: Ticks) {
+        if let Some((before_at, before)) = &self.last
+            && at.since(*before_at) >= SECOND
+            && let Some(share) = now.all.share_since(before.all)
+        {
+            let (least, most) = self.seconds.unwrap_or((share, share));
+            self.seconds = Some((least.min(share), most.max(share)));
+        }
+        self.first.get_or_insert_with(|| now.clone());
+        self.last = Some((at, now));
+    }
+
+    /// The shares between the first reading and the last; `None` before there are two.
+    pub fn summary(&self) -> Option<Busy> {
+        let (first, (_, last)) = (self.first.as_ref()?, self.last.as_ref()?);
+        let mean = last.all.share_since(first.all)?;
+        // A processor that came or went meanwhile is in the mean alone.
+        let both = |(number, now): (&u32, &Tick)| now.share_since(*first.each.get(number)?);
+        let each = || last.each.iter().filter_map(both);
+        Some(Busy {
+            mean,
+            idlest: each().reduce(f64::min).unwrap_or(mean),
+            busiest: each().reduce(f64::max).unwrap_or(mean),
+            seconds: self.seconds,
         })
     }
 }
 
-/// Busy and all ticks of all processors since boot.
-fn processor_ticks() -> Option<(u64, u64)> {
-    let text = fs::read_to_string("/proc/stat").ok()?;
-    let ticks: Vec<u64> =
-        text.lines().next()?.split_whitespace().skip(1).filter_map(|n| n.parse().ok()).collect();
-    // user nice system idle iowait irq softirq steal; guest time is within user.
-    let all: u64 = ticks.iter().take(8).sum();
-    let idle = ticks.get(3)? + ticks.get(4)?;
-    Some((all - idle, all))
+/// What the kernel counts of the processors' time since boot.
+#[derive(Clone, Debug, Default)]
+struct Ticks {
+    all: Tick,
+    /// By the processor's number.
+    each: BTreeMap<u32, Tick>,
+}
+
+impl Ticks {
+    /// From the text of `/proc/stat`.
+    fn of(text: &str) -> Self {
+        let mut ticks = Self::default();
+        for line in text.lines() {
+            let Some((name, times)) = line.split_once(' ') else { continue };
+            let Some(number) = name.strip_prefix("cpu") else { continue };
+            match number.parse() {
+                Ok(number) => drop(ticks.each.insert(number, Tick::of(times))),
+                Err(_) => ticks.all = Tick::of(times),
+            }
+        }
+        ticks
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Tick {
+    busy: u64,
+    all: u64,
+}
+
+impl Tick {
+    fn of(times: &str) -> Self {
+        let times: Vec<u64> = times.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+        // user nice system idle iowait irq softirq steal; guest time is within user.
+        let all: u64 = times.iter().take(8).sum();
+        let idle: u64 = times.iter().skip(3).take(2).sum();
+        Self { busy: all - idle, all }
+    }
+
+    fn share_since(self, before: Self) -> Option<f64> {
+        let all = self.all.saturating_sub(before.all);
+        (all > 0).then(|| (self.busy.saturating_sub(before.busy) as f64 / all as f64).min(1.0))
+    }
 }
 
 /// The value of the first line `name: value` in a file of /proc.
@@ -131,3 +196,6 @@ fn field(path: &str, name: &str) -> Option<String> {
         (key.trim() == name).then(|| value.trim().to_owned())
     })
 }
+
+#[cfg(test)]
+mod tests;

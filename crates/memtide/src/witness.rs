@@ -2,6 +2,7 @@
 //! and the user who watches.
 
 use crate::output::StatusLine;
+use memtide_base::Instant;
 use memtide_host::clock;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_report::{progress_line, step_progress_line};
@@ -57,13 +58,19 @@ impl Witness for HostWitness {
         clock::since_unix().ns()
     }
 
-    fn tick(&mut self) {
-        self.busyness.read();
+    fn tick(&mut self, at: Instant) {
+        self.busyness.read(at);
     }
 
     fn machine_cpu(&self) -> Option<MachineCpu> {
-        let (avg, min, max) = self.busyness.summary()?;
-        Some(MachineCpu { avg, min, max })
+        let busy = self.busyness.summary()?;
+        Some(MachineCpu {
+            avg: busy.mean,
+            min: busy.idlest,
+            max: busy.busiest,
+            least_of_1s: busy.seconds.map(|(least, _)| least),
+            most_of_1s: busy.seconds.map(|(_, most)| most),
+        })
     }
 
     fn rss_max_bytes(&self) -> u64 {

@@ -139,7 +139,13 @@ pub(crate) fn open() -> Record {
             rss_max_bytes: 14_200_000,
             worker_busy: vec![0.21, 0.198],
         },
-        machine_cpu: Some(MachineCpu { avg: 0.31, min: 0.12, max: 0.5 }),
+        machine_cpu: Some(MachineCpu {
+            avg: 0.31,
+            min: 0.12,
+            max: 0.5,
+            least_of_1s: Some(0.28),
+            most_of_1s: Some(0.36),
+        }),
         ..Record::default()
     }
 }

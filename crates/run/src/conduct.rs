@@ -172,6 +172,13 @@ impl Ended {
         (start, end.max(start))
     }
 
+    /// From the beginning of the measured window to the last answer to an operation of it.
+    pub(crate) fn answered_until(&self, plan: &Plan) -> Option<Span> {
+        let last = self.workers.iter().map(|worker| worker.last_settled).max();
+        let last = last.filter(|_| self.measured().answered > 0);
+        last.map(|last| last.since(plan.window.measure_start(self.start)))
+    }
+
     /// Operations of the measured window that found their server gone or their reply missing.
     pub(crate) fn measured(&self) -> &Counters {
         &self.totals.segments[usize::from(segment::MEASURE)]

@@ -147,8 +147,8 @@ fn main_phase<F: Fleet>(
     let mut monitor = Monitor::new(plan);
     let ended =
         conduct(fleet, plan, &mut |start, now, totals| monitor.watch(start, now, totals, witness))?;
-    if !plan.window.warmup.is_zero() || plan.window.duration != Span::MAX {
-        witness.tick();
+    if !monitor.is_over {
+        witness.tick(fleet.now());
     }
     Ok(ended)
 }
@@ -199,7 +199,9 @@ fn all_counters(filled: &Filled, main: Option<&Ended>) -> Counters {
 struct Monitor<'a> {
     plan: &'a Plan,
     phase: Option<Phase>,
-    last_tick: Instant,
+    last_tick: Option<Instant>,
+    /// The measured window has had its last tick.
+    is_over: bool,
     last: (Instant, u64),
     rate_per_s: f64,
 }
@@ -209,7 +211,8 @@ impl<'a> Monitor<'a> {
         Self {
             plan,
             phase: None,
-            last_tick: Instant::ZERO,
+            last_tick: None,
+            is_over: false,
             last: (Instant::ZERO, 0),
             rate_per_s: 0.0,
         }
@@ -226,9 +229,8 @@ impl<'a> Monitor<'a> {
             self.phase = Some(phase);
             witness.on(&Event::Phase(phase));
         }
-        if phase == Phase::Measure && now.since(self.last_tick) >= TICK {
-            self.last_tick = now;
-            witness.tick();
+        if now >= start {
+            self.tick(phase, now, witness);
         }
         let done: u64 = totals.segments.iter().map(|segment| segment.answered).sum();
         let passed = now.since(self.last.0).as_s_f64();
@@ -252,6 +254,23 @@ impl<'a> Monitor<'a> {
             response_p99_ns: latest_p99(totals),
             unanswered: totals.segments.iter().map(Counters::unanswered).sum(),
         }));
+    }
+}
+
+impl Monitor<'_> {
+    /// Ticks from the beginning of the measured window to its end. What it costs to let the last
+    /// operations end does not belong to it.
+    fn tick(&mut self, phase: Phase, now: Instant, witness: &mut impl Witness) {
+        let due = match phase {
+            Phase::Measure => self.last_tick.is_none_or(|last| now.since(last) >= TICK),
+            Phase::Cooldown => !self.is_over,
+            Phase::Load | Phase::Warmup => false,
+        };
+        if due {
+            self.is_over = phase == Phase::Cooldown;
+            self.last_tick = Some(now);
+            witness.tick(now);
+        }
     }
 }
 

@@ -90,6 +90,7 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     record.window_start_unix_ns = Some(Wide(u128::from(began.unix_ns(start))));
     record.window_ns = length.ns();
     record.measured_s = length.as_s_f64();
+    record.answered_until_s = ended.answered_until(plan).map(Span::as_s_f64);
     if let Some(loss) = ended.loss {
         record.partial = true;
         record.ended_by = match loss {

@@ -1,6 +1,7 @@
 //! What a run needs of its world beside a fleet: the time of day, the machine, and somebody who is
 //! told what happens.
 
+use memtide_base::Instant;
 use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord};
 
@@ -19,8 +20,9 @@ pub trait Witness {
     fn has_gone(&self) -> bool {
         false
     }
-    /// About a second of the measured window has passed.
-    fn tick(&mut self);
+    /// It is `at` by the run's clock: the measured window begins, or about another second of it has
+    /// passed, or it is over.
+    fn tick(&mut self, at: Instant);
     /// How busy the machine was between the ticks; none where that cannot be told.
     fn machine_cpu(&self) -> Option<MachineCpu>;
     /// The most memory this process has had, in bytes.

@@ -82,6 +82,7 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
         window_start_unix_ns: windows.start_unix_ns().map(|start| Wide(u128::from(start))),
         window_ns: length.ns(),
         measured_s: length.as_s_f64(),
+        answered_until_s: windows.answered_until_s(&shards),
         start_skew_ns: windows.skew().map(Span::ns),
         server: facts::server_counters(&shards),
         believable: judgement::believable(&shards),

@@ -8,6 +8,7 @@ use crate::flags;
 use crate::output::{complain, show, show_part};
 use crate::witness::HostWitness;
 use clap::ArgMatches;
+use memtide_base::Instant;
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, machine};
 use memtide_report::{StepsText, plan_text};
@@ -285,8 +286,8 @@ impl Witness for Screen {
         self.witness.unix_ns()
     }
 
-    fn tick(&mut self) {
-        self.witness.tick();
+    fn tick(&mut self, at: Instant) {
+        self.witness.tick(at);
     }
 
     fn machine_cpu(&self) -> Option<MachineCpu> {

@@ -18,7 +18,13 @@ fn an_empty_server_is_filled_measured_and_believed() {
     let mut phases = ran.witness.phases.clone();
     phases.retain(|phase| *phase != Phase::Cooldown);
     assert_eq!(phases, [Phase::Load, Phase::Warmup, Phase::Measure]);
-    assert!(ran.witness.ticks >= 2);
+    let ticks = &ran.witness.ticks;
+    assert_eq!(ticks.len(), 3, "a beginning, a second and an end: {ticks:?}");
+    let ticked = ticks[2].since(ticks[0]).as_s_f64();
+    assert!((1.85..2.15).contains(&ticked), "from the window's beginning to its end: {ticks:?}");
+    // The last operation is due at 1.999 s, and the server is near.
+    let until_s = record.answered_until_s.expect("there were answers");
+    assert!((1.999..2.01).contains(&until_s), "{until_s} s");
     assert_eq!(record.phases.load.totals.replies["stored"], 2_000);
     assert_eq!(record.phases.load.totals.keys, 2_000, "a probe before and one after");
     assert_eq!(record.phases.warmup.totals.intended, 500);

@@ -123,7 +123,7 @@ impl Fleet for ToyFleet {
 #[derive(Default)]
 pub struct ToyWitness {
     pub phases: Vec<Phase>,
-    pub ticks: u64,
+    pub ticks: Vec<Instant>,
     pub started: u64,
     pub done: Vec<Record>,
 }
@@ -142,8 +142,8 @@ impl Witness for ToyWitness {
         1_700_000_000_000
     }
 
-    fn tick(&mut self) {
-        self.ticks += 1;
+    fn tick(&mut self, at: Instant) {
+        self.ticks.push(at);
     }
 
     fn machine_cpu(&self) -> Option<MachineCpu> {

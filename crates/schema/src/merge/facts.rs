@@ -76,7 +76,8 @@ fn same<T: PartialEq>(mut all: impl Iterator<Item = T>) -> Option<T> {
     all.all(|other| other == first).then_some(first)
 }
 
-/// How busy the machines' CPUs were: the mean over all of their CPUs, the idlest, the busiest.
+/// How busy the machines' CPUs were: the mean over all of their CPUs, the idlest, the busiest, and
+/// the idlest and the busiest second that any of the machines had.
 pub(super) fn machine_cpu(shards: &[ShardRecord]) -> Option<MachineCpu> {
     let known = || {
         let with_cpus = |shard: &ShardRecord| {
@@ -89,6 +90,8 @@ pub(super) fn machine_cpu(shards: &[ShardRecord]) -> Option<MachineCpu> {
         avg: known().map(|(busy, cpus)| busy.avg * cpus).sum::<f64>() / cpus,
         min: known().map(|(busy, _)| busy.min).fold(f64::INFINITY, f64::min),
         max: known().map(|(busy, _)| busy.max).fold(0.0, f64::max),
+        least_of_1s: known().filter_map(|(busy, _)| busy.least_of_1s).reduce(f64::min),
+        most_of_1s: known().filter_map(|(busy, _)| busy.most_of_1s).reduce(f64::max),
     })
 }
 

@@ -90,6 +90,17 @@ fn rates_are_divided_by_the_union_of_the_windows() {
 }
 
 #[test]
+fn the_last_answer_of_all_is_told_from_the_first_beginning_on() {
+    let late = same(&[run(0, 10), run(4_000, 10)]).answered_until_s;
+    assert_eq!(late, Some(14.001));
+    // The shard that begins last need not be the one that is answered last.
+    assert_eq!(same(&[run(0, 10), run(4_000, 2)]).answered_until_s, Some(10.001));
+    let mute = |start_ms| Record { answered_until_s: None, ..run(start_ms, 10) };
+    assert_eq!(same(&[mute(0), run(1_000, 10)]).answered_until_s, Some(11.001));
+    assert_eq!(same(&[mute(0), mute(1)]).answered_until_s, None);
+}
+
+#[test]
 fn rows_are_aligned_by_the_time_of_day() {
     let merged = same(&[run(0, 10), run(300, 10), run(3_000, 10)]);
     let ops: Vec<u64> = merged.intervals.iter().map(|row| row.ops).collect();
@@ -176,6 +187,20 @@ fn what_ended_worst_ended_the_whole() {
     wrong.totals.verification.checked = 1;
     wrong.phases.measure.totals = wrong.totals.clone();
     assert_eq!(same(&[run(0, 1), wrong]).exit, 1, "a wrong value of any shard is one of the whole");
+}
+
+#[test]
+fn the_busiest_second_is_that_of_the_busiest_machine() {
+    let busy = |start_ms, least_of_1s, most_of_1s| {
+        let cpu =
+            crate::record::MachineCpu { avg: 0.5, min: 0.25, max: 0.75, least_of_1s, most_of_1s };
+        Record { machine_cpu: Some(cpu), ..run(start_ms, 10) }
+    };
+    let merged = same(&[busy(0, Some(0.4), Some(0.6)), busy(1, Some(0.3), Some(0.5))]);
+    let cpu = merged.machine_cpu.unwrap();
+    assert_eq!((cpu.least_of_1s, cpu.most_of_1s), (Some(0.3), Some(0.6)));
+    let merged = same(&[busy(0, None, None), busy(1, Some(0.3), Some(0.5))]);
+    assert_eq!(merged.machine_cpu.unwrap().most_of_1s, Some(0.5));
 }
 
 #[test]

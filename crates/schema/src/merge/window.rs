@@ -50,6 +50,15 @@ impl Windows {
         Span::from_ns(self.covered.iter().map(|part| part.end - part.start).sum())
     }
 
+    /// When the last answer to any of the shards came, in seconds after the first beginning.
+    pub(super) fn answered_until_s(&self, shards: &[ShardRecord]) -> Option<f64> {
+        let until = |shard: &ShardRecord| {
+            let offset = Span::from_ns(self.offset_ns(shard)?);
+            Some(offset.as_s_f64() + shard.answered_until_s?)
+        };
+        shards.iter().filter_map(until).reduce(f64::max)
+    }
+
     /// From the beginning of the first to the end of the last to end.
     fn extent_ns(&self) -> u64 {
         self.covered.last().map_or(0, |part| part.end)

@@ -71,6 +71,10 @@ pub struct Record {
     pub window_ns: u64,
     /// The same in seconds.
     pub measured_s: f64,
+    /// When the last answer to an operation of the measured window came, in seconds after the
+    /// window's beginning, and so possibly after its end; none when nothing was answered.
+    #[serde(default)]
+    pub answered_until_s: Option<f64>,
     /// How far apart the first and the last window of the shards began; none when this is not a
     /// merged record.
     pub start_skew_ns: Option<u64>,
@@ -227,6 +231,12 @@ pub struct MachineCpu {
     pub min: f64,
     /// The busiest CPU.
     pub max: f64,
+    /// All CPUs together in the idlest second; none when the window was shorter than that.
+    #[serde(default)]
+    pub least_of_1s: Option<f64>,
+    /// All CPUs together in the busiest second; none when the window was shorter than that.
+    #[serde(default)]
+    pub most_of_1s: Option<f64>,
 }
 
 impl Record {

@@ -16,6 +16,10 @@ pub struct ShardRecord {
     pub window_start_unix_ns: Option<Wide>,
     /// The length of its measured window.
     pub window_ns: u64,
+    /// When the last answer to an operation of its measured window came, in seconds after that
+    /// window's beginning; none when nothing was answered.
+    #[serde(default)]
+    pub answered_until_s: Option<f64>,
     /// When it began, in milliseconds since 1970.
     pub started_unix_ms: u64,
     /// When it ended, in milliseconds since 1970.
@@ -54,6 +58,7 @@ impl ShardRecord {
         Self {
             window_start_unix_ns: record.window_start_unix_ns,
             window_ns: record.window_ns,
+            answered_until_s: record.answered_until_s,
             started_unix_ms: record.started_unix_ms,
             ended_unix_ms: record.ended_unix_ms,
             partial: record.partial,

@@ -165,7 +165,7 @@ fn names_are_the_published_ones() {
         &value["client"],
         &["cpu_user_s", "cpu_system_s", "cpu_s_per_mops", "rss_max_bytes"],
     );
-    assert_names(&value["machine_cpu"], &["avg", "min", "max"]);
+    assert_names(&value["machine_cpu"], &["avg", "min", "max", "least_of_1s", "most_of_1s"]);
     assert_names(&value["warnings"][0], &["code", "message", "remedy"]);
 }
 

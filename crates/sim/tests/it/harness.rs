@@ -189,7 +189,7 @@ impl Witness for Audience {
         0
     }
 
-    fn tick(&mut self) {}
+    fn tick(&mut self, _at: Instant) {}
 
     fn machine_cpu(&self) -> Option<MachineCpu> {
         None
@@ -214,7 +214,7 @@ impl Witness for Nobody {
         0
     }
 
-    fn tick(&mut self) {}
+    fn tick(&mut self, _at: Instant) {}
 
     fn machine_cpu(&self) -> Option<MachineCpu> {
         None

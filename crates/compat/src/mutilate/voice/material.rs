@@ -110,8 +110,8 @@ impl Material {
             ended_unix_ms: record.ended_unix_ms,
             cpu: record.machine_cpu.as_ref().map(|cpu| Cpu {
                 mean: cpu.avg * 100.0,
-                min: cpu.min * 100.0,
-                max: cpu.max * 100.0,
+                min: cpu.least_of_1s.unwrap_or(cpu.avg) * 100.0,
+                max: cpu.most_of_1s.unwrap_or(cpu.avg) * 100.0,
             }),
             segments: Vec::new(),
         })

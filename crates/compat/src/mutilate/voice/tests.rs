@@ -183,7 +183,13 @@ fn a_record_is_read_by_kind() {
         plan: PlanRecord { connections: 12, ..PlanRecord::default() },
         totals: Totals { keys: 40, misses: 4, dropped: 2, ..Totals::default() },
         outstanding_at_send: Counts::of(&outstanding),
-        machine_cpu: Some(MachineCpu { avg: 0.25, min: 0.0, max: 1.0 }),
+        machine_cpu: Some(MachineCpu {
+            avg: 0.25,
+            min: 0.0,
+            max: 1.0,
+            least_of_1s: Some(0.125),
+            most_of_1s: Some(0.5),
+        }),
         ..Record::default()
     };
     for (kind, count) in
@@ -200,7 +206,7 @@ fn a_record_is_read_by_kind() {
         assert_eq!((material.ops(), material.rate_per_s()), (45, 22.5));
         assert_eq!((material.misses, material.skipped, material.connections), (4, 2, 12));
         assert_eq!(material.outstanding.mean(), 3.0);
-        assert_eq!(material.cpu, Some(Cpu { mean: 25.0, min: 0.0, max: 100.0 }));
+        assert_eq!(material.cpu, Some(Cpu { mean: 25.0, min: 12.5, max: 50.0 }));
         assert_eq!((material.started_unix_ms, material.ended_unix_ms), (5, 9));
     }
     record.service.get_mut(&Kind::Get).unwrap().count += 1;

@@ -5,6 +5,7 @@ use crate::cmd::run::{create, unwritable};
 use crate::exit::Stop;
 use crate::output::{complain, show_part};
 use crate::witness::HostWitness;
+use memtide_base::Instant;
 use memtide_compat::mutilate::voice::{Figures, Material, Times, histogram_csv, histogram_name};
 use memtide_compat::mutilate::{Teller, Told};
 use memtide_report::chart::histogram_png;
@@ -137,8 +138,8 @@ impl Witness for Screen {
         self.witness.unix_ns()
     }
 
-    fn tick(&mut self) {
-        self.witness.tick();
+    fn tick(&mut self, at: Instant) {
+        self.witness.tick(at);
     }
 
     fn machine_cpu(&self) -> Option<MachineCpu> {

@@ -55,6 +55,7 @@ impl Generator {
             window_start_unix_ns: start,
             window_ns,
             measured_s: Span::from_ns(window_ns).as_s_f64(),
+            answered_until_s: (self.below(4) > 0).then(|| self.fraction() * 30.0),
             totals: phases.measure.totals.clone(),
             phases,
             servers: self.servers(),
@@ -85,6 +86,8 @@ impl Generator {
                 avg: self.fraction(),
                 min: self.fraction(),
                 max: self.fraction(),
+                least_of_1s: (self.below(2) > 0).then(|| self.fraction()),
+                most_of_1s: (self.below(2) > 0).then(|| self.fraction()),
             }),
             warnings: self.warnings(),
             ..Record::default()
@@ -298,6 +301,7 @@ pub(super) fn run(start_ms: u64, length_s: u64) -> Record {
         window_start_unix_ns: Some(Wide(u128::from(start_ns))),
         window_ns: length_s * 1_000_000_000,
         measured_s: length_s as f64,
+        answered_until_s: Some(length_s as f64 + 0.001),
         totals: totals.clone(),
         phases: Phases {
             measure: PhaseCounts { totals: totals.clone(), ops: BTreeMap::new() },
