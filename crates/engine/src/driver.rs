@@ -51,6 +51,8 @@ pub enum Submission<'a> {
         address: &'a Address,
         /// The local address to come from, if it matters.
         source: Option<IpAddr>,
+        /// Whether TCP may hold back what is small while something unacknowledged is on its way.
+        nagle: bool,
     },
     /// Send bytes, after all that were submitted before on this connection: at once, or with the
     /// next wait.

@@ -58,6 +58,8 @@ pub struct Plan {
     pub verify: Option<Verify>,
     /// Local addresses to come from, used in turn; empty lets the system choose.
     pub sources: Vec<IpAddr>,
+    /// Whether TCP may hold back small requests while others are unacknowledged.
+    pub nagle: bool,
     /// What every connection says first, if servers want to know who we are.
     pub credentials: Option<Arc<Credentials>>,
 }

@@ -107,7 +107,8 @@ fn connect<D: Driver>(
     address: &Address,
     deadline: Instant,
 ) -> Result<(), AskError> {
-    let connect = Submission::Connect { connection: CONNECTION, address, source: None };
+    let connect =
+        Submission::Connect { connection: CONNECTION, address, source: None, nagle: false };
     driver.submit(connect).expect("a driver has room for one connection");
     loop {
         driver.wait(deadline)?;

@@ -122,6 +122,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         rows: RowPlan { width: scenario.interval, get_times: scenario.interval_times },
         verify: verify(scenario, around.servers.len()),
         sources: scenario.bind.clone(),
+        nagle: scenario.nagle,
         credentials: credentials(scenario),
     };
     let narrowed = around.cpus_allowed.len() < around.cpus_online;

@@ -1,4 +1,5 @@
-//! A worker's door into the virtual world.
+//! A worker's door into the virtual world. Its network carries bytes, not packets: whether TCP may
+//! hold back small sends changes nothing here.
 
 use crate::world::{Delivered, World};
 use memtide_base::{Full, Instant};
@@ -33,7 +34,7 @@ impl Driver for SimDriver {
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         let mut world = self.world.borrow_mut();
         match submission {
-            Submission::Connect { connection, address, .. } => {
+            Submission::Connect { connection, address, source: _, nagle: _ } => {
                 world.connect(self.worker, connection, address);
             }
             Submission::Send { connection, message } => {

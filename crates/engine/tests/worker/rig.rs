@@ -61,6 +61,7 @@ pub fn plan() -> Plan {
         rows: RowPlan::default(),
         verify: None,
         sources: Vec::new(),
+        nagle: false,
         credentials: None,
     }
     .open(1_000.0, Arrival::Fixed, Sharing::Shared)

@@ -121,6 +121,14 @@ fn credentials_that_nobody_asked_for_are_a_failed_connect() {
 }
 
 #[test]
+fn connections_are_made_with_nagle_if_the_plan_says_so() {
+    for nagle in [false, true] {
+        let ran = run(&Plan { nagle, ..plan() }, Script::default());
+        assert_eq!(ran.world.seen.borrow().nagle, nagle);
+    }
+}
+
+#[test]
 fn questions_are_asked_in_the_plans_protocol() {
     let answers = PROTOCOLS.map(|protocol| {
         let mut plan = plan();

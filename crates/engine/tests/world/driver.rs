@@ -153,7 +153,8 @@ impl Driver for WorldDriver {
 
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         Ok(match submission {
-            Submission::Connect { connection, .. } => {
+            Submission::Connect { connection, nagle, .. } => {
+                self.world.seen.borrow_mut().nagle = nagle;
                 self.connect(connection.0);
                 Submitted::Done
             }

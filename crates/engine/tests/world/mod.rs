@@ -79,6 +79,8 @@ pub struct World {
 pub struct Seen {
     pub sent: Vec<Sent>,
     pub connects: Vec<(Instant, u32)>,
+    /// Whether the last of them asked for Nagle's algorithm.
+    pub nagle: bool,
     pub samples: Vec<Sample>,
 }
 

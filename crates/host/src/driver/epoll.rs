@@ -61,9 +61,15 @@ impl EpollDriver {
         })
     }
 
-    fn connect(&mut self, id: ConnectionId, address: &Address, source: Option<IpAddr>) {
+    fn connect(
+        &mut self,
+        id: ConnectionId,
+        address: &Address,
+        source: Option<IpAddr>,
+        nagle: bool,
+    ) {
         let peer = &mut self.peers[id.index()];
-        let happened = match peer.connect(address, source) {
+        let happened = match peer.connect(address, source, nagle) {
             Ok(connecting) => {
                 let flags = match connecting {
                     Connecting::Connected => EventFlags::IN,
@@ -157,8 +163,8 @@ impl Driver for EpollDriver {
 
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         match submission {
-            Submission::Connect { connection, address, source } => {
-                self.connect(connection, address, source);
+            Submission::Connect { connection, address, source, nagle } => {
+                self.connect(connection, address, source, nagle);
                 Ok(Submitted::Done)
             }
             Submission::Send { connection, message } => Ok(self.send(connection, message)),

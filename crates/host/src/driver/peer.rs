@@ -40,9 +40,10 @@ impl Peer {
         &mut self,
         address: &Address,
         source: Option<IpAddr>,
+        nagle: bool,
     ) -> Result<Connecting, ConnectError> {
         self.generation = (self.generation + 1) % GENERATIONS;
-        let (socket, connecting) = socket::connect(address, source)?;
+        let (socket, connecting) = socket::connect(address, source, nagle)?;
         self.socket = Some(socket);
         self.opening = matches!(connecting, Connecting::Pending);
         Ok(connecting)

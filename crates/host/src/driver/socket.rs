@@ -1,4 +1,4 @@
-//! Sockets as the driver and the server need them: non-blocking, without Nagle's delay.
+//! Sockets as the drivers need them: non-blocking, and without Nagle's delay unless asked for.
 
 use memtide_engine::{Address, Closed, ConnectError};
 use rustix::io::Errno;
@@ -15,10 +15,12 @@ pub(crate) enum Connecting {
     Pending,
 }
 
-/// Starts to connect to `address`, from `source` if one is given.
+/// Starts to connect to `address`, from `source` if one is given; with `nagle`, TCP may hold back
+/// what is small.
 pub(crate) fn connect(
     address: &Address,
     source: Option<IpAddr>,
+    nagle: bool,
 ) -> Result<(Socket, Connecting), ConnectError> {
     let (domain, protocol, peer) = match address {
         Address::Tcp(peer) => (Domain::for_address(*peer), Some(Protocol::TCP), (*peer).into()),
@@ -30,7 +32,7 @@ pub(crate) fn connect(
     let socket = Socket::new(domain, Type::STREAM.nonblocking(), protocol)
         .map_err(|error| connect_error(&error))?;
     if let Address::Tcp(_) = address {
-        socket.set_tcp_nodelay(true).map_err(|error| connect_error(&error))?;
+        socket.set_tcp_nodelay(!nagle).map_err(|error| connect_error(&error))?;
         if let Some(source) = source {
             // The port is chosen at connect, when the destination is known: far more are free.
             let bound = choose_port_at_connect(&socket)

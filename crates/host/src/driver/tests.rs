@@ -7,9 +7,11 @@ use crate::driver::uring::{UringDriver, check_uring};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Closed, ConnectError, Driver, Event, Sample, Submission, Submitted};
 use memtide_engine::{Address, Message, SendBuffer, Wait};
+use socket2::SockRef;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -69,7 +71,7 @@ fn listener() -> (TcpListener, Address) {
 
 fn connect(driver: &mut impl Driver, id: u32, address: &Address) {
     let connection = ConnectionId(id);
-    let connect = Submission::Connect { connection, address, source: None };
+    let connect = Submission::Connect { connection, address, source: None, nagle: false };
     assert_eq!(driver.submit(connect), Ok(Submitted::Done));
 }
 
@@ -123,6 +125,7 @@ fn open(driver: &mut impl Driver, id: u32) -> TcpStream {
 
 for_every_driver! {
     bytes_go_both_ways_and_a_close_is_heard,
+    small_sends_are_held_back_only_if_they_may_be,
     nobody_listening_is_a_refusal,
     a_unix_socket_that_is_not_there_is_named_so,
     what_the_socket_does_not_take_is_kept_and_sent_in_order,
@@ -135,6 +138,35 @@ for_every_driver! {
     closing_takes_back_what_was_about_to_be_heard,
     a_wait_without_events_ends_at_its_instant,
     an_export_that_nobody_takes_is_refused,
+}
+
+fn small_sends_are_held_back_only_if_they_may_be<D: Make>() {
+    for nagle in [false, true] {
+        let mut driver = D::make(Wait::Sleep, 1, None);
+        let (listener, address) = listener();
+        let connection = ConnectionId(0);
+        let connect = Submission::Connect { connection, address: &address, source: None, nagle };
+        assert_eq!(driver.submit(connect), Ok(Submitted::Done));
+        let (_stream, client) = listener.accept().expect("somebody connects");
+        assert_eq!(next(&mut driver), (0, Heard::Connected));
+        assert_eq!(has_nodelay(client), !nagle);
+    }
+}
+
+/// Whether the socket of this process that is bound to `local` sends everything at once.
+fn has_nodelay(local: SocketAddr) -> bool {
+    let open = std::fs::read_dir("/proc/self/fd").expect("it can be listed");
+    let numbers = open.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_it = |number: &i32| {
+        // SAFETY: whatever is behind the number, it is only asked for its name. Should another
+        // test close it meanwhile, the question fails.
+        let socket = unsafe { BorrowedFd::borrow_raw(*number) };
+        SockRef::from(&socket).local_addr().is_ok_and(|name| name.as_socket() == Some(local))
+    };
+    let number = numbers.into_iter().find(is_it).expect("the socket is open");
+    // SAFETY: the driver under test keeps this socket open.
+    let socket = unsafe { BorrowedFd::borrow_raw(number) };
+    SockRef::from(&socket).tcp_nodelay().expect("it is a socket of TCP")
 }
 
 fn bytes_go_both_ways_and_a_close_is_heard<D: Make>() {

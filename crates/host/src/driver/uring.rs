@@ -141,9 +141,15 @@ impl UringDriver {
         })
     }
 
-    fn connect(&mut self, id: ConnectionId, address: &Address, source: Option<IpAddr>) {
+    fn connect(
+        &mut self,
+        id: ConnectionId,
+        address: &Address,
+        source: Option<IpAddr>,
+        nagle: bool,
+    ) {
         let peer = &mut self.peers[id.index()];
-        match peer.connect(address, source) {
+        match peer.connect(address, source, nagle) {
             Ok(_) if peer.opening => self.ask(Task::Open, id),
             Ok(_) => {
                 self.early.push_back((id, Happened::Connected));
@@ -454,8 +460,8 @@ impl Driver for UringDriver {
 
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         match submission {
-            Submission::Connect { connection, address, source } => {
-                self.connect(connection, address, source);
+            Submission::Connect { connection, address, source, nagle } => {
+                self.connect(connection, address, source, nagle);
                 Ok(Submitted::Done)
             }
             Submission::Send { connection, message } => Ok(self.send(connection, message)),

@@ -84,6 +84,7 @@ pub static FIELDS: &[Field] = &[
     target::DEPTH,
     target::RECONNECT,
     target::BIND,
+    target::NAGLE,
     target::PROTOCOL,
     target::USER,
     target::PASSWORD,

@@ -4,7 +4,7 @@
 
 use super::parse::{count, given, one, parsed};
 use super::{Field, Section};
-use crate::scenario::{Secret, Target};
+use crate::scenario::{Secret, Target, parse_switch};
 use std::net::IpAddr;
 
 pub(super) const SERVER: Field = Field {
@@ -105,6 +105,25 @@ pub(super) const BIND: Field = Field {
         Ok(())
     },
     show: |scenario| scenario.bind.iter().map(IpAddr::to_string).collect(),
+};
+
+pub(super) const NAGLE: Field = Field {
+    name: "nagle",
+    short: None,
+    value: None,
+    default: "off",
+    help: "Let TCP hold back small requests while others are unacknowledged",
+    long: "Without it every request leaves at once (`TCP_NODELAY`). With it the kernel gathers \
+           small requests of a connection that has something on its way: fewer packets, and times \
+           that are longer by the wait. It matters only where requests overlap on a connection, \
+           and not over unix sockets.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.nagle = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.nagle),
 };
 
 pub(super) const PROTOCOL: Field = Field {

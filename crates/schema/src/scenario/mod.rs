@@ -108,6 +108,8 @@ pub struct Scenario {
     pub cooldown: Cooldown,
     /// Source addresses, used in turn; empty leaves the choice to the system.
     pub bind: Vec<IpAddr>,
+    /// Whether TCP may hold back small requests.
+    pub nagle: bool,
     /// What requests look like on the wire.
     pub protocol: Protocol,
     /// Who we are to the servers.
@@ -184,6 +186,7 @@ impl Default for Scenario {
             io: Io::Auto,
             cooldown: Cooldown::Load,
             bind: Vec::new(),
+            nagle: false,
             protocol: Protocol::Text,
             user: None,
             password: None,
