@@ -29,7 +29,7 @@ pub trait Fleet {
         &mut self,
         plan: &Plan,
         server: &ServerPlan,
-        question: Question,
+        question: Question<'_>,
     ) -> Result<Answer, AskError>;
 }
 

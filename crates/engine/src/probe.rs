@@ -1,4 +1,5 @@
-//! One question to a server, on a connection of its own: its version or its statistics.
+//! One question to a server, on a connection of its own: its version, its statistics, or whatever
+//! somebody wants to tell it.
 //!
 //! Sans-IO like all of the engine: it needs a driver that nothing else uses meanwhile.
 
@@ -16,11 +17,14 @@ use std::fmt;
 
 /// What can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum Question<'a> {
     /// The server's version.
     Version,
     /// Its general-purpose statistics.
     Statistics,
+    /// A line of the text protocol, without its end and in whatever protocol the plan speaks. Its
+    /// answer is the first line that comes back.
+    Line(&'a str),
 }
 
 /// What a server said.
@@ -30,6 +34,8 @@ pub enum Answer {
     Version(String),
     /// To [`Question::Statistics`]: names and values, in the server's order.
     Statistics(Vec<(String, String)>),
+    /// To [`Question::Line`]: without its end.
+    Line(String),
 }
 
 /// Why there is no answer.
@@ -77,6 +83,10 @@ impl From<DriverError> for AskError {
 }
 
 const CONNECTION: ConnectionId = ConnectionId(0);
+/// The longest answer to a line.
+const LINE_BYTES_MAX: usize = 8192;
+/// What the first word of an answer is when it is an error.
+const ERRORS: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
 
 /// Asks a server of `plan` at the first of its addresses that takes a connection, in the plan's
 /// protocol and with its credentials; waits the plan's timeout in all.
@@ -84,7 +94,7 @@ pub fn ask<D: Driver>(
     driver: &mut D,
     plan: &Plan,
     server: &ServerPlan,
-    question: Question,
+    question: Question<'_>,
 ) -> Result<Answer, AskError> {
     let deadline = driver.now() + plan.timeout;
     let mut refused = ConnectError::Unreachable;
@@ -131,11 +141,12 @@ fn connect<D: Driver>(
 fn talk<D: Driver>(
     driver: &mut D,
     plan: &Plan,
-    question: Question,
+    question: Question<'_>,
     deadline: Instant,
 ) -> Result<Answer, AskError> {
-    let protocol = plan.requests.protocol;
-    let mut listener = Listener { wire: Wire::new(protocol), rows: Vec::new() };
+    let is_line = matches!(question, Question::Line(_));
+    let protocol = if is_line { Protocol::Text } else { plan.requests.protocol };
+    let mut listener = Listener { wire: Wire::new(protocol), rows: Vec::new(), line: Vec::new() };
     let silent = || AskError::Silent(plan.timeout, protocol);
     if let Some(credentials) = &plan.credentials {
         let bytes = greeting(protocol, credentials);
@@ -143,13 +154,20 @@ fn talk<D: Driver>(
         heard?.ok_or_else(silent)?;
     }
     let bytes = request(question, protocol);
-    let heard = exchange(driver, &bytes, deadline, |bytes| listener.handle_bytes(bytes));
+    let heard = exchange(driver, &bytes, deadline, |bytes| match is_line {
+        true => listener.handle_line(bytes),
+        false => listener.handle_bytes(bytes),
+    });
     heard?.ok_or_else(silent)
 }
 
-fn request(question: Question, protocol: Protocol) -> Vec<u8> {
+fn request(question: Question<'_>, protocol: Protocol) -> Vec<u8> {
     let mut bytes = Vec::new();
     match (protocol, question) {
+        (_, Question::Line(line)) => {
+            bytes.extend_from_slice(line.as_bytes());
+            bytes.extend_from_slice(b"\r\n");
+        }
         (Protocol::Text, Question::Version) => encode::request(&mut bytes, &Request::Version),
         (Protocol::Text, Question::Statistics) => {
             encode::request(&mut bytes, &Request::Stats { argument: None });
@@ -203,6 +221,8 @@ fn close<D: Driver>(driver: &mut D) {
 struct Listener {
     wire: Wire,
     rows: Vec<(String, String)>,
+    /// The answer to a line, as far as it has come.
+    line: Vec<u8>,
 }
 
 impl Listener {
@@ -213,6 +233,25 @@ impl Listener {
             Some(Err(Rejection::Credentials(error))) => Err(AskError::Connect(error)),
             Some(Err(Rejection::Broken(closed))) => Err(AskError::Closed(closed)),
         }
+    }
+
+    /// The answer to a command that may be anybody's has no form but an error's.
+    fn handle_line(&mut self, bytes: &[u8]) -> Result<Option<Answer>, AskError> {
+        self.line.extend_from_slice(bytes);
+        let Some(end) = self.line.iter().position(|&byte| byte == b'\n') else {
+            return match self.line.len() > LINE_BYTES_MAX {
+                true => Err(AskError::Closed(Closed::Broken(PeerError::Unasked {
+                    got: "a line without an end",
+                }))),
+                false => Ok(None),
+            };
+        };
+        let line = std::mem::take(&mut self.line);
+        let first = line[..end].split(|byte| b" \r".contains(byte)).next();
+        if first.is_some_and(|word| ERRORS.contains(&word)) {
+            return self.handle_bytes(&line[..=end]);
+        }
+        Ok(Some(Answer::Line(String::from_utf8_lossy(&line[..end]).trim_end().to_owned())))
     }
 
     fn handle_bytes(&mut self, mut bytes: &[u8]) -> Result<Option<Answer>, AskError> {

@@ -197,7 +197,7 @@ impl Fleet for HostFleet {
         &mut self,
         plan: &Plan,
         server: &ServerPlan,
-        question: Question,
+        question: Question<'_>,
     ) -> Result<Answer, AskError> {
         let mut driver = EpollDriver::new(self.clock, Wait::Sleep, 1, None)?;
         ask(&mut driver, plan, server, question)

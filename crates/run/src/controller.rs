@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
 use crate::seal::{Began, Material, seal};
-use crate::survey::{Agreement, Survey, compare, figures, whole};
+use crate::survey::{Agreement, Orders, Survey, compare, figures, whole};
 use crate::witness::Witness;
 use crate::wrong_values::WrongValues;
 use memtide_base::{Instant, Span, rng};
@@ -52,12 +52,17 @@ pub fn run<F: Fleet>(
     let mut survey = greet(fleet, plan)?;
     let load = if load_only { Load::Always } else { scenario.load };
     let filled = fill(fleet, scenario, plan, load, witness)?;
-    survey.asked_between = filled.asked + plan.servers.len() as u64;
+    let mut orders = Orders::default();
     let main = if load_only || filled.interrupted {
         None
     } else {
-        Some(main_phase(fleet, plan, witness)?)
+        orders.before(fleet, plan, scenario)?;
+        let ended = main_phase(fleet, plan, witness);
+        orders.after(fleet, plan, scenario);
+        Some(ended?)
     };
+    survey.asked_between = filled.asked + orders.asked + plan.servers.len() as u64;
+    survey.is_touched = orders.is_taken;
     let all = all_counters(&filled, main.as_ref());
     let opened = filled.opened + main.as_ref().map_or(0, |ended| ended.totals.connections.opened);
     let agreement = take_leave(fleet, plan, &mut survey, (&all, opened));
@@ -69,6 +74,7 @@ pub fn run<F: Fleet>(
         filled: &filled,
         main: main.as_ref(),
         survey: &survey,
+        orders: &orders,
         agreement,
         interrupted,
         began,
@@ -97,10 +103,9 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
              {server} {what}",
             plan.timeout
         ),
-        Loss::Connection => format!(
-            "{server} {what}, and with --reconnect never the first connection that is lost \
-             ends the run; give --reconnect times such as 10ms..1s to go on"
-        ),
+        Loss::Connection => {
+            format!("{server} {what}, and one lost connection ends a run with reconnect never")
+        }
     }))
 }
 
@@ -172,8 +177,8 @@ fn take_leave<F: Fleet>(
             }
         }
         let agreement = compare(survey, plan, all, opened);
-        let short =
-            matches!(agreement, Agreement::Differs(_, theirs, ours) if theirs < ours as i64);
+        let short = !survey.is_touched
+            && matches!(agreement, Agreement::Differs(_, theirs, ours) if theirs < ours as i64);
         if !short || fleet.now() >= deadline {
             return agreement;
         }

@@ -4,7 +4,7 @@ use crate::conduct::{Ended, Loss};
 use crate::doctor::{self, Findings};
 use crate::fill::Filled;
 use crate::lower::Lowered;
-use crate::survey::{Agreement, Survey, whole};
+use crate::survey::{Agreement, Orders, Survey, whole};
 use crate::witness::Witness;
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{segment, slot};
@@ -28,6 +28,7 @@ pub(crate) struct Material<'a, W> {
     /// None when only the servers were filled.
     pub(crate) main: Option<&'a Ended>,
     pub(crate) survey: &'a Survey,
+    pub(crate) orders: &'a Orders,
     pub(crate) agreement: Agreement,
     pub(crate) interrupted: bool,
     pub(crate) began: Began,
@@ -74,6 +75,7 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
     if record.exit == 0 && record.phases.verification().wrong() > 0 {
         record.exit = 1;
     }
+    warnings.extend(material.orders.warnings.iter().cloned());
     warnings.extend(server_warnings(&material));
     record.warnings = warnings.iter().map(WarningRecord::from).collect();
     if let Err(why) = record.check_conservation() {

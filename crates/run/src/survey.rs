@@ -1,5 +1,9 @@
 //! What the servers say of themselves, before and after, and how that compares with our counts.
 
+mod orders;
+
+pub(crate) use orders::Orders;
+
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
@@ -21,7 +25,7 @@ pub(crate) fn figures<F: Fleet>(
         Answer::Statistics(rows) => {
             Ok(rows.into_iter().map(|(name, word)| (name, Figure::from_word(&word))).collect())
         }
-        Answer::Version(version) => Err(AskError::Refused(version)),
+        Answer::Version(line) | Answer::Line(line) => Err(AskError::Refused(line)),
     }
 }
 
@@ -123,6 +127,11 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
     let others = delta("total_connections") > (opened + survey.asked_between) as i64
         || survey.others_connected;
     let surplus: i64 = expected.iter().map(|of| delta(of.name) - of.ours as i64).sum();
+    if survey.is_touched {
+        return Agreement::Skipped(format!(
+            "{name} differs, and what the servers were told around the load may have changed it"
+        ));
+    }
     if others && surplus > 0 {
         return Agreement::OtherClients(surplus as u64);
     }
@@ -140,6 +149,8 @@ pub(crate) struct Survey {
     pub(crate) unavailable: Option<String>,
     /// Questions that counted as connections between the two.
     pub(crate) asked_between: u64,
+    /// The servers were told something that may have changed their counters.
+    pub(crate) is_touched: bool,
     /// Somebody else was connected before we were.
     pub(crate) others_connected: bool,
 }

@@ -112,6 +112,15 @@ pub enum Warning {
         /// Those that were missing.
         missing: u64,
     },
+    /// A server did not do what it was told before or after the load.
+    LineRefused {
+        /// Which server.
+        server: String,
+        /// What it was told.
+        line: String,
+        /// What became of it: a sentence without its subject, the server.
+        why: String,
+    },
 }
 
 impl Warning {
@@ -132,6 +141,7 @@ impl Warning {
             Self::OutputFailed { .. } => "output_failed",
             Self::HistogramSaturated { .. } => "histogram_saturated",
             Self::LoadPartial { .. } => "load_partial",
+            Self::LineRefused { .. } => "line_refused",
         }
     }
 
@@ -182,6 +192,9 @@ impl Warning {
             Self::LoadPartial { sampled, missing } => {
                 format!("{missing} of {sampled} sampled keys are missing from the server")
             }
+            Self::LineRefused { server, line, why } => {
+                format!("{server} was told '{line}' and {why}")
+            }
         }
     }
 
@@ -218,6 +231,7 @@ impl Warning {
             Self::LoadPartial { .. } => {
                 "give the server more memory (its -m), or count misses as what they are"
             }
+            Self::LineRefused { .. } => "give --before and --after commands that the server knows",
         }
     }
 }

@@ -177,7 +177,7 @@ impl Fleet for SimFleet {
         &mut self,
         plan: &Plan,
         server: &ServerPlan,
-        question: Question,
+        question: Question<'_>,
     ) -> Result<Answer, AskError> {
         let worker = self.world.borrow_mut().stranger();
         let mut driver = SimDriver::new(Rc::clone(&self.world), worker);

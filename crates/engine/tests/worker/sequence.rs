@@ -137,7 +137,7 @@ fn questions_are_asked_in_the_plans_protocol() {
         let ask =
             |question| ask(&mut world.driver(Instant::ZERO), &plan, &plan.servers[0], question);
         [Question::Version, Question::Statistics].map(|question| match ask(question) {
-            Ok(Answer::Version(version)) => version,
+            Ok(Answer::Version(line) | Answer::Line(line)) => line,
             Ok(Answer::Statistics(rows)) => {
                 rows.into_iter().map(|(name, _)| name + " ").collect::<String>()
             }
@@ -145,6 +145,35 @@ fn questions_are_asked_in_the_plans_protocol() {
         })
     });
     assert_eq!(answers[0], answers[1]);
+}
+
+#[test]
+fn a_line_is_told_as_it_is_and_answered_by_a_line() {
+    for protocol in PROTOCOLS {
+        let mut plan = plan();
+        plan.requests.protocol = protocol;
+        let world = World::new(Script::default());
+        let tell = |line| {
+            let mut driver = world.driver(Instant::ZERO);
+            ask(&mut driver, &plan, &plan.servers[0], Question::Line(line))
+        };
+        assert_eq!(tell("verbosity 1"), Ok(Answer::Line("OK".to_owned())));
+        assert_eq!(tell("get nothing"), Ok(Answer::Line("END".to_owned())));
+        assert_eq!(tell("start_trace"), Err(AskError::Refused("ERROR".to_owned())));
+        assert_eq!(world.seen.borrow().sent[0].bytes, b"verbosity 1\r\n");
+    }
+    let refused = b"SERVER_ERROR no\r\n";
+    for (says, heard) in [
+        (&b"TRACE 7 on\r\nmore"[..], Ok(Answer::Line("TRACE 7 on".to_owned()))),
+        (b"ERRORS 0\n", Ok(Answer::Line("ERRORS 0".to_owned()))),
+        (refused, Err(AskError::Refused("SERVER_ERROR no".to_owned()))),
+    ] {
+        let world = World::new(Script { says: Some((ms(0), says)), ..Script::default() });
+        let plan = plan();
+        let question = Question::Line("trace");
+        let answer = ask(&mut world.driver(Instant::ZERO), &plan, &plan.servers[0], question);
+        assert_eq!(answer, heard);
+    }
 }
 
 #[test]

@@ -151,6 +151,33 @@ fn a_server_that_dies_ends_the_run_with_a_partial_record() {
 }
 
 #[test]
+fn servers_are_told_what_they_are_to_do_around_the_load_once_each() {
+    let (first, second) = (Peer::memcached(""), Peer::memcached(""));
+    let flags = "--rate 500 --duration 500ms --keys 100 --json -";
+    for protocol in ["text", "binary"] {
+        let line = format!("run -s {},{} {flags} --protocol {protocol}", first.name, second.name);
+        let mut command = program();
+        command.args(line.split_whitespace());
+        command.args(["--before", "incr nothing 1", "--after", "start_trace"]);
+        let turn = shared();
+        let record = Running::of(&mut command).finish().exits(0).record();
+        drop(turn);
+        let refused: Vec<&str> = record
+            .warnings
+            .iter()
+            .filter(|warning| warning.code == "line_refused")
+            .map(|warning| warning.message.as_str())
+            .collect();
+        let message =
+            |peer: &Peer| format!("{} was told 'start_trace' and answered 'ERROR'", peer.name);
+        assert_eq!(refused, [message(&first), message(&second)]);
+        assert_counters_equal(&record);
+    }
+    // Once for each of the two runs.
+    assert_eq!((first.figure("incr_misses"), second.figure("incr_misses")), (2, 2));
+}
+
+#[test]
 fn with_reconnect_never_a_server_that_dies_ends_the_run_at_once() {
     let _turn = shared();
     for io in ["epoll", "auto"] {
@@ -166,7 +193,7 @@ fn with_reconnect_never_a_server_that_dies_ends_the_run_at_once() {
         dies.kill();
         // Neither the window's end nor the timeout ends it.
         let run = running.finish().exits(3);
-        for words in [&name, "the connection", "--reconnect"] {
+        for words in [&name, "the connection", "reconnect never"] {
             assert!(run.err.contains(words), "'{words}' is not said: {run}");
         }
         assert!(run.out.starts_with("partial: a connection was lost"), "{run}");

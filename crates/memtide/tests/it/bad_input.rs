@@ -43,6 +43,7 @@ fn words_that_are_not_of_the_field_are_refused_with_what_is_allowed() {
         ("--seed red", &["--seed", "red"]),
         ("--flags 4294967296", &["--flags", "4294967295"]),
         ("--reconnect 1s..10ms", &["--reconnect"]),
+        ("--before=", &["--before", "one line"]),
         ("--bind home", &["--bind", "home"]),
         ("--server [::1", &["--server"]),
         ("--server 127.0.0.1:99999", &["--server", "99999"]),
@@ -85,6 +86,10 @@ fn fields_that_contradict_each_other_are_refused_by_name() {
         ("--mix set=1 --multiget 5", &["multiget 5", "mix"]),
         ("--mix get=1 --noreply", &["noreply", "mix"]),
         ("--mix get=1 --goal set.p99<1s", &["goal", "set"]),
+        (
+            "-s h --protocol binary --user u --password p --before start_trace",
+            &["before", "protocol binary"],
+        ),
         ("--json - --samples -", &["json", "samples", "stdout"]),
     ] {
         memtide(&format!("run --quiet {flags}")).complains(2, words);

@@ -109,7 +109,7 @@ impl Fleet for ToyFleet {
         &mut self,
         plan: &Plan,
         server: &ServerPlan,
-        question: Question,
+        question: Question<'_>,
     ) -> Result<Answer, AskError> {
         self.questions += 1;
         let mut driver = self.world.driver(self.now);

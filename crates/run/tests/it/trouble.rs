@@ -78,7 +78,7 @@ fn with_reconnect_never_the_first_lost_connection_ends_the_run() {
     let (exit, message) = ran.failure();
     assert_eq!(exit, 3);
     assert!(message.starts_with("server server-0 closed the connection"), "{message}");
-    assert!(message.contains("--reconnect"), "{message}");
+    assert!(message.ends_with("reconnect never"), "{message}");
     let record = ran.record();
     assert_eq!((record.exit, record.partial), (3, true));
     assert_eq!(record.ended_by, EndedBy::ConnectionLost);
@@ -87,6 +87,54 @@ fn with_reconnect_never_the_first_lost_connection_ends_the_run() {
     assert!(record.measured_s < 2.0, "it went on for {} s", record.measured_s);
     assert!(record.totals.answered > 500);
     assert_eq!(record.check_conservation(), Ok(()));
+}
+
+#[test]
+fn a_server_that_does_not_know_what_it_is_told_is_loaded_all_the_same() {
+    let toml = format!("{PACED}before = 'start_trace'\nafter = 'stop_trace'\n");
+    let ran = run_toml(Script::default(), &toml);
+    let record = ran.record();
+    assert_eq!((record.exit, record.totals.answered), (0, 3_000));
+    let refused: Vec<&str> = record
+        .warnings
+        .iter()
+        .filter(|warning| warning.code == "line_refused")
+        .map(|warning| warning.message.as_str())
+        .collect();
+    assert_eq!(
+        refused,
+        [
+            "server-0 was told 'start_trace' and answered 'ERROR'",
+            "server-0 was told 'stop_trace' and answered 'ERROR'"
+        ]
+    );
+    // The questions are known to be ours: nobody else is suspected.
+    assert_eq!(record.warnings.len(), 2, "{:?}", record.warnings);
+}
+
+#[test]
+fn servers_are_told_between_the_fill_and_the_load_and_after_it() {
+    // What is told before the load is told to full servers, and makes them empty.
+    let told = "before = 'flush_all'\nafter = 'set mark 0 0 0'\nmix = 'get=1'\n";
+    let ran = run_toml(Script::default(), &format!("{PACED}{told}"));
+    let record = ran.record();
+    assert_eq!((record.exit, record.totals.misses), (0, 3_000));
+    let told = "before = 'set mark 0 0 0'\nafter = 'flush_all'\nmix = 'get=1'\n";
+    let ran = run_toml(Script::default(), &format!("{PACED}{told}"));
+    assert_eq!(ran.failure().0, 3, "a line that is not whole is never answered");
+    let told = "after = 'flush_all'\nmix = 'get=1'\n";
+    let ran = run_toml(Script::default(), &format!("{PACED}{told}"));
+    let record = ran.record();
+    assert_eq!((record.exit, record.totals.misses), (0, 0));
+}
+
+#[test]
+fn counters_that_a_line_has_changed_are_not_held_against_anybody() {
+    let ran = run_toml(Script::default(), &format!("{PACED}before = 'get mark'\n"));
+    let record = ran.record();
+    let codes: Vec<&str> = record.warnings.iter().map(|warning| &*warning.code).collect();
+    assert_eq!((record.exit, &codes[..]), (0, &["stats_unavailable"][..]));
+    assert_eq!(record.believable.verdict, Verdict::Yes, "{:?}", record.believable);
 }
 
 #[test]

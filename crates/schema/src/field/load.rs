@@ -2,7 +2,7 @@
 //!
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
-use super::parse::{count, given, one, parsed, span};
+use super::parse::{command_line, count, given, one, parsed, span};
 use super::{Field, Section};
 use crate::scenario::{parse_switch, span_word};
 use memtide_base::units;
@@ -121,6 +121,44 @@ pub(super) const WAVE: Field = Field {
         Ok(())
     },
     show: |scenario| one(&scenario.wave),
+};
+
+pub(super) const BEFORE: Field = Field {
+    name: "before",
+    short: None,
+    value: Some("LINE"),
+    default: "",
+    help: "A command that every server is told before the load begins",
+    long: "A line of memcached's text protocol, without its end. When the servers are filled, and \
+           before the warm-up, each of them is told it once, on a connection of its own, and the \
+           load waits for the first line of its answer. An error for an answer is a warning. It \
+           is meant for commands that switch something on at the server; what it counts of them is \
+           not told from the load. `memtide load` tells nobody. Example: `verbosity 1`.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.before = Some(command_line(word)?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.before),
+};
+
+pub(super) const AFTER: Field = Field {
+    name: "after",
+    short: None,
+    value: Some("LINE"),
+    default: "",
+    help: "A command that every server is told when the load is over",
+    long: "As `before`, but when the last measured operation has ended, however the run ended, and \
+           before the servers are asked for their counters. A server that is gone by then is a \
+           warning, because what was measured stands. Example: `verbosity 0`.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.after = Some(command_line(word)?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.after),
 };
 
 pub(super) const THREADS: Field = Field {

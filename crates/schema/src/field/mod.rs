@@ -94,6 +94,8 @@ pub static FIELDS: &[Field] = &[
     load::ON_FULL,
     load::PAUSE_AFTER_REPLY,
     load::WAVE,
+    load::BEFORE,
+    load::AFTER,
     load::THREADS,
     load::PIN,
     load::WAIT,

@@ -64,6 +64,23 @@ pub(super) fn place(word: &str) -> Result<Option<String>, String> {
     }
 }
 
+/// The longest command that a server can be told, in bytes.
+const COMMAND_BYTES_MAX: usize = 1024;
+
+/// A line that a server can be told: one, and not too long.
+pub(super) fn command_line(word: &str) -> Result<String, String> {
+    let allowed = (1..=COMMAND_BYTES_MAX).contains(&word.len())
+        && !word.contains(['\r', '\n', '\0'])
+        && word.trim() == word;
+    match allowed {
+        true => Ok(word.to_owned()),
+        false => Err(format!(
+            "{word:?} is not one line of 1 to {COMMAND_BYTES_MAX} bytes that begins and ends with \
+             a word"
+        )),
+    }
+}
+
 /// An optional value as words.
 pub(super) fn given<T: ToString>(value: &Option<T>) -> Vec<String> {
     value.iter().map(ToString::to_string).collect()

@@ -150,6 +150,19 @@ impl Scenario {
                  another password",
             );
         }
+        let lines = [("before", &self.before), ("after", &self.after)];
+        if let Some((field, _)) = lines.into_iter().find(|(_, line)| line.is_some())
+            && self.user.is_some()
+            && self.protocol == Protocol::Binary
+        {
+            problems.add(
+                field,
+                format!(
+                    "{field} is a line of text, and servers that want user over protocol binary \
+                     take none: leave one of them out"
+                ),
+            );
+        }
         if self.user.is_some() && self.servers.is_empty() {
             problems.add(
                 "user",

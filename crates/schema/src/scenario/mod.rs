@@ -110,6 +110,10 @@ pub struct Scenario {
     pub bind: Vec<IpAddr>,
     /// Whether TCP may hold back small requests.
     pub nagle: bool,
+    /// What every server is told before the load: a line of the text protocol, without its end.
+    pub before: Option<String>,
+    /// What every server is told after the load.
+    pub after: Option<String>,
     /// What requests look like on the wire.
     pub protocol: Protocol,
     /// Who we are to the servers.
@@ -187,6 +191,8 @@ impl Default for Scenario {
             cooldown: Cooldown::Load,
             bind: Vec::new(),
             nagle: false,
+            before: None,
+            after: None,
             protocol: Protocol::Text,
             user: None,
             password: None,

@@ -25,6 +25,11 @@ fn every_warning() -> Vec<Warning> {
         Warning::OutputFailed { output: "r.json".to_owned(), why: "the disk is full".to_owned() },
         Warning::HistogramSaturated { count: 2 },
         Warning::LoadPartial { sampled: 1000, missing: 120 },
+        Warning::LineRefused {
+            server: server(),
+            line: "start_trace".to_owned(),
+            why: "answered 'ERROR'".to_owned(),
+        },
     ]
 }
 
