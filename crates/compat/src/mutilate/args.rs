@@ -9,7 +9,7 @@ mod pace;
 
 use super::given::Given;
 use super::numbers::{PROFILES, Profile, RATE_MAX, Server, servers};
-use super::options::{Login, Options, Output, Target, Verbosity};
+use super::options::{Login, Mode, Options, Output, Target, Verbosity};
 use super::rows::{Face, row};
 use super::voice::Format;
 use crate::Stop;
@@ -36,7 +36,7 @@ pub fn parse(face: Face, program: &str, argv: &[String]) -> Result<Options, Stop
     let mode = reader.mode(&settings)?;
     let paced = reader.paced(&settings, &mode)?;
     reader.note_what_is_passed_over(&mode);
-    let (target, output) = (reader.target(servers), reader.output(format));
+    let (target, output) = (reader.target(servers, &mode), reader.output(format));
     let notes = reader.notes;
     Ok(Options { face, mode, target, connections, load, paced, output, notes })
 }
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
         Some(profile)
     }
 
-    fn target(&self, servers: Vec<Server>) -> Target {
+    fn target(&self, servers: Vec<Server>, mode: &Mode) -> Target {
         let given = self.given;
         let password = given.word("password").unwrap_or("").to_owned();
         Target {
@@ -235,8 +235,15 @@ impl<'a> Reader<'a> {
             is_binary: given.has("binary"),
             login: given.word("username").map(|user| Login { user: user.to_owned(), password }),
             is_nagle_on: given.has("no_nodelay"),
-            is_traced: given.has("trace"),
+            is_traced: given.has("trace")
+                && !self.takes_frames_only()
+                && matches!(mode, Mode::Once | Mode::Masterless | Mode::Dynamic(_)),
         }
+    }
+
+    /// Whether the servers are of those that ask for a user by SASL, and listen to no line.
+    fn takes_frames_only(&self) -> bool {
+        self.given.has("binary") && self.given.has("username")
     }
 
     fn output(&self, format: Format) -> Output {

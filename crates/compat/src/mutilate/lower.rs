@@ -76,6 +76,13 @@ fn target(words: &mut Words, options: &Options) {
         words.say("user", &login.user);
         words.say("password", &login.password);
     }
+    // Theirs end when a connection does.
+    words.say("reconnect", "never");
+    words.switch("nagle", target.is_nagle_on);
+    if target.is_traced {
+        words.say("before", "start_trace");
+        words.say("after", "stop_trace");
+    }
     words.switch("pin", options.paced.is_pinned);
     words.say("wait", if options.paced.is_blocking { "sleep" } else { "hybrid" });
 }

@@ -56,7 +56,7 @@ pub struct Target {
     pub login: Option<Login>,
     /// Nagle's algorithm stays on.
     pub is_nagle_on: bool,
-    /// `start_trace` is sent before the run, on each thread's first connection.
+    /// Each server is told `start_trace` before the run and `stop_trace` after it.
     pub is_traced: bool,
 }
 

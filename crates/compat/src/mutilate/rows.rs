@@ -196,8 +196,8 @@ pub(super) const ROWS: &[Row] = &[
         p99.99, avg:1000 for the mean."),
     new(Advanced, "scan", None, Word("min:max:step"), "Run once at each rate from min to max; with \
         step 0, at min for ever."),
-    new(Advanced, "trace", Some('e'), Nothing, "Send start_trace before the run, for servers that \
-        know it.").had(InMcperfs),
+    new(Advanced, "trace", Some('e'), Nothing, "Send start_trace before the run and stop_trace \
+        after it, for servers that know them.").had(InMcperfs),
     new(Advanced, "getq_size", Some('G'), Int, "Keys of one multiget.")
         .default("100").had(InMcperfs),
     new(Advanced, "getq_freq", Some('g'), Float, "Probability, 0.0 to 1.0, that a get is a \

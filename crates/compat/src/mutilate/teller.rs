@@ -4,7 +4,7 @@
 use super::numbers::Search;
 use super::options::{Mode, Options, Verbosity};
 use super::voice::{
-    Material, SearchGoal, SearchStep, Times, Trial, Voice, Waveform as Announced, search_line,
+    Cpu, Material, SearchGoal, SearchStep, Times, Trial, Voice, Waveform as Announced, search_line,
 };
 use super::{Dynamic, Waveform};
 use memtide_schema::record::{Distribution, Record, Verdict};
@@ -31,8 +31,10 @@ pub struct Teller {
     targets: Vec<u32>,
     /// Of a search: the rate without a limit.
     peak_per_s: f64,
-    /// Of a search or a scan: the last step.
+    /// Of a search or a scan: the last step, but how busy the machine was in all of them.
     last: Option<Material>,
+    /// How long all of them took, in seconds.
+    steps_s: f64,
 }
 
 impl Teller {
@@ -47,6 +49,7 @@ impl Teller {
             targets: targets.to_vec(),
             peak_per_s: 0.0,
             last: None,
+            steps_s: 0.0,
         }
     }
 
@@ -135,7 +138,15 @@ impl Teller {
             }
             Mode::Once | Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => {}
         }
-        self.last = Some(material);
+        let before = self.last.as_ref().and_then(|last| Some((last.cpu?, self.steps_s)));
+        let cpu = match (before, material.cpu) {
+            (Some((before, before_s)), Some(cpu)) => {
+                Some(together(before, before_s, cpu, step.record.measured_s))
+            }
+            (before, cpu) => cpu.or(before.map(|(before, _)| before)),
+        };
+        self.steps_s += step.record.measured_s;
+        self.last = Some(Material { cpu, ..material });
         Ok(())
     }
 
@@ -146,6 +157,17 @@ impl Teller {
             told.stderr += &search_line(self.voice.format, &goal, step);
         }
     }
+}
+
+/// How busy the machine was in two stretches of these lengths.
+fn together(first: Cpu, first_s: f64, second: Cpu, second_s: f64) -> Cpu {
+    let all_s = first_s + second_s;
+    let mean = if all_s > 0.0 {
+        (first.mean * first_s + second.mean * second_s) / all_s
+    } else {
+        first.mean
+    };
+    Cpu { mean, min: first.min.min(second.min), max: first.max.max(second.max) }
 }
 
 fn announced(dynamic: &Dynamic, targets: &[u32]) -> Announced {

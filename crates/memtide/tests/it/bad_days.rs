@@ -208,6 +208,30 @@ fn with_reconnect_never_a_server_that_dies_ends_the_run_at_once() {
 }
 
 #[test]
+fn the_faces_end_with_255_and_the_report_so_far_when_a_server_dies() {
+    let _turn = shared();
+    for face in ["mutilate", "mcperf", "mcperf-dynamic --qps_interval 1 --qps_min 900"] {
+        let peer = Peer::memcached("");
+        let line = format!("{face} -s {} -q 1000 -c 4 -t 60 -r 100 --noload -B", peer.name);
+        let running = Running::start(&line);
+        await_gets(&peer, 500);
+        let name = peer.name.clone();
+        peer.kill();
+        let run = running.finish().exits(255);
+        assert!(run.err.contains(&name) && run.err.contains("connection"), "{run}");
+        let total = run.out.lines().find_map(|line| line.strip_prefix("Total QPS = ")).unwrap();
+        // Such as "998.7 (1234 / 1.2s)".
+        let (rate, counted) = total.split_once(" (").unwrap();
+        let (count, length) = counted.split_once(" / ").unwrap();
+        let length = length.split('s').next().unwrap();
+        assert!(count.parse::<u64>().unwrap() >= 400, "{run}");
+        assert!(length.parse::<f64>().unwrap() < 40.0, "{run}");
+        assert!(rate.parse::<f64>().unwrap() > 0.0, "{run}");
+        assert!(run.out.contains("RX "), "the report is whole: {run}");
+    }
+}
+
+#[test]
 fn the_text_of_a_run_that_lost_its_server_is_marked_partial() {
     let _turn = shared();
     let peer = Peer::memcached("");

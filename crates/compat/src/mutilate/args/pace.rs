@@ -170,6 +170,12 @@ impl Reader<'_> {
                  answer and the next request, whatever the rate; so it is here.",
             );
         }
+        if given.has("trace") && self.takes_frames_only() {
+            self.note(
+                "--trace (-e) is ignored with --binary and --username (-U): servers that want a \
+                 user by SASL take no lines.",
+            );
+        }
         if given.has("sin_amplitude") && !given.has("sin") {
             self.note("--sin_amplitude is ignored without --sin.");
         }
@@ -186,9 +192,10 @@ impl Reader<'_> {
             Mode::Scan(_) => "--scan",
         };
         let is_run = matches!(mode, Mode::Masterless);
-        for long in ["search", "scan", "qps_interval", "sin"] {
+        for long in ["search", "scan", "qps_interval", "sin", "trace"] {
             let is_itself = by.strip_prefix("--") == Some(long);
-            if self.given.has(long) && !is_itself && !(is_run && long == "sin") {
+            let is_for_runs = matches!(long, "sin" | "trace");
+            if self.given.has(long) && !is_itself && !(is_run && is_for_runs) {
                 self.note(format!("--{long} is ignored with {by}."));
             }
         }

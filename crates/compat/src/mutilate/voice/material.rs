@@ -37,7 +37,8 @@ pub struct Material {
     pub started_unix_ms: u64,
     /// When it ended, in milliseconds since 1970.
     pub ended_unix_ms: u64,
-    /// How busy the machine was; none where that cannot be read.
+    /// How busy the machine was, its least and most busy second included; none where that cannot
+    /// be read.
     pub cpu: Option<Cpu>,
     /// The intervals of a run whose rate follows a waveform; empty without one.
     pub segments: Vec<Segment>,
@@ -61,9 +62,9 @@ pub struct Segment {
 pub struct Cpu {
     /// On average.
     pub mean: f64,
-    /// At least.
+    /// In its least busy second.
     pub min: f64,
-    /// At most.
+    /// In its busiest second.
     pub max: f64,
 }
 
@@ -104,14 +105,15 @@ impl Material {
             skipped: record.totals.dropped,
             bytes_received: record.totals.bytes_received,
             bytes_sent: record.totals.bytes_sent,
-            measured_s: record.measured_s,
+            measured_s: record.answered_until_s.unwrap_or(record.measured_s),
             connections: u64::from(record.plan.connections),
             started_unix_ms: record.started_unix_ms,
             ended_unix_ms: record.ended_unix_ms,
             cpu: record.machine_cpu.as_ref().map(|cpu| Cpu {
                 mean: cpu.avg * 100.0,
-                min: cpu.least_of_1s.unwrap_or(cpu.avg) * 100.0,
-                max: cpu.most_of_1s.unwrap_or(cpu.avg) * 100.0,
+                // The rest of the last second is in the average alone.
+                min: cpu.least_of_1s.map_or(cpu.avg, |least| least.min(cpu.avg)) * 100.0,
+                max: cpu.most_of_1s.map_or(cpu.avg, |most| most.max(cpu.avg)) * 100.0,
             }),
             segments: Vec::new(),
         })

@@ -177,7 +177,8 @@ fn a_record_is_read_by_kind() {
     let mut outstanding = Histogram::new();
     outstanding.record(3);
     let mut record = Record {
-        measured_s: 2.0,
+        measured_s: 1.5,
+        answered_until_s: Some(2.0),
         started_unix_ms: 5,
         ended_unix_ms: 9,
         plan: PlanRecord { connections: 12, ..PlanRecord::default() },
@@ -209,6 +210,8 @@ fn a_record_is_read_by_kind() {
         assert_eq!(material.cpu, Some(Cpu { mean: 25.0, min: 12.5, max: 50.0 }));
         assert_eq!((material.started_unix_ms, material.ended_unix_ms), (5, 9));
     }
+    record.answered_until_s = None;
+    assert_eq!(Material::of(&record, Times::Service).unwrap().rate_per_s(), 30.0);
     record.service.get_mut(&Kind::Get).unwrap().count += 1;
     let why = Material::of(&record, Times::Service).unwrap_err();
     assert!(why.contains("of get "), "{why}");
