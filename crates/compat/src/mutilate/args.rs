@@ -277,4 +277,4 @@ fn not_negative(number: i32) -> u32 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -74,7 +74,7 @@ fn list(face: Face, file: &str, lines: &[&str]) {
 }
 
 /// Options that all three have.
-const COMMON: &[&str] = &[
+pub(in crate::mutilate) const COMMON: &[&str] = &[
     "--server h",
     "-s a -s b:1 --server=c",
     "-s a,b:7000-7002,[::1]:5",
@@ -226,36 +226,38 @@ const WRONG: &[&str] = &[
     "-s h --format table",
 ];
 
+/// Options that only mutilate and its improved fork have.
+pub(in crate::mutilate) const MUTILATES: &[&str] = &[
+    "-s h --masterless_agentmode",
+    "-s h --master",
+    "-s h -q 1000 --sin 500",
+    "-s h -q 1000 --sin=500 --sin_amplitude 0.25 -M",
+    "-s h --sin_amplitude 0.25",
+    "-s h -q 1000 --sin 500 --search 95:1000",
+    "-s h --poll_max 5",
+    "-s h --p x",
+    "-s h --sin 500",
+    "-s h -q 1 --sin 0",
+    "-s h -q 1 --sin 500 --sin_amplitude 1.5",
+    "-s h --push_lat_influx db:8086",
+    "-s h -V uniform:10,20",
+    "-s h --profile 1",
+    "-s h --keyorder none",
+    "-s h --qps_interval 1",
+    "-s h -e",
+    "-s h -G 5",
+    "-s h -m 5",
+    "-s h -M -M",
+    "-s h -M 5 -M 6",
+];
+
 #[test]
 fn mutilates_options() {
-    let own = [
-        "-s h --masterless_agentmode",
-        "-s h --master",
-        "-s h -q 1000 --sin 500",
-        "-s h -q 1000 --sin=500 --sin_amplitude 0.25 -M",
-        "-s h --sin_amplitude 0.25",
-        "-s h -q 1000 --sin 500 --search 95:1000",
-        "-s h --poll_max 5",
-        "-s h --p x",
-        "-s h --sin 500",
-        "-s h -q 1 --sin 0",
-        "-s h -q 1 --sin 500 --sin_amplitude 1.5",
-        "-s h --push_lat_influx db:8086",
-        "-s h -V uniform:10,20",
-        "-s h --profile 1",
-        "-s h --keyorder none",
-        "-s h --qps_interval 1",
-        "-s h -e",
-        "-s h -G 5",
-        "-s h -m 5",
-        "-s h -M -M",
-        "-s h -M 5 -M 6",
-    ];
-    list(Face::Mutilate, "mutilate.txt", &[COMMON, &own, WRONG].concat());
+    list(Face::Mutilate, "mutilate.txt", &[COMMON, MUTILATES, WRONG].concat());
 }
 
 /// Options that both mcperfs have.
-const MCPERFS: &[&str] = &[
+pub(in crate::mutilate) const MCPERFS: &[&str] = &[
     "-s h --profile 1",
     "-s a,b -T 4 -c 400 --profile 2",
     "-s a,b -T 4 --profile 2",
@@ -299,31 +301,33 @@ fn mcperfs_options() {
     list(Face::Mcperf, "mcperf.txt", &[COMMON, MCPERFS, &own, WRONG].concat());
 }
 
+/// Options that only the dynamic mcperf has.
+pub(in crate::mutilate) const DYNAMICS: &[&str] = &[
+    "-s h --qps_interval 10 -t 50 --qps_min 10000 --qps_max 50000 --qps_seed 23",
+    "-s h --qps_interval 2 -t 5 -Q 1000",
+    "-s h --qps_interval 0.1",
+    "-s h --qps_interval 10 --qps_target 32000 --qps_target 74000",
+    "-s h --qps_interval 0.5 --qps_target 1,2,3 -t 9 -q 10",
+    "-s h --qps_target 1,2,3",
+    "-s h --qps_min 5",
+    "-s h --qps_m 5",
+    "-s h --qps_interval 1 --scan 1:2:1",
+    "-s h --qps_interval 1 --search 95:1000",
+    "-s h --qps_interval 0",
+    "-s h --qps_interval nan",
+    "-s h --qps_interval 1e-9",
+    "-s h --qps_interval 1 --qps_min 20000",
+    "-s h --qps_interval 1 --qps_min -1",
+    "-s h --qps_interval 1 --qps_max 2000000000",
+    "-s h --qps_interval 1 --qps_target 5,-1",
+    "-s h --qps_target 5,x -t y",
+    "-s h --qps_target 5,x",
+    "-s h --qp 5",
+];
+
 #[test]
 fn the_dynamic_mcperfs_options() {
-    let own = [
-        "-s h --qps_interval 10 -t 50 --qps_min 10000 --qps_max 50000 --qps_seed 23",
-        "-s h --qps_interval 2 -t 5 -Q 1000",
-        "-s h --qps_interval 0.1",
-        "-s h --qps_interval 10 --qps_target 32000 --qps_target 74000",
-        "-s h --qps_interval 0.5 --qps_target 1,2,3 -t 9 -q 10",
-        "-s h --qps_target 1,2,3",
-        "-s h --qps_min 5",
-        "-s h --qps_m 5",
-        "-s h --qps_interval 1 --scan 1:2:1",
-        "-s h --qps_interval 1 --search 95:1000",
-        "-s h --qps_interval 0",
-        "-s h --qps_interval nan",
-        "-s h --qps_interval 1e-9",
-        "-s h --qps_interval 1 --qps_min 20000",
-        "-s h --qps_interval 1 --qps_min -1",
-        "-s h --qps_interval 1 --qps_max 2000000000",
-        "-s h --qps_interval 1 --qps_target 5,-1",
-        "-s h --qps_target 5,x -t y",
-        "-s h --qps_target 5,x",
-        "-s h --qp 5",
-    ];
-    list(Face::McperfDynamic, "mcperf-dynamic.txt", &[COMMON, MCPERFS, &own, WRONG].concat());
+    list(Face::McperfDynamic, "mcperf-dynamic.txt", &[COMMON, MCPERFS, DYNAMICS, WRONG].concat());
 }
 
 #[test]

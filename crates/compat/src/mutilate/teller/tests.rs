@@ -1,1 +1,216 @@
-//! What is said, event by event.
+//! What is said at each event of a run, as files of text: which words, on which stream, and when.
+//!
+//! `UPDATE_DOCS=1 cargo test -p memtide-compat` writes the files again.
+
+use super::super::{Face, parse};
+use super::*;
+use memtide_base::Span;
+use memtide_metrics::histogram::Histogram;
+use memtide_schema::record::{
+    CheckKind, Counts, IntervalRecord, IntervalTimes, MachineCpu, Phase, PlanRecord, Reason, Totals,
+};
+use memtide_schema::steps::Conclusion;
+use std::path::Path;
+
+/// Asserts that the file `name` holds all that is said on `events` to who called with `line`.
+fn expect(name: &str, face: Face, line: &str, events: &[(&str, Event)]) {
+    let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    let options = parse(face, "program", &argv).unwrap();
+    let targets = match &options.mode {
+        Mode::Dynamic(dynamic) => dynamic.targets(1),
+        _ => Vec::new(),
+    };
+    let mut teller = Teller::new(&options, &targets);
+    let mut text = format!("$ {line}\n");
+    write(&mut text, "begin", &teller.begin());
+    for (what, event) in events {
+        write(&mut text, what, &teller.on(event).unwrap());
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = path.join("src/mutilate/teller/expect").join(name);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, &text).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == text, "{} should be\n{kept}\nbut is\n{text}", path.display());
+}
+
+fn write(text: &mut String, what: &str, told: &Told) {
+    *text += &format!("[{what}]\n");
+    for (stream, said) in [("stdout", &told.stdout), ("stderr", &told.stderr)] {
+        assert!(said.is_empty() || said.ends_with('\n'), "{what}: lines are whole");
+        said.lines().for_each(|line| *text += &format!("{stream}|{line}\n"));
+    }
+}
+
+/// `count` operations of which each took a little longer than the one before.
+fn times(count: u64, least_us: u64) -> Distribution {
+    let mut times = Histogram::new();
+    (0..count).for_each(|i| times.record((least_us + i % 100) * 1000));
+    Distribution::of(&times, 0, Span::ZERO)
+}
+
+/// Nine gets to one set, for a second.
+fn record(ops: u64) -> Record {
+    let (gets, sets) = (ops - ops / 10, ops / 10);
+    let mut outstanding = Histogram::new();
+    (0..ops).for_each(|i| outstanding.record(1 + i % 2));
+    let mut record = Record {
+        measured_s: 1.0,
+        started_unix_ms: 1_700_000_000_000,
+        ended_unix_ms: 1_700_000_001_250,
+        plan: PlanRecord { connections: 4, ..PlanRecord::default() },
+        totals: Totals {
+            keys: gets,
+            misses: 3,
+            bytes_received: gets * 247,
+            bytes_sent: ops * 40,
+            ..Totals::default()
+        },
+        outstanding_at_send: Counts::of(&outstanding),
+        machine_cpu: Some(MachineCpu { avg: 0.5, min: 0.25, max: 0.75 }),
+        ..Record::default()
+    };
+    let kinds = [(Kind::Get, gets), (Kind::Set, sets), (Kind::All, ops)];
+    for (kind, count) in kinds.into_iter().filter(|(_, count)| *count > 0) {
+        record.service.insert(kind, times(count, 50));
+        record.response.insert(kind, times(count, 80));
+        record.lag.insert(kind, times(count, 30));
+    }
+    record
+}
+
+fn done(ops: u64) -> (&'static str, Event) {
+    ("done", Event::Done(Box::new(record(ops))))
+}
+
+fn step(role: StepRole, rate_per_s: Option<f64>, ops: u64) -> (&'static str, Event) {
+    let step = Step {
+        number: 1,
+        role,
+        rate_per_s,
+        achieved_per_s: ops as f64,
+        behind: false,
+        goal: None,
+        figure_ns: Some(ops as f64 * 100.0),
+        low_per_s: Some(1.0),
+        high_per_s: Some(20_000.0),
+        record: record(ops),
+    };
+    ("step", Event::StepDone(Box::new(step)))
+}
+
+fn over() -> (&'static str, Event) {
+    ("over", Event::StepsDone(Conclusion::default()))
+}
+
+/// What every run makes known besides its result; the originals say nothing of it.
+fn beginning() -> [(&'static str, Event); 3] {
+    [
+        ("started", Event::Started(Box::default())),
+        ("note", Event::Note("Something that needs no remedy.".to_owned())),
+        ("phase", Event::Phase(Phase::Load)),
+    ]
+}
+
+#[test]
+fn once() {
+    let [started, note, phase] = beginning();
+    let events = [started, note, phase, done(2000)];
+    expect("once.txt", Face::Mutilate, "-s h --save f", &events);
+    expect("once-response.txt", Face::McperfDynamic, "-s h --response", &[done(2000)]);
+}
+
+#[test]
+fn once_and_not_to_be_believed() {
+    let mut record = record(20);
+    record.believable.verdict = Verdict::No;
+    record.believable.reasons.push(Reason {
+        code: CheckKind::WorkerBusy,
+        message: "the worker was busy".to_owned(),
+        measured: None,
+        allowed: None,
+    });
+    let events = [("done", Event::Done(Box::new(record)))];
+    expect("doubtful.txt", Face::Mutilate, "-s h", &events);
+}
+
+#[test]
+fn scan() {
+    let line = "-s h --scan 1000:2000:1000";
+    let events = || {
+        let row = |rate: f64| step(StepRole::Scan, Some(rate), rate as u64);
+        [done(1000), row(1000.0), done(2000), row(2000.0), over()]
+    };
+    expect("scan.txt", Face::Mutilate, line, &events());
+    expect("scan-mcperf.txt", Face::Mcperf, line, &events());
+    expect("scan-dynamic.txt", Face::McperfDynamic, line, &events());
+}
+
+#[test]
+fn search() {
+    for (name, face, line) in [
+        ("search.txt", Face::Mutilate, "-s h --search 95:1000"),
+        ("search-mcperf.txt", Face::Mcperf, "-s h --search 999:1000"),
+    ] {
+        let events = [
+            done(20_000),
+            step(StepRole::Peak, None, 20_000),
+            done(10_000),
+            step(StepRole::Narrow, Some(10_000.0), 10_000),
+            done(9800),
+            step(StepRole::Confirm, Some(9800.0), 9800),
+            over(),
+        ];
+        expect(name, face, line, &events);
+    }
+}
+
+#[test]
+fn dynamic() {
+    let interval = |ops: u64, start_s: f64| IntervalRecord {
+        start_s,
+        length_s: 0.5,
+        intended: ops,
+        ops,
+        gets: Some(IntervalTimes { response: times(ops, 80), service: times(ops, 50) }),
+        ..IntervalRecord::default()
+    };
+    let mut record = record(1500);
+    record.intervals = vec![interval(1000, 0.0), interval(500, 0.5)];
+    let events = [("done", Event::Done(Box::new(record)))];
+    let line = "-s h --qps_interval 0.5 --qps_target 2000,1000";
+    expect("dynamic.txt", Face::McperfDynamic, line, &events);
+    let line = "-s h --qps_interval 0.5 -t 1 --qps_seed 42 --response";
+    expect("dynamic-seed.txt", Face::McperfDynamic, line, &events);
+}
+
+#[test]
+fn those_who_are_silent() {
+    for line in ["-s h --loadonly", "-s h -M", "-s h -M -v"] {
+        let [started, note, phase] = beginning();
+        let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let options = parse(Face::Mutilate, "mutilate", &argv).unwrap();
+        let mut teller = Teller::new(&options, &[]);
+        assert_eq!(teller.begin(), Told::default(), "{line}");
+        for (what, event) in [started, note, phase, done(1000)] {
+            assert_eq!(teller.on(&event).unwrap(), Told::default(), "{line}: {what}");
+        }
+    }
+}
+
+#[test]
+fn quiet_is_about_stderr_alone() {
+    expect("quiet.txt", Face::Mutilate, "-s h --quiet", &[done(2000)]);
+    let events = [done(20_000), step(StepRole::Peak, None, 20_000), over()];
+    expect("quiet-search.txt", Face::Mcperf, "-s h --quiet --search avg:5000", &events);
+}
+
+#[test]
+fn a_search_that_ends_before_its_first_step_has_no_table() {
+    let argv: Vec<String> = ["-s", "h", "--search", "95:1000"].map(str::to_owned).to_vec();
+    let options = parse(Face::Mutilate, "mutilate", &argv).unwrap();
+    let mut teller = Teller::new(&options, &[]);
+    assert_eq!(teller.on(&over().1).unwrap(), Told::default());
+}
