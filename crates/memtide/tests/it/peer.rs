@@ -88,23 +88,32 @@ impl Peer {
         Self::started(command, name, dial).expect("nobody else has this path")
     }
 
-    /// A memcached at a unix socket that answers only to who has said who is there.
+    /// A memcached at 127.0.0.1 that answers only to who has said who is there.
     pub(crate) fn memcached_guarded(
-        name: &str,
         arguments: &[&OsStr],
         environment: Option<(&str, &Path)>,
     ) -> Self {
-        let (mut command, name, dial) = memcached_at_socket(name);
-        let Dial::Unix(path) = &dial else { unreachable!("it is at a socket") };
-        command.args(arguments).envs(environment);
-        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().expect("memcached is installed (apt-get install memcached)");
-        let started = Instant::now();
-        while UnixStream::connect(path).is_err() {
-            assert!(started.elapsed() < PATIENCE, "{name} takes no connection");
-            thread::sleep(Duration::from_millis(10));
+        let free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+        for port in ports().filter(free) {
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            let mut command = memcached(&format!("-l 127.0.0.1 -p {port}"));
+            command.args(arguments).envs(environment);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let child =
+                command.spawn().expect("memcached is installed (apt-get install memcached)");
+            let dial = Dial::Tcp(address);
+            let mut peer = Self { child, name: address.to_string(), dial, _err: None };
+            let started = Instant::now();
+            // Its figures cannot be asked for, but whoever answers while it lives is itself.
+            while TcpStream::connect(address).is_err() && peer.child.try_wait().unwrap().is_none() {
+                assert!(started.elapsed() < PATIENCE, "{} takes no connection", peer.name);
+                thread::sleep(Duration::from_millis(10));
+            }
+            if peer.child.try_wait().unwrap().is_none() {
+                return peer;
+            }
         }
-        Self { child, name, dial, _err: None }
+        panic!("memcached with credentials could not be started");
     }
 
     /// The embedded server by itself.

@@ -9,9 +9,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-const USER: &str = "tim";
-const PASSWORD: &str = "tanstaafl";
+pub(crate) const USER: &str = "tim";
+pub(crate) const PASSWORD: &str = "tanstaafl";
 
 #[test]
 fn memcached_counts_every_kind_of_frame_as_it_was_sent() {
@@ -122,14 +123,14 @@ fn with_password(line: &str, password: &str) -> Finished {
 }
 
 /// A memcached that asks who is there, and the folder of what it needs for that.
-struct Guarded {
-    peer: Peer,
+pub(crate) struct Guarded {
+    pub(crate) peer: Peer,
     _folder: Folder,
 }
 
 impl Guarded {
     /// With SASL and a database of one user.
-    fn sasl() -> Self {
+    pub(crate) fn sasl() -> Self {
         let folder = Folder::new("sasl");
         let database = folder.0.join("users.db");
         folder.write(
@@ -149,15 +150,15 @@ impl Guarded {
         assert!(child.wait().unwrap().success(), "saslpasswd2 makes a user");
         readable(&database, 0o644);
         let environment = ("SASL_CONF_PATH", folder.0.as_path());
-        let peer = Peer::memcached_guarded("sasl", &["-S".as_ref()], Some(environment));
+        let peer = Peer::memcached_guarded(&["-S".as_ref()], Some(environment));
         Self { peer, _folder: folder }
     }
 
     /// With a file of one user, asked for in lines.
-    fn lines() -> Self {
+    pub(crate) fn lines() -> Self {
         let folder = Folder::new("lines");
         let file = folder.write("users", &format!("other:word\n{USER}:{PASSWORD}\n"));
-        let peer = Peer::memcached_guarded("lines", &["-Y".as_ref(), file.as_os_str()], None);
+        let peer = Peer::memcached_guarded(&["-Y".as_ref(), file.as_os_str()], None);
         Self { peer, _folder: folder }
     }
 
@@ -197,7 +198,10 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("memtide-{}-{name}", std::process::id()));
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let nth = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = format!("memtide-{}-{name}-{nth}", std::process::id());
+        let path = std::env::temp_dir().join(path);
         drop(fs::remove_dir_all(&path));
         fs::create_dir(&path).unwrap();
         readable(&path, 0o755);
