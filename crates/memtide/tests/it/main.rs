@@ -14,6 +14,7 @@ mod verification;
 mod instants;
 mod merging;
 mod steps;
+mod mutilate;
 
 mod peer;
 mod child;

@@ -1,0 +1,196 @@
+//! How a face ends: interrupted, without its server, without its reader, and not begun at all.
+
+use super::parser::{self, Dialect};
+use super::{face, fresh};
+use crate::child::{Running, program, shared};
+use crate::peer::Peer;
+use rustix::process::Signal;
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn await_figure(peer: &Peer, name: &str, least: u64) {
+    let started = Instant::now();
+    while peer.figure(name) < least {
+        assert!(started.elapsed() < PATIENCE, "the run does not get under way");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn interrupted_runs_print_their_report() {
+    let _turn = shared();
+    for (name, dialect, signal) in [
+        ("mutilate", Dialect::Mutilate, Signal::INT),
+        ("mcperf", Dialect::Mcperf, Signal::TERM),
+        ("mcperf-dynamic", Dialect::McperfDynamic, Signal::INT),
+    ] {
+        let peer = Peer::memcached("");
+        let flags = "-t 50 -q 2000 -r 100 --noload";
+        let running = Running::start(&format!("{name} -s {} {flags}", peer.name));
+        await_figure(&peer, "cmd_get", 500);
+        running.signal(signal);
+        let ran = running.finish().exits(130);
+        let report = parser::report(dialect, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
+        assert!(report.total.ops >= 500 && report.total.measured_s < 49.0, "{ran}");
+        assert_eq!(report.total.ops, peer.figure("cmd_get"), "{ran}");
+    }
+}
+
+#[test]
+fn an_interrupted_waveform_prints_the_rows_that_it_came_to() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let flags = "--qps_interval 0.25 --qps_target 1000,1000,1000,1000,1000,1000,1000,1000 --noload";
+    let running = Running::start(&format!("mcperf -s {} {flags}", peer.name));
+    await_figure(&peer, "cmd_get", 600);
+    running.signal(Signal::INT);
+    let ran = running.finish().exits(130);
+    let printed = parser::waveform(&ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
+    assert!((2..8).contains(&printed.rows.len()), "{ran}");
+    assert_eq!(printed.total.ops, peer.figure("cmd_get"), "{ran}");
+}
+
+#[test]
+fn an_interrupted_scan_has_printed_its_rows() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let running =
+        Running::start(&format!("mcperf -s {} -t 1 --scan 500:500:0 --noload", peer.name));
+    await_figure(&peer, "cmd_get", 800);
+    running.signal(Signal::INT);
+    let ran = running.finish().exits(130);
+    let printed =
+        parser::scan(Dialect::Mcperf, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
+    assert!((1..4).contains(&printed.rows.len()), "{ran}");
+}
+
+#[test]
+fn an_endless_scan_prints_row_by_row_and_ends_with_its_reader() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let line = format!("mutilate -s {} -t 1 -B --scan 500:500:0", peer.name);
+    let mut command = program();
+    command.args(line.split(' ')).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut seen = String::new();
+    for _ in 0..3 {
+        out.read_line(&mut seen).unwrap();
+        assert!(child.try_wait().unwrap().is_none(), "it runs on after {seen}");
+    }
+    let printed = parser::scan(Dialect::Mutilate, &seen).unwrap();
+    assert_eq!(printed.rows.len(), 2, "{seen}");
+    drop(out);
+    let started = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if started.elapsed() > PATIENCE {
+            drop(child.kill());
+            panic!("it does not end without its reader");
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_ends_it_with_what_was_measured() {
+    let _turn = shared();
+    for (name, dialect) in [("mutilate", Dialect::Mutilate), ("mcperf", Dialect::Mcperf)] {
+        let peer = Peer::memcached("");
+        let flags = "-t 10 -q 2000 -r 100 --noload";
+        let running = Running::start(&format!("{name} -s {} {flags}", peer.name));
+        await_figure(&peer, "cmd_get", 500);
+        let server = peer.name.clone();
+        peer.kill();
+        let ran = running.finish().exits(255);
+        let report = parser::report(dialect, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
+        assert!(report.total.ops >= 500 && report.total.measured_s < 9.0, "{ran}");
+        assert!(ran.err.contains(&server), "it says which server: {ran}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_fatal() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = free.local_addr().unwrap().to_string();
+    drop(free);
+    for line in [
+        "mutilate -t 1",
+        "mcperf -t 1 --noload",
+        "mcperf-dynamic -t 1",
+        "mutilate -t 1 --scan 1000:1000:0",
+        "mcperf -t 1 --search 95:1000",
+        "mutilate --loadonly",
+        "mutilate -M -t 1 --quiet",
+    ] {
+        let ran = face(&format!("{line} -s {server}")).exits(255);
+        let rows = ran.out.lines().filter(|line| !line.starts_with("#type"));
+        assert_eq!(rows.count(), 0, "{ran}");
+        assert!(ran.err.contains(&server), "{ran}");
+        assert!(!ran.err.contains("panicked"), "{ran}");
+    }
+}
+
+#[test]
+fn wrong_lines_are_answered_before_anything_is_done() {
+    let peer = Peer::memcached("");
+    for (line, code, said) in [
+        ("mutilate -s @ -q 10k", 1, "mutilate: invalid numeric value: 10k"),
+        ("mcperf -s @ -t 1 --time 2", 1, "mcperf: `--time' (`-t') option given more than once"),
+        ("mcperf -s @ --nothing", 1, "mcperf: unrecognized option '--nothing'"),
+        ("mutilate -s @ -x", 1, "mutilate: invalid option -- 'x'"),
+        ("mutilate -s", 1, "mutilate: option requires an argument -- 's'"),
+        ("mutilate -s @ -d 0", 255, "mutilate.cc(423): --depth must be >= 1"),
+        ("mcperf -s @ -c 513", 255, "--connections must be between [1,512]"),
+        ("mcperf -t 1", 255, "--server or --agentmode must be specified."),
+        ("mutilate -s @ -u 1.5 --quiet", 255, "--update must be >= 0.0 and <= 1.0"),
+        ("mutilate -s @ -K 0.5", 255, "Unable to create Generator '0.5'"),
+        ("mutilate -A", 255, "--agentmode (-A)"),
+        ("mcperf -s @ -a other", 255, "--agent (-a)"),
+        ("mcperf -s @ -T 0", 255, "--threads 0 (-T)"),
+        ("mutilate -s @ --push_lat_influx db:8086", 1, "--push_lat_influx"),
+    ] {
+        let ran = face(&line.replace('@', &peer.name)).exits(code);
+        assert_eq!(ran.out, "", "{ran}");
+        let lines: Vec<&str> = ran.err.lines().collect();
+        assert!(lines.len() == 1 && lines[0].contains(said), "{ran}");
+    }
+    assert_eq!(peer.figure("cmd_get") + peer.figure("cmd_set"), 0);
+    for (line, out) in [("mutilate --version", "mutilate 0.1\n"), ("mcperf --vers", "mcperf 0.3\n")]
+    {
+        assert_eq!(face(line).exits(0).out, out);
+    }
+    let page = face("mcperf -h").exits(0);
+    assert!(page.out.starts_with("mcperf 0.3\n\nUsage: mcperf -s server"), "{page}");
+}
+
+#[test]
+fn files_that_cannot_be_written_are_said() {
+    let peer = Peer::memcached("");
+    let nowhere = fresh("nowhere").join("file");
+    for option in ["--json", "--save", "--save_all"] {
+        let line = format!("mutilate -s {} -t 1 -q 100", peer.name);
+        let ran = face(&format!("{line} {option} {}", nowhere.display())).exits(255);
+        assert_eq!(ran.out, "", "{ran}");
+        assert!(ran.err.contains(option), "{ran}");
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_error() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let mut command = program();
+    let line = format!("mcperf -s {} -t 1 -q 100 -r 100", peer.name);
+    command.args(line.split(' ')).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{err}");
+    assert!(!err.contains("panicked"), "{err}");
+}

@@ -1,0 +1,95 @@
+//! What a face leaves in the file system: samples, pictures, and links under the originals' names.
+
+use super::parser::{self, Dialect};
+use super::{Tally, cells, face, face_at, fresh, record};
+use crate::child::{Running, shared};
+use crate::peer::Peer;
+use std::fs;
+use std::process::{Command, Stdio};
+
+#[test]
+fn samples_are_saved_as_the_originals_save_them() {
+    let peer = Peer::memcached("");
+    let (reads, all, json) = (fresh("reads.txt"), fresh("all.txt"), fresh("samples.json"));
+    let files = format!("--save {} --save_all {}", reads.display(), all.display());
+    let line = format!("mutilate -s {} -t 1 -q 1000 -u 0.5 -c 3 {files}", peer.name);
+    let line = format!("{line} --json {}", json.display());
+    let ran = face(&line).exits(0);
+    let report = parser::report(Dialect::Mutilate, &ran.out).unwrap();
+    assert_eq!(report.saved.as_deref(), reads.to_str(), "{ran}");
+    let (reads, all) = (fs::read_to_string(reads).unwrap(), fs::read_to_string(all).unwrap());
+    let untold = Tally::untold(&record(&json));
+    let gets = peer.figure("cmd_get") - untold.gets;
+    assert_eq!(reads.lines().count() as u64, gets, "{ran}");
+    assert_eq!(all.lines().count() as u64, report.total.ops, "{ran}");
+    let mut sum_us = 0.0;
+    for row in cells(&reads) {
+        let numbers: Vec<f64> = row.iter().map(|word| word.parse().unwrap()).collect();
+        let [sent_s, took_us] = numbers[..] else { panic!("{row:?} is no row of two") };
+        assert!((0.0..30.0).contains(&sent_s) && took_us > 0.0, "{row:?}");
+        assert!(row.iter().all(|word| word.split('.').nth(1).unwrap().len() == 6), "{row:?}");
+        sum_us += took_us;
+    }
+    let mean = sum_us / gets as f64;
+    assert!((mean - report.rows[0][0]).abs() < 0.06, "{mean} in {ran}");
+    let of = |kind: &str| all.lines().filter(|line| line.ends_with(kind)).count() as u64;
+    assert_eq!((of(" get"), of(" set")), (gets, report.total.ops - gets));
+}
+
+#[test]
+fn histograms_are_drawn_and_written() {
+    let peer = Peer::memcached("");
+    let folder = fresh("plots");
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir(&folder).unwrap();
+    let line = format!("mcperf -s {} -t 1 --scan 1000:2000:1000 -u 0.2 --plot_all", peer.name);
+    let ran = face_at(&folder, &line).exits(0);
+    for tag in ["read", "update"] {
+        for number in ["00", "01"] {
+            let file = |extension| folder.join(format!("histogram_{tag}_{number}.{extension}"));
+            let picture = fs::read(file("png")).unwrap_or_else(|why| panic!("{why}: {ran}"));
+            assert!(picture.starts_with(b"\x89PNG"), "{tag} {number}");
+            let table = fs::read_to_string(file("csv")).unwrap();
+            let (head, rows) = table.split_once('\n').unwrap();
+            assert!(head.starts_with("# Latency Histogram (Total="), "{head}");
+            let count = |line: &str| line.split_once(", ").unwrap().1.parse::<f64>().unwrap();
+            assert!(rows.lines().map(count).sum::<f64>() > 100.0, "{table}");
+        }
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 8, "{ran}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn links_under_the_old_names_are_the_old_programs() {
+    let peer = Peer::memcached("");
+    let folder = fresh("links");
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir(&folder).unwrap();
+    for _ in 0..2 {
+        let made = face(&format!("install-faces {}", folder.display())).exits(0);
+        assert_eq!(made.out.lines().count(), fs::read_dir(&folder).unwrap().count(), "{made}");
+    }
+    for (name, flags, dialect) in [
+        ("mutilate", "", Dialect::Mutilate),
+        ("mcperf", "", Dialect::Mcperf),
+        ("mcperf-dynamic", "", Dialect::McperfDynamic),
+        ("mcperf", "--format mutilate", Dialect::Mutilate),
+    ] {
+        let _turn = shared();
+        let mut command = Command::new(folder.join(name));
+        command.args(["-s", &peer.name, "-t", "1", "-q", "500"]).args(flags.split_whitespace());
+        let ran = Running::of(command.stdin(Stdio::null())).finish().exits(0);
+        parser::report(dialect, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
+    }
+    let program = folder.join("mcperf");
+    let ran = Running::of(Command::new(&program).args(["-q", "10k"])).finish().exits(1);
+    assert_eq!(ran.err, format!("{}: invalid numeric value: 10k\n", program.display()));
+    fs::remove_dir_all(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("mcperf"), "something else").unwrap();
+    let refused = face(&format!("install-faces {}", folder.display())).exits(1);
+    assert!(refused.err.contains("mcperf"), "{refused}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "it makes all or none: {refused}");
+    fs::remove_dir_all(folder).unwrap();
+}

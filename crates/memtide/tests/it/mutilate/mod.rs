@@ -1,0 +1,129 @@
+//! The faces of the mutilate family as scripts meet them: their command lines carried out against
+//! Debian's memcached, what they print read back by a parser that knows only the originals.
+
+mod matrix;
+mod rates;
+mod endings;
+mod files;
+mod credentials;
+
+#[path = "../../../../compat/tests/parser/mod.rs"]
+mod parser;
+
+use crate::child::{Finished, program, read_record, scratch};
+use crate::peer::Peer;
+use memtide_schema::record::PhaseCounts;
+use memtide_schema::steps::Steps;
+use memtide_schema::{Kind, Record};
+use parser::Dialect;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The format in which a command line is answered.
+fn dialect(line: &str) -> Dialect {
+    let mut words = line.split([' ', '=']);
+    let asked = words.find(|word| word.starts_with("--form")).and_then(|_| words.next());
+    let name = asked.unwrap_or_else(|| line.split(' ').next().unwrap());
+    match name {
+        "mutilate" => Dialect::Mutilate,
+        "mutilate-2012" => Dialect::Mutilate2012,
+        "mcperf-dynamic" => Dialect::McperfDynamic,
+        "mcperf" if asked.is_none() && line.contains("--qps_") => Dialect::McperfDynamic,
+        "mcperf" => Dialect::Mcperf,
+        _ => panic!("no face is called {name}"),
+    }
+}
+
+/// A file of its own for every caller.
+fn fresh(name: &str) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    scratch(&format!("face-{}-{name}", NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// The record of the run that wrote `path`.
+fn record(path: &Path) -> Record {
+    read_record(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The records of all steps of the search or the scan that wrote `path`.
+fn records(path: &Path) -> Vec<Record> {
+    let steps = Steps::from_json(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let records = steps.steps.into_iter().map(|step| step.record);
+    records.inspect(|record| record.check_conservation().unwrap()).collect()
+}
+
+/// What servers count, and what records say of the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    gets: u64,
+    sets: u64,
+    misses: u64,
+}
+
+impl Tally {
+    /// What all of `peers` have counted so far.
+    fn of(peers: &[&Peer]) -> Self {
+        peers.iter().fold(Self::default(), |sum, peer| {
+            let figures = peer.figures();
+            let figure = |name: &str| figures[name].parse::<u64>().unwrap();
+            sum.plus(Self {
+                gets: figure("cmd_get"),
+                sets: figure("cmd_set"),
+                misses: figure("get_misses"),
+            })
+        })
+    }
+
+    /// What `record` says of all its phases.
+    fn told(record: &Record) -> Self {
+        let phases = record.phases.each();
+        phases.into_iter().fold(Self::default(), |sum, (_, phase)| sum.plus(Self::of_phase(phase)))
+    }
+
+    /// What `record` says of everything but the measurement, of which no table tells: filling the
+    /// servers and asking whether that succeeded, and the warm-up.
+    fn untold(record: &Record) -> Self {
+        Self::of_phase(&record.phases.load).plus(Self::of_phase(&record.phases.warmup))
+    }
+
+    fn of_phase(phase: &PhaseCounts) -> Self {
+        Self {
+            gets: phase.totals.keys,
+            sets: phase.ops.get(&Kind::Set).copied().unwrap_or(0),
+            misses: phase.totals.misses,
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            gets: self.gets + other.gets,
+            sets: self.sets + other.sets,
+            misses: self.misses + other.misses,
+        }
+    }
+
+    /// What is left without `other`.
+    fn minus(self, other: Self) -> Self {
+        Self {
+            gets: self.gets - other.gets,
+            sets: self.sets - other.sets,
+            misses: self.misses - other.misses,
+        }
+    }
+}
+
+/// Runs a face to its end; nobody pauses meanwhile.
+fn face(line: &str) -> Finished {
+    crate::child::memtide(line)
+}
+
+/// Runs a face in the folder `at`.
+fn face_at(at: &Path, line: &str) -> Finished {
+    let _turn = crate::child::shared();
+    crate::child::Running::of(program().args(line.split_whitespace()).current_dir(at)).finish()
+}
+
+/// `text` as a table of words.
+fn cells(text: &str) -> Vec<Vec<&str>> {
+    text.lines().map(|line| line.split_whitespace().collect()).collect()
+}
