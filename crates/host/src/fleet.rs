@@ -292,16 +292,18 @@ impl Job {
             }
             let now = worker.turn()?;
             meter.pass(now);
-            if now >= handover {
-                handover = now + HANDOVER_EVERY;
-                let report = meter.complete(worker.report(), false);
-                self.giver.give(worker.tally_mut(), report);
-            }
+            // Only a thread's last parcel says that it has finished: whoever reads so may start
+            // the next plan at once, and closing many connections takes a while.
             if worker.is_finished() {
                 let report = meter.complete(worker.report(), true);
                 let empty = Box::new(Tally::new(&self.plan.shape()));
                 let tally = std::mem::replace(worker.tally_mut(), empty);
                 return Ok(Parcel { tally, report });
+            }
+            if now >= handover {
+                handover = now + HANDOVER_EVERY;
+                let report = meter.complete(worker.report(), false);
+                self.giver.give(worker.tally_mut(), report);
             }
         }
     }
