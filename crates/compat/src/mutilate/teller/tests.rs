@@ -69,7 +69,13 @@ fn record(ops: u64) -> Record {
             ..Totals::default()
         },
         outstanding_at_send: Counts::of(&outstanding),
-        machine_cpu: Some(MachineCpu { avg: 0.5, min: 0.25, max: 0.75 }),
+        machine_cpu: Some(MachineCpu {
+            avg: 0.5,
+            min: 0.125,
+            max: 0.875,
+            least_of_1s: Some(0.25),
+            most_of_1s: Some(0.75),
+        }),
         ..Record::default()
     };
     let kinds = [(Kind::Get, gets), (Kind::Set, sets), (Kind::All, ops)];
