@@ -150,6 +150,28 @@ pub(crate) fn open() -> Record {
     }
 }
 
+/// An open loop of a kind that nobody makes by chance.
+pub(crate) fn unusual() -> Record {
+    let open = open();
+    Record {
+        plan: PlanRecord {
+            key_form: "decimal".to_owned(),
+            multiget: 10,
+            multiget_share: Some(0.25),
+            pause_after_reply_s: 250e-6,
+            interval_s: Some(1.0),
+            interval_times: true,
+            protocol: "binary".to_owned(),
+            reconnect: "never".to_owned(),
+            nagle: true,
+            before: Some("start_trace".to_owned()),
+            after: Some("stop_trace".to_owned()),
+            ..open.plan.clone()
+        },
+        ..open
+    }
+}
+
 /// A closed loop with a saturated client.
 pub(crate) fn closed() -> Record {
     let open = open();

@@ -3,16 +3,22 @@
 //! It shows what was decided and decides nothing.
 
 use crate::layout::labelled;
-use crate::number::{counted, rate, seconds, whole};
+use crate::number::{counted, percent, rate, seconds, whole};
+use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord};
 
 /// Decisions without meaning in a closed loop.
 const OF_SCHEDULES: [&str; 3] = ["arrival", "schedule", "on-full"];
 
+/// The least width of the fields' names.
+const FIELD_WIDTH: usize = 12;
+
 /// The plan, a line for each decision, ending with a line break.
 pub fn plan_text(plan: &PlanRecord) -> String {
     let mut out = String::new();
-    for (field, value) in decisions(plan) {
+    let decisions: Vec<(&str, String)> = decisions(plan).into_iter().chain(unusual(plan)).collect();
+    let width = decisions.iter().map(|(field, _)| field.len()).fold(FIELD_WIDTH, usize::max);
+    for (field, value) in decisions {
         if plan.loop_kind == LoopKind::Closed && OF_SCHEDULES.contains(&field) {
             continue;
         }
@@ -20,7 +26,7 @@ pub fn plan_text(plan: &PlanRecord) -> String {
             Some(why) => format!("{value} — {why}"),
             None => value,
         };
-        labelled(&mut out, &format!("{field:<12} "), &text);
+        labelled(&mut out, &format!("{field:<width$} "), &text);
     }
     out
 }
@@ -55,6 +61,65 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
         ("mix", mix_words(plan)),
         ("seed", plan.seed.to_string()),
     ]
+}
+
+/// What most plans leave as it is, by the name of its field.
+fn unusual(plan: &PlanRecord) -> Vec<(&'static str, String)> {
+    let pause = Some(plan.pause_after_reply_s).filter(|&pause| pause > 0.0);
+    let said: [(&str, Option<String>); 8] = [
+        ("protocol", other_than(&Scenario::default().protocol.to_string(), &plan.protocol)),
+        ("key-form", key_form(plan)),
+        ("pause-after-reply", pause.map(seconds)),
+        ("interval", interval_words(plan)),
+        ("reconnect", other_than(&Scenario::default().reconnect.to_string(), &plan.reconnect)),
+        ("nagle", plan.nagle.then(|| "on".to_owned())),
+        ("before", plan.before.clone()),
+        ("after", plan.after.clone()),
+    ];
+    said.into_iter().filter_map(|(field, value)| Some((field, value?))).collect()
+}
+
+/// A word that is neither the usual one nor missing, as it is from older records.
+fn other_than(usual: &str, word: &str) -> Option<String> {
+    (!word.is_empty() && word != usual).then(|| word.to_owned())
+}
+
+fn key_form(plan: &PlanRecord) -> Option<String> {
+    other_than(&Scenario::default().key_form.to_string(), &plan.key_form)
+}
+
+/// How wide rows over time are, where somebody asked.
+fn interval_words(plan: &PlanRecord) -> Option<String> {
+    let times = if plan.interval_times { ", each with the times of its gets" } else { "" };
+    match plan.interval_s {
+        Some(interval_s) => Some(format!("{}{times}", seconds(interval_s))),
+        None => {
+            plan.interval_times.then(|| "as wide as it takes, with the times of gets".to_owned())
+        }
+    }
+}
+
+/// The law of key lengths, and the form of keys where it is not the usual one.
+pub(crate) fn key_words(plan: &PlanRecord) -> String {
+    match key_form(plan) {
+        Some(form) => format!("{}, {form}", plan.key_size),
+        None => plan.key_size.clone(),
+    }
+}
+
+/// What is unusual about connections, each with a comma before it.
+pub(crate) fn connection_words(plan: &PlanRecord) -> String {
+    let mut words = String::new();
+    if let Some(protocol) = other_than(&Scenario::default().protocol.to_string(), &plan.protocol) {
+        words.push_str(&format!(", protocol {protocol}"));
+    }
+    if plan.pause_after_reply_s > 0.0 {
+        words.push_str(&format!(", {} of rest after a reply", seconds(plan.pause_after_reply_s)));
+    }
+    if plan.nagle {
+        words.push_str(", with Nagle's delay");
+    }
+    words
 }
 
 /// The servers with the addresses that differ from their names.
@@ -111,9 +176,10 @@ fn stop_words(plan: &PlanRecord) -> String {
 
 /// The mix, with multigets when there are any.
 pub(crate) fn mix_words(plan: &PlanRecord) -> String {
-    match plan.multiget {
-        0 | 1 => plan.mix.clone(),
-        keys => format!("{}, {keys} keys in each get", plan.mix),
+    match (plan.multiget, plan.multiget_share) {
+        (0 | 1, _) => plan.mix.clone(),
+        (keys, None) => format!("{}, {keys} keys in each get", plan.mix),
+        (keys, Some(share)) => format!("{}, {keys} keys in {} of gets", plan.mix, percent(share)),
     }
 }
 
@@ -125,6 +191,11 @@ mod tests {
     #[test]
     fn a_plan_says_each_decision_and_why() {
         expect("plan.txt", &super::plan_text(&fixture::open().plan));
+    }
+
+    #[test]
+    fn what_is_unusual_is_said() {
+        expect("plan_unusual.txt", &super::plan_text(&fixture::unusual().plan));
     }
 
     #[test]

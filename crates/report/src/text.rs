@@ -11,7 +11,7 @@ use crate::counts::counts;
 use crate::judgement::judgement;
 use crate::layout::labelled;
 use crate::number::{counted, rate, seconds, whole};
-use crate::plan::{mix_words, rate_words, servers};
+use crate::plan::{connection_words, key_words, mix_words, rate_words, servers};
 use crate::shards::shards;
 use crate::times::times;
 use memtide_base::units::format_count;
@@ -64,11 +64,12 @@ fn heading(out: &mut String, record: &Record) {
     if !plan.cpus.is_empty() {
         load.push_str(", pinned");
     }
+    load.push_str(&connection_words(plan));
     labelled(out, "load", &load);
     let data = format!(
         "{} ({}), values {}, {}, mix {}",
         counted(plan.keys, "key"),
-        plan.key_size,
+        key_words(plan),
         plan.value_size,
         plan.popularity,
         mix_words(plan)
@@ -97,6 +98,9 @@ fn what(record: &Record) -> String {
         return text;
     }
     text.push_str(&format!(", {} measured", seconds(record.measured_s)));
+    if let Some(interval_s) = plan.interval_s {
+        text.push_str(&format!(" in rows of {}", seconds(interval_s)));
+    }
     if plan.warmup_s > 0.0 {
         text.push_str(&format!(" after {} of warm-up", seconds(plan.warmup_s)));
     }

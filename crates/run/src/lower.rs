@@ -296,10 +296,6 @@ fn plan_record(
             .collect(),
         loop_kind: if closed { LoopKind::Closed } else { LoopKind::Open },
         rate_per_s: paced.then(|| scenario.rate.unwrap_or(RATE_EMBEDDED)),
-        arrival: scenario.arrival.to_string(),
-        wave: scenario.wave.to_string(),
-        schedule: scenario.schedule.to_string(),
-        on_full: scenario.on_full.to_string(),
         duration_s: finite.then(|| plan.window.duration.as_s_f64()),
         warmup_s: plan.window.warmup.as_s_f64(),
         ops_max: plan.window.ops_max,
@@ -325,14 +321,36 @@ fn plan_record(
             Cooldown::Drain => "drain",
         }
         .to_owned(),
+        why,
+        ..as_said(scenario)
+    }
+}
+
+/// What stays as the user said it, or as it is when nobody says anything.
+fn as_said(scenario: &Scenario) -> PlanRecord {
+    PlanRecord {
+        arrival: scenario.arrival.to_string(),
+        wave: scenario.wave.to_string(),
+        schedule: scenario.schedule.to_string(),
+        on_full: scenario.on_full.to_string(),
         load: scenario.load.to_string(),
         keys: scenario.keys,
         key_size: scenario.key_size.to_string(),
+        key_form: scenario.key_form.to_string(),
         value_size: scenario.value_size.to_string(),
         popularity: scenario.popularity.to_string(),
         mix: scenario.mix.to_string(),
         multiget: scenario.multiget,
+        multiget_share: Some(scenario.multiget_share).filter(|&share| share < 1.0),
+        pause_after_reply_s: scenario.pause_after_reply.as_s_f64(),
+        interval_s: scenario.interval.map(Span::as_s_f64),
+        interval_times: scenario.interval_times,
+        protocol: scenario.protocol.to_string(),
+        reconnect: scenario.reconnect.to_string(),
+        nagle: scenario.nagle,
+        before: scenario.before.clone(),
+        after: scenario.after.clone(),
         seed: scenario.seed,
-        why,
+        ..PlanRecord::default()
     }
 }

@@ -10,6 +10,13 @@ fn an_open_loop_on_a_quiet_machine() {
 }
 
 #[test]
+fn what_is_unusual_about_a_load_stands_at_the_top() {
+    let text = text(&fixture::unusual());
+    let top: Vec<&str> = text.lines().take(6).collect();
+    expect("unusual.txt", &format!("{}\n", top.join("\n")));
+}
+
+#[test]
 fn a_closed_loop_says_what_its_times_are() {
     let text = text(&fixture::closed());
     assert!(text.starts_with(

@@ -17,6 +17,27 @@ fn lowered(toml: &str, around: &Surroundings) -> Lowered {
 const NAMED: &str = "server = 'a'\n";
 
 #[test]
+fn what_is_said_of_connections_and_rows_is_kept_in_the_record() {
+    let usual = lowered(NAMED, &machine(4, true)).record;
+    assert_eq!(
+        (usual.multiget_share, usual.interval_s, usual.pause_after_reply_s),
+        (None, None, 0.0)
+    );
+    assert_eq!(
+        (&*usual.key_form, &*usual.protocol, &*usual.reconnect),
+        ("base32", "text", "10ms..1s")
+    );
+    let said = "mix = 'get=1'\nmultiget = 5\nmultiget-share = 0.25\ninterval = '2s'\n\
+                interval-times = true\npause-after-reply = '1ms'\nkey-form = 'decimal'\n\
+                reconnect = 'never'\nnagle = true\nbefore = 'a b'\nafter = 'c'\n";
+    let record = lowered(&format!("{NAMED}{said}"), &machine(4, true)).record;
+    assert_eq!((record.multiget_share, record.interval_s), (Some(0.25), Some(2.0)));
+    assert_eq!((record.pause_after_reply_s, record.interval_times), (0.001, true));
+    assert_eq!((&*record.key_form, &*record.reconnect, record.nagle), ("decimal", "never", true));
+    assert_eq!((record.before.as_deref(), record.after.as_deref()), (Some("a b"), Some("c")));
+}
+
+#[test]
 fn workers_are_half_of_the_cpus_within_bounds() {
     let cases = [
         (1, true, None, 1),

@@ -79,10 +79,40 @@ pub struct PlanRecord {
     pub value_size: String,
     /// Which keys are asked for how often.
     pub popularity: String,
+    /// How a key is made of its number.
+    #[serde(default)]
+    pub key_form: String,
     /// The weights of kinds of operation.
     pub mix: String,
     /// Keys in one get or gets.
     pub multiget: u16,
+    /// The fraction of them that asks for so many; none when all do.
+    #[serde(default)]
+    pub multiget_share: Option<f64>,
+    /// How long a connection rests after an answer.
+    #[serde(default)]
+    pub pause_after_reply_s: f64,
+    /// How wide rows over time were asked to be; none where nobody asked.
+    #[serde(default)]
+    pub interval_s: Option<f64>,
+    /// Whether each row keeps the times of its gets.
+    #[serde(default)]
+    pub interval_times: bool,
+    /// What requests look like on the wire.
+    #[serde(default)]
+    pub protocol: String,
+    /// The waits before a lost connection is opened again, or that it ends the run.
+    #[serde(default)]
+    pub reconnect: String,
+    /// Whether TCP may hold back small requests.
+    #[serde(default)]
+    pub nagle: bool,
+    /// What every server is told before the load.
+    #[serde(default)]
+    pub before: Option<String>,
+    /// What every server is told after it.
+    #[serde(default)]
+    pub after: Option<String>,
     /// The seed.
     pub seed: u64,
     /// Why decided fields are what they are, by the field's name.
