@@ -160,12 +160,22 @@ const SHORT_MAX: f64 = 0.05;
 
 /// What a step's record says to a course.
 fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
-    let achieved_per_s = record.rate.achieved_per_s;
+    let achieved_per_s = match trial.rate > 0.0 {
+        true => record.rate.achieved_per_s,
+        false => served_per_s(record),
+    };
     let asked = trial.rate * record.measured_s;
     let by_chance = 4.0 / asked.max(1.0).sqrt();
     let behind = achieved_per_s < trial.rate * (1.0 - SHORT_MAX.max(by_chance));
     let goal = plan.aim.judge(&plan.scenario.goals, record);
     StepResult { rate: trial.rate, achieved_per_s, goal, behind }
+}
+
+/// What a closed loop got out of the servers, per second until its last answer. What it sent is no
+/// measure of them: a deep one fills their queues faster than they can empty them.
+fn served_per_s(record: &Record) -> f64 {
+    let until_s = record.answered_until_s.unwrap_or(record.measured_s);
+    if until_s > 0.0 { record.totals.answered as f64 / until_s } else { 0.0 }
 }
 
 fn concluded(course: &impl Course, ended_by: StepsEnd, failure: Option<Failure>) -> Conclusion {
