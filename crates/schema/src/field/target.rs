@@ -181,9 +181,10 @@ pub(super) const PASSWORD: Field = Field {
     section: Section::Target,
     many: false,
     set: |scenario, word| {
-        let allowed = (1..=250).contains(&word.len()) && !word.contains(['\r', '\n', '\0']);
+        // An empty one is a password, too: some servers ask for a name alone.
+        let allowed = word.len() <= 250 && !word.contains(['\r', '\n', '\0']);
         if !allowed {
-            return Err("this is not a password of 1 to 250 bytes without line ends".to_owned());
+            return Err("this is not a password of at most 250 bytes without line ends".to_owned());
         }
         scenario.password = Some(Secret::new(word));
         Ok(())
