@@ -1,7 +1,7 @@
 //! memcached on the wire, both directions, without sockets, clocks or dependencies.
 //!
 //! [`Request`] and [`Reply`] say what is meant; [`text`] is the classic text form of that meaning,
-//! [`binary`] the form in frames.
+//! [`binary`] the form in frames, and [`udp`] how either travels in datagrams.
 //! Names in comments such as "Storage commands" are section titles of memcached's protocol
 //! document (`doc/protocol.txt`). It never resynchronises a broken stream: that is the
 //! connection's job.
@@ -10,6 +10,7 @@
 pub mod binary;
 pub mod text;
 pub mod sasl;
+pub mod udp;
 mod print;
 mod error;
 mod request;

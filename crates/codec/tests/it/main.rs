@@ -4,4 +4,5 @@ mod binary;
 mod events;
 mod generate;
 mod round_trip;
+mod udp;
 mod wire;

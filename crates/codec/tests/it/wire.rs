@@ -114,7 +114,7 @@ fn parse(text: &str) -> Vec<Case> {
     cases
 }
 
-fn unhex(text: &str) -> Vec<u8> {
+pub fn unhex(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     for word in repeated(text).split_whitespace() {
         match word.strip_prefix('\'').and_then(|word| word.strip_suffix('\'')) {
@@ -150,7 +150,7 @@ fn unescape(text: &str) -> Vec<u8> {
     out
 }
 
-fn repeated(text: &str) -> String {
+pub fn repeated(text: &str) -> String {
     let Some((before, rest)) = text.split_once('{') else { return text.to_owned() };
     let (inside, after) = rest.split_once('}').expect("a repetition ends in }");
     let (unit, count) = inside.split_once('*').expect("a repetition has a *");
