@@ -1,13 +1,16 @@
 //! The embedded server on real sockets: a few threads, each with an epoll of its own, that share
-//! one listener and one store. What it answers, and when, is decided below.
+//! one listener and one store; the first has the datagrams. What it answers, and when, is decided
+//! below.
 
+mod datagrams;
 mod peer;
 mod thread;
 
 use crate::clock::Clock;
+use datagrams::UdpSide;
 use memtide_server::{Conduct, ConductState, Store, StoreOptions};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -18,6 +21,8 @@ use thread::{Server, Shared};
 pub struct ServeOptions {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Whether to answer datagrams at the same port as well.
+    pub udp: bool,
     /// How many threads; at least 1.
     pub threads: usize,
     /// Memory for items, in bytes.
@@ -25,6 +30,9 @@ pub struct ServeOptions {
     /// The largest item, in bytes.
     pub item_bytes_max: usize,
 }
+
+/// How often a free port is looked for that is free for UDP too.
+const ATTEMPTS: usize = 50;
 
 /// A running server; dropping it ends it.
 #[derive(Debug)]
@@ -40,7 +48,7 @@ impl Serving {
     /// A server that takes its time lets answers leave at their instants: its threads sleep until
     /// shortly before the next one and then spin.
     pub fn start(options: &ServeOptions, conduct: Conduct) -> io::Result<Self> {
-        let listener = TcpListener::bind(options.listen)?;
+        let (listener, socket) = listen(options)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let store = Store::new(StoreOptions {
@@ -57,9 +65,11 @@ impl Serving {
             conduct: (!plain).then(|| Mutex::new(ConductState::new(conduct))),
         });
         let stop = Arc::new(AtomicBool::new(false));
+        let mut udp =
+            socket.map(|socket| UdpSide::new(socket, options.item_bytes_max)).transpose()?;
         let threads = (0..options.threads)
             .map(|number| {
-                let mut server = Server::new(Arc::clone(&shared))?;
+                let mut server = Server::new(Arc::clone(&shared), udp.take())?;
                 let stop = Arc::clone(&stop);
                 std::thread::Builder::new()
                     .name(format!("server-{number}"))
@@ -72,6 +82,25 @@ impl Serving {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+}
+
+/// A listener and, if it is wanted, a socket for datagrams with the same number.
+fn listen(options: &ServeOptions) -> io::Result<(TcpListener, Option<UdpSocket>)> {
+    let mut attempts = if options.listen.port() == 0 { ATTEMPTS } else { 1 };
+    loop {
+        let listener = TcpListener::bind(options.listen)?;
+        if !options.udp {
+            return Ok((listener, None));
+        }
+        attempts -= 1;
+        match UdpSocket::bind(listener.local_addr()?) {
+            Ok(socket) => return Ok((listener, Some(socket))),
+            Err(error) if attempts == 0 || error.kind() != io::ErrorKind::AddrInUse => {
+                return Err(error);
+            }
+            Err(_) => {}
+        }
     }
 }
 

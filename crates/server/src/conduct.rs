@@ -31,7 +31,8 @@ impl Conduct {
 /// A server's conduct at work; one for all its connections.
 ///
 /// Requests that name a key are numbered from 0 in the order in which they are handled, and all
-/// draws are functions of the seed and this number; connections are numbered apart. Other requests
+/// draws are functions of the seed and this number; connections are numbered apart, and so are the
+/// datagrams of answers. Other requests
 /// (`stats`, `version`, `flush_all`, `verbosity`, `quit`, and what is no request) take no time and
 /// are never struck, but they wait for their turn on the connection and for the end of a pause.
 #[derive(Debug)]
@@ -41,6 +42,7 @@ pub struct ConductState {
     pace: Pace,
     requests: u64,
     connections: u64,
+    datagrams: u64,
     versions: Versions,
     keeps_versions: bool,
     counts: FaultCounts,
@@ -68,6 +70,7 @@ impl ConductState {
             pace: Pace::new(behaviour, seed),
             requests: 0,
             connections: 0,
+            datagrams: 0,
             versions: Versions::default(),
             counts: FaultCounts::default(),
         }
@@ -87,6 +90,18 @@ impl ConductState {
             self.counts.count(FaultKind::Refuse);
         }
         !refused
+    }
+
+    /// What is done wrong to the next datagram of an answer: the first fault that would strike it
+    /// and `can`.
+    pub(crate) fn strike_datagram(&mut self, can: impl Fn(FaultKind) -> bool) -> Option<FaultKind> {
+        let number = self.datagrams;
+        self.datagrams += 1;
+        let struck = self.faults.drawn_datagram(self.seed, number).find(|&kind| can(kind));
+        if let Some(kind) = struck {
+            self.counts.count(kind);
+        }
+        struck
     }
 
     /// When an answer leaves that takes no time.

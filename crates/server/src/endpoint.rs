@@ -1,6 +1,10 @@
 //! One connection to a server that takes its time or does wrong on purpose: a client's bytes in,
 //! answers out when they are due, in order. Owns no socket and reads no clock.
 
+mod datagrams;
+
+pub use datagrams::Datagrams;
+
 use crate::clock::Clock;
 use crate::conduct::{ConductState, Then};
 use crate::session::{self, Frames, Read, Tongue};
@@ -62,6 +66,29 @@ impl Endpoint {
             Tongue::Text(decoder) => read_lines((decoder, outbox), clock, bytes, store, state),
             Tongue::Binary(frames) => read_frames((frames, outbox), clock, bytes, store, state),
         }
+    }
+
+    /// Carries out what stands in `bytes`, which is all that the client says, and appends the
+    /// answers to `out`. Returns when the last of them leaves; a connection that would be reset or
+    /// stalled has no more of them.
+    fn answer_once(
+        clock: Clock,
+        bytes: &[u8],
+        (item_bytes_max, store): (usize, &Store),
+        state: &mut ConductState,
+        out: &mut Vec<u8>,
+    ) -> Instant {
+        let mut endpoint =
+            Self { tongue: Tongue::Unheard(item_bytes_max), outbox: Outbox::default() };
+        endpoint.handle_bytes(clock, bytes, store, state);
+        let mut leaves = clock.now;
+        while let Some(at) = endpoint.poll_timeout() {
+            leaves = leaves.max(at);
+            if endpoint.poll_transmit(at, out) != After::Open {
+                break;
+            }
+        }
+        leaves
     }
 
     /// When something is to leave or to end; `None` when nothing waits.

@@ -41,11 +41,20 @@ pub enum FaultKind {
     ServerError,
     /// A line that is no answer at all, in place of the answer.
     Garbage,
+    /// A datagram does not leave. This rate and the next three are of the datagrams of answers, not
+    /// of requests.
+    UdpLoss,
+    /// A datagram leaves twice, one right after the other.
+    UdpDuplicate,
+    /// A datagram leaves after one that should follow it; it must not be the last of its answer.
+    UdpDisorder,
+    /// A datagram leaves after the next answer to the same client.
+    UdpLate,
 }
 
 impl FaultKind {
     /// Every kind, in the order of `stats faults`.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Reset,
         Self::Stall,
         Self::Refuse,
@@ -57,6 +66,10 @@ impl FaultKind {
         Self::ExpireLate,
         Self::ServerError,
         Self::Garbage,
+        Self::UdpLoss,
+        Self::UdpDuplicate,
+        Self::UdpDisorder,
+        Self::UdpLate,
     ];
 
     /// The kind's name in a list of faults.
@@ -73,6 +86,10 @@ impl FaultKind {
             Self::ExpireLate => "expire-late",
             Self::ServerError => "server-error",
             Self::Garbage => "garbage",
+            Self::UdpLoss => "udp-loss",
+            Self::UdpDuplicate => "udp-duplicate",
+            Self::UdpDisorder => "udp-disorder",
+            Self::UdpLate => "udp-late",
         }
     }
 
@@ -82,11 +99,17 @@ impl FaultKind {
         use Verb::{FlushAll, Gat, Gats, Get, Gets, Quit, Stats, Verbosity, Version};
         match self {
             Self::Refuse => false,
+            _ if self.strikes_datagrams() => false,
             Self::Reset | Self::Stall | Self::ServerError | Self::Garbage => {
                 !matches!(verb, Stats | Version | FlushAll | Verbosity | Quit)
             }
             _ => matches!(verb, Get | Gets | Gat | Gats),
         }
+    }
+
+    /// Whether it is datagrams that this kind strikes.
+    const fn strikes_datagrams(self) -> bool {
+        matches!(self, Self::UdpLoss | Self::UdpDuplicate | Self::UdpDisorder | Self::UdpLate)
     }
 
     /// The draws of this kind alone.
@@ -99,7 +122,8 @@ impl FaultKind {
 ///
 /// The rate is the share of requests that are struck among those which the fault could strike
 /// (a flip needs a value); only commands with keys can be. Without `@COMMAND` it is all of these.
-/// At most one fault strikes a request: where several would, the first of the list. No kind may
+/// At most one fault strikes a request, and one a datagram: where several would, the first of the
+/// list. No kind may
 /// stand twice for one command, and at most 64 faults stand in a list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
@@ -117,8 +141,8 @@ const WORD: Word = Word {
     what: "a list of faults",
     forms: "none, or KIND:RATE[@COMMAND],… with a rate from 0 to 1 or in percent, a command that \
             has a key, and one of the kinds reset, stall, refuse, truncate, flip, other-key, \
-            stale, expire-early, expire-late, server-error, garbage (such as \
-            flip:0.001@get,reset:0.1%)",
+            stale, expire-early, expire-late, server-error, garbage, udp-loss, udp-duplicate, \
+            udp-disorder, udp-late (such as flip:0.001@get,reset:0.1%)",
 };
 /// As many as there are bits to tell which strike.
 const FAULTS_MAX: usize = 64;
@@ -149,6 +173,15 @@ impl Faults {
                 && fault.rate > draw(seed, fault.kind, number)
         });
         Drawn { faults: self, struck: struck.fold(0, |struck, (at, _)| struck | 1 << at) }
+    }
+
+    /// Which kinds would strike datagram `number` of all that answers have, in the order of the
+    /// list.
+    pub(crate) fn drawn_datagram(&self, seed: u64, number: u64) -> impl Iterator<Item = FaultKind> {
+        let kinds = self.list.iter().filter(move |fault| {
+            fault.kind.strikes_datagrams() && fault.rate > draw(seed, fault.kind, number)
+        });
+        kinds.map(|fault| fault.kind)
     }
 }
 

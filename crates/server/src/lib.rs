@@ -2,8 +2,9 @@
 //!
 //! A [`Session`] is one connection and a [`Store`] is what all of them share. Both do what
 //! memcached 1.6.18 does, which a test holds them against. An [`Endpoint`] is a connection to a
-//! server that takes its time or does wrong on purpose. Sockets, threads and clocks are handed in;
-//! there are no slabs and no authentication.
+//! server that takes its time or does wrong on purpose; [`Datagrams`] is all that a socket without
+//! connections needs. Sockets, threads and clocks are handed in; there are no slabs and no
+//! authentication.
 #![forbid(unsafe_code)]
 
 mod endpoint;
@@ -21,7 +22,7 @@ mod clock;
 pub use behaviour::Behaviour;
 pub use clock::Clock;
 pub use conduct::{Conduct, ConductState};
-pub use endpoint::{After, Endpoint};
+pub use endpoint::{After, Datagrams, Endpoint};
 pub use fault::{FaultKind, Faults};
 pub use session::{Flow, Session};
 pub use store::{Store, StoreOptions};

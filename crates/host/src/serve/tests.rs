@@ -5,7 +5,7 @@ use super::*;
 use memtide_server::FaultKind;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 /// Longer than any answer takes in a test that does not fail.
@@ -15,6 +15,7 @@ const KEYS: u64 = 50;
 fn serve(threads: usize, behaviour: &str, faults: &str) -> Serving {
     let options = ServeOptions {
         listen: "127.0.0.1:0".parse().unwrap(),
+        udp: true,
         threads,
         memory_bytes_max: 64 << 20,
         item_bytes_max: 1 << 20,
@@ -222,5 +223,31 @@ fn a_client_that_takes_nothing_for_a_while_loses_nothing() {
         assert_eq!(client.line().as_deref(), Ok("VALUE a 0 500000"));
         assert!(client.line().as_ref() == Ok(&large));
         assert_eq!(client.line().as_deref(), Ok("END"));
+    }
+}
+
+#[test]
+fn datagrams_are_answered_at_the_same_port_from_the_same_store() {
+    for behaviour in ["instant", "fixed:2ms"] {
+        let serving = serve(2, behaviour, "none");
+        let mut client = Client::connect(&serving);
+        client.send(&format!("set large 0 0 3000\r\n{}\r\n", "v".repeat(3000)));
+        assert_eq!(client.line().unwrap(), "STORED");
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.connect(serving.address()).unwrap();
+        let before = Instant::now();
+        socket.send(b"\x12\x34\0\0\0\x01\0\0get large\r\n").unwrap();
+        let mut answer = Vec::new();
+        for number in 0..3 {
+            let mut datagram = [0; 2000];
+            let len = socket.recv(&mut datagram).unwrap();
+            assert_eq!(datagram[..8], [0x12, 0x34, 0, number, 0, 3, 0, 0]);
+            answer.extend_from_slice(&datagram[8..len]);
+        }
+        let head = b"VALUE large 0 3000\r\n";
+        assert!(answer.starts_with(head) && answer.ends_with(b"v\r\nEND\r\n"), "{behaviour}");
+        assert_eq!(answer.len(), head.len() + 3000 + 7);
+        assert!(behaviour == "instant" || before.elapsed() >= Duration::from_millis(2));
     }
 }

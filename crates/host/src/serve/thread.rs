@@ -1,6 +1,7 @@
 //! One thread of the embedded server: its sockets, and the instants at which something leaves. It
 //! decides nothing about answers.
 
+use super::datagrams::UdpSide;
 use super::peer::{Line, Peer, reset_when_closed};
 use crate::clock::{self, Clock};
 use memtide_base::{Instant, Span};
@@ -17,8 +18,10 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The listener's number among the watched sockets; connections count from 1.
+/// The listener's number among the watched sockets.
 const LISTENER: u64 = 0;
+/// The number of the socket for datagrams; connections count from the next.
+const DATAGRAMS: u64 = 1;
 const READY_MAX: usize = 256;
 const RECEIVE_BYTES_MAX: usize = 64 * 1024;
 /// How often a thread looks whether it should end.
@@ -40,13 +43,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    fn conduct(&self) -> Option<MutexGuard<'_, ConductState>> {
+    pub fn conduct(&self) -> Option<MutexGuard<'_, ConductState>> {
         let conduct = self.conduct.as_ref()?;
         Some(conduct.lock().expect("nobody panics while holding the conduct"))
     }
 
     /// The time as the server's rules want it.
-    fn time(&self) -> memtide_server::Clock {
+    pub fn time(&self) -> memtide_server::Clock {
         let unix_s = clock::since_unix().ns() / 1_000_000_000;
         memtide_server::Clock { now: self.clock.now(), unix_s }
     }
@@ -62,18 +65,22 @@ pub(super) struct Server {
     /// now, is passed over.
     due: BinaryHeap<Reverse<(Instant, u64)>>,
     buffer: Box<[u8]>,
+    udp: Option<UdpSide>,
 }
 
 impl Server {
-    /// A thread's state, watching the listener.
-    pub fn new(shared: Arc<Shared>) -> Result<Self, Errno> {
+    /// A thread's state, watching the listener and the socket for datagrams that it is given.
+    pub fn new(shared: Arc<Shared>, udp: Option<UdpSide>) -> Result<Self, Errno> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
         epoll::add(&epoll, &shared.listener, EventData::new_u64(LISTENER), flags)?;
+        if let Some(udp) = &udp {
+            epoll::add(&epoll, udp.socket(), EventData::new_u64(DATAGRAMS), EventFlags::IN)?;
+        }
         shared.store.thread_started();
         let (peers, due) = (HashMap::new(), BinaryHeap::new());
         let buffer = vec![0; RECEIVE_BYTES_MAX].into();
-        Ok(Self { epoll, shared, peers, next: LISTENER + 1, due, buffer })
+        Ok(Self { epoll, shared, peers, next: DATAGRAMS + 1, due, buffer, udp })
     }
 
     /// Serves until `stop` is raised.
@@ -94,11 +101,13 @@ impl Server {
             self.release();
             for event in &ready {
                 let (number, flags) = (event.data.u64(), event.flags);
-                if number == LISTENER {
-                    self.accept();
-                } else {
-                    let outcome = self.attend(number, flags);
-                    self.forget_if(number, outcome);
+                match (number, &mut self.udp) {
+                    (LISTENER, _) => self.accept(),
+                    (DATAGRAMS, Some(udp)) => udp.attend(&self.shared),
+                    _ => {
+                        let outcome = self.attend(number, flags);
+                        self.forget_if(number, outcome);
+                    }
                 }
                 self.release();
             }
@@ -107,15 +116,20 @@ impl Server {
 
     /// How long to sleep; not at all when something leaves soon.
     fn timeout(&self) -> Timespec {
-        let sleep = match self.due.peek() {
+        let due = self.due.peek().map(|Reverse((at, _))| *at);
+        let datagram = self.udp.as_ref().and_then(UdpSide::leaves);
+        let sleep = match due.into_iter().chain(datagram).min() {
             None => LOOK_UP,
-            Some(Reverse((at, _))) => (*at - SPIN_WINDOW).since(self.shared.clock.now()),
+            Some(at) => (at - SPIN_WINDOW).since(self.shared.clock.now()),
         };
         Timespec { tv_sec: 0, tv_nsec: sleep.min(LOOK_UP).ns() as i64 }
     }
 
     /// Sends what is due.
     fn release(&mut self) {
+        if let Some(udp) = &mut self.udp {
+            udp.release(&self.shared.clock);
+        }
         while let Some(&Reverse((at, number))) = self.due.peek() {
             if at > self.shared.clock.now() {
                 return;

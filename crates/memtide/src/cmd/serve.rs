@@ -18,6 +18,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
     let port = *matches.get_one::<u16>("port").expect("it has a default");
     let options = ServeOptions {
         listen: SocketAddr::new(listen, port),
+        udp: matches.get_flag("udp"),
         threads: usize::from(*matches.get_one::<u16>("threads").expect("it has a default")),
         memory_bytes_max: *matches.get_one::<u64>("memory").expect("it has a default"),
         item_bytes_max: *matches.get_one::<u64>("item-max").expect("it has a default") as usize,
@@ -28,7 +29,8 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
     let conduct = conduct(matches, *matches.get_one::<u64>("seed").expect("it has a default"));
     let manner = manner(&conduct);
     let serving = start_with(&options, conduct)?;
-    say(&format!("memtide serves memcached's text protocol at {}{manner}", serving.address()));
+    let udp = if options.udp { ", over TCP and UDP" } else { "" };
+    say(&format!("memtide serves memcached's text protocol at {}{udp}{manner}", serving.address()));
     while !stop.is_raised() {
         thread::sleep(LOOK_UP);
     }

@@ -198,7 +198,7 @@ fn serve_command() -> Command {
     command.args(serve_place()).args(serve_size()).args(conduct()).arg(serve_seed())
 }
 
-fn serve_place() -> [Arg; 2] {
+fn serve_place() -> [Arg; 3] {
     [
         Arg::new("listen")
             .long("listen")
@@ -213,6 +213,10 @@ fn serve_place() -> [Arg; 2] {
             .value_parser(value_parser!(u16))
             .default_value("11211")
             .help("The port to listen on; 0 takes a free one"),
+        Arg::new("udp")
+            .long("udp")
+            .action(ArgAction::SetTrue)
+            .help("Answer UDP as well, at the same port"),
     ]
 }
 
@@ -334,6 +338,13 @@ command 'stats faults' tells how often each was done.
   expire-late    a value that has just expired is answered
   server-error   SERVER_ERROR in place of the answer
   garbage        a line that is no answer in place of the answer
+
+These strike datagrams of answers, of which RATE is the share (with --udp):
+
+  udp-loss       a datagram does not leave
+  udp-duplicate  a datagram leaves twice
+  udp-disorder   a datagram leaves after the one that should follow it
+  udp-late       a datagram leaves after the next answer to the same client
 
 What was asked is done all the same: a fault changes what the client is told, never what the \
 server holds.";

@@ -1,0 +1,71 @@
+//! The embedded server's socket for datagrams: takes what has come, sends what is due. A datagram
+//! that the kernel does not take is lost, as anywhere on its way.
+
+use crate::clock::Clock;
+use crate::serve::thread::Shared;
+use memtide_base::Instant;
+use memtide_server::Datagrams;
+use socket2::SockRef;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+
+/// No datagram is longer.
+const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
+/// Datagrams taken before connections are looked at again.
+const BATCH_MAX: usize = 64;
+/// What the kernel may keep of datagrams that nobody has taken, if it allows so much.
+const KEPT_BYTES: usize = 4 << 20;
+
+/// The socket, and what waits to leave.
+pub(super) struct UdpSide {
+    socket: UdpSocket,
+    datagrams: Datagrams<SocketAddr>,
+    buffer: Box<[u8]>,
+}
+
+impl UdpSide {
+    /// A socket that never waits, in front of a store with this limit for items.
+    pub fn new(socket: UdpSocket, item_bytes_max: usize) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        // With less, more is lost when many ask at once.
+        let _ = SockRef::from(&socket).set_recv_buffer_size(KEPT_BYTES);
+        let buffer = vec![0; DATAGRAM_BYTES_MAX].into();
+        Ok(Self { socket, datagrams: Datagrams::new(item_bytes_max), buffer })
+    }
+
+    /// The socket, to be watched.
+    pub fn socket(&self) -> &UdpSocket {
+        &self.socket
+    }
+
+    /// Takes what has come.
+    pub fn attend(&mut self, shared: &Shared) {
+        for _ in 0..BATCH_MAX {
+            // A client that is gone may show as an error here, which says nothing of the others.
+            let Ok((len, client)) = self.socket.recv_from(&mut self.buffer) else { return };
+            let datagram = &self.buffer[..len];
+            let mut state = shared.conduct();
+            // Read under the lock, so that it never goes back from one request to the next.
+            let time = shared.time();
+            let store = &shared.store;
+            self.datagrams.handle_datagram(time, (client, datagram), store, state.as_deref_mut());
+            drop(state);
+            self.release(&shared.clock);
+        }
+    }
+
+    /// When something is to leave.
+    pub fn leaves(&self) -> Option<Instant> {
+        self.datagrams.poll_timeout()
+    }
+
+    /// Sends what is due.
+    pub fn release(&mut self, clock: &Clock) {
+        if self.leaves().is_none() {
+            return;
+        }
+        while let Some((client, datagram)) = self.datagrams.poll_transmit(clock.now()) {
+            let _ = self.socket.send_to(&datagram, client);
+        }
+    }
+}

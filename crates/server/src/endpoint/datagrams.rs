@@ -1,0 +1,155 @@
+//! The server's side of UDP: requests of any clients in, datagrams out when they are due. There are
+//! no connections: a request is one datagram, what is cut off at its end is not waited for, and
+//! what cannot be kept until it is due is lost. Owns no socket and reads no clock.
+
+use super::Endpoint;
+use crate::clock::Clock;
+use crate::conduct::ConductState;
+use crate::fault::FaultKind;
+use crate::session::Session;
+use crate::store::Store;
+use memtide_base::Instant;
+use memtide_codec::udp::{self, Header};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Everything that waits to leave, for clients that are known as `P`.
+///
+/// After [`Datagrams::handle_datagram`], ask [`Datagrams::poll_timeout`] and call
+/// [`Datagrams::poll_transmit`] from that instant on until it has nothing more.
+#[derive(Debug)]
+pub struct Datagrams<P> {
+    item_bytes_max: usize,
+    /// By the instant at which they leave, and their number.
+    waiting: BTreeMap<(Instant, u64), (P, Vec<u8>)>,
+    number: u64,
+    bytes: usize,
+    /// Datagrams that leave with the next answer to their client.
+    held: BTreeMap<P, VecDeque<Vec<u8>>>,
+    /// The answer that is being cut up.
+    answer: Vec<u8>,
+}
+
+/// What would make more bytes than this wait to leave is lost.
+const WAITING_BYTES_MAX: usize = 64 << 20;
+/// Clients for whom something is held back, and how many datagrams for each; what would be more
+/// leaves in time.
+const HELD_CLIENTS_MAX: usize = 4096;
+const HELD_MAX: usize = 64;
+
+impl<P: Copy + Ord> Datagrams<P> {
+    /// For a store with this limit for items.
+    pub fn new(item_bytes_max: usize) -> Self {
+        Self {
+            item_bytes_max,
+            waiting: BTreeMap::new(),
+            number: 0,
+            bytes: 0,
+            held: BTreeMap::new(),
+            answer: Vec::new(),
+        }
+    }
+
+    /// Takes a datagram that came from `client` at `clock.now`, and carries out what it asks for.
+    /// Without a conduct the answer is right and leaves at once. As memcached does, it says nothing
+    /// to a datagram without a whole header or of a request in several.
+    pub fn handle_datagram(
+        &mut self,
+        clock: Clock,
+        (client, datagram): (P, &[u8]),
+        store: &Store,
+        state: Option<&mut ConductState>,
+    ) {
+        let Some((header, body)) = Header::read(datagram) else { return };
+        if header.total != 1 {
+            return;
+        }
+        let mut answer = std::mem::take(&mut self.answer);
+        answer.clear();
+        let item_bytes_max = self.item_bytes_max;
+        match state {
+            None => {
+                Session::new(item_bytes_max).handle_bytes(clock, body, store, &mut answer);
+                for datagram in datagrams(header.request, &answer) {
+                    self.push(clock.now, client, datagram);
+                }
+            }
+            Some(state) => {
+                let place = (item_bytes_max, store);
+                let leaves = Endpoint::answer_once(clock, body, place, state, &mut answer);
+                let mut datagrams = datagrams(header.request, &answer).collect();
+                let late = self.strike(client, &mut datagrams, state);
+                let held = self.held.remove(&client).into_iter().flatten();
+                for datagram in datagrams.into_iter().chain(held) {
+                    self.push(leaves, client, datagram);
+                }
+                if !late.is_empty() {
+                    self.held.insert(client, late);
+                }
+            }
+        }
+        self.answer = answer;
+    }
+
+    /// When something is to leave; `None` when nothing waits.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.waiting.first_key_value().map(|(&(at, _), _)| at)
+    }
+
+    /// The next datagram that is due by `now`, and for whom it is.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<(P, Vec<u8>)> {
+        let first = self.waiting.first_entry().filter(|first| first.key().0 <= now)?;
+        let (client, datagram) = first.remove();
+        self.bytes -= datagram.len();
+        Some((client, datagram))
+    }
+
+    /// Does wrong to the datagrams of an answer; returns those that are held back.
+    fn strike(
+        &self,
+        client: P,
+        datagrams: &mut VecDeque<Vec<u8>>,
+        state: &mut ConductState,
+    ) -> VecDeque<Vec<u8>> {
+        let mut late = VecDeque::new();
+        let can_hold = self.held.len() < HELD_CLIENTS_MAX || self.held.contains_key(&client);
+        let mut leaving = VecDeque::new();
+        // One that was put behind another one is not struck again.
+        let mut behind = None;
+        while let Some(datagram) = datagrams.pop_front() {
+            let is_last = datagrams.is_empty();
+            let struck = state.strike_datagram(|kind| match kind {
+                FaultKind::UdpDisorder => !is_last && behind.is_none(),
+                FaultKind::UdpLate => can_hold && late.len() < HELD_MAX,
+                _ => true,
+            });
+            let before = behind.take();
+            match struck {
+                None => leaving.push_back(datagram),
+                Some(FaultKind::UdpDuplicate) => leaving.extend([datagram.clone(), datagram]),
+                Some(FaultKind::UdpDisorder) => behind = Some(datagram),
+                Some(FaultKind::UdpLate) => late.push_back(datagram),
+                Some(_) => {}
+            }
+            leaving.extend(before);
+        }
+        *datagrams = leaving;
+        late
+    }
+
+    fn push(&mut self, leaves: Instant, client: P, datagram: Vec<u8>) {
+        if self.bytes + datagram.len() <= WAITING_BYTES_MAX {
+            self.bytes += datagram.len();
+            self.number += 1;
+            self.waiting.insert((leaves, self.number), (client, datagram));
+        }
+    }
+}
+
+/// The datagrams of an answer; none of one that cannot be numbered.
+fn datagrams(request: u16, answer: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let parts = udp::split(request, answer).into_iter().flatten();
+    parts.map(|(header, body)| [&header.bytes()[..], body].concat())
+}
+
+#[cfg(test)]
+mod tests;
