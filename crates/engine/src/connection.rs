@@ -2,9 +2,10 @@
 //! socket, never a clock.
 //!
 //! memcached answers in order, whatever the protocol, so matching is a queue; in frames the number
-//! that each reply repeats is checked against it. An operation that timed
-//! out keeps its place in it: its answer may still come, and is then known to be late.
+//! that each reply repeats is checked against it. An operation that timed out keeps its place: its
+//! answer may still come, and is then known to be late. Datagrams are put together first.
 
+mod datagrams;
 pub(crate) mod greeting;
 pub(crate) mod wire;
 
@@ -12,8 +13,9 @@ use crate::driver::{Closed, PeerError, Refusal};
 use crate::plan::Protocol;
 use greeting::Rejection;
 use memtide_base::{Instant, ServerId, Span};
+use memtide_codec::udp::Reassembler;
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
-use memtide_metrics::{ErrorClass, Fate, ReplyClass};
+use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
 use memtide_workload::{Op, OpKind, Outcome};
 use std::collections::VecDeque;
 use wire::{Mark, Wire};
@@ -109,6 +111,18 @@ impl Ending {
         };
         Self { fate, outcome, reply: None, error: None, received: Instant::NEVER, bytes: 0 }
     }
+
+    /// The ending of an operation whose request is too long to be sent.
+    pub(crate) fn too_long() -> Self {
+        Self {
+            fate: Fate::Failed,
+            outcome: Outcome::Failed,
+            reply: None,
+            error: Some(ErrorClass::RequestTooLong),
+            received: Instant::NEVER,
+            bytes: 0,
+        }
+    }
 }
 
 /// Where endings go; straight, with no queue between.
@@ -130,6 +144,9 @@ pub(crate) trait Sink {
 
     /// The next bytes of that value; `ends` with the last of them.
     fn data(&mut self, _entry: &InFlight, _bytes: &[u8], _ends: bool) {}
+
+    /// So many datagrams were unusual, which was noticed at `now`.
+    fn datagrams(&mut self, _now: Instant, _class: DatagramClass, _count: u64) {}
 
     /// The answer to `entry` is complete, late or not; what becomes of it is told next.
     fn replied(&mut self, _entry: &InFlight, _outcome: Outcome) {}
@@ -177,6 +194,8 @@ pub(crate) struct Connection {
     pipeline: VecDeque<InFlight>,
     unsent: usize,
     wire: Wire,
+    /// Puts replies together where they come in datagrams.
+    datagrams: Option<Box<Reassembler>>,
     /// Requests that were answered, by which the next answer is known.
     answered: u32,
     /// The unique number that the head's gets brought.
@@ -205,6 +224,7 @@ impl Connection {
             pipeline: VecDeque::with_capacity(depth as usize),
             unsent: 0,
             wire: Wire::new(protocol),
+            datagrams: None,
             answered: 0,
             cas_unique: 0,
             reply_bytes: 0,
@@ -258,9 +278,26 @@ impl Connection {
         greeting::heard(&mut self.wire, bytes)
     }
 
-    /// Reads replies and ends the operations they belong to. After an error the connection must
+    /// Reads what came, be it a part of a stream or a datagram. After an error the connection must
     /// be closed.
-    pub(crate) fn handle_bytes(
+    #[inline]
+    pub(crate) fn handle_received(
+        &mut self,
+        now: Instant,
+        bytes: &[u8],
+        follow_ups: &mut Vec<FollowUp>,
+        sink: &mut impl Sink,
+    ) -> Result<(), PeerError> {
+        match self.datagrams.is_some() {
+            false => self.handle_bytes(now, bytes, follow_ups, sink),
+            true => self.handle_datagram(now, bytes, follow_ups, sink),
+        }
+    }
+
+    /// Reads replies and ends the operations they belong to. Of its two callers only one is in a
+    /// hurry, which must not pay for the other.
+    #[inline(always)]
+    fn handle_bytes(
         &mut self,
         now: Instant,
         mut bytes: &[u8],
@@ -361,6 +398,9 @@ impl Connection {
         timeout: Span,
         sink: &mut impl Sink,
     ) -> Instant {
+        if self.datagrams.is_some() {
+            return self.give_up(now, timeout, sink);
+        }
         let mut next = Instant::NEVER;
         for entry in &mut self.pipeline {
             let deadline = entry.intended + timeout;
@@ -392,8 +432,16 @@ impl Connection {
         debug_assert!(self.pipeline.is_empty(), "what is under way ends before");
         self.state = State::Closed;
         self.unsent = 0;
-        self.wire = Wire::new(self.wire.protocol());
         self.answered = 0;
+        self.forget_reply();
+        if let Some(reassembler) = &mut self.datagrams {
+            reassembler.give_up();
+        }
+    }
+
+    /// What was read of a reply that is not complete is forgotten.
+    fn forget_reply(&mut self) {
+        self.wire = Wire::new(self.wire.protocol());
         self.reply_bytes = 0;
         self.stray_error = false;
         self.part_failed = None;
@@ -523,7 +571,7 @@ fn name(reply: &Reply<'_>) -> &'static str {
 impl From<Closed> for ErrorClass {
     fn from(closed: Closed) -> Self {
         match closed {
-            Closed::ByPeer | Closed::Reset | Closed::Other(_) => Self::Closed,
+            Closed::ByPeer | Closed::Reset | Closed::Unheard | Closed::Other(_) => Self::Closed,
             Closed::Broken(PeerError::TooManyConnections) => Self::TooManyConnections,
             Closed::Broken(_) => Self::Protocol,
         }

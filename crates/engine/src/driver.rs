@@ -19,13 +19,16 @@ pub enum Address {
     Tcp(SocketAddr),
     /// A unix domain socket's path.
     Unix(String),
+    /// UDP over IPv4 or IPv6: each [`Submission::Send`] and each [`Event::Received`] is one
+    /// datagram.
+    Udp(SocketAddr),
 }
 
 impl Address {
     /// Whether the server is on this machine for certain.
     pub fn is_local(&self) -> bool {
         match self {
-            Self::Tcp(address) => address.ip().is_loopback(),
+            Self::Tcp(address) | Self::Udp(address) => address.ip().is_loopback(),
             Self::Unix(_) => true,
         }
     }
@@ -36,6 +39,7 @@ impl fmt::Display for Address {
         match self {
             Self::Tcp(address) => address.fmt(f),
             Self::Unix(path) => write!(f, "unix:{path}"),
+            Self::Udp(address) => write!(f, "udp:{address}"),
         }
     }
 }
@@ -184,6 +188,8 @@ pub enum Closed {
     Reset,
     /// We closed it because the server broke the protocol.
     Broken(PeerError),
+    /// Nobody listens there for datagrams.
+    Unheard,
     /// Anything else, as the system numbers it.
     Other(i32),
 }
@@ -194,6 +200,9 @@ impl fmt::Display for Closed {
             Self::ByPeer => f.write_str("closed the connection"),
             Self::Reset => f.write_str("reset the connection"),
             Self::Broken(error) => error.fmt(f),
+            Self::Unheard => {
+                f.write_str("does not listen for UDP; start it with -U and the port, or use TCP")
+            }
             Self::Other(code) => write!(f, "lost the connection (system error {code})"),
         }
     }

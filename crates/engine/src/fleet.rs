@@ -67,7 +67,7 @@ pub struct WorkerReport {
     pub measured_done: bool,
     /// Connections that are open now.
     pub connections_open: u32,
-    /// Since when none has been open.
+    /// Since when none has been open, or of those over datagrams none was answered.
     pub disconnected_since: Option<Instant>,
     /// The last thing that went wrong with a server.
     pub trouble: Option<Trouble>,

@@ -3,6 +3,7 @@
 
 use crate::driver::Address;
 use memtide_base::{Instant, ServerId, Span};
+use memtide_codec::udp;
 use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_workload::{
@@ -78,12 +79,47 @@ pub struct ServerPlan {
 pub struct RequestPlan {
     /// What they look like.
     pub protocol: Protocol,
+    /// How they travel.
+    pub transport: Transport,
     /// Ask for no answer where the protocol allows it.
     pub noreply: bool,
     /// The expiry stored with values, in the protocol's meaning.
     pub expiry: i64,
     /// The flags stored with values.
     pub flags: u32,
+}
+
+/// How requests and replies travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// In a stream, by TCP or a unix domain socket.
+    #[default]
+    Stream,
+    /// In datagrams, by UDP at the port that a server has for TCP. The plan's depth is 1: a reply
+    /// is known by its request, but another request need not be answered after it.
+    Datagrams {
+        /// The longest reply that is put together of several datagrams, in bytes. Each connection
+        /// has as much memory.
+        reply_bytes_max: usize,
+    },
+}
+
+impl Transport {
+    /// The longest request that can be sent, with what stands before it.
+    pub(crate) const fn request_bytes_max(self) -> usize {
+        match self {
+            Self::Stream => usize::MAX,
+            Self::Datagrams { .. } => udp::DATAGRAM_BYTES_MAX,
+        }
+    }
+
+    /// Where a server that listens at `address` is to be reached.
+    pub fn address(self, address: &Address) -> Address {
+        match (self, address) {
+            (Self::Datagrams { .. }, Address::Tcp(address)) => Address::Udp(*address),
+            _ => address.clone(),
+        }
+    }
 }
 
 /// What requests and replies look like on the wire.

@@ -6,7 +6,7 @@ use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
 use memtide_base::{Instant, ServerId, Span};
-use memtide_metrics::{Counters, ErrorClass, Fate, Mismatch, Tally};
+use memtide_metrics::{Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally};
 use memtide_workload::OpKind;
 
 /// Measured operations that wait to be exported. They are drained after each receive, of which
@@ -255,6 +255,21 @@ impl Recorder {
         counters.bytes_received += u64::from(bytes);
         if entry.segment == segment::MEASURE && self.several_servers {
             self.tally.servers[server.index()].late_replies += 1;
+        }
+    }
+
+    /// `count` datagrams were unusual, which was noticed at `now`.
+    pub(crate) fn datagrams(
+        &mut self,
+        now: Instant,
+        class: DatagramClass,
+        count: u64,
+        server: ServerId,
+    ) {
+        let segment = self.window.segment_of(self.start, now);
+        self.tally.segments[usize::from(segment)].datagrams[class as usize] += count;
+        if segment == segment::MEASURE && self.several_servers {
+            self.tally.servers[server.index()].datagrams[class as usize] += count;
         }
     }
 

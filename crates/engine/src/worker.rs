@@ -16,11 +16,11 @@ use crate::driver::{Driver, DriverError, Refusal, SPLICE_BYTES_MIN, SendBuffer};
 use crate::encoder::Encoder;
 use crate::fleet::{Stage, Trouble, WorkerReport};
 use crate::pacer::IdleClock;
-use crate::plan::{Backoff, OnFull, Pacing, Plan, ServerPlan, Sharing};
+use crate::plan::{Backoff, OnFull, Pacing, Plan, RequestPlan, ServerPlan, Sharing, Transport};
 use crate::recorder::Recorder;
 use crate::route::Route;
 use memtide_base::{Instant, ServerId, Span};
-use memtide_metrics::Tally;
+use memtide_metrics::{DatagramClass, Tally};
 use memtide_workload::schedule::Lane;
 use memtide_workload::{Arrival, Outcome, RateCurve, Schedule, Source};
 use std::cmp::Reverse;
@@ -85,6 +85,11 @@ struct Facts {
     seed: u64,
     on_full: OnFull,
     pause: Span,
+    /// Bytes gathered for one connection before they are sent: none where each request is a
+    /// datagram of its own.
+    out_bytes_max: usize,
+    /// A request that is longer is not sent.
+    request_bytes_max: usize,
     /// What every connection says first; nothing for most.
     greeting: Vec<u8>,
 }
@@ -96,10 +101,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let clients = clients(plan, worker, source);
         let one_for_all = clients.len() == 1;
         let client_of = |connection| if one_for_all { 0 } else { connection };
-        let protocol = plan.requests.protocol;
+        let RequestPlan { protocol, transport, .. } = plan.requests;
         let connection = |nth| {
             let server = plan.server_of(worker, nth);
-            Connection::new(server, client_of(nth), plan.depth, protocol)
+            Connection::new(server, client_of(nth), plan.depth, protocol).over(transport)
         };
         let connections = (0..count).map(connection).collect::<Vec<_>>();
         let on_full = match plan.pacing {
@@ -129,7 +134,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             facts: Facts {
                 worker,
                 workers: plan.workers,
-                servers: plan.servers.clone(),
+                servers: servers(plan),
                 sources: plan.sources.clone(),
                 nagle: plan.nagle,
                 timeout: plan.timeout,
@@ -137,6 +142,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 seed: plan.seed,
                 on_full,
                 pause: plan.pause,
+                out_bytes_max: if transport == Transport::Stream { OUT_BYTES_MAX } else { 0 },
+                request_bytes_max: transport.request_bytes_max(),
                 greeting: plan.credentials.as_ref().map_or_else(Vec::new, |credentials| {
                     greeting(plan.requests.protocol, credentials)
                 }),
@@ -274,6 +281,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 }
 
+/// The servers, at the addresses to which connections are made.
+fn servers(plan: &Plan) -> Vec<ServerPlan> {
+    let transport = plan.requests.transport;
+    let address = |server: &ServerPlan| ServerPlan {
+        name: server.name.clone(),
+        addresses: server.addresses.iter().map(|address| transport.address(address)).collect(),
+    };
+    plan.servers.iter().map(address).collect()
+}
+
 /// The clients of one worker: one for all its connections, or one for each.
 fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Client<S>> {
     let count = plan.connections_of(worker);
@@ -367,6 +384,10 @@ impl<S: Source> Sink for Desk<'_, S> {
         if let Some(verified) = verifier.data(at, entry, (bytes, ends)) {
             self.recorder.verified(entry, self.place.0, verified);
         }
+    }
+
+    fn datagrams(&mut self, now: Instant, class: DatagramClass, count: u64) {
+        self.recorder.datagrams(now, class, count, self.place.0);
     }
 
     fn replied(&mut self, entry: &InFlight, outcome: Outcome) {

@@ -12,7 +12,8 @@ mod rig;
 use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Completion, Driver, Plan, Protocol, Sample, Sharing, Submission, Submitted, Verify, Worker,
+    Address, Completion, Driver, Plan, Protocol, Sample, Sharing, Submission, Submitted, Transport,
+    Verify, Worker,
 };
 use memtide_workload::{Arrival, MixSource, Oracle, SizeLaw, ValueSpace};
 use rig::Change;
@@ -130,6 +131,11 @@ fn turns_allocate_nothing() {
     let values = ValueSpace::new(sizes, 1 << 20, rig::SEED);
     let large = Plan { values, ..wide.clone() };
     let large_closed = Plan { values: large.values.clone(), ..closed.clone() };
+    let mut datagrams = Plan { depth: 1, connections: 8, ..wide.clone() };
+    datagrams.servers[0].addresses = vec![Address::Tcp(([127, 0, 0, 1], 11_211).into())];
+    datagrams.requests.transport = Transport::Datagrams { reply_bytes_max: 8_000 };
+    let mut late = Plan { timeout: Span::from_ms(20), ..datagrams.clone() };
+    late.values = ValueSpace::new("uniform:1,5000".parse().expect("a law"), 1 << 20, rig::SEED);
     for samples in [false, true] {
         let cases = [
             ("open", &wide, Script::default()),
@@ -141,6 +147,8 @@ fn turns_allocate_nothing() {
             ("walks and pauses", &walking, Script::default()),
             ("verified", &verified, Script::default()),
             ("frames", &frames, Script::default()),
+            ("datagrams", &datagrams, Script::default()),
+            ("late datagrams and long requests", &late, stopped.clone()),
             ("large values", &large, Script::default()),
             ("large values, closed", &large_closed, Script::default()),
         ];

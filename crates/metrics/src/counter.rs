@@ -87,11 +87,13 @@ pub enum ErrorClass {
     TooManyConnections,
     /// A connect was refused, unreachable or timed out.
     Connect,
+    /// The request does not fit into one datagram, and was not sent.
+    RequestTooLong,
 }
 
 impl ErrorClass {
     /// Every class, in the order of its counters.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Error,
         Self::ClientError,
         Self::ServerError,
@@ -99,6 +101,7 @@ impl ErrorClass {
         Self::Closed,
         Self::TooManyConnections,
         Self::Connect,
+        Self::RequestTooLong,
     ];
 
     /// The name in a record.
@@ -111,8 +114,29 @@ impl ErrorClass {
             Self::Closed => "closed",
             Self::TooManyConnections => "too_many_connections",
             Self::Connect => "connect",
+            Self::RequestTooLong => "request_too_long",
         }
     }
+}
+
+/// What was unusual about a datagram of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatagramClass {
+    /// It came before one that it should follow.
+    Disordered,
+    /// It came again.
+    Duplicate,
+    /// It came after its operation had timed out.
+    Late,
+    /// It was still missing, when others of its answer were there, and the operation timed out.
+    Lost,
+    /// It belonged to nothing that was asked.
+    Foreign,
+}
+
+impl DatagramClass {
+    /// How many classes there are.
+    pub const COUNT: usize = 5;
 }
 
 /// In what way a verified value was wrong.
@@ -204,6 +228,8 @@ pub struct Counters {
     pub replies: [u64; ReplyClass::ALL.len()],
     /// Errors by class, in the order of [`ErrorClass::ALL`].
     pub errors: [u64; ErrorClass::ALL.len()],
+    /// Unusual datagrams by class, in the order of [`DatagramClass`], by when they were noticed.
+    pub datagrams: [u64; DatagramClass::COUNT],
     /// Values that were verified.
     pub verified: u64,
     /// Of these, the wrong ones by class, in the order of [`VerifyClass::ALL`].
@@ -272,6 +298,7 @@ impl AddAssign<&Self> for Counters {
             gat_misses,
             replies,
             errors,
+            datagrams,
             verified,
             wrong,
             kinds,
@@ -298,6 +325,7 @@ impl AddAssign<&Self> for Counters {
         self.gat_misses += gat_misses;
         self.replies.iter_mut().zip(replies).for_each(|(sum, part)| *sum += part);
         self.errors.iter_mut().zip(errors).for_each(|(sum, part)| *sum += part);
+        self.datagrams.iter_mut().zip(datagrams).for_each(|(sum, part)| *sum += part);
         self.verified += verified;
         self.wrong.iter_mut().zip(wrong).for_each(|(sum, part)| *sum += part);
         for (sum, part) in self.kinds.iter_mut().zip(kinds) {

@@ -12,7 +12,7 @@ pub mod mismatch;
 pub mod counter;
 pub mod histogram;
 
-pub use counter::{Counters, ErrorClass, Fate, ReplyClass, VerifyClass};
+pub use counter::{Counters, DatagramClass, ErrorClass, Fate, ReplyClass, VerifyClass};
 pub use histogram::Histogram;
 pub use interval::{Shape, Tally, Times, Totals};
 pub use mismatch::{Mismatch, Mismatches};

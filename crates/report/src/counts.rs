@@ -5,7 +5,7 @@
 use crate::layout::labelled;
 use crate::number::{percent, whole};
 use memtide_base::units::{format_bytes, format_count};
-use memtide_schema::record::{Record, Totals};
+use memtide_schema::record::{DatagramCounts, Record, Totals};
 use std::collections::BTreeMap;
 
 /// Every line of counts.
@@ -27,6 +27,9 @@ pub(crate) fn counts(out: &mut String, record: &Record) {
         let (opened, failed) = (whole(connections.opened), whole(connections.failed));
         let lost = whole(connections.lost);
         labelled(out, "reconnects", &format!("{opened} opened, {failed} failed, {lost} lost"));
+    }
+    if !totals.datagrams.is_zero() {
+        labelled(out, "datagrams", &datagrams(&totals.datagrams));
     }
     let (sent, received) = (format_bytes(totals.bytes_sent), format_bytes(totals.bytes_received));
     labelled(out, "bytes", &format!("{sent} sent, {received} received"));
@@ -76,6 +79,20 @@ fn outcomes(totals: &Totals) -> String {
         text.push_str(&format!("; {} answers came too late", whole(totals.late_replies)));
     }
     text
+}
+
+/// What was unusual about datagrams, as far as it happened.
+fn datagrams(counts: &DatagramCounts) -> String {
+    let parts = [
+        (counts.disordered, "out of order"),
+        (counts.duplicate, "duplicate"),
+        (counts.late, "late"),
+        (counts.lost, "lost of replies that came in part"),
+        (counts.foreign, "of nobody's"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let each: Vec<String> = parts.map(|(count, name)| format!("{} {name}", whole(count))).collect();
+    each.join(", ")
 }
 
 /// The counts that are not zero, by name, when there are any.

@@ -11,7 +11,7 @@ use crate::witness::Witness;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::{RequestPlan, RowPlan, segment};
-use memtide_engine::{Cooldown, Pacing, Plan, ServerPlan, Verify, Window};
+use memtide_engine::{Cooldown, Pacing, Plan, ServerPlan, Transport, Verify, Window};
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
@@ -276,7 +276,8 @@ fn side_plan(plan: &Plan, server: &ServerPlan, source: SourcePlan, ops: u64) -> 
             cooldown: Cooldown::Drain,
         },
         source,
-        requests: RequestPlan { noreply: false, ..plan.requests },
+        // What is lost of a fill would be missing in the run.
+        requests: RequestPlan { noreply: false, transport: Transport::Stream, ..plan.requests },
         samples: false,
         rows: RowPlan::default(),
         verify: plan.verify.as_ref().map(|verify| verify.of_server(server_number(plan, server))),

@@ -4,8 +4,8 @@
 use memtide_base::Span;
 use memtide_engine::plan::{Backoff, RequestPlan, RowPlan};
 use memtide_engine::{
-    Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing, Verify, Wait,
-    Window,
+    Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing, Transport,
+    Verify, Wait, Window,
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
@@ -71,7 +71,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let servers = around.servers.len() as u32;
     let connections = scenario.connections.unwrap_or(CONNECTIONS_PER_SERVER) * servers;
     let closed = scenario.is_closed_loop();
-    let depth = scenario.depth.unwrap_or(if closed { 1 } else { DEPTH_WITH_RATE });
+    let depth = depth(scenario, &mut why);
     let workers = workers(scenario, around, &mut why).min(connections);
     let window = window(scenario);
     let numeric_keys = if scenario.mix.uses_numeric() { scenario.keys } else { 0 };
@@ -104,15 +104,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
             scenario.seed,
         ),
         numeric_from: scenario.keys,
-        requests: RequestPlan {
-            protocol: match scenario.protocol {
-                word::Protocol::Text => Protocol::Text,
-                word::Protocol::Binary => Protocol::Binary,
-            },
-            noreply: scenario.noreply,
-            expiry: scenario.expiry,
-            flags: scenario.flags,
-        },
+        requests: requests(scenario),
         timeout: scenario.timeout,
         backoff: backoff(scenario),
         seed: scenario.seed,
@@ -136,6 +128,39 @@ fn backoff(scenario: &Scenario) -> Option<Backoff> {
     match scenario.reconnect {
         word::Reconnect::After { first, longest } => Some(Backoff { first, longest }),
         word::Reconnect::Never => None,
+    }
+}
+
+fn requests(scenario: &Scenario) -> RequestPlan {
+    RequestPlan {
+        protocol: match scenario.protocol {
+            word::Protocol::Text => Protocol::Text,
+            word::Protocol::Binary => Protocol::Binary,
+        },
+        transport: match scenario.transport {
+            word::Transport::Tcp => Transport::Stream,
+            word::Transport::Udp => {
+                Transport::Datagrams { reply_bytes_max: scenario.reply_bytes_max() as usize }
+            }
+        },
+        noreply: scenario.noreply,
+        expiry: scenario.expiry,
+        flags: scenario.flags,
+    }
+}
+
+fn depth(scenario: &Scenario, why: &mut BTreeMap<String, String>) -> u32 {
+    if let Some(depth) = scenario.depth {
+        return depth;
+    }
+    match (scenario.is_closed_loop(), scenario.transport) {
+        (true, _) => 1,
+        (false, word::Transport::Tcp) => DEPTH_WITH_RATE,
+        (false, word::Transport::Udp) => {
+            let reason = "over UDP one operation at a time is under way on a connection";
+            why.insert("depth".to_owned(), reason.to_owned());
+            1
+        }
     }
 }
 
@@ -268,6 +293,11 @@ fn pacing(scenario: &Scenario, closed: bool, window: Window) -> Pacing {
     }
 }
 
+/// Where the load goes.
+fn addresses(server: &ServerPlan, transport: Transport) -> Vec<String> {
+    server.addresses.iter().map(|address| transport.address(address).to_string()).collect()
+}
+
 /// Whether the mix is answered well only by a server that holds the keys.
 pub(crate) fn needs_keys(mix: &Mix) -> bool {
     mix.kinds().any(|kind| !matches!(kind.name(), "set" | "add"))
@@ -291,7 +321,7 @@ fn plan_record(
             .iter()
             .map(|server| PlannedServer {
                 name: server.name.clone(),
-                addresses: server.addresses.iter().map(ToString::to_string).collect(),
+                addresses: addresses(server, plan.requests.transport),
             })
             .collect(),
         loop_kind: if closed { LoopKind::Closed } else { LoopKind::Open },

@@ -32,7 +32,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                     let before = connection.in_flight();
                     let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
                     let mut desk = Desk { recorder, source, verifier, connection: number, place };
-                    let read = connection.handle_bytes(at, bytes, &mut self.follow_ups, &mut desk);
+                    let read =
+                        connection.handle_received(at, bytes, &mut self.follow_ups, &mut desk);
                     self.fresh = Some(at);
                     match read {
                         Ok(()) => self.received(number, before, at, woken),
@@ -79,6 +80,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             // Only an answer shows that the server serves this connection; one that is taken and
             // dropped again counts as a failure, so that such a server is not hammered.
             self.connections[connection as usize].failures = 0;
+            self.disconnected_since = None;
         }
         self.out_connection = connection;
         for nth in 0..self.follow_ups.len() {
@@ -87,8 +89,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let server = self.connections[connection as usize].server;
             let verifier = self.verifier.as_ref();
             let version = verifier.and_then(|v| v.announce_write(server, entry.kind, entry.key));
-            let opaque = self.connections[connection as usize].next_opaque();
+            let at_connection = &mut self.connections[connection as usize];
+            at_connection.begin_request(&mut self.out);
+            let opaque = at_connection.next_opaque();
             self.encoder.cas(entry.key, unique, (version, opaque), &mut self.out);
+            if self.out.len() - before > self.facts.request_bytes_max {
+                self.recorder.in_flight -= 1;
+                self.refuse(connection, &entry);
+                continue;
+            }
             self.recorder.followed_up(entry.segment, self.out.len() - before);
             self.connections[connection as usize].issue(entry);
             self.clients[client as usize].route.take(connection);
@@ -178,7 +187,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         at_connection.rests_until = Instant::ZERO;
         self.recorder.tally.connections.opened += 1;
         self.connections_open += 1;
-        self.disconnected_since = None;
+        if !at_connection.is_over_datagrams() {
+            self.disconnected_since = None;
+        }
         let client = at_connection.client;
         let all = self.connections_open as usize == self.connections.len();
         if self.stage == Stage::Opening && all {
@@ -229,6 +240,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let mut desk = Desk { recorder, source, verifier, connection, place };
         at_connection.handle_closed(Fate::Lost, &mut desk);
         at_connection.failures += 1;
+        // A socket for datagrams is opened whether somebody listens or not.
+        let unheard = at_connection.is_over_datagrams();
         if let Some(verifier) = &mut self.verifier {
             verifier.forget(connection);
         }
@@ -236,8 +249,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.connection_lost(at, why);
         self.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
         self.connections_open -= 1;
-        if self.connections_open == 0 {
-            self.disconnected_since = Some(at);
+        if self.connections_open == 0 || unheard {
+            self.disconnected_since.get_or_insert(at);
         }
         self.export();
         self.retry(connection, at);
@@ -276,6 +289,17 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.stage = Stage::Finished;
     }
 
+    /// Operations on `connection` have timed out whose answers are not awaited any more.
+    #[cold]
+    fn gave_up(&mut self, connection: u32, freed: u32, now: Instant) {
+        if let Some(verifier) = &mut self.verifier {
+            verifier.forget(connection);
+        }
+        let client = self.connections[connection as usize].client;
+        self.clients[client as usize].route.free(connection, freed);
+        self.made_room(connection, now);
+    }
+
     /// Times out what is overdue on `connection`, be it operations or its connect.
     pub(super) fn check_deadlines(&mut self, connection: u32, now: Instant) {
         let at_connection = &mut self.connections[connection as usize];
@@ -295,9 +319,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 let source = &mut self.clients[at_connection.client as usize].source;
                 let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
                 let mut desk = Desk { recorder, source, verifier, connection, place };
+                let before = at_connection.in_flight();
                 let next = at_connection.handle_timeout(now, self.facts.timeout, &mut desk);
+                let freed = (before - at_connection.in_flight()) as u32;
                 self.arm_deadline(connection, next);
                 self.export();
+                if freed > 0 {
+                    self.gave_up(connection, freed, now);
+                }
             }
         }
     }

@@ -2,14 +2,14 @@
 //! of an operation that finds no room.
 
 use super::timers::Timer;
-use super::{BATCH_MAX, Desk, OUT_BYTES_MAX, Worker, connection_number};
+use super::{BATCH_MAX, Desk, Worker, connection_number};
 use crate::connection::{Ending, InFlight, InFlightStage, Sink};
 use crate::driver::{Driver, Submission, Submitted};
 use crate::fleet::Stage;
 use crate::plan::OnFull;
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_metrics::Fate;
-use memtide_workload::{Next, Source};
+use memtide_workload::{Next, Outcome, Source};
 use std::cmp::Reverse;
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
@@ -122,7 +122,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             generator = wait.client_busy;
             self.recorder.waited(segment, wait);
         }
-        if self.out_connection != connection || self.out.len() > OUT_BYTES_MAX {
+        if self.out_connection != connection || self.out.len() > self.facts.out_bytes_max {
             self.flush();
             self.out_connection = connection;
         }
@@ -147,9 +147,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let server = self.connections[connection as usize].server;
         let verifier = self.verifier.as_mut();
         let version = verifier.and_then(|v| v.announce((connection, server), &op, source));
-        let opaque = self.connections[connection as usize].next_opaque();
+        let at_connection = &mut self.connections[connection as usize];
+        at_connection.begin_request(&mut self.out);
+        let opaque = at_connection.next_opaque();
         self.encoder.request(&op, source, (version, opaque), &mut self.out);
         let bytes = self.out.len() - before;
+        if bytes > self.facts.request_bytes_max {
+            return self.refuse(connection, &entry);
+        }
         let at_connection = &mut self.connections[connection as usize];
         self.recorder.requested(segment, at_connection.server, op.kind, op.keys, bytes);
         self.recorder.in_flight += 1;
@@ -167,6 +172,20 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         at_connection.issue(entry);
         self.clients[client as usize].route.take(connection);
         self.arm_deadline(connection, at + self.facts.timeout);
+    }
+
+    /// The request of `entry`, which is all that is gathered, is longer than a datagram: it is not
+    /// sent.
+    #[cold]
+    pub(super) fn refuse(&mut self, connection: u32, entry: &InFlight) {
+        self.out.clear();
+        let at_connection = &self.connections[connection as usize];
+        if let Some(verifier) = &mut self.verifier {
+            verifier.replied((connection, at_connection.server), entry, Outcome::Failed);
+        }
+        let entry = InFlight { sent: Instant::NEVER, ..*entry };
+        self.recorder.settle(&entry, Ending::too_long(), None);
+        self.clients[at_connection.client as usize].source.settle(&entry.op(), Outcome::Failed);
     }
 
     /// Submits what is gathered. The stamp is read just before, unless a receive or a wake-up

@@ -5,9 +5,9 @@ use super::{Script, World};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Closed, Completion, ConnectError, Driver, Event, Sample, Submission, Submitted,
+    Address, Closed, Completion, ConnectError, Driver, Event, Sample, Submission, Submitted,
 };
-use memtide_server::{Clock, Flow, Session};
+use memtide_server::{Clock, Datagrams, Flow, Session};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -35,6 +35,8 @@ pub struct WorldDriver {
 /// One open connection, seen from the server.
 struct Link {
     session: Session,
+    /// What is sent and received are datagrams.
+    datagrams: bool,
     /// Happenings of former connections of the same number are not delivered.
     born: u64,
     /// Nothing arrives before what was sent before it.
@@ -75,13 +77,14 @@ impl WorldDriver {
         self.made += 1;
     }
 
-    fn connect(&mut self, connection: u32) {
+    fn connect(&mut self, connection: u32, datagrams: bool) {
         self.world.seen.borrow_mut().connects.push((self.now, connection));
         let half = half(self.world.script.delay);
         if self.world.script.refuses.is_some_and(|stretch| stretch.holds(self.now)) {
             return self.plan(self.now + half, connection, Happening::Refused);
         }
-        let link = Link { session: Session::new(1 << 20), born: self.made, last_reply: self.now };
+        let session = Session::new(1 << 20);
+        let link = Link { session, datagrams, born: self.made, last_reply: self.now };
         self.links.insert(connection, link);
         self.world.store.connection_opened();
         self.plan(self.now + half, connection, Happening::Connected);
@@ -106,6 +109,14 @@ impl WorldDriver {
         let half = half(script.delay);
         let served = after_stops(script, leaves + half);
         let clock = Clock { now: served, unix_s: 1_700_000_000 + served.ns() / 1_000_000_000 };
+        if link.datagrams {
+            let mut answers = Datagrams::new(1 << 20);
+            answers.handle_datagram(clock, ((), bytes), &self.world.store, None);
+            while let Some(((), datagram)) = answers.poll_transmit(served) {
+                self.plan(served + half, connection, Happening::Bytes(datagram));
+            }
+            return;
+        }
         let mut out = Vec::new();
         let flow = link.session.handle_bytes(clock, bytes, &self.world.store, &mut out);
         if let Some((_, says)) = script.says.filter(|(from, _)| served >= *from) {
@@ -153,9 +164,9 @@ impl Driver for WorldDriver {
 
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         Ok(match submission {
-            Submission::Connect { connection, nagle, .. } => {
+            Submission::Connect { connection, address, nagle, .. } => {
                 self.world.seen.borrow_mut().nagle = nagle;
-                self.connect(connection.0);
+                self.connect(connection.0, matches!(address, Address::Udp(_)));
                 Submitted::Done
             }
             Submission::Send { connection, message } => {

@@ -218,6 +218,8 @@ impl Driver for EpollDriver {
                 self.send_rest(id)
             } else {
                 match recv(socket, &mut self.buffer[..], RecvFlags::empty()) {
+                    // A datagram without bytes says nothing.
+                    Ok((0, _)) if peer.datagrams => None,
                     Ok((0, _)) => {
                         self.peers[id.index()].forget();
                         Some(Happened::Closed(Closed::ByPeer))

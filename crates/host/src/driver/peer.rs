@@ -17,6 +17,8 @@ pub(crate) struct Peer {
     /// Tells its socket from those that had this place before; it stays below [`GENERATIONS`].
     pub(crate) generation: u32,
     pub(crate) opening: bool,
+    /// Whether its socket sends and receives datagrams.
+    pub(crate) datagrams: bool,
     /// Bytes that the kernel has not taken, from `unsent_from` on.
     unsent: SendBuffer,
     unsent_from: usize,
@@ -44,6 +46,7 @@ impl Peer {
     ) -> Result<Connecting, ConnectError> {
         self.generation = (self.generation + 1) % GENERATIONS;
         let (socket, connecting) = socket::connect(address, source, nagle)?;
+        self.datagrams = matches!(address, Address::Udp(_));
         self.socket = Some(socket);
         self.opening = matches!(connecting, Connecting::Pending);
         Ok(connecting)
@@ -69,8 +72,11 @@ impl Peer {
     }
 
     /// Keeps what the kernel has not taken of `message`, all but the first `taken` bytes, after
-    /// what it did not take before.
+    /// what it did not take before. A datagram that finds another one waiting is lost.
     pub(crate) fn keep(&mut self, message: Message<'_>, taken: usize) {
+        if self.datagrams && self.has_unsent() {
+            return;
+        }
         self.unsent.append(message, taken);
     }
 

@@ -15,6 +15,9 @@ pub(crate) enum Connecting {
     Pending,
 }
 
+/// What the kernel may keep of datagrams that have come and were not taken.
+const DATAGRAMS_BYTES: usize = 1 << 20;
+
 /// Starts to connect to `address`, from `source` if one is given; with `nagle`, TCP may hold back
 /// what is small.
 pub(crate) fn connect(
@@ -22,26 +25,36 @@ pub(crate) fn connect(
     source: Option<IpAddr>,
     nagle: bool,
 ) -> Result<(Socket, Connecting), ConnectError> {
-    let (domain, protocol, peer) = match address {
-        Address::Tcp(peer) => (Domain::for_address(*peer), Some(Protocol::TCP), (*peer).into()),
+    let (domain, kind, protocol, peer) = match address {
+        Address::Tcp(peer) => {
+            (Domain::for_address(*peer), Type::STREAM, Some(Protocol::TCP), (*peer).into())
+        }
         Address::Unix(path) => {
             let peer = SockAddr::unix(path).map_err(|_| ConnectError::NoSuchPath)?;
-            (Domain::UNIX, None, peer)
+            (Domain::UNIX, Type::STREAM, None, peer)
+        }
+        Address::Udp(peer) => {
+            (Domain::for_address(*peer), Type::DGRAM, Some(Protocol::UDP), (*peer).into())
         }
     };
-    let socket = Socket::new(domain, Type::STREAM.nonblocking(), protocol)
-        .map_err(|error| connect_error(&error))?;
-    if let Address::Tcp(_) = address {
-        socket.set_tcp_nodelay(!nagle).map_err(|error| connect_error(&error))?;
-        if let Some(source) = source {
-            // The port is chosen at connect, when the destination is known: far more are free.
-            let bound = choose_port_at_connect(&socket)
-                .and_then(|()| socket.bind(&SocketAddr::new(source, 0).into()));
-            bound.map_err(|error| match error.kind() {
-                io::ErrorKind::AddrNotAvailable => ConnectError::SourceNotLocal,
-                _ => connect_error(&error),
-            })?;
+    let socket =
+        Socket::new(domain, kind.nonblocking(), protocol).map_err(|error| connect_error(&error))?;
+    match address {
+        Address::Tcp(_) => {
+            socket.set_tcp_nodelay(!nagle).map_err(|error| connect_error(&error))?;
         }
+        // With less, more is lost of long answers; the kernel may allow only less.
+        Address::Udp(_) => drop(socket.set_recv_buffer_size(DATAGRAMS_BYTES)),
+        Address::Unix(_) => {}
+    }
+    if let (Address::Tcp(_) | Address::Udp(_), Some(source)) = (address, source) {
+        // The port is chosen at connect, when the destination is known: far more are free.
+        let bound = choose_port_at_connect(&socket)
+            .and_then(|()| socket.bind(&SocketAddr::new(source, 0).into()));
+        bound.map_err(|error| match error.kind() {
+            io::ErrorKind::AddrNotAvailable => ConnectError::SourceNotLocal,
+            _ => connect_error(&error),
+        })?;
     }
     match socket.connect(&peer) {
         Ok(()) => Ok((socket, Connecting::Connected)),
@@ -89,6 +102,8 @@ pub(crate) fn connect_error(error: &io::Error) -> ConnectError {
 pub(crate) fn close_reason(errno: Errno) -> Closed {
     match errno {
         Errno::CONNRESET | Errno::PIPE => Closed::Reset,
+        // Only datagrams can be refused by a peer that was connected to.
+        Errno::CONNREFUSED => Closed::Unheard,
         other => Closed::Other(other.raw_os_error()),
     }
 }

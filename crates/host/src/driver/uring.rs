@@ -169,11 +169,12 @@ impl UringDriver {
             peer.keep(message, 0);
             return Submitted::Pending;
         }
-        let generation = peer.generation;
-        if self.pieces.last().is_some_and(|last| last.id != id)
+        let (generation, datagrams) = (peer.generation, peer.datagrams);
+        if self.pieces.last().is_some_and(|last| datagrams || last.id != id)
             && self.pieces.iter().any(|piece| piece.id == id)
         {
-            // Of two pieces the second could go through while the first does not.
+            // Of two pieces the second could go through while the first does not, and two datagrams
+            // must not become one.
             self.send_gathered();
         }
         let from = self.gathered.mark();
@@ -422,6 +423,13 @@ impl UringDriver {
         }
         if let Some(buffer) = buffer {
             self.buffers.give_back(buffer);
+        }
+        if result == 0 && self.peers[id.index()].datagrams {
+            // A datagram without bytes says nothing.
+            if !cqueue::more(entry.flags()) {
+                self.ask(Task::Receive, id);
+            }
+            return None;
         }
         if result == 0 {
             self.forget(id);

@@ -15,7 +15,7 @@ use memtide_host::{Clock, HostFleet, SampleSink, ServeOptions, Serving, machine,
 use memtide_report::{plan_text, text};
 use memtide_run::{Doors, Lowered, Outcome, Surroundings, WrongValues, lower};
 use memtide_schema::record::Verdict;
-use memtide_schema::scenario::Target;
+use memtide_schema::scenario::{Target, Transport};
 use memtide_schema::{Sample, SampleOutcome, Scenario, Warning};
 use memtide_sinks::{SampleCsv, write_details, write_record};
 use memtide_workload::Outcome as OpOutcome;
@@ -66,7 +66,7 @@ pub(in crate::cmd) fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
     let wanted = item.saturating_mul(scenario.keys).saturating_mul(2);
     let serving = serve::start(&ServeOptions {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        udp: false,
+        udp: scenario.transport == Transport::Udp,
         threads: 1,
         memory_bytes_max: wanted.max(EMBEDDED_MEMORY_BYTES_MIN),
         item_bytes_max: scenario.value_max as usize + 1024,

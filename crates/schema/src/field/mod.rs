@@ -86,6 +86,7 @@ pub static FIELDS: &[Field] = &[
     target::BIND,
     target::NAGLE,
     target::PROTOCOL,
+    target::TRANSPORT,
     target::USER,
     target::PASSWORD,
     load::RATE,

@@ -144,6 +144,27 @@ pub(super) const PROTOCOL: Field = Field {
     show: |scenario| one(scenario.protocol),
 };
 
+pub(super) const TRANSPORT: Field = Field {
+    name: "transport",
+    short: None,
+    value: Some("TRANSPORT"),
+    default: "tcp",
+    help: "How requests travel: tcp (also to unix sockets) or udp",
+    long: "`tcp` is a stream. Over `udp` a request is one datagram of at most 1400 bytes, longer \
+           ones are not sent and count as failed; one operation at a time is under way on each \
+           connection, which is a socket of its own. Replies are put together in whatever order \
+           their datagrams come. Nothing is sent again: an operation whose reply is not complete \
+           at `timeout` has timed out. Servers listen for UDP at the same port (`memcached -p PORT \
+           -U PORT`); before and after the run they are asked, and filled, over TCP.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.transport = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.transport),
+};
+
 pub(super) const USER: Field = Field {
     name: "user",
     short: None,

@@ -4,8 +4,8 @@
 
 use crate::kind::Kind;
 use crate::record::{
-    ConnectionCounts, Counts, Distribution, LagSplit, PhaseCounts, Phases, Record, ServerRecord,
-    Totals, VerificationCounts, per_second,
+    ConnectionCounts, Counts, DatagramCounts, Distribution, LagSplit, PhaseCounts, Phases, Record,
+    ServerRecord, Totals, VerificationCounts, per_second,
 };
 use memtide_base::Span;
 use memtide_metrics::Histogram;
@@ -190,6 +190,7 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
         replies,
         connections,
         verification,
+        datagrams,
     } = part;
     add(&mut sum.intended, *intended);
     add(&mut sum.sent, *sent);
@@ -220,6 +221,12 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
     add(&mut sum.verification.wrong_key, *wrong_key);
     add(&mut sum.verification.stale, *stale);
     add(&mut sum.verification.truncated, *truncated);
+    let DatagramCounts { disordered, duplicate, late, lost, foreign } = datagrams;
+    add(&mut sum.datagrams.disordered, *disordered);
+    add(&mut sum.datagrams.duplicate, *duplicate);
+    add(&mut sum.datagrams.late, *late);
+    add(&mut sum.datagrams.lost, *lost);
+    add(&mut sum.datagrams.foreign, *foreign);
 }
 
 fn add_counts<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, parts: &BTreeMap<K, u64>) {

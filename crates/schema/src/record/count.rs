@@ -139,6 +139,9 @@ pub struct Totals {
     pub connections: ConnectionCounts,
     /// What verification found; all zero without it.
     pub verification: VerificationCounts,
+    /// Unusual datagrams, by when they were noticed; absent where there were none.
+    #[serde(default, skip_serializing_if = "DatagramCounts::is_zero")]
+    pub datagrams: DatagramCounts,
 }
 
 impl Totals {
@@ -175,6 +178,28 @@ impl Totals {
     /// Operations that ended without a good answer: failed, timed out, lost, dropped, abandoned.
     pub const fn unanswered(&self) -> u64 {
         self.failed + self.timed_out + self.lost + self.dropped + self.abandoned
+    }
+}
+
+/// Datagrams of replies that did not come once and in order. Only a timeout tells that one is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DatagramCounts {
+    /// Came before one that they should follow.
+    pub disordered: u64,
+    /// Came again.
+    pub duplicate: u64,
+    /// Came after their operation had timed out.
+    pub late: u64,
+    /// Missing of replies of which something came in time; of others nobody knows.
+    pub lost: u64,
+    /// Belonged to nothing that was asked.
+    pub foreign: u64,
+}
+
+impl DatagramCounts {
+    /// Whether there were none.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
     }
 }
 

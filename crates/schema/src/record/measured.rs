@@ -3,14 +3,14 @@
 //! Nothing is added up here; a figure is only given its name, or the reason for its absence.
 
 use super::base64;
-use super::count::{PhaseCounts, Totals};
+use super::count::{DatagramCounts, PhaseCounts, Totals};
 use super::distribution::{Counts, Distribution, Missing, Percentile, Wide};
 use super::verification::VerificationCounts;
 use super::{IntervalRecord, IntervalTimes, SliceRecord};
 use crate::kind::Kind;
 use memtide_base::Span;
 use memtide_metrics::Row;
-use memtide_metrics::counter::{Counters, ErrorClass, ReplyClass, VerifyClass};
+use memtide_metrics::counter::{Counters, DatagramClass, ErrorClass, ReplyClass, VerifyClass};
 use memtide_metrics::histogram::{Histogram, Moments};
 use memtide_metrics::series::{GetTimes, Sparse};
 use memtide_metrics::summary::{Quantile, quantile, rank, samples_needed};
@@ -224,6 +224,7 @@ impl From<&Counters> for Totals {
             errors: errors.zip(counters.errors).collect(),
             replies: replies.zip(counters.replies).collect(),
             verification: counters.into(),
+            datagrams: counters.into(),
             ..Self::default()
         }
     }
@@ -239,6 +240,19 @@ impl From<&Counters> for VerificationCounts {
             wrong_key: of(VerifyClass::WrongKey),
             stale: of(VerifyClass::Stale),
             truncated: of(VerifyClass::Truncated),
+        }
+    }
+}
+
+impl From<&Counters> for DatagramCounts {
+    fn from(counters: &Counters) -> Self {
+        let of = |class: DatagramClass| counters.datagrams[class as usize];
+        Self {
+            disordered: of(DatagramClass::Disordered),
+            duplicate: of(DatagramClass::Duplicate),
+            late: of(DatagramClass::Late),
+            lost: of(DatagramClass::Lost),
+            foreign: of(DatagramClass::Foreign),
         }
     }
 }

@@ -13,7 +13,7 @@ mod server;
 mod shard;
 mod verification;
 
-pub use count::{ConnectionCounts, Phase, PhaseCounts, Phases, Totals};
+pub use count::{ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals};
 pub use distribution::{Counts, Distribution, LagSplit, Missing, Percentile, Wide};
 pub use judgement::{
     Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,

@@ -150,6 +150,16 @@ choice! {
 }
 
 choice! {
+    /// How requests and replies travel.
+    Transport {
+        /// In a stream: TCP, or a unix socket.
+        Tcp = "tcp",
+        /// In datagrams.
+        Udp = "udp",
+    }
+}
+
+choice! {
     /// What is offered to the server while the last measured operations end.
     Cooldown {
         /// The same load, unmeasured.

@@ -10,7 +10,9 @@ mod target;
 mod word;
 
 pub use check::Problem;
-pub use choice::{Cooldown, Io, Load, OnFull, Protocol, Reconnect, ScheduleKind, Secret, Wait};
+pub use choice::{
+    Cooldown, Io, Load, OnFull, Protocol, Reconnect, ScheduleKind, Secret, Transport, Wait,
+};
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch, span_word};
@@ -116,6 +118,8 @@ pub struct Scenario {
     pub after: Option<String>,
     /// What requests look like on the wire.
     pub protocol: Protocol,
+    /// How they travel.
+    pub transport: Transport,
     /// Who we are to the servers.
     pub user: Option<String>,
     /// What proves it.
@@ -194,6 +198,7 @@ impl Default for Scenario {
             before: None,
             after: None,
             protocol: Protocol::Text,
+            transport: Transport::Tcp,
             user: None,
             password: None,
             json: None,

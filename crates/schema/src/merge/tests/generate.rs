@@ -161,6 +161,13 @@ impl Generator {
                 stale: self.below(5),
                 truncated: self.below(5),
             },
+            datagrams: DatagramCounts {
+                disordered: self.below(5),
+                duplicate: self.below(2),
+                late: self.below(5),
+                lost: self.below(5),
+                foreign: self.below(2),
+            },
             ..Totals::default()
         };
         totals.intended = totals.answered + totals.unanswered() + totals.unacknowledged;

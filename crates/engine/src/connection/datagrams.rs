@@ -1,0 +1,94 @@
+//! A connection whose requests and replies are datagrams. One operation at a time is under way, and
+//! its number tells its reply from others, so one that has timed out is over: what still comes of
+//! its reply is counted and thrown away. Nothing is ever sent again.
+
+use super::{Connection, Ending, FollowUp, Sink};
+use crate::driver::{PeerError, SendBuffer};
+use crate::plan::Transport;
+use memtide_base::{Instant, Span};
+use memtide_codec::udp::{Header, Reassembler, Taken};
+use memtide_metrics::{DatagramClass, Fate};
+
+impl Connection {
+    /// The same connection over this transport.
+    pub(crate) fn over(self, transport: Transport) -> Self {
+        let datagrams = match transport {
+            Transport::Stream => None,
+            Transport::Datagrams { reply_bytes_max } => {
+                assert!(self.pipeline.capacity() > 0, "there is room for one operation");
+                Some(Box::new(Reassembler::new(reply_bytes_max)))
+            }
+        };
+        Self { datagrams, ..self }
+    }
+
+    /// Whether it is a socket for datagrams.
+    pub(crate) fn is_over_datagrams(&self) -> bool {
+        self.datagrams.is_some()
+    }
+
+    /// Appends what stands before a request: nothing in a stream.
+    #[inline]
+    pub(crate) fn begin_request(&mut self, out: &mut SendBuffer) {
+        if let Some(reassembler) = &mut self.datagrams {
+            let header = Header::of_request(reassembler.begin());
+            out.bytes_mut().extend_from_slice(&header.bytes());
+        }
+    }
+
+    /// Reads a datagram; when it completes a reply, ends the operation that it belongs to.
+    #[inline(never)]
+    pub(super) fn handle_datagram(
+        &mut self,
+        now: Instant,
+        datagram: &[u8],
+        follow_ups: &mut Vec<FollowUp>,
+        sink: &mut impl Sink,
+    ) -> Result<(), PeerError> {
+        let mut reassembler = self.datagrams.take().expect("replies come in datagrams");
+        let mut read = Ok(());
+        let class = match reassembler.take(datagram) {
+            Taken::Message(message) => {
+                let before = self.in_flight();
+                read = message
+                    .pieces()
+                    .try_for_each(|piece| self.handle_bytes(now, piece, follow_ups, sink));
+                if self.in_flight() < before {
+                    reassembler.answered();
+                }
+                None
+            }
+            Taken::Part { disordered } => disordered.then_some(DatagramClass::Disordered),
+            Taken::Duplicate => Some(DatagramClass::Duplicate),
+            Taken::Late => Some(DatagramClass::Late),
+            Taken::Foreign => Some(DatagramClass::Foreign),
+            Taken::Empty => None,
+        };
+        if let Some(class) = class {
+            sink.datagrams(now, class, 1);
+        }
+        self.datagrams = Some(reassembler);
+        read
+    }
+
+    /// Ends the operation under way if it has been for `timeout` since its intended instant.
+    /// Returns when to look again.
+    #[cold]
+    pub(super) fn give_up(&mut self, now: Instant, timeout: Span, sink: &mut impl Sink) -> Instant {
+        let Some(entry) = self.pipeline.front().copied() else { return Instant::NEVER };
+        let deadline = entry.intended + timeout;
+        if deadline > now {
+            return deadline;
+        }
+        let reassembler = self.datagrams.as_mut().expect("replies come in datagrams");
+        let missing = reassembler.give_up();
+        sink.datagrams(now, DatagramClass::Lost, u64::from(missing));
+        sink.settle(&entry, Ending::unanswered(Fate::TimedOut));
+        self.pipeline.pop_front();
+        // The number of the next request must not be that of this one.
+        self.answered = self.answered.wrapping_add(1);
+        self.free_since = now;
+        self.forget_reply();
+        Instant::NEVER
+    }
+}

@@ -1,0 +1,95 @@
+//! What cannot be had over UDP. A request that only sometimes is too long for a datagram is no
+//! problem here: it is refused, and counted, when it comes up.
+
+use super::Problems;
+use crate::scenario::{Scenario, Target, Transport};
+use memtide_workload::OpKind;
+
+/// What a request and its header have in one datagram.
+const DATAGRAM_BYTES_MAX: u64 = 1400;
+/// The header.
+const HEADER_BYTES: u64 = 8;
+/// The longest reply that is put together for a connection.
+const REPLY_BYTES_MAX: u64 = 64 << 20;
+
+impl Scenario {
+    /// The transport against servers, depth and sizes.
+    pub(super) fn check_transport(&self, problems: &mut Problems) {
+        if self.transport == Transport::Tcp {
+            return;
+        }
+        let unix = |target: &&Target| matches!(target, Target::Unix { .. });
+        if let Some(target) = self.servers.iter().find(unix) {
+            problems.add(
+                "transport",
+                format!("transport udp does not reach {target}: name a host, or use tcp"),
+            );
+        }
+        if self.depth.is_some_and(|depth| depth > 1) {
+            problems.add(
+                "depth",
+                "depth must be 1 with transport udp, where one operation at a time is under way \
+                 on a connection: leave it out, and give more connections",
+            );
+        }
+        if self.user.is_some() {
+            problems.add(
+                "user",
+                "user is no use with transport udp, over which servers take no credentials: leave \
+                 it out, or use tcp",
+            );
+        }
+        self.check_datagrams(problems);
+    }
+
+    /// Whether requests fit into datagrams at all, and replies into memory.
+    fn check_datagrams(&self, problems: &mut Problems) {
+        let names = |kind: OpKind| self.mix.kinds().any(|named| named == kind);
+        let (key_least, _) = self.key_size.bounds();
+        let (value_least, value_most) = self.value_size.bounds();
+        let stores = self.mix.kinds().any(OpKind::stores_value);
+        if stores && HEADER_BYTES + key_least + value_least > DATAGRAM_BYTES_MAX {
+            problems.add(
+                "value-size",
+                format!(
+                    "value-size {} makes no store that fits into a datagram of \
+                     {DATAGRAM_BYTES_MAX} bytes: ask for smaller values, leave stores out of the \
+                     mix, or use transport tcp",
+                    self.value_size
+                ),
+            );
+        }
+        let keys = u64::from(self.multiget);
+        let asks = names(OpKind::Get) || names(OpKind::Gets);
+        if asks && keys > 1 && HEADER_BYTES + keys * (key_least + 1) > DATAGRAM_BYTES_MAX {
+            let most = (DATAGRAM_BYTES_MAX - HEADER_BYTES) / (key_least + 1);
+            problems.add(
+                "multiget",
+                format!(
+                    "multiget {keys} with keys of {key_least} bytes does not fit into a datagram \
+                     of {DATAGRAM_BYTES_MAX} bytes: ask for fewer than {most}, or use transport tcp"
+                ),
+            );
+        }
+        if self.reply_bytes_max() > REPLY_BYTES_MAX {
+            let value = value_most.unwrap_or(self.value_max).min(self.value_max);
+            problems.add(
+                "value-size",
+                format!(
+                    "{keys} values of up to {value} bytes make replies that are too long to be put \
+                     together of datagrams: give a smaller value-size, value-max or multiget, or \
+                     use transport tcp"
+                ),
+            );
+        }
+    }
+
+    /// No reply to an operation of this scenario has more bytes.
+    pub fn reply_bytes_max(&self) -> u64 {
+        // The longest key, and the words and numbers around it and the value, in lines or frames.
+        const AROUND_BYTES: u64 = 250 + 64;
+        let (_, most) = self.value_size.bounds();
+        let value = most.unwrap_or(self.value_max).min(self.value_max);
+        u64::from(self.multiget) * (value + AROUND_BYTES) + AROUND_BYTES
+    }
+}
