@@ -7,7 +7,7 @@ use crate::trace::{Trace, What};
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_engine::driver::{Address, Closed, ConnectError, Sample};
 use memtide_server::{
-    After, Clock, Conduct, ConductState, Endpoint, FaultKind, Store, StoreOptions,
+    After, Clock, Conduct, ConductState, Datagrams, Endpoint, FaultKind, Store, StoreOptions,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -71,6 +71,8 @@ enum Coming {
     Arrive(usize, Vec<u8>),
     /// Some of the server's answers leave.
     Leave(usize),
+    /// Some of a server's datagrams leave.
+    Send(usize),
     /// Bytes reach the worker.
     Receive(usize, Vec<u8>),
     /// The end of a connection reaches the worker.
@@ -113,6 +115,8 @@ struct Link {
     worker: u16,
     connection: ConnectionId,
     server: usize,
+    /// It is a socket from which datagrams go to the server, and no connection.
+    datagrams: bool,
     /// The server's end; none before it is accepted and after it is gone.
     endpoint: Option<Endpoint>,
     /// Both ends still have it.
@@ -132,6 +136,10 @@ struct Running {
     item_bytes_max: usize,
     store: Store,
     state: ConductState,
+    /// For links by their number.
+    datagrams: Datagrams<usize>,
+    /// The instant of the `Send` that is in the queue; never if none is.
+    send_at: Instant,
     dead: Vec<(Instant, Instant)>,
 }
 
@@ -181,7 +189,11 @@ impl World {
             dead.iter().for_each(|&(from, _)| world.schedule(from, Coming::Die(number)));
             let item_bytes_max = store.item_bytes_max;
             let (store, state) = (Store::new(store), ConductState::new(conduct));
-            world.servers.push(Running { address, item_bytes_max, store, state, dead });
+            let datagrams = Datagrams::new(item_bytes_max);
+            let send_at = Instant::NEVER;
+            let server =
+                Running { address, item_bytes_max, store, state, datagrams, send_at, dead };
+            world.servers.push(server);
         }
         world
     }
@@ -261,7 +273,11 @@ impl World {
     }
 
     pub(crate) fn connect(&mut self, worker: u16, connection: ConnectionId, address: &Address) {
-        let server = self.servers.iter().position(|server| server.address == *address);
+        let (place, datagrams) = match address {
+            Address::Udp(place) => (&Address::Tcp(*place), true),
+            place => (place, false),
+        };
+        let server = self.servers.iter().position(|server| server.address == *place);
         let number = self.links.len();
         let places = &mut self.places[usize::from(worker)];
         if places.len() <= connection.index() {
@@ -272,12 +288,17 @@ impl World {
             worker,
             connection,
             server: server.unwrap_or(usize::MAX),
+            datagrams,
             endpoint: None,
             open: true,
             up_busy: Instant::ZERO,
             down_busy: Instant::ZERO,
             leave_at: Instant::NEVER,
         });
+        if datagrams {
+            // Nobody needs to be asked for a socket.
+            return self.schedule(self.now, Coming::Answer(number, Ok(())));
+        }
         let at = self.arrival(0, Instant::ZERO);
         self.schedule(at, Coming::Knock(number));
     }
@@ -287,6 +308,9 @@ impl World {
         // The end of the connection may be in the worker's mail already; what it says is lost.
         let Some(number) = place else { return };
         self.trace.event(self.now, What::Sent, number, bytes);
+        if self.links[number].datagrams {
+            return self.travel(bytes, |copy| Coming::Arrive(number, copy));
+        }
         let at = self.arrival(bytes.len(), self.links[number].up_busy);
         self.links[number].up_busy = at;
         let mut buffer = self.spare.pop().unwrap_or_default();
@@ -310,6 +334,7 @@ impl World {
             Coming::Answer(link, decided) => self.answer(link, decided),
             Coming::Arrive(link, bytes) => self.arrive(link, bytes),
             Coming::Leave(link) => self.leave(link),
+            Coming::Send(server) => self.send_datagrams(server),
             Coming::Receive(link, bytes) => {
                 if self.links[link].open {
                     self.trace.event(self.now, What::Received, link, &bytes);
@@ -326,8 +351,10 @@ impl World {
                 }
             }
             Coming::Die(server) => {
+                self.servers[server].forget_datagrams();
                 for link in 0..self.links.len() {
-                    if self.links[link].open && self.links[link].server == server {
+                    let connected = self.links[link].open && !self.links[link].datagrams;
+                    if connected && self.links[link].server == server {
                         self.schedule(self.now, Coming::End(link, Closed::Reset));
                     }
                 }
@@ -380,6 +407,10 @@ impl World {
         let link = &mut self.links[number];
         let clock =
             Clock { now: self.now, unix_s: UNIX_S_AT_START + self.now.ns() / 1_000_000_000 };
+        if link.datagrams {
+            self.hear(number, clock, &bytes);
+            return self.recycle(bytes);
+        }
         if let Some(endpoint) = &mut link.endpoint {
             let server = &mut self.servers[link.server];
             self.trace.event(self.now, What::Arrived, number, &bytes);
@@ -387,6 +418,56 @@ impl World {
         }
         self.recycle(bytes);
         self.expect_leave(number);
+    }
+
+    /// A datagram arrives at its server, which may be none.
+    fn hear(&mut self, number: usize, clock: Clock, datagram: &[u8]) {
+        let at = self.links[number].server;
+        let dead = self.servers.get(at).is_none_or(|server| server.is_dead(self.now));
+        if dead {
+            // The machine says that nobody listens, if it is heard.
+            return self.travel(&[], |_| Coming::End(number, Closed::Unheard));
+        }
+        self.trace.event(self.now, What::Arrived, number, datagram);
+        let Running { store, state, datagrams, .. } = &mut self.servers[at];
+        datagrams.handle_datagram(clock, (number, datagram), store, Some(state));
+        self.expect_send(at);
+    }
+
+    /// Sees to it that a `Send` is in the queue for the next datagram of `server`.
+    fn expect_send(&mut self, server: usize) {
+        let at_server = &mut self.servers[server];
+        let next = at_server.datagrams.poll_timeout().unwrap_or(Instant::NEVER);
+        if next < at_server.send_at {
+            at_server.send_at = next;
+            self.schedule(next, Coming::Send(server));
+        }
+    }
+
+    fn send_datagrams(&mut self, server: usize) {
+        if self.servers[server].send_at != self.now {
+            return; // An earlier one took its place.
+        }
+        self.servers[server].send_at = Instant::NEVER;
+        while let Some((link, datagram)) = self.servers[server].datagrams.poll_transmit(self.now) {
+            self.trace.event(self.now, What::Answered, link, &datagram);
+            self.travel(&datagram, |copy| Coming::Receive(link, copy));
+        }
+        self.expect_send(server);
+    }
+
+    /// Sends a datagram on its way; `coming` is what its arrival is.
+    fn travel(&mut self, datagram: &[u8], coming: impl Fn(Vec<u8>) -> Coming) {
+        self.writes += 1;
+        for copy in 0..2 {
+            let (write, now) = ((self.writes, copy), self.now);
+            let arrival = self.network.datagram(self.seed, write, now, datagram.len());
+            if let Some(at) = arrival {
+                let mut buffer = self.spare.pop().unwrap_or_default();
+                buffer.extend_from_slice(datagram);
+                self.schedule(at, coming(buffer));
+            }
+        }
     }
 
     /// Sees to it that a `Leave` is in the queue for the next answer of `number`.
@@ -454,6 +535,12 @@ impl World {
 }
 
 impl Running {
+    /// What waited to leave is gone.
+    fn forget_datagrams(&mut self) {
+        self.datagrams = Datagrams::new(self.item_bytes_max);
+        self.send_at = Instant::NEVER;
+    }
+
     fn is_dead(&self, now: Instant) -> bool {
         self.dead.iter().any(|(from, to)| (*from..*to).contains(&now))
     }

@@ -13,7 +13,7 @@ use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
 use memtide_run::{Doors, Surroundings, lower};
 use memtide_schema::Scenario;
-use memtide_schema::scenario::Target;
+use memtide_schema::scenario::{Target, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
@@ -22,6 +22,8 @@ use std::rc::Rc;
 
 /// Processors that a simulated machine has: enough that the number of workers depends on none.
 const CPUS: usize = 2;
+/// The ports of simulated servers that need one.
+const PORT_FIRST: u16 = 11_211;
 const MEMORY_BYTES_MAX: u64 = 1 << 40;
 
 pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
@@ -67,10 +69,13 @@ fn servers(scenario: &Scenario) -> Vec<ServerPlan> {
     let named = scenario.servers.iter().map(Target::to_string);
     let names: Vec<String> =
         if scenario.servers.is_empty() { vec!["simulated".to_owned()] } else { named.collect() };
-    let plan = |(number, name): (usize, String)| ServerPlan {
-        name,
-        addresses: vec![Address::Unix(format!("server-{number}"))],
+    let address = |number: usize| match scenario.transport {
+        Transport::Tcp => Address::Unix(format!("server-{number}")),
+        // Sockets of files have no datagrams.
+        Transport::Udp => Address::Tcp(([127, 0, 0, 1], PORT_FIRST + number as u16).into()),
     };
+    let plan =
+        |(number, name): (usize, String)| ServerPlan { name, addresses: vec![address(number)] };
     names.into_iter().enumerate().map(plan).collect()
 }
 
@@ -102,6 +107,7 @@ fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) ->
         network: Network {
             delay: Law::Fixed(delay.as_s_f64()),
             loss: *matches.get_one::<f64>("loss").expect("it has a default"),
+            duplicates: *matches.get_one::<f64>("duplicates").expect("it has a default"),
             ..Network::default()
         },
         servers: servers.iter().map(server).collect(),

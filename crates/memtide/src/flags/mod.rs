@@ -253,7 +253,7 @@ fn sim_command() -> Command {
 }
 
 /// The network of a simulation, and what is told of it.
-fn world() -> [Arg; 3] {
+fn world() -> [Arg; 4] {
     [
         Arg::new("delay")
             .long("delay")
@@ -266,7 +266,13 @@ fn world() -> [Arg; 3] {
             .value_name("FRACTION")
             .value_parser(|word: &str| units::parse_fraction(word))
             .default_value("0")
-            .help("The share of writes that are lost once and arrive 200ms late"),
+            .help("The share of writes that are lost: over UDP for good, else to come 200ms late"),
+        Arg::new("duplicates")
+            .long("duplicates")
+            .value_name("FRACTION")
+            .value_parser(|word: &str| units::parse_fraction(word))
+            .default_value("0")
+            .help("The share of datagrams that arrive twice"),
         Arg::new("trace")
             .long("trace")
             .value_name("FILE")

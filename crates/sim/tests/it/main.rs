@@ -5,6 +5,7 @@
 mod harness;
 mod queues;
 mod arrivals;
+mod datagrams;
 mod faults;
 mod pauses;
 mod replay;
