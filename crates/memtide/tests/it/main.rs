@@ -9,6 +9,7 @@ mod binary;
 mod pacing;
 mod pauses;
 mod bad_days;
+mod datagrams;
 mod endings;
 mod verification;
 mod instants;

@@ -48,6 +48,19 @@ impl Peer {
         Self::memcached_anywhere(IpAddr::V4(Ipv4Addr::LOCALHOST), arguments)
     }
 
+    /// A memcached at 127.0.0.1 that answers UDP at the same port.
+    pub(crate) fn memcached_udp(arguments: &str) -> Self {
+        for port in ports() {
+            let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+            // Of two ports the last one counts.
+            let arguments = format!("{arguments} -U {port}");
+            if let Some(peer) = Self::memcached_at(address, &arguments) {
+                return peer;
+            }
+        }
+        panic!("memcached {arguments} could not be started with UDP");
+    }
+
     /// A memcached at ::1; none on a machine without it.
     pub(crate) fn memcached_v6(arguments: &str) -> Option<Self> {
         let address = IpAddr::V6(Ipv6Addr::LOCALHOST);

@@ -1,0 +1,147 @@
+//! Load over UDP: against Debian's memcached, and against the embedded server, which loses
+//! datagrams, sends them twice, late and in disorder.
+
+use crate::child::{Finished, memtide};
+use crate::peer::Peer;
+use memtide_schema::record::Totals;
+
+/// What a run did over UDP; it must have ended well.
+fn totals(run: Finished) -> Totals {
+    run.exits(0).record().totals
+}
+
+fn over_udp(peer: &Peer, flags: &str) -> Finished {
+    let load = "--connections 16 --duration 700ms --json -";
+    memtide(&format!("run -s {} --transport udp {load} {flags}", peer.name))
+}
+
+#[test]
+fn memcached_answers_datagrams_in_lines_and_in_frames_over_either_io() {
+    let peer = Peer::memcached_udp("");
+    for protocol in ["text", "binary"] {
+        for io in ["epoll", "auto"] {
+            let flags = format!("--protocol {protocol} --io {io} --keys 2k --rate 3k --verify 1");
+            let mixed = totals(over_udp(&peer, &format!("{flags} --mix get=8,set=1,cas=1")));
+            assert!(mixed.intended > 1_000, "{flags}");
+            assert_eq!(mixed.answered, mixed.intended, "{flags}");
+            assert!(mixed.datagrams.is_zero(), "{flags}: {:?}", mixed.datagrams);
+            assert!(mixed.verification.checked > 1_000, "{flags}");
+        }
+    }
+}
+
+#[test]
+fn long_values_come_in_many_datagrams() {
+    let peer = Peer::memcached_udp("");
+    for io in ["epoll", "auto"] {
+        // What does not fit into a request is stored before the run, over TCP.
+        let flags = "--keys 100 --value-size 20000 --mix get=1 --rate 500 --verify 1";
+        let read = totals(over_udp(&peer, &format!("{flags} --io {io}")));
+        assert_eq!((read.answered, read.misses), (read.intended, 0), "{io}");
+        assert!(read.bytes_received > read.answered * 20_000, "{io}");
+        assert!(read.datagrams.is_zero(), "{io}: {:?}", read.datagrams);
+    }
+}
+
+#[test]
+fn several_keys_are_answered_in_several_messages() {
+    let peer = Peer::memcached_udp("");
+    for protocol in ["text", "binary"] {
+        let flags = format!("--mix get=1 --multiget 10 --rate 1k --protocol {protocol} --keys 2k");
+        let read = totals(over_udp(&peer, &flags));
+        assert_eq!((read.answered, read.hits), (read.intended, read.intended * 10), "{flags}");
+        assert!(read.datagrams.is_zero(), "{flags}: {:?}", read.datagrams);
+    }
+    // Nothing is there at all, which it says in a way of its own.
+    let empty = Peer::memcached_udp("");
+    let read = totals(over_udp(&empty, "--mix get=1 --multiget 10 --load never --rate 1k"));
+    assert_eq!((read.answered, read.misses), (read.intended, read.intended * 10));
+}
+
+#[test]
+fn what_wants_no_answer_is_sent_one_by_one() {
+    let peer = Peer::memcached_udp("");
+    for io in ["epoll", "auto"] {
+        let before = peer.figure("cmd_set");
+        let flags = "--mix set=1 --noreply --cooldown drain --rate 2k --duration 500ms";
+        let line = format!("run -s {} --transport udp --io {io} {flags} --json -", peer.name);
+        let sent = totals(memtide(&line));
+        assert!(sent.sent > 500 && sent.unacknowledged == sent.intended, "{io}");
+        assert_eq!(peer.figure("cmd_set") - before, sent.sent, "{io}");
+    }
+}
+
+/// What the server says of its faults.
+fn faults(peer: &Peer, kind: &str) -> u64 {
+    let wanted = format!("STAT fault_udp_{kind} ");
+    let lines = peer.ask("stats faults");
+    let count = lines.iter().find_map(|line| line.strip_prefix(&wanted));
+    count.unwrap_or_else(|| panic!("{kind} in {lines:?}")).parse().unwrap()
+}
+
+#[test]
+fn what_a_server_does_to_datagrams_is_counted_exactly() {
+    let kinds = "udp-loss:1%,udp-duplicate:2%";
+    for (protocol, io) in [("text", "auto"), ("binary", "epoll")] {
+        let peer = Peer::embedded(&format!("--udp --fault {kinds}"));
+        let load = "--keys 1k --connections 8 --rate 0 --ops-max 10k --verify 1 --timeout 100ms";
+        let way = format!("--transport udp --protocol {protocol} --io {io}");
+        let run = memtide(&format!("run -s {} {way} {load} --mix get=9,set=1 --json -", peer.name));
+        let totals = totals(run);
+        let (lost, doubled) = (faults(&peer, "loss"), faults(&peer, "duplicate"));
+        assert!(lost > 30 && doubled > 60, "{lost} {doubled}");
+        assert_eq!(totals.timed_out, lost, "{way}");
+        assert_eq!(totals.answered + lost, 10_000, "{way}");
+        assert_eq!(totals.verification.wrong(), 0, "{way}");
+        // A copy of the very last replies may find nobody.
+        let seen = totals.datagrams.duplicate;
+        assert!(seen <= doubled && seen + 8 >= doubled, "{seen} of {doubled}");
+    }
+}
+
+#[test]
+fn disorder_and_loss_in_long_replies_harm_no_value() {
+    let faults_of = "udp-loss:0.3%,udp-duplicate:2%,udp-disorder:10%,udp-late:0.3%";
+    for io in ["auto", "epoll"] {
+        let peer = Peer::embedded(&format!("--udp --fault {faults_of}"));
+        let load = "--keys 100 --value-size 6000 --connections 8 --rate 0 --ops-max 3k --verify 1";
+        let flags = format!("{load} --timeout 100ms --mix get=1 --io {io} --transport udp");
+        let totals = totals(memtide(&format!("run -s {} {flags} --json -", peer.name)));
+        assert_eq!(totals.answered + totals.timed_out, 3_000, "{io}");
+        assert_eq!((totals.verification.wrong(), totals.misses), (0, 0), "{io}");
+        assert!(totals.timed_out > 0 && totals.timed_out < 300, "{io}: {totals:?}");
+        let seen = totals.datagrams;
+        assert!(seen.disordered > 500 && seen.duplicate > 100, "{io}: {seen:?}");
+        assert_eq!(seen.lost, faults(&peer, "loss") + faults(&peer, "late"), "{io}");
+        let late = faults(&peer, "late");
+        assert!(seen.late <= late && seen.late + 16 >= late, "{io}: {seen:?}");
+    }
+}
+
+#[test]
+fn the_embedded_server_of_a_run_speaks_udp_as_well() {
+    let flags = "--rate 1k --duration 300ms --keys 500 --json -";
+    let totals = totals(memtide(&format!("run --transport udp {flags}")));
+    assert!(totals.answered > 100 && totals.answered == totals.intended);
+}
+
+#[test]
+fn a_server_that_listens_for_tcp_alone_is_named() {
+    let peer = Peer::memcached("");
+    let flags = "--keys 500 --rate 500 --duration 5s --timeout 300ms";
+    let run = memtide(&format!("run -s {} --transport udp {flags}", peer.name));
+    let run = run.exits(3);
+    assert!(run.err.contains(&peer.name) && run.err.contains("does not listen for UDP"), "{run}");
+}
+
+#[test]
+fn what_udp_cannot_do_is_said_at_once() {
+    let run = |flags: &str| memtide(&format!("run --transport udp {flags}"));
+    run("-s 127.0.0.1:1 --depth 4").complains(2, &["depth", "connections"]);
+    run("-s unix:/tmp/a").complains(2, &["unix:/tmp/a", "tcp"]);
+    run("-s 127.0.0.1:1 --user a --password b").complains(2, &["user", "tcp"]);
+    run("-s 127.0.0.1:1 --value-size 1500").complains(2, &["value-size", "1400"]);
+    run("-s 127.0.0.1:1 --multiget 60").complains(2, &["multiget", "1400"]);
+    run("-s 127.0.0.1:1 --mix get=1 --multiget 40 --value-size 4MiB --value-max 4MiB")
+        .complains(2, &["value-size", "tcp"]);
+}
