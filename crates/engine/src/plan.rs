@@ -23,6 +23,10 @@ pub struct Plan {
     pub connections: u32,
     /// Outstanding operations per connection; at least 1.
     pub depth: u32,
+    /// Who makes operations, and with which of the connections.
+    pub clients: Clients,
+    /// What rates and numbers of operations count.
+    pub unit: Unit,
     /// When operations are due.
     pub pacing: Pacing,
     /// How long a connection sends nothing after each answer.
@@ -59,6 +63,45 @@ pub struct Plan {
     pub sources: Vec<IpAddr>,
     /// What every connection says first, if servers want to know who we are.
     pub credentials: Option<Arc<Credentials>>,
+}
+
+/// Who makes operations, and with which connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clients {
+    /// The workers: all connections of one are used by one client. With a schedule for each
+    /// connection every connection has a client of its own.
+    #[default]
+    Workers,
+    /// So many by themselves, each with connections of its own to one server and one operation
+    /// outstanding at most. A plan of them has as many connections as all of them together, and
+    /// no more workers than clients.
+    Counted {
+        /// How many there are over all workers, at least 1.
+        count: u32,
+        /// How many connections each has, at least 1.
+        connections: u32,
+        /// Which of them an operation takes.
+        turn: ConnectionTurn,
+    },
+}
+
+/// Which of its connections a client uses next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionTurn {
+    /// The one that has waited longest.
+    RoundRobin,
+    /// Any.
+    Random,
+}
+
+/// What rates and numbers of operations count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Operations, whatever they ask for.
+    #[default]
+    Operations,
+    /// Keys: an operation that asks for n of them takes the place of n.
+    Keys,
 }
 
 /// One server.
@@ -310,19 +353,34 @@ impl Plan {
 
     /// How many connections worker `worker` has.
     pub fn connections_of(&self, worker: u16) -> u32 {
+        let groups = self.connections / self.connections_together();
         let (workers, worker) = (u32::from(self.workers), u32::from(worker));
-        self.connections / workers + u32::from(worker < self.connections % workers)
+        let of_worker = groups / workers + u32::from(worker < groups % workers);
+        of_worker * self.connections_together()
     }
 
     /// The run-wide number of a worker's connection.
-    pub fn connection_number(&self, worker: u16, nth: u32) -> u32 {
-        nth * u32::from(self.workers) + u32::from(worker)
+    pub(crate) fn connection_number(&self, worker: u16, nth: u32) -> u32 {
+        let together = self.connections_together();
+        (nth / together * u32::from(self.workers) + u32::from(worker)) * together + nth % together
+    }
+
+    /// How many connections have the same worker and server because they are of one client.
+    pub(crate) fn connections_together(&self) -> u32 {
+        match self.clients {
+            Clients::Workers => 1,
+            Clients::Counted { connections, .. } => connections,
+        }
     }
 
     /// The server of a connection. The run's connections are dealt over all servers in turn,
     /// worker by worker, so that each server has as many as any other and each worker has some
-    /// of each.
+    /// of each. Clients that are counted are dealt to workers and to servers in turn.
     pub fn server_of(&self, worker: u16, nth: u32) -> ServerId {
+        if let Clients::Counted { connections, .. } = self.clients {
+            let client = nth / connections * u32::from(self.workers) + u32::from(worker);
+            return ServerId((client % self.servers.len() as u32) as u16);
+        }
         let (workers, worker) = (u64::from(self.workers), u64::from(worker));
         let connections = u64::from(self.connections);
         let before = connections / workers * worker + worker.min(connections % workers);

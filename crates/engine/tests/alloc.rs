@@ -14,7 +14,7 @@ use memtide_engine::driver::DriverError;
 use memtide_engine::{
     Completion, Driver, Plan, Protocol, Sample, Sharing, Submission, Submitted, Verify, Worker,
 };
-use memtide_workload::{Arrival, MixSource, Oracle, SizeLaw, ValueSpace};
+use memtide_workload::{Arrival, Oracle, PlannedSource, SizeLaw, ValueSpace};
 use rig::Change;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -88,7 +88,7 @@ impl Driver for Uncounted {
 /// operation.
 fn allocations(plan: &Plan, script: Script) -> (u64, u64) {
     let driver = Uncounted(World::new(script).driver(Instant::ZERO));
-    let source = MixSource::new(&plan.source);
+    let source = PlannedSource::new(&plan.source);
     let mut worker = Worker::new(driver, plan, 0, &source);
     worker.open();
     worker.begin(plan, ms(10));

@@ -238,6 +238,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.disconnected_since = Some(at);
         }
         self.export();
+        // Of several connections of a client the others have room now.
+        let route = &self.clients[client as usize].route;
+        if route.is_single()
+            && let Some(other) = route.pick()
+        {
+            self.made_room(other, at);
+        }
         self.retry(connection, at);
     }
 

@@ -3,6 +3,7 @@
 //!
 //! It knows words and where they came from; it opens no file and reads no environment itself.
 
+mod clients;
 mod data;
 mod layer;
 mod limits;
@@ -82,6 +83,9 @@ pub static FIELDS: &[Field] = &[
     target::SERVER,
     target::CONNECTIONS,
     target::DEPTH,
+    clients::CLIENTS,
+    clients::CONNECTIONS_PER_CLIENT,
+    clients::CONNECTION_TURN,
     target::RECONNECT,
     target::BIND,
     target::PROTOCOL,
@@ -103,7 +107,11 @@ pub static FIELDS: &[Field] = &[
     data::VALUE_SIZE,
     data::VALUE_MAX,
     data::POPULARITY,
+    clients::WINDOW,
+    clients::OVERWRITE,
+    clients::PICK,
     data::MIX,
+    clients::MIX_ORDER,
     data::MULTIGET,
     data::MULTIGET_SHARE,
     data::EXPIRY,

@@ -3,6 +3,8 @@
 //! Each problem is a sentence that names the field, what is allowed, and what to do. What needs
 //! knowledge of the machine is checked where plans are made.
 
+mod clients;
+
 use super::{Goal, OnFull, Protocol, Scenario, Subject, span_word};
 use crate::kind::Kind;
 use memtide_base::Span;
@@ -58,6 +60,8 @@ impl Scenario {
         self.check_bounds(&mut problems);
         self.check_credentials(&mut problems);
         self.check_load(&mut problems);
+        self.check_clients(&mut problems);
+        self.check_window(&mut problems);
         self.check_data(&mut problems);
         self.check_intervals(&mut problems);
         self.check_verification(&mut problems);

@@ -51,6 +51,16 @@ choice! {
     }
 }
 
+choice! {
+    /// Which of its connections a client uses next.
+    ConnectionTurn {
+        /// The one that has waited longest.
+        RoundRobin = "round-robin",
+        /// Any that is open.
+        Random = "random",
+    }
+}
+
 /// What happens to an operation that is due while every connection is at its depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFull {

@@ -10,13 +10,17 @@ mod target;
 mod word;
 
 pub use check::Problem;
-pub use choice::{Backoff, Cooldown, Io, Load, OnFull, Protocol, ScheduleKind, Secret, Wait};
+pub use choice::{
+    Backoff, ConnectionTurn, Cooldown, Io, Load, OnFull, Protocol, ScheduleKind, Secret, Wait,
+};
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch, span_word};
 
 use memtide_base::Span;
-use memtide_workload::{Arrival, KeyForm, Mix, Popularity, SizeLaw, Wave};
+use memtide_workload::{
+    Arrival, KeyForm, Mix, MixOrder, Pick, Popularity, SizeLaw, Wave, WindowLaw,
+};
 use std::net::IpAddr;
 
 /// The seed of every run that names none, so that two runs of one scenario do the same.
@@ -56,6 +60,12 @@ pub struct Scenario {
     pub connections: Option<u32>,
     /// Operations outstanding on one connection at most.
     pub depth: Option<u32>,
+    /// Clients with one operation outstanding each, over all workers.
+    pub clients: Option<u32>,
+    /// Connections of each of them.
+    pub connections_per_client: u32,
+    /// Which of these is used next.
+    pub connection_turn: ConnectionTurn,
     /// How many different keys there are.
     pub keys: u64,
     /// The law of key lengths, in bytes.
@@ -68,8 +78,16 @@ pub struct Scenario {
     pub value_max: u64,
     /// Which keys are asked for how often.
     pub popularity: Popularity,
+    /// How many objects of its own each client works on instead.
+    pub window: Option<WindowLaw>,
+    /// The fraction of its sets that overwrites one of them.
+    pub overwrite: f64,
+    /// Which of them is read or overwritten.
+    pub pick: Pick,
     /// The weights of the kinds of operation.
     pub mix: Mix,
+    /// In which order they come.
+    pub mix_order: MixOrder,
     /// Keys in one get or gets.
     pub multiget: u16,
     /// The fraction of them that asks for so many; the others ask for one.
@@ -158,13 +176,20 @@ impl Default for Scenario {
             pin: false,
             connections: None,
             depth: None,
+            clients: None,
+            connections_per_client: 1,
+            connection_turn: ConnectionTurn::RoundRobin,
             keys: 100_000,
             key_size: known("fixed:30"),
             key_form: KeyForm::Base32,
             value_size: known("fixed:200"),
             value_max: VALUE_MAX_BYTES,
             popularity: Popularity::Uniform,
+            window: None,
+            overwrite: 0.0,
+            pick: Pick::Random,
             mix: known("get=9,set=1"),
+            mix_order: MixOrder::Drawn,
             multiget: 1,
             multiget_share: 1.0,
             expiry: 0,
