@@ -34,7 +34,7 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
             format!("pinned to CPU {}", cpus.join(", "))
         }
     };
-    vec![
+    let mut decisions = vec![
         ("server", servers(plan)),
         ("rate", rate_words(plan)),
         ("arrival", plan.arrival.clone()),
@@ -54,7 +54,13 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
         ("popularity", plan.popularity.clone()),
         ("mix", mix_words(plan)),
         ("seed", plan.seed.to_string()),
-    ]
+    ];
+    let crowd = [
+        ("clients", plan.clients.map(|clients| whole(u64::from(clients)))),
+        ("window", plan.window.map(|window| counted(u64::from(window), "object"))),
+    ];
+    decisions.extend(crowd.into_iter().filter_map(|(name, said)| Some((name, said?))));
+    decisions
 }
 
 /// The servers with the addresses that differ from their names.
@@ -76,8 +82,16 @@ pub(crate) fn servers(plan: &PlanRecord) -> String {
 pub(crate) fn rate_words(plan: &PlanRecord) -> String {
     match (plan.loop_kind, plan.rate_per_s) {
         (LoopKind::Closed, _) => "closed loop".to_owned(),
-        (LoopKind::Open, Some(per_s)) => rate(per_s),
+        (LoopKind::Open, Some(per_s)) => rate_of(plan, per_s),
         (LoopKind::Open, None) => shortened(&plan.wave),
+    }
+}
+
+/// A rate in the plan's unit, which is named if it is not operations.
+pub(crate) fn rate_of(plan: &PlanRecord, per_s: f64) -> String {
+    match &plan.rate_unit {
+        None => rate(per_s),
+        Some(unit) => rate(per_s).replace("/s", &format!(" {unit}/s")),
     }
 }
 
@@ -95,11 +109,12 @@ fn shortened(word: &str) -> String {
 
 /// When the run stops, and its warm-up.
 fn stop_words(plan: &PlanRecord) -> String {
+    let noun = if plan.rate_unit.is_some() { "key" } else { "operation" };
     let mut text = match (plan.duration_s, plan.ops_max) {
         (Some(duration_s), None) => seconds(duration_s),
-        (None, Some(ops_max)) => counted(ops_max, "operation"),
+        (None, Some(ops_max)) => counted(ops_max, noun),
         (Some(duration_s), Some(ops_max)) => {
-            format!("{} or {}", seconds(duration_s), counted(ops_max, "operation"))
+            format!("{} or {}", seconds(duration_s), counted(ops_max, noun))
         }
         (None, None) => "until interrupted".to_owned(),
     };

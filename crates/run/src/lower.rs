@@ -86,7 +86,10 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         connections: crowd.connections,
         depth,
         clients: crowd.clients,
-        unit: Unit::Operations,
+        unit: match scenario.rate_unit {
+            word::RateUnit::Operations => Unit::Operations,
+            word::RateUnit::Keys => Unit::Keys,
+        },
         pacing: pacing(scenario, closed, window),
         pause: scenario.pause_after_reply,
         window,
@@ -326,6 +329,15 @@ fn plan_record(
         }
         .to_owned(),
         load: scenario.load.to_string(),
+        clients: match plan.clients {
+            Clients::Workers => None,
+            Clients::Counted { count, .. } => Some(count),
+        },
+        window: plan.source.window.as_ref().map(|window| window.objects),
+        rate_unit: match plan.unit {
+            Unit::Operations => None,
+            Unit::Keys => Some(scenario.rate_unit.to_string()),
+        },
         keys: plan.source.keys,
         key_size: scenario.key_size.to_string(),
         value_size: scenario.value_size.to_string(),

@@ -3,7 +3,7 @@
 
 use memtide_engine::{Clients, ConnectionTurn};
 use memtide_schema::Scenario;
-use memtide_schema::scenario::{self as word, Load, Problem};
+use memtide_schema::scenario::{self as word, Load, Problem, RateUnit};
 use memtide_workload::{KeySpace, OpKind, SizeLaw, ValueSpace, WindowLaw, WindowPlan};
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ impl Crowd {
                 overwrite: scenario.overwrite,
                 pick: scenario.pick,
                 full: reads_only || scenario.load == Load::Always,
-                keys_end: None,
+                keys_end: scenario.ops_max.filter(|_| scenario.rate_unit == RateUnit::Keys),
             }
         });
         if let Some(all) = window.as_ref().map(|window| window.places().get())

@@ -92,6 +92,7 @@ pub static FIELDS: &[Field] = &[
     target::USER,
     target::PASSWORD,
     load::RATE,
+    load::RATE_UNIT,
     load::ARRIVAL,
     load::SCHEDULE,
     load::ON_FULL,

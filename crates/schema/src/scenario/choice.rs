@@ -52,6 +52,16 @@ choice! {
 }
 
 choice! {
+    /// What rates and numbers of operations count.
+    RateUnit {
+        /// Operations, whatever they ask for.
+        Operations = "ops",
+        /// Keys: an operation that asks for n of them counts n.
+        Keys = "keys",
+    }
+}
+
+choice! {
     /// Which of its connections a client uses next.
     ConnectionTurn {
         /// The one that has waited longest.

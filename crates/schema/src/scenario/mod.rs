@@ -11,7 +11,8 @@ mod word;
 
 pub use check::Problem;
 pub use choice::{
-    Backoff, ConnectionTurn, Cooldown, Io, Load, OnFull, Protocol, ScheduleKind, Secret, Wait,
+    Backoff, ConnectionTurn, Cooldown, Io, Load, OnFull, Protocol, RateUnit, ScheduleKind, Secret,
+    Wait,
 };
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use target::Target;
@@ -36,6 +37,8 @@ pub struct Scenario {
     pub servers: Vec<Target>,
     /// Operations per second over all workers; 0 asks for a closed loop.
     pub rate: Option<f64>,
+    /// What rates and the number of operations count.
+    pub rate_unit: RateUnit,
     /// The law of the gaps between intended instants.
     pub arrival: Arrival,
     /// One schedule for all connections of a worker, or one for each.
@@ -164,6 +167,7 @@ impl Default for Scenario {
         Self {
             servers: Vec::new(),
             rate: None,
+            rate_unit: RateUnit::Operations,
             arrival: Arrival::Poisson,
             schedule: ScheduleKind::Shared,
             on_full: OnFull::Queue,
