@@ -35,8 +35,14 @@ pub trait Source {
     /// gave out; `now` is for sources that replay recorded times.
     fn next(&mut self, index: u64, now: Instant) -> Next;
 
+    /// The same of an operation that is not sent, for want of room or of time: it is settled at
+    /// once, and nobody asks for its further keys.
+    fn skip(&mut self, index: u64, now: Instant) -> Next {
+        self.next(index, now)
+    }
+
     /// The id of the `nth` key of an operation of this source, `nth` below `op.keys`; the 0th is
-    /// `op.key`. The keys of one operation may repeat each other.
+    /// `op.key`. The keys of one operation may repeat each other. Known until the next `next`.
     fn key(&self, op: &Op, nth: u16) -> u64;
 
     /// What came of an operation; called exactly once for each.
@@ -100,6 +106,13 @@ impl Source for PlannedSource {
         match self {
             Self::Mix(source) => source.next(index, now),
             Self::Window(source) => source.next(index, now),
+        }
+    }
+
+    fn skip(&mut self, index: u64, now: Instant) -> Next {
+        match self {
+            Self::Mix(source) => source.skip(index, now),
+            Self::Window(source) => source.skip(index, now),
         }
     }
 

@@ -211,7 +211,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// An operation that gets no connection ends as `fate`.
     fn settle_unsent(&mut self, client: u32, index: u64, at: Instant, fate: Fate) {
         let client = &mut self.clients[client as usize];
-        let Next::Op(mut op) = client.source.next(index, at) else {
+        let Next::Op(mut op) = client.source.skip(index, at) else {
             client.done = true;
             return;
         };

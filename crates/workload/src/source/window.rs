@@ -17,8 +17,6 @@ use std::num::NonZeroU64;
 
 /// How many objects come to one place, one after the other, before the first comes again.
 const GENERATIONS: u32 = 1 << 20;
-/// Operations of one client that can be under way: one that was sent, and one that never will be.
-const UNDER_WAY_MAX: usize = 2;
 /// The index of no operation.
 const NO_OP: u64 = u64::MAX;
 
@@ -80,10 +78,10 @@ pub struct WindowSource {
     overwrites: u64,
     /// Keys gathered for the next get.
     gathered: u16,
-    under_way: [Batch; UNDER_WAY_MAX],
+    under_way: Batch,
 }
 
-/// The keys of an operation that has not ended.
+/// The keys of the latest get, whose answer may come even after it has ended.
 #[derive(Clone, Debug)]
 struct Batch {
     index: u64,
@@ -95,7 +93,6 @@ impl WindowSource {
     /// nothing itself.
     pub(super) fn new(plan: &SourcePlan, window: &WindowPlan) -> Self {
         assert!(plan.multiget > 0, "a get asks for at least one key");
-        let batch = || Batch { index: NO_OP, keys: Vec::new() };
         Self {
             plan: window.clone(),
             client: 0,
@@ -112,7 +109,7 @@ impl WindowSource {
             sets: 0,
             overwrites: 0,
             gathered: 0,
-            under_way: [batch(), batch()],
+            under_way: Batch { index: NO_OP, keys: Vec::new() },
         }
     }
 
@@ -167,16 +164,20 @@ impl WindowSource {
         u64::from(generation) * self.plan.places().get() + u64::from(place) * clients + self.client
     }
 
-    /// Takes the keys of the operation that is made now.
-    fn begin(&mut self, index: u64, keys: u16) -> u64 {
-        let at = self.under_way.iter().position(|batch| batch.index == NO_OP);
-        let at = at.expect("a client has one operation outstanding, and one that is not sent");
-        let mut batch = std::mem::take(&mut self.under_way[at].keys);
-        batch.clear();
-        batch.extend((0..keys).map(|_| self.any()));
-        let first = batch[0];
-        self.under_way[at] = Batch { index, keys: batch };
-        first
+    /// The operation at `index`; of a get's keys only the first is known yet.
+    fn decide(&mut self, index: u64) -> Op {
+        let left = self.plan.keys_end.map_or(u64::MAX, |end| {
+            end.saturating_sub(index).div_ceil(u64::from(self.plan.clients)).max(1)
+        });
+        let full = u64::from(self.multiget).min(left);
+        while u64::from(self.gathered) < full {
+            if self.kind() == OpKind::Set {
+                return Op { index, key: self.to_set(), kind: OpKind::Set, keys: 1 };
+            }
+            self.gathered += 1;
+        }
+        let keys = std::mem::take(&mut self.gathered);
+        Op { index, key: self.any(), kind: OpKind::Get, keys }
     }
 
     /// `id` was stored.
@@ -195,47 +196,41 @@ impl WindowSource {
 impl Source for WindowSource {
     fn of_client(&self, client: u32) -> Self {
         let objects = self.plan.objects;
-        let keys = usize::from(self.multiget);
-        let batch = || Batch { index: NO_OP, keys: Vec::with_capacity(keys) };
+        let keys = Vec::with_capacity(usize::from(self.multiget));
         Self {
             client: u64::from(client),
             generations: vec![0; objects as usize],
             filled: if self.plan.full { objects } else { 0 },
-            under_way: [batch(), batch()],
+            under_way: Batch { index: NO_OP, keys },
             ..self.clone()
         }
     }
 
     fn next(&mut self, index: u64, _now: Instant) -> Next {
-        let left = self.plan.keys_end.map_or(u64::MAX, |end| {
-            end.saturating_sub(index).div_ceil(u64::from(self.plan.clients)).max(1)
-        });
-        let full = u64::from(self.multiget).min(left);
-        while u64::from(self.gathered) < full {
-            if self.kind() == OpKind::Set {
-                let key = self.to_set();
-                return Next::Op(Op { index, key, kind: OpKind::Set, keys: 1 });
-            }
-            self.gathered += 1;
+        let op = self.decide(index);
+        if op.keys > 1 {
+            let mut keys = std::mem::take(&mut self.under_way.keys);
+            keys.clear();
+            keys.push(op.key);
+            keys.extend((1..op.keys).map(|_| self.any()));
+            self.under_way = Batch { index, keys };
         }
-        let keys = std::mem::take(&mut self.gathered);
-        let key = self.begin(index, keys);
-        Next::Op(Op { index, key, kind: OpKind::Get, keys })
+        Next::Op(op)
+    }
+
+    fn skip(&mut self, index: u64, _now: Instant) -> Next {
+        Next::Op(self.decide(index))
     }
 
     fn key(&self, op: &Op, nth: u16) -> u64 {
-        if nth == 0 {
+        if nth == 0 || self.under_way.index != op.index {
             return op.key;
         }
-        let batch = self.under_way.iter().find(|batch| batch.index == op.index);
-        batch.map_or(op.key, |batch| batch.keys[usize::from(nth)])
+        self.under_way.keys[usize::from(nth)]
     }
 
     fn settle(&mut self, op: &Op, outcome: Outcome) {
-        if op.kind == OpKind::Get {
-            let batch = self.under_way.iter_mut().find(|batch| batch.index == op.index);
-            batch.expect("an operation ends once").index = NO_OP;
-        } else if outcome == Outcome::Stored {
+        if op.kind == OpKind::Set && outcome == Outcome::Stored {
             self.stored(op.key);
         }
     }

@@ -163,7 +163,7 @@ fn an_operation_that_is_never_sent_disturbs_none_that_is_under_way() {
     let keys = |source: &PlannedSource| (0..5).map(|nth| source.key(&sent, nth)).collect();
     let before: Vec<u64> = keys(&source);
     for nth in 1..4 {
-        let Next::Op(unsent) = source.next(nth * 15, Instant::ZERO) else { panic!("it goes on") };
+        let Next::Op(unsent) = source.skip(nth * 15, Instant::ZERO) else { panic!("it goes on") };
         source.settle(&unsent, Outcome::TimedOut);
     }
     let after: Vec<u64> = keys(&source);
