@@ -6,7 +6,8 @@ use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_workload::{
-    Arrival, KeySpace, OpKind, Oracle, RateCurve, SourcePlan, ValueSpace, Version,
+    Arrival, Expiring, KeySpace, Lifetimes, OpKind, Oracle, RateCurve, SourcePlan, ValueSpace,
+    Version,
 };
 use std::fmt;
 use std::net::IpAddr;
@@ -122,6 +123,8 @@ pub struct RequestPlan {
     pub noreply: bool,
     /// The expiry stored with values, in the protocol's meaning.
     pub expiry: i64,
+    /// Which keys have it; the others have none.
+    pub expiring: Expiring,
     /// The flags stored with values.
     pub flags: u32,
 }
@@ -165,13 +168,15 @@ impl fmt::Debug for Credentials {
 /// part has its values looked at. A clone shares what is known of the servers.
 #[derive(Clone, Debug)]
 pub struct Verify {
-    /// Which part, above 0 and at most 1.
+    /// Which part, from 0 to 1.
     pub fraction: f64,
     /// Tells this run's values from those of any other that loads the same servers with the same
     /// keys, so that only its own are judged by their version.
     pub writer: u32,
     /// What each server may answer, in the order of the plan's servers.
     pub oracles: Vec<Arc<Oracle>>,
+    /// When what expires must be there and when it must not, if that is verified.
+    pub lifetimes: Option<Arc<Lifetimes>>,
 }
 
 impl Verify {
@@ -184,7 +189,8 @@ impl Verify {
     /// The same of server `number` alone.
     pub fn of_server(&self, number: usize) -> Self {
         let oracles = vec![Arc::clone(&self.oracles[number])];
-        Self { fraction: self.fraction, writer: self.writer_at(number), oracles }
+        let (fraction, writer) = (self.fraction, self.writer_at(number));
+        Self { fraction, writer, oracles, lifetimes: self.lifetimes.clone() }
     }
 }
 

@@ -376,8 +376,10 @@ impl<S: Source> Sink for Desk<'_, S> {
     }
 
     fn value(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
-        if let Some(verifier) = &mut self.verifier {
-            verifier.value(self.connection, entry, (key, bytes), self.source);
+        let Some(verifier) = &mut self.verifier else { return };
+        let at = (self.connection, self.place.0);
+        if let Some(expired) = verifier.value(at, entry, (key, bytes), self.source) {
+            self.recorder.mistimed(entry, expired);
         }
     }
 
@@ -389,9 +391,10 @@ impl<S: Source> Sink for Desk<'_, S> {
         }
     }
 
-    fn replied(&mut self, entry: &InFlight, outcome: Outcome) {
-        if let Some(verifier) = &mut self.verifier {
-            verifier.replied((self.connection, self.place.0), entry, outcome);
-        }
+    fn replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
+        let Some(verifier) = &mut self.verifier else { return };
+        let at = (self.connection, self.place.0);
+        verifier.missed(at, (entry, outcome, now), self.source, self.recorder);
+        verifier.replied(at, entry, outcome, now);
     }
 }

@@ -377,8 +377,12 @@ impl Filled {
         }
         for counters in &ended.totals.segments {
             // What was verified is added by those who know whether it says something.
-            let unverified =
-                Counters { verified: 0, wrong: Default::default(), ..counters.clone() };
+            let unverified = Counters {
+                verified: 0,
+                wrong: Default::default(),
+                verify_misses: 0,
+                ..counters.clone()
+            };
             self.counters += &unverified;
         }
         self.opened += ended.totals.connections.opened;

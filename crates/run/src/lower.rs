@@ -13,7 +13,7 @@ use memtide_engine::{
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
 use memtide_schema::scenario::{self as word, Problem};
-use memtide_workload::{Mix, Oracle, RateCurve, SourcePlan, Wave, WindowPlan};
+use memtide_workload::{Expiring, Lifetimes, Mix, Oracle, RateCurve, SourcePlan, Wave, WindowPlan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -115,6 +115,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
             },
             noreply: scenario.noreply,
             expiry: scenario.expiry,
+            expiring: Expiring::part(scenario.expiry_share),
             flags: scenario.flags,
         },
         timeout: scenario.timeout,
@@ -142,9 +143,14 @@ fn credentials(scenario: &Scenario) -> Option<Arc<Credentials>> {
 
 /// Who writes is decided when the run begins.
 fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> Option<Verify> {
-    if scenario.verify == 0.0 {
+    if scenario.verify == 0.0 && !scenario.verify_expiry {
         return None;
     }
+    let lifetimes = window.filter(|_| scenario.verify_expiry).map(|window| {
+        let expiry = Span::from_s(scenario.expiry.unsigned_abs());
+        let expiring = Expiring::part(scenario.expiry_share);
+        Arc::new(Lifetimes::new(window.places().get(), expiry, expiring, scenario.seed))
+    });
     let oracles = match window {
         // An object is on one server alone, so they need not be told apart.
         Some(window) => vec![Arc::new(Oracle::of_places(window.places().get())); servers],
@@ -154,7 +160,7 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
             (0..servers).map(oracle).collect()
         }
     };
-    Some(Verify { fraction: scenario.verify, writer: 0, oracles })
+    Some(Verify { fraction: scenario.verify, writer: 0, oracles, lifetimes })
 }
 
 /// A server that is named twice would be counted twice.

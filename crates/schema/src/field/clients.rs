@@ -67,7 +67,7 @@ pub(super) const WINDOW: Field = Field {
     short: None,
     value: Some("N"),
     default: "none",
-    help: "How many objects each client has set and reads, instead of keys by popularity",
+    help: "Objects that each client sets and reads, instead of keys",
     long: "A count from 1 to 1G, such as `10k`: each client stores objects of its own until it has \
            so many, then each new one takes the place of its oldest, and it reads among those that \
            it has stored. Or `auto:CACHE,MISS`, such as `auto:4G,5%`: as many as make a server \

@@ -62,6 +62,7 @@ impl Scenario {
         self.check_load(&mut problems);
         self.check_clients(&mut problems);
         self.check_window(&mut problems);
+        self.check_expiry(&mut problems);
         self.check_data(&mut problems);
         self.check_intervals(&mut problems);
         self.check_verification(&mut problems);
@@ -312,7 +313,7 @@ impl Scenario {
             );
         }
         if self.verify == 0.0 {
-            if self.verify_details.is_some() {
+            if self.verify_details.is_some() && !self.verify_expiry {
                 problems.add(
                     "verify-details",
                     "verify-details has nothing to list without verify: give a fraction such as \

@@ -97,6 +97,8 @@ pub struct Scenario {
     pub multiget_share: f64,
     /// The expiry sent with every store, in memcached's sense.
     pub expiry: i64,
+    /// The fraction of the keys that are stored with it; the others never expire.
+    pub expiry_share: f64,
     /// The flags sent with every store.
     pub flags: u32,
     /// Whether operations that can do without an answer do.
@@ -113,6 +115,8 @@ pub struct Scenario {
     pub goals: Vec<Goal>,
     /// The fraction of reads whose values are checked.
     pub verify: f64,
+    /// Whether it is checked that what expires is there until then, and not any longer.
+    pub verify_expiry: bool,
     /// For how many keys versions are kept.
     pub verify_keys: u64,
     /// How wide the rows over time are.
@@ -197,6 +201,7 @@ impl Default for Scenario {
             multiget: 1,
             multiget_share: 1.0,
             expiry: 0,
+            expiry_share: 1.0,
             flags: 0,
             noreply: false,
             load: Load::Auto,
@@ -205,6 +210,7 @@ impl Default for Scenario {
             reconnect: Backoff { first: Span::from_ms(10), longest: Span::from_s(1) },
             goals: Vec::new(),
             verify: 0.0,
+            verify_expiry: false,
             verify_keys: 65_536,
             interval: None,
             interval_times: false,

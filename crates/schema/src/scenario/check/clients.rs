@@ -4,6 +4,11 @@
 
 use super::{CONNECTIONS_MAX, Problems, Scenario};
 use memtide_workload::{MixOrder, OpKind, Popularity};
+use std::ops::RangeInclusive;
+
+/// Seconds after which a value may end for its end to be judged: long enough that there is a time
+/// at which it is certainly there, and a length, not a date.
+const EXPIRY_JUDGED_S: RangeInclusive<i64> = 5..=2_592_000;
 
 impl Scenario {
     /// Clients against connections and servers.
@@ -74,6 +79,41 @@ impl Scenario {
                 format!(
                     "threads {threads} leaves workers without a client, there are {clients}: use \
                      at most {clients} threads, or more clients"
+                ),
+            );
+        }
+    }
+
+    /// Expiry, and its verification, against what is needed to judge it.
+    pub(super) fn check_expiry(&self, problems: &mut Problems) {
+        if self.expiry_share < 1.0 && self.expiry == 0 {
+            problems.add(
+                "expiry-share",
+                format!(
+                    "expiry-share {} of nothing: give an expiry, or leave it out",
+                    self.expiry_share
+                ),
+            );
+        }
+        if !self.verify_expiry {
+            return;
+        }
+        if self.window.is_none() {
+            problems.add(
+                "verify-expiry",
+                "verify-expiry needs to know when each key was last stored, and by whom: give a \
+                 window such as window 10k, or leave it out",
+            );
+        }
+        if !EXPIRY_JUDGED_S.contains(&self.expiry) {
+            problems.add(
+                "expiry",
+                format!(
+                    "expiry {} cannot be verified: give a number of seconds from {} to {}, or \
+                     leave verify-expiry out",
+                    self.expiry,
+                    EXPIRY_JUDGED_S.start(),
+                    EXPIRY_JUDGED_S.end()
                 ),
             );
         }
