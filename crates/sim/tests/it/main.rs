@@ -9,3 +9,4 @@ mod faults;
 mod pauses;
 mod replay;
 mod steps;
+mod windows;
