@@ -10,7 +10,7 @@ pub use steps::{StepsText, step_progress_line};
 use crate::counts::counts;
 use crate::judgement::judgement;
 use crate::layout::labelled;
-use crate::number::{counted, rate, seconds, whole};
+use crate::number::{counted, seconds, whole};
 use crate::plan::{mix_words, rate_of, rate_words, servers};
 use crate::shards::shards;
 use crate::times::times;

@@ -347,7 +347,10 @@ fn plan_record(
         keys: plan.source.keys,
         key_size: scenario.key_size.to_string(),
         value_size: scenario.value_size.to_string(),
-        popularity: scenario.popularity.to_string(),
+        popularity: match &plan.source.window {
+            None => scenario.popularity.to_string(),
+            Some(window) => format!("{} in windows of {}", window.pick, window.objects),
+        },
         mix: scenario.mix.to_string(),
         multiget: scenario.multiget,
         seed: scenario.seed,

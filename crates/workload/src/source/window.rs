@@ -127,7 +127,7 @@ impl WindowSource {
     }
 
     /// The object to store.
-    fn to_set(&mut self) -> u64 {
+    fn storing(&mut self) -> u64 {
         let wanted = (self.overwrites as f64) < self.sets as f64 * self.plan.overwrite;
         self.sets += 1;
         if wanted && self.filled > 0 {
@@ -172,7 +172,7 @@ impl WindowSource {
         let full = u64::from(self.multiget).min(left);
         while u64::from(self.gathered) < full {
             if self.kind() == OpKind::Set {
-                return Op { index, key: self.to_set(), kind: OpKind::Set, keys: 1 };
+                return Op { index, key: self.storing(), kind: OpKind::Set, keys: 1 };
             }
             self.gathered += 1;
         }

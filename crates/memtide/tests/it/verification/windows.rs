@@ -34,7 +34,7 @@ fn memcached_counts_the_keys_and_sets_of_windows() {
 
 #[test]
 fn what_expires_does_so_in_time_on_memcached_and_too_early_on_a_liar() {
-    let window = "--clients 4 --threads 1 --window 100 --mix get=19,set=1 --rate 2k \
+    let window = "--clients 4 --threads 1 --window 100 --mix get=99,set=1 --rate 2k \
                   --expiry-share 0.5 --verify-expiry --timeout 20s --json -";
     let honest = Peer::memcached("");
     let run =
@@ -43,6 +43,7 @@ fn what_expires_does_so_in_time_on_memcached_and_too_early_on_a_liar() {
     let found = record.phases.verification();
     let right = VerificationCounts { checked: found.ok, ok: found.ok, ..Default::default() };
     assert_eq!(found, right, "nothing is wrong, and what never expires is there");
+    assert!(record.totals.misses > 1_000, "things do expire: {}", record.totals.misses);
     let liar = Peer::embedded("--fault expire-early:0.01@get --seed 5");
     let ran =
         memtide(&format!("run -s {} {window} --expiry 600 --verify 1 --duration 2s", liar.name))
