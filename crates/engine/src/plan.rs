@@ -86,6 +86,16 @@ pub enum Clients {
     },
 }
 
+impl Clients {
+    /// How many there are, if they are counted.
+    pub const fn counted(self) -> Option<u32> {
+        match self {
+            Self::Workers => None,
+            Self::Counted { count, .. } => Some(count),
+        }
+    }
+}
+
 /// Which of its connections a client uses next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionTurn {

@@ -86,10 +86,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         connections: crowd.connections,
         depth,
         clients: crowd.clients,
-        unit: match scenario.rate_unit {
-            word::RateUnit::Operations => Unit::Operations,
-            word::RateUnit::Keys => Unit::Keys,
-        },
+        unit: unit(scenario),
         pacing: pacing(scenario, closed, window),
         pause: scenario.pause_after_reply,
         window,
@@ -134,6 +131,13 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let pin = scenario.pin || (narrowed && enough);
     let record = plan_record(scenario, around, &plan, pin, why);
     Ok(Lowered { plan, record, pin })
+}
+
+fn unit(scenario: &Scenario) -> Unit {
+    match scenario.rate_unit {
+        word::RateUnit::Operations => Unit::Operations,
+        word::RateUnit::Keys => Unit::Keys,
+    }
 }
 
 fn credentials(scenario: &Scenario) -> Option<Arc<Credentials>> {
@@ -335,15 +339,9 @@ fn plan_record(
         }
         .to_owned(),
         load: scenario.load.to_string(),
-        clients: match plan.clients {
-            Clients::Workers => None,
-            Clients::Counted { count, .. } => Some(count),
-        },
+        clients: plan.clients.counted(),
         window: plan.source.window.as_ref().map(|window| window.objects),
-        rate_unit: match plan.unit {
-            Unit::Operations => None,
-            Unit::Keys => Some(scenario.rate_unit.to_string()),
-        },
+        rate_unit: (plan.unit == Unit::Keys).then(|| scenario.rate_unit.to_string()),
         keys: plan.source.keys,
         key_size: scenario.key_size.to_string(),
         value_size: scenario.value_size.to_string(),

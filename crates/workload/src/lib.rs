@@ -2,7 +2,8 @@
 //!
 //! Everything here is a function of a seed and an index: operation i, its keys, their bytes and
 //! its intended instant come out the same whoever asks; only a window also remembers what was
-//! stored. No protocol, no clock and no socket is known here. The list below is the reading order; `use` arrows run only down it.
+//! stored. No protocol, no clock and no socket is known here. The list below is the reading order;
+//! `use` arrows run only down it.
 #![forbid(unsafe_code)]
 
 pub mod source;

@@ -1,7 +1,7 @@
 //! The bytes of the values, by key id. All values are slices of one shared pool of printable
 //! bytes: making one costs nothing but its place. Those that are to be verified begin with a proof
-//! (see `value/proof.rs`); what a server may answer is told by `value/oracle.rs`, and whether it may
-//! answer at all by `value/lifetimes.rs`.
+//! (see `value/proof.rs`). What a server may answer is told by `value/oracle.rs`, and whether it
+//! may answer at all by `value/lifetimes.rs`.
 
 mod lifetimes;
 mod oracle;

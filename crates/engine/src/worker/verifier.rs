@@ -1,6 +1,6 @@
 //! Whether servers answer with the values that they were given, for as long as they were told to:
-//! looks at values while their bytes pass, and keeps the oracles told of what is written. Copies nothing but the first bytes of a
-//! value, and allocates nothing after the start.
+//! looks at values while their bytes pass, and keeps the oracles told of what is written. Copies
+//! nothing but the first bytes of a value, and allocates nothing after the start.
 
 use crate::connection::InFlight;
 use crate::plan::{Plan, Verify};

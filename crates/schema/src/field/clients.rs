@@ -14,8 +14,9 @@ pub(super) const CLIENTS: Field = Field {
     help: "Clients with one operation outstanding each, over all workers",
     long: "A count from 1 to 1M. Each client has connections of its own, `connections-per-client` \
            of them and all to one server, and makes one operation at a time: the next waits for \
-           the answer to the last, even beyond its deadline, or for the loss of its connection. Clients are dealt to workers and to servers in turn, so there \
-           must be at least one for each. With a `rate` client c of N makes every N-th operation \
+           the answer to the last, even beyond its deadline, or for the loss of its connection. \
+           Clients are dealt to workers and to servers in turn, so there must be at least one for \
+           each. With a `rate` client c of N makes every N-th operation \
            of the shared schedule, or with `schedule connection` has one of its own. The number of \
            connections and the depth follow from this, so `connections` and `depth` are left out.",
     section: Section::Target,

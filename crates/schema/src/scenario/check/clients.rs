@@ -52,7 +52,14 @@ impl Scenario {
                 ),
             );
         }
-        let Some(clients) = self.clients else { return };
+        if let Some(clients) = self.clients {
+            self.check_shares(clients, problems);
+        }
+    }
+
+    /// Whether each server and each worker has a client, and connections are not too many.
+    fn check_shares(&self, clients: u32, problems: &mut Problems) {
+        let each = self.connections_per_client;
         let all = u64::from(clients) * u64::from(each);
         if all > u64::from(CONNECTIONS_MAX) {
             problems.add(
