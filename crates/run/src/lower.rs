@@ -157,7 +157,10 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
     });
     let oracles = match window {
         // An object is on one server alone, so they need not be told apart.
-        Some(window) => vec![Arc::new(Oracle::of_places(window.places().get())); servers],
+        Some(window) => {
+            let oracle = Arc::new(Oracle::of_places(window.places().get()));
+            vec![oracle; servers]
+        }
         None => {
             let oracle =
                 |_| Arc::new(Oracle::new(scenario.keys, scenario.verify_keys, scenario.seed));
