@@ -11,7 +11,7 @@ use memtide_host::driver::NullDriver;
 use memtide_metrics::Histogram;
 use memtide_run::{Doors, Surroundings, lower};
 use memtide_schema::Scenario;
-use memtide_workload::{MixSource, Next, Source};
+use memtide_workload::{Next, PlannedSource, Source};
 use std::hint::black_box;
 
 const VALUE_BYTES: usize = 200;
@@ -60,7 +60,7 @@ fn plan() -> Plan {
 
 /// Deciding an operation: its kind and its key.
 fn next(times: u64) {
-    let mut source = MixSource::new(&plan().source);
+    let mut source = PlannedSource::new(&plan().source);
     for index in 0..times {
         let Next::Op(op) = source.next(black_box(index), Instant::ZERO) else { return };
         black_box(op);
@@ -107,7 +107,7 @@ fn record(times: u64) {
 fn turn(times: u64) {
     let plan = plan();
     let driver = NullDriver::new(CONNECTIONS, VALUE_BYTES);
-    let mut worker = Worker::new(driver, &plan, 0, &MixSource::new(&plan.source));
+    let mut worker = Worker::new(driver, &plan, 0, &PlannedSource::new(&plan.source));
     worker.open();
     worker.begin(&plan, Instant::ZERO + Span::from_us(1));
     let settled = |worker: &mut Worker<_, _>| -> u64 {

@@ -43,8 +43,12 @@ impl Stream {
     pub const WALK_RENEWAL: Self = Self(17);
     /// Which gets ask for many keys.
     pub const MULTIGET: Self = Self(18);
+    /// Which keys are stored with an expiry.
+    pub const EXPIRY: Self = Self(19);
     /// How long a server takes for a request.
     pub const SERVICE: Self = Self(20);
+    /// Which of its connections a client uses.
+    pub const CONNECTION: Self = Self(23);
     /// Which requests a fault strikes.
     pub const FAULT: Self = Self(21);
     /// What exactly a fault does to a request.

@@ -1,6 +1,6 @@
 //! The unit that makes load: one schedule, one source, and the connections it may use.
 
-use crate::plan::{Cooldown, Plan};
+use crate::plan::{Cooldown, Plan, Unit};
 use crate::route::Route;
 use memtide_base::{Instant, Span};
 use memtide_workload::Schedule;
@@ -19,6 +19,8 @@ pub(crate) struct Client<S> {
     pub(crate) queue_armed: Instant,
     /// Since when it has had room again after it was blocked.
     pub(crate) ready_at: Instant,
+    /// Since when it has had nothing outstanding, if it may have only one operation; else zero.
+    pub(crate) free_since: Instant,
     /// What was intended before this and finds no room is dropped: it was too far behind.
     pub(crate) skip_to: Instant,
     /// It offers nothing more.
@@ -48,6 +50,8 @@ pub(crate) struct Offer {
     pub(crate) ops_end: u64,
     /// The first instant for which nothing is offered.
     pub(crate) end: Instant,
+    /// Whether an operation of several keys takes the place of several.
+    pub(crate) counts_keys: bool,
 }
 
 impl Offer {
@@ -56,7 +60,8 @@ impl Offer {
             Cooldown::Load => Instant::NEVER,
             Cooldown::Drain => plan.window.measure_end(start),
         };
-        Self { start, ops_end: plan.window.ops_max.unwrap_or(u64::MAX), end }
+        let ops_end = plan.window.ops_max.unwrap_or(u64::MAX);
+        Self { start, ops_end, end, counts_keys: plan.unit == Unit::Keys }
     }
 }
 
@@ -81,6 +86,21 @@ impl<S> Client<S> {
             Pace::Open(schedule) => schedule.advance(),
             Pace::Closed { next, stride } => *next += *stride,
         }
+    }
+
+    /// The operation that was due asks for `keys` keys, of which each counts. Returns for how many
+    /// there is still a place; an operation may not ask for more.
+    pub(crate) fn advance_by_keys(&mut self, offer: &Offer, keys: u16) -> u16 {
+        let left = match &self.pace {
+            Pace::Open(schedule) => schedule.left_before(offer.ops_end),
+            Pace::Closed { next, stride } => offer.ops_end.saturating_sub(*next).div_ceil(*stride),
+        };
+        let keys = u64::from(keys).min(left).max(1) as u16;
+        match &mut self.pace {
+            Pace::Open(schedule) => schedule.advance_by(keys),
+            Pace::Closed { next, stride } => *next += *stride * u64::from(keys),
+        }
+        keys
     }
 
     pub(crate) fn is_closed(&self) -> bool {

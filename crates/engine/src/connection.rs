@@ -148,8 +148,8 @@ pub(crate) trait Sink {
     /// So many datagrams were unusual, which was noticed at `now`.
     fn datagrams(&mut self, _now: Instant, _class: DatagramClass, _count: u64) {}
 
-    /// The answer to `entry` is complete, late or not; what becomes of it is told next.
-    fn replied(&mut self, _entry: &InFlight, _outcome: Outcome) {}
+    /// The answer to `entry` is complete at `now`, late or not; what becomes of it is told next.
+    fn replied(&mut self, _entry: &InFlight, _outcome: Outcome, _now: Instant) {}
 }
 
 /// A cas whose gets found something: its second request is to be sent.
@@ -375,7 +375,7 @@ impl Connection {
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
-        sink.replied(&entry, verdict.outcome);
+        sink.replied(&entry, verdict.outcome, now);
         if entry.stage.is_expired() {
             sink.late(&entry, bytes);
             return;

@@ -8,7 +8,9 @@ use crate::driver::{SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::{Plan, Protocol};
 use memtide_codec::Verb;
 use memtide_codec::text::encode::{self, StoreTail};
-use memtide_workload::{KeySpace, Op, OpKind, Source, ValueSpace, Version, numeric_value};
+use memtide_workload::{
+    Expiring, KeySpace, Op, OpKind, Source, ValueSpace, Version, numeric_value,
+};
 
 /// Turns operations into requests of the plan's protocol.
 #[derive(Debug)]
@@ -20,6 +22,7 @@ pub(crate) struct Encoder {
     values: ValueSpace,
     noreply: bool,
     expiry: i64,
+    expiring: Expiring,
     flags: u32,
     seed: u64,
     numeric_from: u64,
@@ -34,6 +37,7 @@ impl Encoder {
             values: plan.values.clone(),
             noreply: plan.requests.noreply,
             expiry: plan.requests.expiry,
+            expiring: plan.requests.expiring,
             flags: plan.requests.flags,
             seed: plan.seed,
             numeric_from: plan.numeric_from,
@@ -90,7 +94,7 @@ impl Encoder {
             OpKind::Gets | OpKind::Cas => self.retrieval(Verb::Gets, op, source, own),
             OpKind::Gat => {
                 encode::command(own, Verb::Gat);
-                encode::signed(own, self.expiry);
+                encode::signed(own, self.expiry_of(op.key));
                 self.key(op.key, own);
                 encode::line_end(own, false);
             }
@@ -114,7 +118,7 @@ impl Encoder {
             OpKind::Touch => {
                 encode::command(own, Verb::Touch);
                 self.key(op.key, own);
-                encode::signed(own, self.expiry);
+                encode::signed(own, self.expiry_of(op.key));
                 encode::line_end(own, noreply);
             }
         }
@@ -161,8 +165,14 @@ impl Encoder {
         encode::command(out, verb);
         self.key(key, out);
         let noreply = self.noreply && cas.is_none();
-        let tail = StoreTail { flags: self.flags, expiry: self.expiry, bytes, cas, noreply };
+        let expiry = self.expiry_of(key);
+        let tail = StoreTail { flags: self.flags, expiry, bytes, cas, noreply };
         encode::store_tail(out, tail);
+    }
+
+    /// The expiry with which `key` is stored.
+    fn expiry_of(&self, key: u64) -> i64 {
+        if self.expiring.includes(self.seed, key) { self.expiry } else { 0 }
     }
 
     fn key(&self, id: u64, out: &mut Vec<u8>) {

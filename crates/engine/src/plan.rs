@@ -7,7 +7,8 @@ use memtide_codec::udp;
 use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_workload::{
-    Arrival, KeySpace, OpKind, Oracle, RateCurve, SourcePlan, ValueSpace, Version,
+    Arrival, Expiring, KeySpace, Lifetimes, OpKind, Oracle, RateCurve, SourcePlan, ValueSpace,
+    Version,
 };
 use std::fmt;
 use std::net::IpAddr;
@@ -24,6 +25,10 @@ pub struct Plan {
     pub connections: u32,
     /// Outstanding operations per connection; at least 1.
     pub depth: u32,
+    /// Who makes operations, and with which of the connections.
+    pub clients: Clients,
+    /// What rates and numbers of operations count.
+    pub unit: Unit,
     /// When operations are due.
     pub pacing: Pacing,
     /// How long a connection sends nothing after each answer.
@@ -65,6 +70,55 @@ pub struct Plan {
     pub credentials: Option<Arc<Credentials>>,
 }
 
+/// Who makes operations, and with which connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clients {
+    /// The workers: all connections of one are used by one client. With a schedule for each
+    /// connection every connection has a client of its own.
+    #[default]
+    Workers,
+    /// So many by themselves, each with connections of its own to one server and one operation
+    /// outstanding at most. A plan of them has as many connections as all of them together, and
+    /// no more workers than clients.
+    Counted {
+        /// How many there are over all workers, at least 1.
+        count: u32,
+        /// How many connections each has, at least 1.
+        connections: u32,
+        /// Which of them an operation takes.
+        turn: ConnectionTurn,
+    },
+}
+
+impl Clients {
+    /// How many there are, if they are counted.
+    pub const fn counted(self) -> Option<u32> {
+        match self {
+            Self::Workers => None,
+            Self::Counted { count, .. } => Some(count),
+        }
+    }
+}
+
+/// Which of its connections a client uses next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionTurn {
+    /// The one that has waited longest.
+    RoundRobin,
+    /// Any.
+    Random,
+}
+
+/// What rates and numbers of operations count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Operations, whatever they ask for.
+    #[default]
+    Operations,
+    /// Keys: an operation that asks for n of them takes the place of n.
+    Keys,
+}
+
 /// One server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerPlan {
@@ -85,6 +139,8 @@ pub struct RequestPlan {
     pub noreply: bool,
     /// The expiry stored with values, in the protocol's meaning.
     pub expiry: i64,
+    /// Which keys have it; the others have none.
+    pub expiring: Expiring,
     /// The flags stored with values.
     pub flags: u32,
 }
@@ -161,13 +217,15 @@ impl fmt::Debug for Credentials {
 /// part has its values looked at. A clone shares what is known of the servers.
 #[derive(Clone, Debug)]
 pub struct Verify {
-    /// Which part, above 0 and at most 1.
+    /// Which part, from 0 to 1.
     pub fraction: f64,
     /// Tells this run's values from those of any other that loads the same servers with the same
     /// keys, so that only its own are judged by their version.
     pub writer: u32,
     /// What each server may answer, in the order of the plan's servers.
     pub oracles: Vec<Arc<Oracle>>,
+    /// When what expires must be there and when it must not, if that is verified.
+    pub lifetimes: Option<Arc<Lifetimes>>,
 }
 
 impl Verify {
@@ -180,7 +238,8 @@ impl Verify {
     /// The same of server `number` alone.
     pub fn of_server(&self, number: usize) -> Self {
         let oracles = vec![Arc::clone(&self.oracles[number])];
-        Self { fraction: self.fraction, writer: self.writer_at(number), oracles }
+        let (fraction, writer) = (self.fraction, self.writer_at(number));
+        Self { fraction, writer, oracles, lifetimes: self.lifetimes.clone() }
     }
 }
 
@@ -349,19 +408,34 @@ impl Plan {
 
     /// How many connections worker `worker` has.
     pub fn connections_of(&self, worker: u16) -> u32 {
+        let groups = self.connections / self.connections_together();
         let (workers, worker) = (u32::from(self.workers), u32::from(worker));
-        self.connections / workers + u32::from(worker < self.connections % workers)
+        let of_worker = groups / workers + u32::from(worker < groups % workers);
+        of_worker * self.connections_together()
     }
 
     /// The run-wide number of a worker's connection.
-    pub fn connection_number(&self, worker: u16, nth: u32) -> u32 {
-        nth * u32::from(self.workers) + u32::from(worker)
+    pub(crate) fn connection_number(&self, worker: u16, nth: u32) -> u32 {
+        let together = self.connections_together();
+        (nth / together * u32::from(self.workers) + u32::from(worker)) * together + nth % together
+    }
+
+    /// How many connections have the same worker and server because they are of one client.
+    pub(crate) fn connections_together(&self) -> u32 {
+        match self.clients {
+            Clients::Workers => 1,
+            Clients::Counted { connections, .. } => connections,
+        }
     }
 
     /// The server of a connection. The run's connections are dealt over all servers in turn,
     /// worker by worker, so that each server has as many as any other and each worker has some
-    /// of each.
+    /// of each. Clients that are counted are dealt to workers and to servers in turn.
     pub fn server_of(&self, worker: u16, nth: u32) -> ServerId {
+        if let Clients::Counted { connections, .. } = self.clients {
+            let client = nth / connections * u32::from(self.workers) + u32::from(worker);
+            return ServerId((client % self.servers.len() as u32) as u16);
+        }
         let (workers, worker) = (u64::from(self.workers), u64::from(worker));
         let connections = u64::from(self.connections);
         let before = connections / workers * worker + worker.min(connections % workers);

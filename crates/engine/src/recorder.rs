@@ -295,6 +295,24 @@ impl Recorder {
         }
     }
 
+    /// A value that was to be verified in the answer to `entry` did not come.
+    pub(crate) fn verify_missed(&mut self, entry: &InFlight, server: ServerId) {
+        self.tally.segments[usize::from(entry.segment)].verify_misses += 1;
+        if entry.segment == segment::MEASURE && self.several_servers {
+            self.tally.servers[server.index()].verify_misses += 1;
+        }
+    }
+
+    /// A value in the answer to `entry` was there after its end, or was not before it.
+    pub(crate) fn mistimed(&mut self, entry: &InFlight, mismatch: Mismatch) {
+        let class = mismatch.class as usize;
+        self.tally.segments[usize::from(entry.segment)].wrong[class] += 1;
+        if entry.segment == segment::MEASURE && self.several_servers {
+            self.tally.servers[mismatch.server.index()].wrong[class] += 1;
+        }
+        self.tally.mismatches.push(mismatch);
+    }
+
     /// A connection went away at `now`.
     pub(crate) fn connection_lost(&mut self, now: Instant, why: Closed) {
         self.tally.connections.lost += 1;

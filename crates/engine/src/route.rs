@@ -1,8 +1,12 @@
 //! Which of a client's connections an operation takes: the least loaded one that is open and
-//! writable, and among equals the one that has waited longest.
+//! writable, and among equals the one that has waited longest; or any, of a client that has one
+//! operation outstanding at most.
 //!
 //! Connections of equal load form a list, the lists an array by load. Every step is O(1): loads
 //! change by one, and the least load in use moves with them.
+
+use crate::plan::ConnectionTurn;
+use memtide_base::rng::{Stream, below, hash};
 
 const NONE: u32 = u32::MAX;
 
@@ -14,6 +18,19 @@ pub(crate) struct Route {
     /// By load: the list of available connections that carry that many. Load `depth` is full.
     lists: Vec<List>,
     least: usize,
+    single: Option<Single>,
+}
+
+/// What a client remembers that has one operation outstanding at most.
+#[derive(Debug)]
+struct Single {
+    turn: ConnectionTurn,
+    /// The root and the stream of its draws.
+    draws: (u64, Stream),
+    /// How many operations took a connection.
+    taken: u64,
+    /// How many it has outstanding on all connections: none or one.
+    outstanding: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,28 +56,84 @@ impl Route {
             nodes: vec![node; count as usize],
             lists: vec![List { head: NONE, tail: NONE }; depth as usize + 1],
             least: depth as usize + 1,
+            single: None,
         }
+    }
+
+    /// The same for client number `client` of a run of this seed, which has one operation
+    /// outstanding at most.
+    pub(crate) fn single(
+        first: u32,
+        count: u32,
+        turn: ConnectionTurn,
+        (seed, client): (u64, u32),
+    ) -> Self {
+        let draws = (seed, Stream::CONNECTION.of_lane(u64::from(client)));
+        let single = Single { turn, draws, taken: 0, outstanding: 0 };
+        Self { single: Some(single), ..Self::new(first, count, 1) }
+    }
+
+    /// How many connections there are.
+    pub(crate) fn connections(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// Whether the client has one operation outstanding at most.
+    pub(crate) fn is_single(&self) -> bool {
+        self.single.is_some()
     }
 
     /// The connection to use now, or `None` when all are full or unavailable.
     pub(crate) fn pick(&self) -> Option<u32> {
         let full = self.lists.len() - 1;
-        (self.least < full).then(|| self.first + self.lists[self.least].head)
+        if self.least >= full {
+            return None;
+        }
+        let waiting = self.lists[self.least].head;
+        match &self.single {
+            None => Some(self.first + waiting),
+            Some(single) => self.pick_single(single, waiting),
+        }
+    }
+
+    /// The same of a client that has one operation outstanding at most; `waiting` has waited
+    /// longest.
+    fn pick_single(&self, single: &Single, waiting: u32) -> Option<u32> {
+        if single.outstanding > 0 {
+            return None;
+        }
+        if single.turn == ConnectionTurn::RoundRobin {
+            return Some(self.first + waiting);
+        }
+        let (seed, stream) = single.draws;
+        let count = self.nodes.len() as u64;
+        let drawn = below(hash(seed, stream, single.taken), count) as u32;
+        // Those that are not open are passed over.
+        let places = (drawn..self.connections()).chain(0..drawn);
+        places.map(|place| self.first + place).find(|&connection| self.has_room(connection))
     }
 
     /// Whether `connection` could take one more.
     pub(crate) fn has_room(&self, connection: u32) -> bool {
         let node = &self.nodes[(connection - self.first) as usize];
-        node.available && (node.load as usize) < self.lists.len() - 1
+        let idle = self.single.as_ref().is_none_or(|single| single.outstanding == 0);
+        node.available && (node.load as usize) < self.lists.len() - 1 && idle
     }
 
     /// `connection` took one more.
     pub(crate) fn take(&mut self, connection: u32) {
+        if let Some(single) = &mut self.single {
+            single.taken += 1;
+            single.outstanding += 1;
+        }
         self.change(connection, |load| load + 1);
     }
 
     /// `connection` is free of `freed` of them.
     pub(crate) fn free(&mut self, connection: u32, freed: u32) {
+        if let Some(single) = &mut self.single {
+            single.outstanding -= freed;
+        }
         self.change(connection, |load| load - freed);
     }
 
@@ -143,6 +216,27 @@ mod tests {
         route.set_available(11, false);
         assert_eq!(route.pick(), None);
         assert!(!route.has_room(11) && !route.has_room(10));
+    }
+
+    #[test]
+    fn a_single_operation_takes_each_connection_in_turn_or_any() {
+        for (turn, even) in [(ConnectionTurn::RoundRobin, true), (ConnectionTurn::Random, false)] {
+            let mut route = Route::single(20, 8, turn, (3, 5));
+            (20..28).for_each(|connection| route.set_available(connection, true));
+            route.set_available(22, false);
+            let mut times = [0u32; 8];
+            for _ in 0..7_000 {
+                let connection = route.pick().expect("nothing is outstanding");
+                route.take(connection);
+                assert_eq!(route.pick(), None, "one is outstanding");
+                assert!(!route.has_room(23));
+                route.free(connection, 1);
+                times[(connection - 20) as usize] += 1;
+            }
+            assert_eq!(times[2], 0, "it is not open");
+            let right = |&times: &u32| if even { times == 1_000 } else { times > 700 };
+            assert!(times.iter().enumerate().all(|(at, of)| at == 2 || right(of)), "{times:?}");
+        }
     }
 
     #[test]

@@ -16,7 +16,9 @@ use crate::driver::{Driver, DriverError, Refusal, SPLICE_BYTES_MIN, SendBuffer};
 use crate::encoder::Encoder;
 use crate::fleet::{Stage, Trouble, WorkerReport};
 use crate::pacer::IdleClock;
-use crate::plan::{Backoff, OnFull, Pacing, Plan, RequestPlan, ServerPlan, Sharing, Transport};
+use crate::plan::{
+    Backoff, Clients, OnFull, Pacing, Plan, RequestPlan, ServerPlan, Sharing, Transport,
+};
 use crate::recorder::Recorder;
 use crate::route::Route;
 use memtide_base::{Instant, ServerId, Span};
@@ -92,6 +94,8 @@ struct Facts {
     request_bytes_max: usize,
     /// What every connection says first; nothing for most.
     greeting: Vec<u8>,
+    /// How many connections in a row are of one client that is counted; else 1.
+    together: u32,
 }
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
@@ -99,8 +103,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub fn new(driver: D, plan: &Plan, worker: u16, source: &S) -> Self {
         let count = plan.connections_of(worker);
         let clients = clients(plan, worker, source);
-        let one_for_all = clients.len() == 1;
-        let client_of = |connection| if one_for_all { 0 } else { connection };
+        let each = clients.first().map_or(1, |client| client.route.connections());
+        let client_of = |connection| connection / each;
         let RequestPlan { protocol, transport, .. } = plan.requests;
         let connection = |nth| {
             let server = plan.server_of(worker, nth);
@@ -144,6 +148,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 pause: plan.pause,
                 out_bytes_max: if transport == Transport::Stream { OUT_BYTES_MAX } else { 0 },
                 request_bytes_max: transport.request_bytes_max(),
+                together: plan.connections_together(),
                 greeting: plan.credentials.as_ref().map_or_else(Vec::new, |credentials| {
                     greeting(plan.requests.protocol, credentials)
                 }),
@@ -291,35 +296,49 @@ fn servers(plan: &Plan) -> Vec<ServerPlan> {
     plan.servers.iter().map(address).collect()
 }
 
-/// The clients of one worker: one for all its connections, or one for each.
+/// The clients of one worker: one for all its connections, or one for each, or as many as are
+/// counted.
 fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Client<S>> {
     let count = plan.connections_of(worker);
-    let client = |first, count, pace| Client {
-        source: source.clone(),
-        route: Route::new(first, count, plan.depth),
+    let client = |number, route, pace| Client {
+        source: source.of_client(number),
+        route,
         pace,
         scheduled: false,
         blocked: false,
         queue_armed: Instant::NEVER,
         ready_at: Instant::ZERO,
+        free_since: Instant::ZERO,
         skip_to: Instant::ZERO,
         done: false,
     };
     let schedule = |arrival: &Arrival, curve: &RateCurve, lane| {
         Pace::Open(Schedule::new(*arrival, curve.clone(), plan.seed, lane))
     };
+    let number = u32::from(worker);
+    let all = || Route::new(0, count, plan.depth);
+    if let Clients::Counted { count: clients, connections, turn } = plan.clients {
+        let pace = |index| match &plan.pacing {
+            Pacing::Closed => Pace::Closed { next: u64::from(index), stride: u64::from(clients) },
+            Pacing::Open { arrival, curve, sharing, .. } => {
+                let own_stream = *sharing == Sharing::Connection;
+                schedule(arrival, curve, Lane { index, count: clients, own_stream })
+            }
+        };
+        let route =
+            |nth, number| Route::single(nth * connections, connections, turn, (plan.seed, number));
+        let numbered = |nth| (nth, nth * u32::from(plan.workers) + number);
+        let numbers = (0..count / connections).map(numbered);
+        return numbers.map(|(nth, index)| client(index, route(nth, index), pace(index))).collect();
+    }
     match &plan.pacing {
         Pacing::Closed => {
             let pace = Pace::Closed { next: u64::from(worker), stride: u64::from(plan.workers) };
-            vec![client(0, count, pace)]
+            vec![client(number, all(), pace)]
         }
         Pacing::Open { arrival, curve, sharing: Sharing::Shared, .. } => {
-            let lane = Lane {
-                index: u32::from(worker),
-                count: u32::from(plan.workers),
-                own_stream: false,
-            };
-            vec![client(0, count, schedule(arrival, curve, lane))]
+            let lane = Lane { index: number, count: u32::from(plan.workers), own_stream: false };
+            vec![client(number, all(), schedule(arrival, curve, lane))]
         }
         Pacing::Open { arrival, curve, sharing: Sharing::Connection, .. } => (0..count)
             .map(|nth| {
@@ -328,14 +347,19 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
                     count: plan.connections,
                     own_stream: true,
                 };
-                client(nth, 1, schedule(arrival, curve, lane))
+                let route = Route::new(nth, 1, plan.depth);
+                client(lane.index, route, schedule(arrival, curve, lane))
             })
             .collect(),
     }
 }
 
 fn connection_number(facts: &Facts, connection: u32) -> u32 {
-    connection * u32::from(facts.workers) + u32::from(facts.worker)
+    let (workers, worker) = (u32::from(facts.workers), u32::from(facts.worker));
+    match facts.together {
+        1 => connection * workers + worker,
+        each => (connection / each * workers + worker) * each + connection % each,
+    }
 }
 
 /// Where the endings of one connection go: to the books, and to the source they came from.
@@ -373,8 +397,10 @@ impl<S: Source> Sink for Desk<'_, S> {
     }
 
     fn value(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
-        if let Some(verifier) = &mut self.verifier {
-            verifier.value(self.connection, entry, (key, bytes), self.source);
+        let Some(verifier) = &mut self.verifier else { return };
+        let at = (self.connection, self.place.0);
+        if let Some(expired) = verifier.value(at, entry, (key, bytes), self.source) {
+            self.recorder.mistimed(entry, expired);
         }
     }
 
@@ -390,9 +416,10 @@ impl<S: Source> Sink for Desk<'_, S> {
         self.recorder.datagrams(now, class, count, self.place.0);
     }
 
-    fn replied(&mut self, entry: &InFlight, outcome: Outcome) {
-        if let Some(verifier) = &mut self.verifier {
-            verifier.replied((self.connection, self.place.0), entry, outcome);
-        }
+    fn replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
+        let Some(verifier) = &mut self.verifier else { return };
+        let at = (self.connection, self.place.0);
+        verifier.missed(at, (entry, outcome, now), self.source, self.recorder);
+        verifier.replied(at, entry, outcome, now);
     }
 }

@@ -15,7 +15,7 @@ use memtide_engine::{
     Address, Completion, Driver, Plan, Protocol, Sample, Sharing, Submission, Submitted, Transport,
     Verify, Worker,
 };
-use memtide_workload::{Arrival, MixSource, Oracle, SizeLaw, ValueSpace};
+use memtide_workload::{Arrival, Oracle, PlannedSource, SizeLaw, ValueSpace};
 use rig::Change;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -89,7 +89,7 @@ impl Driver for Uncounted {
 /// operation.
 fn allocations(plan: &Plan, script: Script) -> (u64, u64) {
     let driver = Uncounted(World::new(script).driver(Instant::ZERO));
-    let source = MixSource::new(&plan.source);
+    let source = PlannedSource::new(&plan.source);
     let mut worker = Worker::new(driver, plan, 0, &source);
     worker.open();
     worker.begin(plan, ms(10));
@@ -123,7 +123,7 @@ fn turns_allocate_nothing() {
     walking.pause = Span::from_us(50);
     walking.source.popularity = "walk:50,1,10%@uniform:0,99".parse().expect("a popularity");
     let mut verified = wide.clone();
-    verified.verify = Some(Verify { fraction: 1.0, writer: 1, oracles });
+    verified.verify = Some(Verify { fraction: 1.0, writer: 1, oracles, lifetimes: None });
     let mut frames = wide.clone();
     frames.requests.protocol = Protocol::Binary;
     frames.source.multiget = 3;

@@ -58,6 +58,7 @@ fn plan(ops: u64, keys_max: u64, values: &str) -> Plan {
             fraction: 1.0,
             writer: 77,
             oracles: vec![Arc::new(Oracle::new(KEYS, keys_max, base.seed))],
+            lifetimes: None,
         }),
         ..base
     }
@@ -281,7 +282,10 @@ fn values_of_others_are_not_judged_by_their_version() {
     };
     one.servers = vec![twice("one"), twice("the same")];
     let oracle = || Arc::new(Oracle::new(KEYS, KEYS, one.seed));
-    let verify = |writer| Some(Verify { fraction: 1.0, writer, oracles: vec![oracle(), oracle()] });
+    let verify = |writer| {
+        let oracles = vec![oracle(), oracle()];
+        Some(Verify { fraction: 1.0, writer, oracles, lifetimes: None })
+    };
     let (verified, verified_too) = (verify(77), verify(99));
     let mut fleet = fleet("none", Law::Exponential(0.0005));
     let silent = Plan { verify: None, ..filling(&one) };

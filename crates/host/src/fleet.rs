@@ -16,7 +16,7 @@ use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, Worke
 use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{Driver, Io, Plan, ServerPlan, Stage, Wait, Worker};
 use memtide_metrics::{Tally, Totals};
-use memtide_workload::MixSource;
+use memtide_workload::PlannedSource;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -270,7 +270,7 @@ impl Job {
     }
 
     fn conduct(&mut self, driver: impl Driver) -> Result<Parcel, DriverError> {
-        let source = MixSource::new(&self.plan.source);
+        let source = PlannedSource::new(&self.plan.source);
         let mut worker = Worker::new(driver, &self.plan, self.worker, &source);
         worker.open();
         let mut meter = CpuMeter::default();

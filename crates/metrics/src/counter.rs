@@ -139,7 +139,7 @@ impl DatagramClass {
     pub const COUNT: usize = 5;
 }
 
-/// In what way a verified value was wrong.
+/// In what way a verified value was wrong, or that it was there at all, or was not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyClass {
     /// Some bytes are those of no value of the key.
@@ -150,11 +150,28 @@ pub enum VerifyClass {
     Stale,
     /// It is the beginning of a value of the key.
     Truncated,
+    /// Whatever it is, it had certainly expired.
+    Expired,
+    /// There was none, although it had certainly not expired.
+    Unexpired,
 }
 
 impl VerifyClass {
     /// Every class, in the order of its counters.
-    pub const ALL: [Self; 4] = [Self::Corrupt, Self::WrongKey, Self::Stale, Self::Truncated];
+    pub const ALL: [Self; 6] = [
+        Self::Corrupt,
+        Self::WrongKey,
+        Self::Stale,
+        Self::Truncated,
+        Self::Expired,
+        Self::Unexpired,
+    ];
+
+    /// Whether it is about the value itself, and so about one that was verified; else about
+    /// whether there was one.
+    pub const fn is_of_value(self) -> bool {
+        !matches!(self, Self::Expired | Self::Unexpired)
+    }
 
     /// The name in a record.
     pub const fn name(self) -> &'static str {
@@ -163,6 +180,8 @@ impl VerifyClass {
             Self::WrongKey => "wrong_key",
             Self::Stale => "stale",
             Self::Truncated => "truncated",
+            Self::Expired => "expired_get",
+            Self::Unexpired => "unexpired_unget",
         }
     }
 }
@@ -232,8 +251,11 @@ pub struct Counters {
     pub datagrams: [u64; DatagramClass::COUNT],
     /// Values that were verified.
     pub verified: u64,
-    /// Of these, the wrong ones by class, in the order of [`VerifyClass::ALL`].
+    /// Of these, the wrong ones by class, in the order of [`VerifyClass::ALL`]; of classes that
+    /// are not of a value, all that were found.
     pub wrong: [u64; VerifyClass::ALL.len()],
+    /// Keys whose values were to be verified, and that were not found; none that may have expired.
+    pub verify_misses: u64,
     /// Counts by operation kind.
     pub kinds: [KindCounters; KINDS_MAX],
 }
@@ -301,6 +323,7 @@ impl AddAssign<&Self> for Counters {
             datagrams,
             verified,
             wrong,
+            verify_misses,
             kinds,
         } = other;
         self.intended += intended;
@@ -328,6 +351,7 @@ impl AddAssign<&Self> for Counters {
         self.datagrams.iter_mut().zip(datagrams).for_each(|(sum, part)| *sum += part);
         self.verified += verified;
         self.wrong.iter_mut().zip(wrong).for_each(|(sum, part)| *sum += part);
+        self.verify_misses += verify_misses;
         for (sum, part) in self.kinds.iter_mut().zip(kinds) {
             sum.sent += part.sent;
             sum.answered += part.answered;

@@ -115,6 +115,7 @@ pub(crate) fn open() -> Record {
             target_per_s: Some(2e4),
             achieved_per_s: 20_003.1,
             kinds_per_s: [(Kind::Get, 18_001.2), (Kind::Set, 2_001.9)].into(),
+            keys_per_s: None,
         },
         response: [
             (Kind::All, distribution(200_031, [88_000, 121_000, 310_000, 890_500])),
@@ -189,6 +190,7 @@ pub(crate) fn closed() -> Record {
             target_per_s: None,
             achieved_per_s: 123_456.0,
             kinds_per_s: [(Kind::Get, 111_110.4), (Kind::Set, 12_345.6)].into(),
+            keys_per_s: None,
         },
         believable: Believable::from_checks(vec![Check {
             code: CheckKind::WorkerBusy,
@@ -264,6 +266,7 @@ pub(crate) fn bad_day() -> Record {
             target_per_s: Some(2e4),
             achieved_per_s: 19_600.0,
             kinds_per_s: [(Kind::Get, 19_600.0)].into(),
+            keys_per_s: None,
         },
         response: [(Kind::All, response.clone()), (Kind::Get, response)].into(),
         goals: vec![

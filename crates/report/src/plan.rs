@@ -66,7 +66,9 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
 /// What most plans leave as it is, by the name of its field.
 fn unusual(plan: &PlanRecord) -> Vec<(&'static str, String)> {
     let pause = Some(plan.pause_after_reply_s).filter(|&pause| pause > 0.0);
-    let said: [(&str, Option<String>); 8] = [
+    let said: [(&str, Option<String>); 10] = [
+        ("clients", plan.clients.map(|clients| whole(u64::from(clients)))),
+        ("window", plan.window.map(|window| counted(u64::from(window), "object"))),
         ("protocol", other_than(&Scenario::default().protocol.to_string(), &plan.protocol)),
         ("key-form", key_form(plan)),
         ("pause-after-reply", pause.map(seconds)),
@@ -141,8 +143,16 @@ pub(crate) fn servers(plan: &PlanRecord) -> String {
 pub(crate) fn rate_words(plan: &PlanRecord) -> String {
     match (plan.loop_kind, plan.rate_per_s) {
         (LoopKind::Closed, _) => "closed loop".to_owned(),
-        (LoopKind::Open, Some(per_s)) => rate(per_s),
+        (LoopKind::Open, Some(per_s)) => rate_of(plan, per_s),
         (LoopKind::Open, None) => shortened(&plan.wave),
+    }
+}
+
+/// A rate in the plan's unit, which is named if it is not operations.
+pub(crate) fn rate_of(plan: &PlanRecord, per_s: f64) -> String {
+    match &plan.rate_unit {
+        None => rate(per_s),
+        Some(unit) => rate(per_s).replace("/s", &format!(" {unit}/s")),
     }
 }
 
@@ -160,11 +170,12 @@ fn shortened(word: &str) -> String {
 
 /// When the run stops, and its warm-up.
 fn stop_words(plan: &PlanRecord) -> String {
+    let noun = if plan.rate_unit.is_some() { "key" } else { "operation" };
     let mut text = match (plan.duration_s, plan.ops_max) {
         (Some(duration_s), None) => seconds(duration_s),
-        (None, Some(ops_max)) => counted(ops_max, "operation"),
+        (None, Some(ops_max)) => counted(ops_max, noun),
         (Some(duration_s), Some(ops_max)) => {
-            format!("{} or {}", seconds(duration_s), counted(ops_max, "operation"))
+            format!("{} or {}", seconds(duration_s), counted(ops_max, noun))
         }
         (None, None) => "until interrupted".to_owned(),
     };

@@ -10,8 +10,8 @@ pub use steps::{StepsText, step_progress_line};
 use crate::counts::counts;
 use crate::judgement::judgement;
 use crate::layout::labelled;
-use crate::number::{counted, rate, seconds, whole};
-use crate::plan::{connection_words, key_words, mix_words, rate_words, servers};
+use crate::number::{counted, seconds, whole};
+use crate::plan::{connection_words, key_words, mix_words, rate_of, rate_words, servers};
 use crate::shards::shards;
 use crate::times::times;
 use memtide_base::units::format_count;
@@ -79,9 +79,10 @@ fn heading(out: &mut String, record: &Record) {
     if record.measured_s <= 0.0 {
         return;
     }
-    let achieved = rate(record.rate.achieved_per_s);
+    let per_s = record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s);
+    let achieved = rate_of(plan, per_s);
     let text = match record.rate.target_per_s {
-        Some(target) => format!("{achieved} achieved of {} asked", rate(target)),
+        Some(target) => format!("{achieved} achieved of {} asked", rate_of(plan, target)),
         None => format!("{achieved} achieved"),
     };
     labelled(out, "rate", &text);

@@ -11,12 +11,14 @@ use crate::witness::Witness;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::{RequestPlan, RowPlan, segment};
-use memtide_engine::{Cooldown, Pacing, Plan, ServerPlan, Transport, Verify, Window};
+use memtide_engine::{
+    Clients, Cooldown, Pacing, Plan, ServerPlan, Transport, Unit, Verify, Window,
+};
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
 use memtide_schema::{Event, Progress, Scenario, Warning};
-use memtide_workload::{Mix, OpKind, Popularity, SourcePlan};
+use memtide_workload::{Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
 
 /// Keys that a probe asks for.
 const SAMPLE: u64 = 1_000;
@@ -52,15 +54,20 @@ pub(crate) fn fill<F: Fleet>(
     witness: &mut impl Witness,
 ) -> Result<Filled, Failure> {
     let mut filled = Filled::default();
-    let wanted = match load {
-        Load::Always => true,
-        Load::Never => false,
-        Load::Auto => needs_keys(&plan.source.mix),
+    let wanted = match (load, &plan.source.window) {
+        (Load::Always, _) => true,
+        (Load::Never, _) => false,
+        (Load::Auto, Some(window)) => window.full,
+        (Load::Auto, None) => needs_keys(&plan.source.mix),
     };
     if !wanted {
         return Ok(filled);
     }
     witness.on(&Event::Phase(Phase::Load));
+    if let Some(window) = &plan.source.window {
+        fill_windows(fleet, scenario, (plan, window), &mut filled, witness)?;
+        return Ok(filled);
+    }
     let keys = keys_all(plan);
     for server in &plan.servers {
         if load == Load::Auto && !missing_keys(fleet, plan, server, &mut filled)? {
@@ -78,6 +85,42 @@ pub(crate) fn fill<F: Fleet>(
         check(fleet, scenario, plan, (server, before), &mut filled)?;
     }
     Ok(filled)
+}
+
+/// Has every client fill its window, one set at a time as always.
+fn fill_windows<F: Fleet>(
+    fleet: &mut F,
+    scenario: &Scenario,
+    (plan, window): (&Plan, &WindowPlan),
+    filled: &mut Filled,
+    witness: &mut impl Witness,
+) -> Result<(), Failure> {
+    let total = window.places().get();
+    witness.on(&Event::Note(format!(
+        "filling {} windows with {} objects each",
+        window.clients, window.objects
+    )));
+    let empty = WindowPlan { overwrite: 0.0, full: false, keys_end: None, ..window.clone() };
+    let mix = only(OpKind::Set);
+    let source = SourcePlan { mix, multiget: 1, window: Some(empty), ..plan.source.clone() };
+    let fill = Plan { verify: plan.verify.clone(), ..beside(plan, source, total) };
+    let ended = conduct(fleet, &fill, &mut |start, now, totals| {
+        witness.on(&progress((start, now), totals, total));
+    })?;
+    let counters = filled.absorb(&ended, "every server")?;
+    let stored = counters.replies[ReplyClass::Stored as usize];
+    if stored == total || ended.interrupted {
+        return Ok(());
+    }
+    if scenario.load_partial {
+        filled.warnings.push(Warning::LoadPartial { sampled: total, missing: total - stored });
+        return Ok(());
+    }
+    Err(Failure::unreachable(format!(
+        "filling the windows failed: {stored} of {total} objects were stored{}; use a smaller \
+         --window or fewer --clients, or accept it with --load-partial",
+        said(&ended)
+    )))
 }
 
 /// Asks for a sample of keys. Whether some are missing, or have values of another scenario;
@@ -117,16 +160,7 @@ fn probe<F: Fleet>(
     server: &ServerPlan,
     filled: &mut Filled,
 ) -> Result<Probed, Failure> {
-    let source = SourcePlan {
-        mix: only(OpKind::Get),
-        popularity: Popularity::Sample,
-        keys: keys_all(plan),
-        walkers: 1,
-        multiget: 1,
-        multiget_share: 1.0,
-        numeric_keys: 0,
-        seed: plan.seed,
-    };
+    let source = side_source(plan, OpKind::Get, Popularity::Sample);
     let probe = Plan {
         connections: u32::from(plan.workers),
         depth: PROBE_DEPTH,
@@ -135,7 +169,7 @@ fn probe<F: Fleet>(
     let verify = probe.verify.map(|verify| Verify { fraction: 1.0, ..verify });
     let probe = Plan { verify, ..probe };
     let ended = conduct(fleet, &probe, &mut |_, _, _| {})?;
-    let counters = filled.absorb(&ended, server)?;
+    let counters = filled.absorb(&ended, &of_server(server))?;
     // Some errors are what a run may be about; a server that mostly gives them is no memcached.
     if counters.answered < counters.intended / 2 && !ended.interrupted {
         return Err(Failure::unreachable(format!(
@@ -175,16 +209,7 @@ fn store_all<F: Fleet>(
     witness: &mut impl Witness,
 ) -> Result<(), Failure> {
     let total = keys_all(plan);
-    let source = SourcePlan {
-        mix: only(OpKind::Set),
-        popularity: Popularity::Sequential,
-        keys: total,
-        walkers: 1,
-        multiget: 1,
-        multiget_share: 1.0,
-        numeric_keys: 0,
-        seed: plan.seed,
-    };
+    let source = side_source(plan, OpKind::Set, Popularity::Sequential);
     let sampled = (0..16).map(|nth| plan.values.len(nth * total / 16)).sum::<usize>() / 16;
     let fitting = (FILL_BYTES / (sampled + 64)) as u32;
     let workers = u32::from(plan.workers);
@@ -193,22 +218,10 @@ fn store_all<F: Fleet>(
         depth: fitting.clamp(1, FILL_DEPTH_MAX),
         ..side_plan(plan, server, source, total)
     };
-    let mut watch = |start: Instant, now: Instant, totals: &Totals| {
-        let counters = &totals.segments[usize::from(segment::MEASURE)];
-        let elapsed_s = now.since(start).as_s_f64();
-        witness.on(&Event::Progress(Progress {
-            phase: Phase::Load,
-            elapsed_s,
-            length_s: None,
-            done: counters.answered,
-            total: Some(total),
-            rate_per_s: if elapsed_s > 0.0 { counters.answered as f64 / elapsed_s } else { 0.0 },
-            response_p99_ns: None,
-            unanswered: counters.unanswered(),
-        }));
-    };
-    let ended = conduct(fleet, &fill, &mut watch)?;
-    let counters = filled.absorb(&ended, server)?;
+    let ended = conduct(fleet, &fill, &mut |start, now, totals| {
+        witness.on(&progress((start, now), totals, total));
+    })?;
+    let counters = filled.absorb(&ended, &of_server(server))?;
     let stored = counters.replies[ReplyClass::Stored as usize];
     if stored < total && !ended.interrupted {
         return Err(Failure::unreachable(format!(
@@ -263,10 +276,52 @@ fn only(kind: OpKind) -> Mix {
     word.parse().unwrap_or_else(|error| panic!("every kind's name is a word of a mix: {error}"))
 }
 
-/// A plan beside the main one: as fast as it goes, a fixed number of operations, one server.
+/// One operation for each key, or for some.
+fn side_source(plan: &Plan, kind: OpKind, popularity: Popularity) -> SourcePlan {
+    SourcePlan {
+        seed: plan.seed,
+        mix: only(kind),
+        order: MixOrder::Drawn,
+        popularity,
+        keys: keys_all(plan),
+        walkers: 1,
+        multiget: 1,
+        multiget_share: 1.0,
+        numeric_keys: 0,
+        window: None,
+    }
+}
+
+/// How far a fill has come.
+fn progress((start, now): (Instant, Instant), totals: &Totals, total: u64) -> Event {
+    let counters = &totals.segments[usize::from(segment::MEASURE)];
+    let elapsed_s = now.since(start).as_s_f64();
+    Event::Progress(Progress {
+        phase: Phase::Load,
+        elapsed_s,
+        length_s: None,
+        done: counters.answered,
+        total: Some(total),
+        rate_per_s: if elapsed_s > 0.0 { counters.answered as f64 / elapsed_s } else { 0.0 },
+        response_p99_ns: None,
+        unanswered: counters.unanswered(),
+    })
+}
+
+/// A plan beside the main one: one server, whose connections are everybody's.
 fn side_plan(plan: &Plan, server: &ServerPlan, source: SourcePlan, ops: u64) -> Plan {
     Plan {
         servers: vec![server.clone()],
+        clients: Clients::Workers,
+        verify: plan.verify.as_ref().map(|verify| verify.of_server(server_number(plan, server))),
+        ..beside(plan, source, ops)
+    }
+}
+
+/// A plan beside the main one: as fast as it goes, a fixed number of operations.
+fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
+    Plan {
+        unit: Unit::Operations,
         pacing: Pacing::Closed,
         pause: Span::ZERO,
         window: Window {
@@ -280,13 +335,16 @@ fn side_plan(plan: &Plan, server: &ServerPlan, source: SourcePlan, ops: u64) -> 
         requests: RequestPlan { noreply: false, transport: Transport::Stream, ..plan.requests },
         samples: false,
         rows: RowPlan::default(),
-        verify: plan.verify.as_ref().map(|verify| verify.of_server(server_number(plan, server))),
         ..plan.clone()
     }
 }
 
 fn keys_all(plan: &Plan) -> u64 {
     plan.source.keys + plan.source.numeric_keys
+}
+
+fn of_server(server: &ServerPlan) -> String {
+    format!("server {}", server.name)
 }
 
 /// The server's own words for what went wrong, if it had any.
@@ -312,18 +370,22 @@ impl Filled {
         }
     }
 
-    fn absorb(&mut self, ended: &Ended, server: &ServerPlan) -> Result<Counters, Failure> {
+    /// `who` is filled or asked.
+    fn absorb(&mut self, ended: &Ended, who: &str) -> Result<Counters, Failure> {
         if ended.loss.is_some() {
             return Err(Failure::unreachable(format!(
-                "server {} went away while it was filled{}",
-                server.name,
+                "{who} went away while it was filled{}",
                 said(ended)
             )));
         }
         for counters in &ended.totals.segments {
             // What was verified is added by those who know whether it says something.
-            let unverified =
-                Counters { verified: 0, wrong: Default::default(), ..counters.clone() };
+            let unverified = Counters {
+                verified: 0,
+                wrong: Default::default(),
+                verify_misses: 0,
+                ..counters.clone()
+            };
             self.counters += &unverified;
         }
         self.opened += ended.totals.connections.opened;

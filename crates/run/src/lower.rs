@@ -1,16 +1,19 @@
 //! What the user said becomes what will happen: every default that depends on the machine or on
 //! other fields is decided here, once, and says why.
 
+mod crowd;
+
+use crowd::{Crowd, Data};
 use memtide_base::Span;
 use memtide_engine::plan::{Backoff, RequestPlan, RowPlan};
 use memtide_engine::{
-    Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing, Transport,
-    Verify, Wait, Window,
+    Clients, Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing,
+    Transport, Unit, Verify, Wait, Window,
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
 use memtide_schema::scenario::{self as word, Problem};
-use memtide_workload::{KeySpace, Mix, Oracle, RateCurve, SourcePlan, ValueSpace, Wave};
+use memtide_workload::{Expiring, Lifetimes, Mix, Oracle, RateCurve, SourcePlan, Wave, WindowPlan};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -54,7 +57,6 @@ pub struct Lowered {
     pub pin: bool,
 }
 
-const CONNECTIONS_PER_SERVER: u32 = 64;
 const DEPTH_WITH_RATE: u32 = 64;
 const RATE_EMBEDDED: f64 = 10_000.0;
 const DURATION: Span = Span::from_s(10);
@@ -69,41 +71,37 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     check_servers(&around.servers)?;
     let mut why = BTreeMap::new();
     let servers = around.servers.len() as u32;
-    let connections = scenario.connections.unwrap_or(CONNECTIONS_PER_SERVER) * servers;
+    let crowd = Crowd::of(scenario, servers, &mut why)?;
     let closed = scenario.is_closed_loop();
-    let depth = depth(scenario, &mut why);
-    let workers = workers(scenario, around, &mut why).min(connections);
+    let depth = depth(scenario, crowd.clients, &mut why);
+    let workers = workers(scenario, around, &mut why).min(crowd.workers_max);
     let window = window(scenario);
-    let numeric_keys = if scenario.mix.uses_numeric() { scenario.keys } else { 0 };
-    let keys_all = scenario.keys.saturating_add(numeric_keys);
-    let size = scenario.key_size.clone();
-    let keys = KeySpace::in_form(scenario.key_form, keys_all, size, scenario.seed)
-        .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
+    let data = Data::of(scenario, &crowd)?;
     let plan = Plan {
         servers: around.servers.clone(),
         workers: workers as u16,
-        connections,
+        connections: crowd.connections,
         depth,
+        clients: crowd.clients,
+        unit: unit(scenario),
         pacing: pacing(scenario, closed, window),
         pause: scenario.pause_after_reply,
         window,
         source: SourcePlan {
             seed: scenario.seed,
             mix: scenario.mix.clone(),
+            order: scenario.mix_order,
             popularity: scenario.popularity.clone(),
-            keys: scenario.keys,
-            walkers: connections,
+            keys: data.ordinary,
+            walkers: crowd.workers_max,
             multiget: scenario.multiget,
             multiget_share: scenario.multiget_share,
-            numeric_keys,
+            numeric_keys: data.numeric,
+            window: data.window,
         },
-        keys,
-        values: ValueSpace::new(
-            scenario.value_size.clone(),
-            scenario.value_max as usize,
-            scenario.seed,
-        ),
-        numeric_from: scenario.keys,
+        keys: data.keys,
+        values: data.values,
+        numeric_from: data.numeric_from,
         requests: requests(scenario),
         timeout: scenario.timeout,
         backoff: backoff(scenario),
@@ -112,7 +110,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         io: io(scenario, around, &mut why)?,
         samples: scenario.samples.is_some(),
         rows: RowPlan { width: scenario.interval, get_times: scenario.interval_times },
-        verify: verify(scenario, around.servers.len()),
+        verify: verify(scenario, around.servers.len(), crowd.window.as_ref()),
         sources: scenario.bind.clone(),
         nagle: scenario.nagle,
         credentials: credentials(scenario),
@@ -122,6 +120,13 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let pin = scenario.pin || (narrowed && enough);
     let record = plan_record(scenario, around, &plan, pin, why);
     Ok(Lowered { plan, record, pin })
+}
+
+fn unit(scenario: &Scenario) -> Unit {
+    match scenario.rate_unit {
+        word::RateUnit::Operations => Unit::Operations,
+        word::RateUnit::Keys => Unit::Keys,
+    }
 }
 
 fn backoff(scenario: &Scenario) -> Option<Backoff> {
@@ -145,11 +150,15 @@ fn requests(scenario: &Scenario) -> RequestPlan {
         },
         noreply: scenario.noreply,
         expiry: scenario.expiry,
+        expiring: Expiring::part(scenario.expiry_share),
         flags: scenario.flags,
     }
 }
 
-fn depth(scenario: &Scenario, why: &mut BTreeMap<String, String>) -> u32 {
+fn depth(scenario: &Scenario, clients: Clients, why: &mut BTreeMap<String, String>) -> u32 {
+    if clients.counted().is_some() {
+        return 1;
+    }
     if let Some(depth) = scenario.depth {
         return depth;
     }
@@ -170,13 +179,28 @@ fn credentials(scenario: &Scenario) -> Option<Arc<Credentials>> {
 }
 
 /// Who writes is decided when the run begins.
-fn verify(scenario: &Scenario, servers: usize) -> Option<Verify> {
-    let oracle = |_| Arc::new(Oracle::new(scenario.keys, scenario.verify_keys, scenario.seed));
-    (scenario.verify > 0.0).then(|| Verify {
-        fraction: scenario.verify,
-        writer: 0,
-        oracles: (0..servers).map(oracle).collect(),
-    })
+fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> Option<Verify> {
+    if scenario.verify == 0.0 && !scenario.verify_expiry {
+        return None;
+    }
+    let lifetimes = window.filter(|_| scenario.verify_expiry).map(|window| {
+        let expiry = Span::from_s(scenario.expiry.unsigned_abs());
+        let expiring = Expiring::part(scenario.expiry_share);
+        Arc::new(Lifetimes::new(window.places().get(), expiry, expiring, scenario.seed))
+    });
+    let oracles = match window {
+        // An object is on one server alone, so they need not be told apart.
+        Some(window) => {
+            let oracle = Arc::new(Oracle::of_places(window.places().get()));
+            vec![oracle; servers]
+        }
+        None => {
+            let oracle =
+                |_| Arc::new(Oracle::new(scenario.keys, scenario.verify_keys, scenario.seed));
+            (0..servers).map(oracle).collect()
+        }
+    };
+    Some(Verify { fraction: scenario.verify, writer: 0, oracles, lifetimes })
 }
 
 /// A server that is named twice would be counted twice.
@@ -352,23 +376,29 @@ fn plan_record(
         }
         .to_owned(),
         why,
-        ..as_said(scenario)
+        ..as_said(scenario, plan)
     }
 }
 
 /// What stays as the user said it, or as it is when nobody says anything.
-fn as_said(scenario: &Scenario) -> PlanRecord {
+fn as_said(scenario: &Scenario, plan: &Plan) -> PlanRecord {
     PlanRecord {
         arrival: scenario.arrival.to_string(),
         wave: scenario.wave.to_string(),
         schedule: scenario.schedule.to_string(),
         on_full: scenario.on_full.to_string(),
         load: scenario.load.to_string(),
-        keys: scenario.keys,
+        clients: plan.clients.counted(),
+        window: plan.source.window.as_ref().map(|window| window.objects),
+        rate_unit: (plan.unit == Unit::Keys).then(|| scenario.rate_unit.to_string()),
+        keys: plan.source.keys,
         key_size: scenario.key_size.to_string(),
         key_form: scenario.key_form.to_string(),
         value_size: scenario.value_size.to_string(),
-        popularity: scenario.popularity.to_string(),
+        popularity: match &plan.source.window {
+            None => scenario.popularity.to_string(),
+            Some(window) => format!("{} in windows of {}", window.pick, window.objects),
+        },
         mix: scenario.mix.to_string(),
         multiget: scenario.multiget,
         multiget_share: Some(scenario.multiget_share).filter(|&share| share < 1.0),

@@ -8,7 +8,7 @@ use crate::survey::{Agreement, Orders, Survey, whole};
 use crate::witness::Witness;
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{segment, slot};
-use memtide_engine::{Pacing, Plan};
+use memtide_engine::{Pacing, Plan, Unit};
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Totals};
 use memtide_schema::record::{
     Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
@@ -151,9 +151,21 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
                 (kind.into(), per_second(sent, record.measured_s))
             })
             .collect(),
+        keys_per_s: (plan.unit == Unit::Keys)
+            .then(|| record_keys(totals, ended.measured(), record.measured_s)),
     };
     record.servers = servers(totals, plan, record);
     record.client = client(ended, plan, record);
+}
+
+/// Keys per second of the window, each operation that asks for none being one. What was sent in
+/// the window has as many keys to an operation as what was measured, whose keys are counted.
+fn record_keys(totals: &Totals, measured: &Counters, measured_s: f64) -> f64 {
+    let counted = [OpKind::Get, OpKind::Gets, OpKind::Cas];
+    let by_keys: u64 = counted.iter().map(|kind| measured.kinds[kind.index()].sent).sum();
+    let keys = measured.sent - by_keys + measured.keys_asked;
+    let each = keys as f64 / measured.sent.max(1) as f64;
+    per_second(totals.sent_in_window.iter().sum(), measured_s) * each
 }
 
 /// Verdict, goals and warnings.
@@ -173,7 +185,7 @@ fn judge<W: Witness>(
         plan,
         measured_s: record.measured_s,
         target_per_s: record.rate.target_per_s,
-        sent_per_s: record.rate.achieved_per_s,
+        sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s),
         response: (&response, measured.unanswered()),
         response_ideal: &totals.times.response_ideal,
         lag_generator: &totals.times.lag_generator,

@@ -140,10 +140,15 @@ fn rate(
         Some(shard.rate.target_per_s? * Span::from_ns(shard.window_ns).as_s_f64())
     });
     let wanted = wanted.reduce(|sum, part| sum + part).filter(|_| !length.is_zero());
+    let keys = shards.iter().filter_map(|shard| {
+        Some(shard.rate.keys_per_s? * Span::from_ns(shard.window_ns).as_s_f64())
+    });
+    let keys = keys.reduce(|sum, part| sum + part).filter(|_| !length.is_zero());
     RateRecord {
         target_per_s: wanted.map(|operations| operations / length.as_s_f64()),
         achieved_per_s: per_second(sent.values().fold(0, |sum, &n| sum.saturating_add(n))),
         kinds_per_s: sent.iter().map(|(&kind, &count)| (kind, per_second(count))).collect(),
+        keys_per_s: keys.map(|keys| keys / length.as_s_f64()),
     }
 }
 

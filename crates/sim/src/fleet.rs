@@ -11,7 +11,7 @@ use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{Plan, ServerPlan, Worker};
 use memtide_metrics::Totals;
 use memtide_server::FaultKind;
-use memtide_workload::MixSource;
+use memtide_workload::PlannedSource;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ pub struct SimFleet {
 }
 
 struct Simulated {
-    worker: Worker<SimDriver, MixSource>,
+    worker: Worker<SimDriver, PlannedSource>,
     /// When it wants to be woken; never once it has finished.
     until: Instant,
 }
@@ -111,7 +111,7 @@ impl Fleet for SimFleet {
     fn start(&mut self, plan: &Plan) -> Result<(), FleetError> {
         self.start = Instant::NEVER;
         self.world.borrow_mut().forget_workers(plan.workers);
-        let source = MixSource::new(&plan.source);
+        let source = PlannedSource::new(&plan.source);
         self.workers = (0..plan.workers)
             .map(|number| {
                 let driver = SimDriver::new(Rc::clone(&self.world), number);

@@ -6,6 +6,7 @@ use crate::word::{Grammar, WordError};
 use memtide_base::law::Law;
 use memtide_base::rng::{Random, Stream, hash, unit};
 use std::fmt;
+use std::num::NonZeroU64;
 use std::str::FromStr;
 
 /// The longest key that memcached takes, in bytes.
@@ -93,6 +94,8 @@ pub struct KeySpace {
     width: usize,
     size: SizeLaw,
     constant: Option<usize>,
+    /// Ids that leave the same rest when divided by this have the same size, if it is given.
+    period: Option<NonZeroU64>,
     seed: u64,
 }
 
@@ -120,7 +123,12 @@ impl KeySpace {
         }
         let possible = |bytes: u64| (bytes as usize).clamp(width, KEY_BYTES_MAX);
         let constant = size.constant().map(possible);
-        Ok(Self { form, count, width, size, constant, seed })
+        Ok(Self { form, count, width, size, constant, period: None, seed })
+    }
+
+    /// The same space with sizes that repeat themselves after `period` ids.
+    pub fn repeating(self, period: NonZeroU64) -> Self {
+        Self { period: Some(period), ..self }
     }
 
     /// How long the key of `id` is, in bytes: from 1 to 250.
@@ -128,6 +136,7 @@ impl KeySpace {
         match self.constant {
             Some(len) => len,
             None => {
+                let id = self.period.map_or(id, |period| id % period);
                 let u = match self.form {
                     KeyForm::Base32 => unit(hash(self.seed, Stream::KEY_SIZE, id)),
                     KeyForm::Decimal => decimal_draw(self.size.law(), id),

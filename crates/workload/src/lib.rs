@@ -1,8 +1,9 @@
 //! What to ask of a server and when.
 //!
 //! Everything here is a function of a seed and an index: operation i, its keys, their bytes and
-//! its intended instant come out the same whoever asks, in whatever order. No protocol, no clock
-//! and no socket is known here. The list below is the reading order; `use` arrows run only down it.
+//! its intended instant come out the same whoever asks; only a window also remembers what was
+//! stored. No protocol, no clock and no socket is known here. The list below is the reading order;
+//! `use` arrows run only down it.
 #![forbid(unsafe_code)]
 
 pub mod source;
@@ -32,12 +33,14 @@ mod check;
 
 pub use arrival::Arrival;
 pub use key::{KeyError, KeyForm, KeySpace};
-pub use mix::Mix;
+pub use mix::{Mix, MixOrder};
 pub use op::{Op, OpKind, Outcome};
 pub use popularity::{KeyPicker, Popularity};
 pub use schedule::{Due, Lane, Schedule};
 pub use size::SizeLaw;
-pub use source::{MixSource, Next, Source, SourcePlan};
-pub use value::{Finding, Oracle, ValueCheck, ValueSpace, Version, Wrong, numeric_value};
+pub use source::{MixSource, Next, Pick, PlannedSource, Source, SourcePlan, WindowLaw, WindowPlan};
+pub use value::{
+    Expiring, Finding, Lifetimes, Oracle, ValueCheck, ValueSpace, Version, Wrong, numeric_value,
+};
 pub use wave::{RateCurve, Wave};
 pub use word::WordError;

@@ -1,5 +1,10 @@
 //! Which kinds of operation there are, and how many of each: weights, and the draw by weight.
 
+mod turn;
+
+pub use turn::MixOrder;
+pub(crate) use turn::Turn;
+
 use crate::op::OpKind;
 use crate::word::{Grammar, WordError};
 use memtide_base::units::parse_fraction;

@@ -97,6 +97,20 @@ impl Schedule {
         self.step(u64::from(self.lane.count));
     }
 
+    /// Goes on as if it had advanced `times` times (at least once).
+    pub fn advance_by(&mut self, times: u16) {
+        self.due.index += u64::from(self.lane.count) * u64::from(times);
+        if self.walk == Walk::Own {
+            self.gaps.add(&self.arrival, self.seed, u64::from(times) - 1);
+        }
+        self.step(u64::from(self.lane.count) * u64::from(times));
+    }
+
+    /// How many operations of the lane, the one that is due first, come before operation `end`.
+    pub fn left_before(&self, end: u64) -> u64 {
+        end.saturating_sub(self.due.index).div_ceil(u64::from(self.lane.count))
+    }
+
     /// Works out the instant of `due.index`, which lies `ahead` operations of the run further.
     fn step(&mut self, ahead: u64) {
         let position = match self.walk {

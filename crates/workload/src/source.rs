@@ -1,7 +1,11 @@
 //! What to do next, and what came of it: the door through which an engine asks for operations.
 //! Knows neither when (see [`crate::schedule`]) nor over which connection.
 
-use crate::mix::Mix;
+mod window;
+
+pub use window::{Pick, WindowLaw, WindowPlan, WindowSource};
+
+use crate::mix::{Mix, MixOrder, Turn};
 use crate::op::{Op, OpKind, Outcome};
 use crate::popularity::{KeyPicker, Popularity};
 use memtide_base::Instant;
@@ -18,25 +22,42 @@ pub enum Next {
 
 /// Decides operations and learns what came of them.
 pub trait Source {
+    /// The source of client number `client` of the run, made from one that no client has used.
+    /// Only a source that remembers something tells its clients apart.
+    fn of_client(&self, _client: u32) -> Self
+    where
+        Self: Sized + Clone,
+    {
+        self.clone()
+    }
+
     /// The operation at position `index` of the run's sequence, a position which the schedule
     /// gave out; `now` is for sources that replay recorded times.
     fn next(&mut self, index: u64, now: Instant) -> Next;
 
+    /// The same of an operation that is not sent, for want of room or of time: it is settled at
+    /// once, and nobody asks for its further keys.
+    fn skip(&mut self, index: u64, now: Instant) -> Next {
+        self.next(index, now)
+    }
+
     /// The id of the `nth` key of an operation of this source, `nth` below `op.keys`; the 0th is
-    /// `op.key`. The keys of one operation may repeat each other.
+    /// `op.key`. The keys of one operation may repeat each other. Known until the next `next`.
     fn key(&self, op: &Op, nth: u16) -> u64;
 
     /// What came of an operation; called exactly once for each.
     fn settle(&mut self, op: &Op, outcome: Outcome);
 }
 
-/// What a [`MixSource`] is made from.
+/// What a [`PlannedSource`] is made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourcePlan {
     /// The seed of the run.
     pub seed: u64,
     /// Which kinds, and how many of each.
     pub mix: Mix,
+    /// In which order they come.
+    pub order: MixOrder,
     /// Which keys, and how often each.
     pub popularity: Popularity,
     /// How many ordinary keys there are, at least 1: ids `0..keys`.
@@ -49,13 +70,76 @@ pub struct SourcePlan {
     pub multiget_share: f64,
     /// How many numeric keys there are, for incr and decr: the ids that follow `keys`.
     pub numeric_keys: u64,
+    /// The objects that each client works on instead of keys by popularity, if it does.
+    pub window: Option<WindowPlan>,
 }
 
-/// Operations without a memory: operation i is a function of (seed, i).
+/// The source of a plan, whichever it is.
+#[derive(Clone, Debug)]
+pub enum PlannedSource {
+    /// Keys by popularity.
+    Mix(MixSource),
+    /// A window of objects for each client.
+    Window(WindowSource),
+}
+
+impl PlannedSource {
+    /// The source of a plan, which must keep to the bounds of [`SourcePlan`]'s fields.
+    pub fn new(plan: &SourcePlan) -> Self {
+        match &plan.window {
+            None => Self::Mix(MixSource::new(plan)),
+            Some(window) => Self::Window(WindowSource::new(plan, window)),
+        }
+    }
+}
+
+impl Source for PlannedSource {
+    fn of_client(&self, client: u32) -> Self {
+        match self {
+            Self::Mix(source) => Self::Mix(source.of_client(client)),
+            Self::Window(source) => Self::Window(source.of_client(client)),
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, index: u64, now: Instant) -> Next {
+        match self {
+            Self::Mix(source) => source.next(index, now),
+            Self::Window(source) => source.next(index, now),
+        }
+    }
+
+    fn skip(&mut self, index: u64, now: Instant) -> Next {
+        match self {
+            Self::Mix(source) => source.skip(index, now),
+            Self::Window(source) => source.skip(index, now),
+        }
+    }
+
+    #[inline]
+    fn key(&self, op: &Op, nth: u16) -> u64 {
+        match self {
+            Self::Mix(source) => source.key(op, nth),
+            Self::Window(source) => source.key(op, nth),
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self, op: &Op, outcome: Outcome) {
+        match self {
+            Self::Mix(source) => source.settle(op, outcome),
+            Self::Window(source) => source.settle(op, outcome),
+        }
+    }
+}
+
+/// Operations without a memory: operation i is a function of (seed, i). Where the kinds come in
+/// turn, that is a function of how many operations the client has made.
 #[derive(Clone, Debug)]
 pub struct MixSource {
     seed: u64,
     mix: Mix,
+    turn: Option<Turn>,
     multiget: u16,
     /// A get whose draw is below this asks for many keys; all do when there is none.
     many_below: Option<u64>,
@@ -82,6 +166,7 @@ impl MixSource {
         Self {
             seed: plan.seed,
             mix: plan.mix.clone(),
+            turn: (plan.order == MixOrder::Turn).then(|| Turn::new(&plan.mix)),
             multiget: plan.multiget,
             many_below: (plan.multiget_share < 1.0).then_some(below),
             keys: plan.keys,
@@ -106,7 +191,10 @@ impl MixSource {
 
 impl Source for MixSource {
     fn next(&mut self, index: u64, _now: Instant) -> Next {
-        let kind = self.mix.pick(hash(self.seed, Stream::KIND, index));
+        let kind = match &mut self.turn {
+            None => self.mix.pick(hash(self.seed, Stream::KIND, index)),
+            Some(turn) => turn.next(),
+        };
         let key = if kind.is_numeric() {
             self.keys + self.numeric.pick(index, 0)
         } else {

@@ -1,15 +1,19 @@
 //! The bytes of the values, by key id. All values are slices of one shared pool of printable
 //! bytes: making one costs nothing but its place. Those that are to be verified begin with a proof
-//! (see `value/proof.rs`), and what a server may answer is told by `value/oracle.rs`.
+//! (see `value/proof.rs`). What a server may answer is told by `value/oracle.rs`, and whether it
+//! may answer at all by `value/lifetimes.rs`.
 
+mod lifetimes;
 mod oracle;
 mod proof;
 
+pub use lifetimes::{Expiring, Lifetimes};
 pub use oracle::Oracle;
 pub use proof::{Finding, ValueCheck, Version, Wrong};
 
 use crate::size::SizeLaw;
 use memtide_base::rng::{Random, Stream, below, hash, unit};
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,6 +24,8 @@ pub struct ValueSpace {
     size: SizeLaw,
     constant: Option<usize>,
     bytes_max: usize,
+    /// Ids that leave the same rest when divided by this have the same size, if it is given.
+    period: Option<NonZeroU64>,
     seed: u64,
 }
 
@@ -37,7 +43,12 @@ impl ValueSpace {
         let largest = size.bounds().1.map_or(bytes_max, clamp);
         let constant = size.constant().map(clamp);
         let pool = pool(2 * largest.max(POOL_HALF_MIN), seed);
-        Self { pool, size, constant, bytes_max, seed }
+        Self { pool, size, constant, bytes_max, period: None, seed }
+    }
+
+    /// The same space with sizes that repeat themselves after `period` ids.
+    pub fn repeating(self, period: NonZeroU64) -> Self {
+        Self { period: Some(period), ..self }
     }
 
     /// How long the value of key `id` is, in bytes.
@@ -45,6 +56,7 @@ impl ValueSpace {
         match self.constant {
             Some(len) => len,
             None => {
+                let id = self.period.map_or(id, |period| id % period);
                 let drawn = self.size.size_at(unit(hash(self.seed, Stream::VALUE_SIZE, id)));
                 usize::try_from(drawn).unwrap_or(usize::MAX).min(self.bytes_max)
             }

@@ -23,7 +23,7 @@ impl Encoder {
                 self.on_key(head, Extras::None, op.key, out);
             }
             OpKind::Gat | OpKind::Touch => {
-                self.on_key(head, Extras::Expiry(expiry(self.expiry)), op.key, out);
+                self.on_key(head, Extras::Expiry(expiry(self.expiry_of(op.key))), op.key, out);
             }
             OpKind::Set | OpKind::Add | OpKind::Replace | OpKind::Append | OpKind::Prepend => {
                 self.stored(head, op.key, version, out);
@@ -62,7 +62,7 @@ impl Encoder {
         let extras = match head.opcode.loud() {
             // These leave flags and expiry as they are.
             Opcode::Append | Opcode::Prepend => Extras::None,
-            _ => Extras::Store { flags: self.flags, expiry: expiry(self.expiry) },
+            _ => Extras::Store { flags: self.flags, expiry: expiry(self.expiry_of(key)) },
         };
         let write_key = |out: &mut Vec<u8>| self.keys.write(key, out);
         let write_value = |out: &mut Vec<u8>| match version {

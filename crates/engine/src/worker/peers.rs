@@ -95,7 +95,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.encoder.cas(entry.key, unique, (version, opaque), &mut self.out);
             if self.out.len() - before > self.facts.request_bytes_max {
                 self.recorder.in_flight -= 1;
-                self.refuse(connection, &entry);
+                self.refuse(connection, &entry, at);
                 continue;
             }
             self.recorder.followed_up(entry.segment, self.out.len() - before);
@@ -253,7 +253,19 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.disconnected_since.get_or_insert(at);
         }
         self.export();
+        self.made_room_elsewhere(client, at);
         self.retry(connection, at);
+    }
+
+    /// Of several connections of a client that has nothing outstanding any more another may take
+    /// its next operation, when the one that had the last is gone or cannot be written to.
+    fn made_room_elsewhere(&mut self, client: u32, at: Instant) {
+        let route = &self.clients[client as usize].route;
+        if route.is_single()
+            && let Some(other) = route.pick()
+        {
+            self.made_room(other, at);
+        }
     }
 
     /// Connects again after a while, if ever: doubling, with jitter so that connections lost
@@ -298,6 +310,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let client = self.connections[connection as usize].client;
         self.clients[client as usize].route.free(connection, freed);
         self.made_room(connection, now);
+        self.made_room_elsewhere(client, now);
     }
 
     /// Times out what is overdue on `connection`, be it operations or its connect.

@@ -59,7 +59,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let connection = at_client.route.pick();
             let closed = at_client.is_closed();
             let free_since = match connection {
-                Some(connection) => self.connections[connection as usize].free_since,
+                Some(connection) => {
+                    self.connections[connection as usize].free_since.max(at_client.free_since)
+                }
                 None if closed => return,
                 None => now,
             };
@@ -109,11 +111,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     fn issue(&mut self, client: u32, connection: u32, due: (u64, Instant), now: Instant) {
         let (index, at) = due;
         let at_client = &mut self.clients[client as usize];
-        let Next::Op(op) = at_client.source.next(index, now) else {
+        let Next::Op(mut op) = at_client.source.next(index, now) else {
             at_client.done = true;
             return;
         };
-        at_client.advance();
+        if self.offer.counts_keys {
+            op.keys = at_client.advance_by_keys(&self.offer, op.keys);
+        } else {
+            at_client.advance();
+        }
         let ready = at.max(at_client.ready_at);
         let segment = self.recorder.intended(at);
         let mut generator = Span::ZERO;
@@ -153,7 +159,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.encoder.request(&op, source, (version, opaque), &mut self.out);
         let bytes = self.out.len() - before;
         if bytes > self.facts.request_bytes_max {
-            return self.refuse(connection, &entry);
+            return self.refuse(connection, &entry, now);
         }
         let at_connection = &mut self.connections[connection as usize];
         self.recorder.requested(segment, at_connection.server, op.kind, op.keys, bytes);
@@ -177,11 +183,11 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// The request of `entry`, which is all that is gathered, is longer than a datagram: it is not
     /// sent.
     #[cold]
-    pub(super) fn refuse(&mut self, connection: u32, entry: &InFlight) {
+    pub(super) fn refuse(&mut self, connection: u32, entry: &InFlight, now: Instant) {
         self.out.clear();
         let at_connection = &self.connections[connection as usize];
         if let Some(verifier) = &mut self.verifier {
-            verifier.replied((connection, at_connection.server), entry, Outcome::Failed);
+            verifier.replied((connection, at_connection.server), entry, Outcome::Failed, now);
         }
         let entry = InFlight { sent: Instant::NEVER, ..*entry };
         self.recorder.settle(&entry, Ending::too_long(), None);
@@ -224,11 +230,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// An operation that gets no connection ends as `fate`.
     fn settle_unsent(&mut self, client: u32, index: u64, at: Instant, fate: Fate) {
         let client = &mut self.clients[client as usize];
-        let Next::Op(op) = client.source.next(index, at) else {
+        let Next::Op(mut op) = client.source.skip(index, at) else {
             client.done = true;
             return;
         };
-        client.advance();
+        if self.offer.counts_keys {
+            op.keys = client.advance_by_keys(&self.offer, op.keys);
+        } else {
+            client.advance();
+        }
         let segment = self.recorder.intended(at);
         let entry = InFlight {
             intended: at,
@@ -295,6 +305,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let client = &mut self.clients[number as usize];
         if !client.route.has_room(connection) || client.done {
             return;
+        }
+        if client.route.is_single() {
+            client.free_since = at;
         }
         if client.blocked {
             client.ready_at = at;

@@ -1,11 +1,12 @@
-//! Whether servers answer with the values that they were given: looks at values while their bytes
-//! pass, and keeps the oracles told of what is written. Copies nothing but the first bytes of a
-//! value, and allocates nothing after the start.
+//! Whether servers answer with the values that they were given, for as long as they were told to:
+//! looks at values while their bytes pass, and keeps the oracles told of what is written. Copies
+//! nothing but the first bytes of a value, and allocates nothing after the start.
 
 use crate::connection::InFlight;
 use crate::plan::{Plan, Verify};
-use memtide_base::ServerId;
+use crate::recorder::Recorder;
 use memtide_base::rng::{Stream, hash, unit};
+use memtide_base::{Instant, ServerId};
 use memtide_metrics::{Mismatch, VerifyClass};
 use memtide_workload::{
     Finding, KeySpace, Op, OpKind, Oracle, Outcome, Source, ValueCheck, ValueSpace, Version, Wrong,
@@ -39,6 +40,8 @@ struct Watch {
     oldest: VecDeque<Oldest>,
     /// The first key of the read at the head that can still be answered.
     next: u16,
+    /// The keys before it that were not.
+    skipped: Vec<u16>,
     value: Passing,
 }
 
@@ -72,6 +75,7 @@ impl Verifier {
         let watch = |_| Watch {
             oldest: VecDeque::with_capacity(keys.min(OLDEST_MAX)),
             next: 0,
+            skipped: Vec::with_capacity(usize::from(plan.source.multiget)),
             value: Passing::Unwatched,
         };
         Some(Self {
@@ -117,19 +121,23 @@ impl Verifier {
         key: u64,
     ) -> Option<Version> {
         let oracle = self.oracle_of_write(server, kind, key)?;
+        if let Some(lifetimes) = &self.verify.lifetimes {
+            lifetimes.announce(key);
+        }
         Some(Version::new(self.verify.writer_at(server.index()), oracle.issue(key)))
     }
 
-    /// A value begins in the answer to `entry`.
+    /// A value begins in the answer to `entry`. Returns what is wrong with there being one.
     pub(super) fn value<S: Source>(
         &mut self,
-        connection: u32,
+        (connection, server): (u32, ServerId),
         entry: &InFlight,
         (key, bytes): (&[u8], usize),
         source: &S,
-    ) {
-        if !self.is_checked(entry.index) {
-            return;
+    ) -> Option<Mismatch> {
+        let is_checked = self.is_checked(entry.index);
+        if !is_checked && self.verify.lifetimes.is_none() {
+            return None;
         }
         let op = entry.op();
         let next = self.watches[connection as usize].next;
@@ -138,15 +146,50 @@ impl Verifier {
             (next..op.keys).find(|&nth| source.key(&op, nth) == id).map(|nth| (id, nth))
         });
         let watch = &mut self.watches[connection as usize];
+        if let Some((_, nth)) = asked {
+            watch.skipped.extend(next..nth);
+            watch.next = nth + 1;
+        }
         watch.value = match asked {
+            _ if !is_checked => Passing::Unwatched,
             None => Passing::Unasked,
             Some((id, _)) if id >= self.numeric_from => Passing::Unwatched,
             Some((id, nth)) => {
-                watch.next = nth + 1;
                 let oldest = watch.oldest(entry.index, nth);
                 Passing::Watched(ValueCheck::new(&self.values, id, bytes), oldest)
             }
         };
+        let (lifetimes, (id, _)) = (self.verify.lifetimes.as_ref()?, asked?);
+        let expired = lifetimes.must_be_gone(id, entry.sent);
+        expired.then(|| found(entry, id, server, VerifyClass::Expired))
+    }
+
+    /// The answer to `entry` is complete; what should have been in it and was not is recorded.
+    pub(super) fn missed<S: Source>(
+        &self,
+        (connection, server): (u32, ServerId),
+        (entry, outcome, now): (&InFlight, Outcome, Instant),
+        source: &S,
+        recorder: &mut Recorder,
+    ) {
+        let is_checked = self.is_checked(entry.index);
+        let lifetimes = self.verify.lifetimes.as_deref();
+        if outcome != Outcome::Miss || (!is_checked && lifetimes.is_none()) {
+            return;
+        }
+        let (op, watch) = (entry.op(), &self.watches[connection as usize]);
+        for nth in watch.skipped.iter().copied().chain(watch.next..op.keys) {
+            let id = source.key(&op, nth);
+            match lifetimes.filter(|lifetimes| lifetimes.includes(id)) {
+                Some(lifetimes) if lifetimes.must_be_there(id, now) => {
+                    recorder.mistimed(entry, found(entry, id, server, VerifyClass::Unexpired));
+                }
+                None if is_checked && id < self.numeric_from => {
+                    recorder.verify_missed(entry, server);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// The next bytes of that value. Returns what came of it when it ends.
@@ -163,15 +206,7 @@ impl Verifier {
         if !ends {
             return None;
         }
-        let mismatch = Mismatch {
-            op: entry.index,
-            key: entry.key,
-            server,
-            class: VerifyClass::WrongKey,
-            version_min: 0,
-            version: None,
-            offset: 0,
-        };
+        let mismatch = found(entry, entry.key, server, VerifyClass::WrongKey);
         match std::mem::replace(value, Passing::Unwatched) {
             Passing::Unwatched => None,
             Passing::Unasked => Some(Err(mismatch)),
@@ -188,13 +223,13 @@ impl Verifier {
         (connection, server): (u32, ServerId),
         entry: &InFlight,
         outcome: Outcome,
+        now: Instant,
     ) {
         let watch = &mut self.watches[connection as usize];
         while watch.oldest.front().is_some_and(|oldest| oldest.index == entry.index) {
             watch.oldest.pop_front();
         }
-        watch.next = 0;
-        watch.value = Passing::Unwatched;
+        watch.begin();
         if entry.kind == OpKind::Cas && !entry.stage.is_second() {
             return; // It has not written yet.
         }
@@ -203,6 +238,9 @@ impl Verifier {
         let done = absent || matches!(outcome, Outcome::Stored | Outcome::Deleted);
         if let Some(oracle) = self.oracle_of_write(server, entry.kind, entry.key) {
             oracle.answer(entry.key, done);
+            if let (Some(lifetimes), Outcome::Stored) = (&self.verify.lifetimes, outcome) {
+                lifetimes.stored(entry.key, entry.sent, now);
+            }
         }
     }
 
@@ -210,8 +248,7 @@ impl Verifier {
     pub(super) fn forget(&mut self, connection: u32) {
         let watch = &mut self.watches[connection as usize];
         watch.oldest.clear();
-        watch.next = 0;
-        watch.value = Passing::Unwatched;
+        watch.begin();
     }
 
     fn judge(&self, finding: Finding, mismatch: Mismatch) -> Verified {
@@ -258,7 +295,20 @@ impl Verifier {
     }
 }
 
+/// Something wrong with key `id` in the answer to `entry`.
+fn found(entry: &InFlight, id: u64, server: ServerId, class: VerifyClass) -> Mismatch {
+    let (op, version) = (entry.index, None);
+    Mismatch { op, key: id, server, class, version_min: 0, version, offset: 0 }
+}
+
 impl Watch {
+    /// Nothing of the next answer has come.
+    fn begin(&mut self) {
+        self.next = 0;
+        self.skipped.clear();
+        self.value = Passing::Unwatched;
+    }
+
     /// The oldest version that key `nth` of operation `index` may be answered with.
     fn oldest(&self, index: u64, nth: u16) -> u32 {
         let of_op = self.oldest.iter().skip_while(|oldest| oldest.index != index);

@@ -6,7 +6,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::plan::Backoff;
 use memtide_engine::{OnFull, Pacing, Plan, Stage, Worker};
 use memtide_metrics::{ErrorClass, Totals};
-use memtide_workload::MixSource;
+use memtide_workload::PlannedSource;
 
 /// A stop that outlasts every deadline.
 fn silent_from(from: u64) -> Script {
@@ -31,7 +31,7 @@ fn what_cannot_be_sent_by_its_deadline_times_out_in_the_queue() {
 fn no_deadline_is_noticed_late_be_it_in_flight_or_in_the_queue() {
     let timeout = Span::from_ms(200);
     let plan = Plan { connections: 2, depth: 8, timeout, ..plan() };
-    let source = MixSource::new(&plan.source);
+    let source = PlannedSource::new(&plan.source);
     let driver = World::new(silent_from(650)).driver(Instant::ZERO);
     let mut worker = Worker::new(driver, &plan, 0, &source);
     worker.open();

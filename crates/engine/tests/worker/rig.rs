@@ -5,13 +5,13 @@ use crate::world::{Script, World, WorldDriver};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{Backoff, RequestPlan, RowPlan, segment};
 use memtide_engine::{
-    Address, Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, Stage, Wait, Window, Worker,
-    WorkerReport,
+    Address, Clients, Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, Stage, Unit, Wait,
+    Window, Worker, WorkerReport,
 };
 use memtide_metrics::{Counters, Histogram, Totals};
 use memtide_workload::{
-    Arrival, KeySpace, MixSource, Next, Op, Outcome, Popularity, RateCurve, SizeLaw, Source,
-    SourcePlan, ValueSpace, Wave,
+    Arrival, KeySpace, MixOrder, Next, Op, Outcome, PlannedSource, Popularity, RateCurve, SizeLaw,
+    Source, SourcePlan, ValueSpace, Wave,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -35,18 +35,22 @@ pub fn plan() -> Plan {
         workers: 1,
         connections: 4,
         depth: 64,
+        clients: Clients::Workers,
+        unit: Unit::Operations,
         pacing: Pacing::Closed,
         pause: Span::ZERO,
         window,
         source: SourcePlan {
             seed: SEED,
             mix: "get=9,set=1".parse().expect("a mix"),
+            order: MixOrder::Drawn,
             popularity: Popularity::Uniform,
             keys: 100,
             walkers: 1,
             multiget: 1,
             multiget_share: 1.0,
             numeric_keys: 100,
+            window: None,
         },
         keys: KeySpace::new(200, SizeLaw::fixed(30), SEED).expect("room for 200 keys"),
         values: ValueSpace::new(SizeLaw::fixed(200), 1 << 20, SEED),
@@ -101,7 +105,7 @@ impl Change for Plan {
 /// A source that writes down what it was asked and told.
 #[derive(Clone)]
 pub struct Spy {
-    inner: MixSource,
+    inner: PlannedSource,
     pub asked: Rc<RefCell<Vec<u64>>>,
     pub told: Rc<RefCell<Vec<u64>>>,
 }
@@ -142,7 +146,7 @@ pub const START: Instant = Instant::from_ns(50_000_000);
 pub fn run_until(plan: &Plan, script: Script, stop_at: Instant, grace: Span) -> Ran {
     let world = World::new(script);
     let spy =
-        Spy { inner: MixSource::new(&plan.source), asked: Rc::default(), told: Rc::default() };
+        Spy { inner: PlannedSource::new(&plan.source), asked: Rc::default(), told: Rc::default() };
     let mut totals = Totals::new(&plan.shape());
     let mut reports = Vec::new();
     let mut ended = Instant::ZERO;

@@ -7,7 +7,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::fleet::TroubleKind;
 use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{ConnectError, Cooldown, Credentials, Plan, Protocol, Sharing, Stage, Worker};
-use memtide_workload::{Arrival, MixSource, OpKind};
+use memtide_workload::{Arrival, OpKind, PlannedSource};
 use std::sync::Arc;
 
 #[test]
@@ -101,7 +101,7 @@ fn credentials_that_nobody_asked_for_are_a_failed_connect() {
         let credentials = Credentials { user: "tim".to_owned(), password: "tan".to_owned() };
         plan.credentials = Some(Arc::new(credentials));
         let world = World::new(Script::default());
-        let source = MixSource::new(&plan.source);
+        let source = PlannedSource::new(&plan.source);
         let mut worker = Worker::new(world.driver(Instant::ZERO), &plan, 0, &source);
         worker.open();
         let trouble = loop {

@@ -10,6 +10,15 @@ pub(super) fn verification(out: &mut String, record: &Record) {
     if found.checked > 0 {
         labelled(out, "verified", &sentence(&found));
     }
+    if found.expired_get + found.unexpired_unget > 0 {
+        let VerificationCounts { expired_get, unexpired_unget, .. } = found;
+        let text = format!(
+            "wrong: {} found after their expiry, {} not found before it",
+            whole(expired_get),
+            whole(unexpired_unget)
+        );
+        labelled(out, "expiry", &text);
+    }
 }
 
 fn sentence(found: &VerificationCounts) -> String {
@@ -24,10 +33,14 @@ fn sentence(found: &VerificationCounts) -> String {
     let wrong: Vec<String> =
         wrong.map(|(count, name)| format!("{} {name}", whole(*count))).collect();
     let checked = whole(found.checked);
-    match wrong.is_empty() {
+    let mut text = match wrong.is_empty() {
         true => format!("{checked} values, all right"),
         false => format!("{checked} values, of them wrong: {}", wrong.join(", ")),
+    };
+    if found.verify_misses > 0 {
+        text.push_str(&format!("; {} more did not come", whole(found.verify_misses)));
     }
+    text
 }
 
 #[cfg(test)]
@@ -40,5 +53,8 @@ mod tests {
         assert_eq!(sentence(&found), "12 000 values, all right");
         found = VerificationCounts { ok: 11_996, corrupt: 3, stale: 1, ..found };
         assert_eq!(sentence(&found), "12 000 values, of them wrong: 3 corrupt, 1 stale");
+        found = VerificationCounts { ok: 12_000, verify_misses: 7, ..Default::default() };
+        found.checked = 12_000;
+        assert_eq!(sentence(&found), "12 000 values, all right; 7 more did not come");
     }
 }

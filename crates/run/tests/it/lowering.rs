@@ -190,3 +190,39 @@ fn an_address_on_this_machine_is_local() {
     let near = Address::Tcp(([127, 0, 0, 1], 11_211).into());
     assert!(near.is_local() && !far.is_local() && Address::Unix("/s".to_owned()).is_local());
 }
+
+#[test]
+fn clients_that_are_counted_are_dealt_to_workers_and_servers() {
+    let text = "server = 'a'\nclients = 7\nconnections-per-client = 3\nthreads = 2\n";
+    let plan = lower(&scenario(text), &around(3, true)).expect("it can be run").plan;
+    assert_eq!((plan.workers, plan.connections, plan.depth), (2, 21, 1));
+    let mut of_server = [0u32; 3];
+    for worker in 0..plan.workers {
+        let count = plan.connections_of(worker);
+        assert_eq!(count, if worker == 0 { 12 } else { 9 });
+        let servers: Vec<usize> =
+            (0..count).map(|nth| plan.server_of(worker, nth).index()).collect();
+        for of_client in servers.chunks(3) {
+            assert!(of_client.iter().all(|server| *server == of_client[0]), "one server");
+            of_server[of_client[0]] += 1;
+        }
+    }
+    assert_eq!(of_server, [3, 2, 2]);
+}
+
+#[test]
+fn a_window_is_as_large_as_a_cache_asks_for() {
+    let text = "server = 'a'\nclients = 128\nkey-size = 128\nvalue-size = 2048\n";
+    let objects = |window: &str, servers: usize| {
+        let lowered = lower(&scenario(&format!("{text}{window}")), &around(servers, true));
+        let lowered = lowered.expect("it can be run");
+        assert_eq!(lowered.record.why.contains_key("window"), window.contains("auto"));
+        lowered.plan.source.window.expect("there is one").objects
+    };
+    assert_eq!(objects("window = 'auto:4G,0'", 1), 7_710);
+    assert_eq!(objects("window = 'auto:4G,5%'", 1), 10_794);
+    assert_eq!(objects("window = 'auto:4G,0'", 2), 15_420, "each server has half of the clients");
+    assert_eq!(objects("window = '10k'", 1), 10_000);
+    let many = lower(&scenario(&format!("{text}window = '1G'")), &around(1, true));
+    assert_eq!(many.expect_err("it would take 512 GB").field, "window");
+}

@@ -10,7 +10,7 @@ use memtide_metrics::Totals;
 use memtide_run::{Doors, Failure, Outcome, Surroundings, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Record, Scenario, from_toml};
-use memtide_workload::MixSource;
+use memtide_workload::PlannedSource;
 use std::sync::Arc;
 
 /// Workers in virtual time, one turn after the other.
@@ -18,7 +18,7 @@ pub struct ToyFleet {
     pub world: World,
     now: Instant,
     plan: Option<Arc<Plan>>,
-    workers: Vec<(Worker<WorldDriver, MixSource>, Instant)>,
+    workers: Vec<(Worker<WorldDriver, PlannedSource>, Instant)>,
     /// The user asks to stop at this instant.
     pub interrupt_at: Instant,
     /// Every plan that was started.
@@ -65,7 +65,7 @@ impl Fleet for ToyFleet {
 
     fn start(&mut self, plan: &Plan) -> Result<(), FleetError> {
         assert!(self.workers.iter().all(|(worker, _)| worker.is_finished()), "one at a time");
-        let source = MixSource::new(&plan.source);
+        let source = PlannedSource::new(&plan.source);
         self.workers.clear();
         for number in 0..plan.workers {
             let mut worker = Worker::new(self.world.driver(self.now), plan, number, &source);

@@ -214,6 +214,23 @@ pub(super) const EXPIRY: Field = Field {
     show: |scenario| one(scenario.expiry),
 };
 
+pub(super) const EXPIRY_SHARE: Field = Field {
+    name: "expiry-share",
+    short: None,
+    value: Some("FRACTION"),
+    default: "1",
+    help: "The fraction of the keys that are stored with the expiry",
+    long: "A fraction from 0 to 1, such as `0.05` or `5%`. Which keys these are follows from the \
+           seed; the others are stored with expiry 0 and never expire.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.expiry_share = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.expiry_share),
+};
+
 pub(super) const FLAGS: Field = Field {
     name: "flags",
     short: None,

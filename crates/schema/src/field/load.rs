@@ -27,6 +27,25 @@ pub(super) const RATE: Field = Field {
     show: |scenario| given(&scenario.rate),
 };
 
+pub(super) const RATE_UNIT: Field = Field {
+    name: "rate-unit",
+    short: None,
+    value: Some("UNIT"),
+    default: "ops",
+    help: "What the rate and ops-max count: operations, or their keys",
+    long: "`ops`: operations, whatever they ask for. `keys`: an operation counts as many as it \
+           asks for keys, so that a get of ten keys takes the place of ten in `rate`, `wave` and \
+           `ops-max`. A get for whose keys `ops-max` leaves no place asks for fewer, so that \
+           exactly so many are asked for or stored.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.rate_unit = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.rate_unit),
+};
+
 pub(super) const ARRIVAL: Field = Field {
     name: "arrival",
     short: None,

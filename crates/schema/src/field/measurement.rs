@@ -74,7 +74,7 @@ pub(super) const VERIFY_KEYS: Field = Field {
     help: "For how many keys versions are kept, so that stale values are told",
     long: "A count from 1 to `100M`; each takes 8 bytes for each server. With more keys than this \
            an even sample of them is taken, by the seed. Only the values of these keys can be \
-           found stale; with `verify` 0 none are kept.",
+           found stale; with `verify` 0 none are kept. Of the objects of a `window` all are.",
     section: Section::Measurement,
     many: false,
     set: |scenario, word| {
@@ -82,6 +82,26 @@ pub(super) const VERIFY_KEYS: Field = Field {
         Ok(())
     },
     show: |scenario| one(scenario.verify_keys),
+};
+
+pub(super) const VERIFY_EXPIRY: Field = Field {
+    name: "verify-expiry",
+    short: None,
+    value: None,
+    default: "off",
+    help: "Check that what expires is there until then, and not any longer",
+    long: "Of a `window` whose objects are stored with an `expiry` of 5 to 2592000 seconds: an \
+           object that comes back more than 2s after its end is an expired_get, one that does not \
+           although it has more than 2s to live an unexpired_unget; any of them makes the exit \
+           code 1. Within the 2s nothing is said, because servers count whole seconds. Costs 16 \
+           bytes for each object. docs/verification.md says what is certain and why.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.verify_expiry = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.verify_expiry),
 };
 
 pub(super) const INTERVAL: Field = Field {

@@ -3,6 +3,7 @@
 //!
 //! It knows words and where they came from; it opens no file and reads no environment itself.
 
+mod clients;
 mod data;
 mod layer;
 mod limits;
@@ -82,6 +83,9 @@ pub static FIELDS: &[Field] = &[
     target::SERVER,
     target::CONNECTIONS,
     target::DEPTH,
+    clients::CLIENTS,
+    clients::CONNECTIONS_PER_CLIENT,
+    clients::CONNECTION_TURN,
     target::RECONNECT,
     target::BIND,
     target::NAGLE,
@@ -90,6 +94,7 @@ pub static FIELDS: &[Field] = &[
     target::USER,
     target::PASSWORD,
     load::RATE,
+    load::RATE_UNIT,
     load::ARRIVAL,
     load::SCHEDULE,
     load::ON_FULL,
@@ -107,10 +112,15 @@ pub static FIELDS: &[Field] = &[
     data::VALUE_SIZE,
     data::VALUE_MAX,
     data::POPULARITY,
+    clients::WINDOW,
+    clients::OVERWRITE,
+    clients::PICK,
     data::MIX,
+    clients::MIX_ORDER,
     data::MULTIGET,
     data::MULTIGET_SHARE,
     data::EXPIRY,
+    data::EXPIRY_SHARE,
     data::FLAGS,
     data::NOREPLY,
     data::LOAD,
@@ -123,6 +133,7 @@ pub static FIELDS: &[Field] = &[
     measurement::STRICT,
     measurement::VERIFY,
     measurement::VERIFY_KEYS,
+    measurement::VERIFY_EXPIRY,
     measurement::INTERVAL,
     measurement::INTERVAL_TIMES,
     measurement::COOLDOWN,

@@ -15,7 +15,9 @@ pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
     let sum = |of: fn(&PlanRecord) -> u32| plans().map(of).fold(0, u32::saturating_add);
     let rates = || plans().map(|plan| plan.rate_per_s);
     let operations = || plans().map(|plan| plan.ops_max);
+    let clients = || plans().map(|plan| plan.clients);
     PlanRecord {
+        clients: clients().reduce(|a, b| Some(a?.saturating_add(b?))).flatten(),
         embedded: plans().any(|plan| plan.embedded),
         servers: servers(shards),
         rate_per_s: rates().reduce(|a, b| Some(a? + b?)).flatten(),

@@ -214,7 +214,20 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
     add(&mut sum.connections.opened, *opened);
     add(&mut sum.connections.failed, *failed);
     add(&mut sum.connections.lost, *lost);
-    let VerificationCounts { checked, ok, corrupt, wrong_key, stale, truncated } = verification;
+    let VerificationCounts {
+        checked,
+        ok,
+        corrupt,
+        wrong_key,
+        stale,
+        truncated,
+        verify_misses,
+        expired_get,
+        unexpired_unget,
+    } = verification;
+    add(&mut sum.verification.verify_misses, *verify_misses);
+    add(&mut sum.verification.expired_get, *expired_get);
+    add(&mut sum.verification.unexpired_unget, *unexpired_unget);
     add(&mut sum.verification.checked, *checked);
     add(&mut sum.verification.ok, *ok);
     add(&mut sum.verification.corrupt, *corrupt);

@@ -71,8 +71,17 @@ impl Phases {
     pub fn verification(&self) -> VerificationCounts {
         let mut sum = VerificationCounts::default();
         for (_, phase) in self.each() {
-            let VerificationCounts { checked, ok, corrupt, wrong_key, stale, truncated } =
-                phase.totals.verification;
+            let VerificationCounts {
+                checked,
+                ok,
+                corrupt,
+                wrong_key,
+                stale,
+                truncated,
+                verify_misses,
+                expired_get,
+                unexpired_unget,
+            } = phase.totals.verification;
             // A record that was read may hold any numbers.
             sum.checked = sum.checked.saturating_add(checked);
             sum.ok = sum.ok.saturating_add(ok);
@@ -80,6 +89,9 @@ impl Phases {
             sum.wrong_key = sum.wrong_key.saturating_add(wrong_key);
             sum.stale = sum.stale.saturating_add(stale);
             sum.truncated = sum.truncated.saturating_add(truncated);
+            sum.verify_misses = sum.verify_misses.saturating_add(verify_misses);
+            sum.expired_get = sum.expired_get.saturating_add(expired_get);
+            sum.unexpired_unget = sum.unexpired_unget.saturating_add(unexpired_unget);
         }
         sum
     }

@@ -233,13 +233,17 @@ impl From<&Counters> for Totals {
 impl From<&Counters> for VerificationCounts {
     fn from(counters: &Counters) -> Self {
         let of = |class: VerifyClass| counters.wrong[class as usize];
+        let of_values = VerifyClass::ALL.into_iter().filter(|class| class.is_of_value());
         Self {
             checked: counters.verified,
-            ok: counters.verified - counters.wrong.iter().sum::<u64>(),
+            ok: counters.verified - of_values.map(of).sum::<u64>(),
             corrupt: of(VerifyClass::Corrupt),
             wrong_key: of(VerifyClass::WrongKey),
             stale: of(VerifyClass::Stale),
             truncated: of(VerifyClass::Truncated),
+            verify_misses: counters.verify_misses,
+            expired_get: of(VerifyClass::Expired),
+            unexpired_unget: of(VerifyClass::Unexpired),
         }
     }
 }

@@ -144,13 +144,16 @@ pub enum EndedBy {
 /// The rate that was asked for and the one that was achieved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateRecord {
-    /// The mean rate of the schedule over the measured window; none in a closed loop.
+    /// The mean rate of the schedule over the measured window, in its unit; none in a closed loop.
     pub target_per_s: Option<f64>,
     /// Operations sent while the measured window lasted, per second of it.
     pub achieved_per_s: f64,
     /// The same by kind of operation.
     #[serde(default)]
     pub kinds_per_s: BTreeMap<Kind, f64>,
+    /// The same counted in keys; none unless the schedule counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys_per_s: Option<f64>,
 }
 
 /// A piece of the measured window, by intended instant.

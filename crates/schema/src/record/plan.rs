@@ -86,6 +86,15 @@ pub struct PlanRecord {
     pub mix: String,
     /// Keys in one get or gets.
     pub multiget: u16,
+    /// Clients with one operation outstanding each; none when connections are everybody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
+    /// Objects in the window of each of them; none without windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+    /// What the rate and the number of operations count, if not operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_unit: Option<String>,
     /// The fraction of them that asks for so many; none when all do.
     #[serde(default)]
     pub multiget_share: Option<f64>,

@@ -19,11 +19,22 @@ pub struct VerificationCounts {
     pub stale: u64,
     /// Those that are only the beginning of a value of their key.
     pub truncated: u64,
+    /// Keys whose values were to be checked and did not come; none that are stored with an expiry
+    /// which is verified. A cache may have reasons for it.
+    #[serde(default)]
+    pub verify_misses: u64,
+    /// Keys that were found although they had certainly expired.
+    #[serde(default)]
+    pub expired_get: u64,
+    /// Keys that were not found although they had certainly not expired.
+    #[serde(default)]
+    pub unexpired_unget: u64,
 }
 
 impl VerificationCounts {
-    /// How many were wrong, in whatever way.
+    /// How often something was wrong, in whatever way: a value, that there was one, or that there
+    /// was none.
     pub const fn wrong(&self) -> u64 {
-        self.checked.saturating_sub(self.ok)
+        self.checked.saturating_sub(self.ok) + self.expired_get + self.unexpired_unget
     }
 }

@@ -3,6 +3,7 @@
 //! Each problem is a sentence that names the field, what is allowed, and what to do. What needs
 //! knowledge of the machine is checked where plans are made.
 
+mod clients;
 mod transport;
 
 use super::{Goal, OnFull, Protocol, Scenario, Subject, span_word};
@@ -61,6 +62,9 @@ impl Scenario {
         self.check_credentials(&mut problems);
         self.check_transport(&mut problems);
         self.check_load(&mut problems);
+        self.check_clients(&mut problems);
+        self.check_window(&mut problems);
+        self.check_expiry(&mut problems);
         self.check_data(&mut problems);
         self.check_intervals(&mut problems);
         self.check_verification(&mut problems);
@@ -324,7 +328,7 @@ impl Scenario {
             );
         }
         if self.verify == 0.0 {
-            if self.verify_details.is_some() {
+            if self.verify_details.is_some() && !self.verify_expiry {
                 problems.add(
                     "verify-details",
                     "verify-details has nothing to list without verify: give a fraction such as \

@@ -51,6 +51,26 @@ choice! {
     }
 }
 
+choice! {
+    /// What rates and numbers of operations count.
+    RateUnit {
+        /// Operations, whatever they ask for.
+        Operations = "ops",
+        /// Keys: an operation that asks for n of them counts n.
+        Keys = "keys",
+    }
+}
+
+choice! {
+    /// Which of its connections a client uses next.
+    ConnectionTurn {
+        /// The one that has waited longest.
+        RoundRobin = "round-robin",
+        /// Any that is open.
+        Random = "random",
+    }
+}
+
 /// What happens to an operation that is due while every connection is at its depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFull {

@@ -11,14 +11,17 @@ mod word;
 
 pub use check::Problem;
 pub use choice::{
-    Cooldown, Io, Load, OnFull, Protocol, Reconnect, ScheduleKind, Secret, Transport, Wait,
+    ConnectionTurn, Cooldown, Io, Load, OnFull, Protocol, RateUnit, Reconnect, ScheduleKind,
+    Secret, Transport, Wait,
 };
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch, span_word};
 
 use memtide_base::Span;
-use memtide_workload::{Arrival, KeyForm, Mix, Popularity, SizeLaw, Wave};
+use memtide_workload::{
+    Arrival, KeyForm, Mix, MixOrder, Pick, Popularity, SizeLaw, Wave, WindowLaw,
+};
 use std::net::IpAddr;
 
 /// The seed of every run that names none, so that two runs of one scenario do the same.
@@ -34,6 +37,8 @@ pub struct Scenario {
     pub servers: Vec<Target>,
     /// Operations per second over all workers; 0 asks for a closed loop.
     pub rate: Option<f64>,
+    /// What rates and the number of operations count.
+    pub rate_unit: RateUnit,
     /// The law of the gaps between intended instants.
     pub arrival: Arrival,
     /// One schedule for all connections of a worker, or one for each.
@@ -58,6 +63,12 @@ pub struct Scenario {
     pub connections: Option<u32>,
     /// Operations outstanding on one connection at most.
     pub depth: Option<u32>,
+    /// Clients with one operation outstanding each, over all workers.
+    pub clients: Option<u32>,
+    /// Connections of each of them.
+    pub connections_per_client: u32,
+    /// Which of these is used next.
+    pub connection_turn: ConnectionTurn,
     /// How many different keys there are.
     pub keys: u64,
     /// The law of key lengths, in bytes.
@@ -70,14 +81,24 @@ pub struct Scenario {
     pub value_max: u64,
     /// Which keys are asked for how often.
     pub popularity: Popularity,
+    /// How many objects of its own each client works on instead.
+    pub window: Option<WindowLaw>,
+    /// The fraction of its sets that overwrites one of them.
+    pub overwrite: f64,
+    /// Which of them is read or overwritten.
+    pub pick: Pick,
     /// The weights of the kinds of operation.
     pub mix: Mix,
+    /// In which order they come.
+    pub mix_order: MixOrder,
     /// Keys in one get or gets.
     pub multiget: u16,
     /// The fraction of them that asks for so many; the others ask for one.
     pub multiget_share: f64,
     /// The expiry sent with every store, in memcached's sense.
     pub expiry: i64,
+    /// The fraction of the keys that are stored with it; the others never expire.
+    pub expiry_share: f64,
     /// The flags sent with every store.
     pub flags: u32,
     /// Whether operations that can do without an answer do.
@@ -94,6 +115,8 @@ pub struct Scenario {
     pub goals: Vec<Goal>,
     /// The fraction of reads whose values are checked.
     pub verify: f64,
+    /// Whether it is checked that what expires is there until then, and not any longer.
+    pub verify_expiry: bool,
     /// For how many keys versions are kept.
     pub verify_keys: u64,
     /// How wide the rows over time are.
@@ -156,6 +179,7 @@ impl Default for Scenario {
         Self {
             servers: Vec::new(),
             rate: None,
+            rate_unit: RateUnit::Operations,
             arrival: Arrival::Poisson,
             schedule: ScheduleKind::Shared,
             on_full: OnFull::Queue,
@@ -168,16 +192,24 @@ impl Default for Scenario {
             pin: false,
             connections: None,
             depth: None,
+            clients: None,
+            connections_per_client: 1,
+            connection_turn: ConnectionTurn::RoundRobin,
             keys: 100_000,
             key_size: known("fixed:30"),
             key_form: KeyForm::Base32,
             value_size: known("fixed:200"),
             value_max: VALUE_MAX_BYTES,
             popularity: Popularity::Uniform,
+            window: None,
+            overwrite: 0.0,
+            pick: Pick::Random,
             mix: known("get=9,set=1"),
+            mix_order: MixOrder::Drawn,
             multiget: 1,
             multiget_share: 1.0,
             expiry: 0,
+            expiry_share: 1.0,
             flags: 0,
             noreply: false,
             load: Load::Auto,
@@ -186,6 +218,7 @@ impl Default for Scenario {
             reconnect: Reconnect::After { first: Span::from_ms(10), longest: Span::from_s(1) },
             goals: Vec::new(),
             verify: 0.0,
+            verify_expiry: false,
             verify_keys: 65_536,
             interval: None,
             interval_times: false,

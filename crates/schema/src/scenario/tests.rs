@@ -264,6 +264,44 @@ fn contradictions_are_refused() {
 }
 
 #[test]
+fn clients_and_windows_that_cannot_be_are_refused() {
+    let windowed = |change: fn(&mut Scenario)| {
+        problems(|s| {
+            s.window = Some("10k".parse().unwrap());
+            change(s);
+        })
+    };
+    let counted = |change: fn(&mut Scenario)| {
+        problems(|s| {
+            s.clients = Some(16);
+            change(s);
+        })
+    };
+    assert_eq!(windowed(|_| {}), [""; 0]);
+    assert_eq!(counted(|s| s.connections_per_client = 1_000), [""; 0]);
+    assert_eq!(counted(|s| s.connections_per_client = 100_000), ["connections-per-client"]);
+    assert_eq!(counted(|s| s.connections = Some(16)), ["connections"]);
+    assert_eq!(counted(|s| s.depth = Some(2)), ["depth"]);
+    assert_eq!(counted(|s| s.depth = Some(1)), [""; 0]);
+    assert_eq!(counted(|s| s.threads = Some(17)), ["threads"]);
+    assert_eq!(counted(|s| s.servers = Target::parse_list("h:1-17").unwrap()), ["clients"]);
+    assert_eq!(counted(|s| s.mix_order = MixOrder::Turn), [""; 0]);
+    assert_eq!(problems(|s| s.clients = Some(0)), ["clients"]);
+    assert_eq!(problems(|s| s.connections_per_client = 2), ["connections-per-client"]);
+    assert_eq!(problems(|s| s.mix_order = MixOrder::Turn), ["mix-order"]);
+    assert_eq!(problems(|s| s.overwrite = 0.2), ["overwrite"]);
+    assert_eq!(windowed(|s| s.mix = "get=1,delete=1".parse().unwrap()), ["mix"]);
+    assert_eq!(windowed(|s| s.popularity = Popularity::Sequential), ["popularity"]);
+    assert_eq!(windowed(|s| (s.multiget, s.multiget_share) = (10, 0.5)), ["multiget-share"]);
+    assert_eq!(windowed(|s| s.noreply = true), ["noreply"]);
+    assert_eq!(problems(|s| s.expiry_share = 0.5), ["expiry-share"]);
+    assert_eq!(problems(|s| (s.expiry, s.expiry_share) = (60, 0.5)), [""; 0]);
+    assert_eq!(windowed(|s| s.verify_expiry = true), ["expiry"]);
+    assert_eq!(windowed(|s| (s.verify_expiry, s.expiry) = (true, 60)), [""; 0]);
+    assert_eq!(problems(|s| (s.verify_expiry, s.expiry) = (true, 60)), ["verify-expiry"]);
+}
+
+#[test]
 fn data_that_cannot_be_is_refused() {
     let mix = |s: &mut Scenario, word: &str| s.mix = word.parse().unwrap();
     assert_eq!(problems(|s| s.key_size = "fixed:2".parse().unwrap()), ["key-size"]);

@@ -10,3 +10,4 @@ mod faults;
 mod pauses;
 mod replay;
 mod steps;
+mod windows;

@@ -78,3 +78,29 @@ fn refusals_name_the_fault_and_every_kind() {
     assert!(refused("").contains("it names nothing"));
     assert!(refused("get=1,").contains("it names nothing"));
 }
+
+#[test]
+fn in_turn_every_share_holds_at_every_moment() {
+    let mix: Mix = "get=6,gets=3,set=1".parse().unwrap();
+    let mut turn = Turn::new(&mix);
+    let mut counts = [0u32; OpKind::COUNT];
+    for number in 1..=1_000 {
+        let kind = turn.next();
+        counts[kind.index()] += 1;
+        assert!(number > 1 || kind == OpKind::Set, "a store comes first");
+        for kind in mix.kinds() {
+            let due = mix.share(kind) * f64::from(number);
+            let made = f64::from(counts[kind.index()]);
+            assert!((made - due).abs() < 2.0, "{made} of {} after {number}", kind.name());
+        }
+    }
+    assert_eq!((counts[OpKind::Get.index()], counts[OpKind::Set.index()]), (600, 100));
+}
+
+#[test]
+fn orders_have_names() {
+    for order in [MixOrder::Drawn, MixOrder::Turn] {
+        assert_eq!(order.to_string().parse(), Ok(order));
+    }
+    assert!("random".parse::<MixOrder>().is_err());
+}

@@ -210,3 +210,23 @@ fn a_rate_that_ends_plans_nothing_more() {
 fn a_lane_that_is_none_of_the_lanes_is_a_bug() {
     Schedule::new(Arrival::Fixed, constant(1.0), 1, lane(3, 3, false));
 }
+
+#[test]
+fn several_steps_at_once_end_where_single_ones_do() {
+    for (arrival, own_stream) in
+        [(Arrival::Fixed, false), (Arrival::Poisson, true), (Arrival::Uniform, false)]
+    {
+        let lane = Lane { index: 2, count: 3, own_stream };
+        let curve =
+            RateCurve::new(&Wave::Constant, 1_000.0, Span::ZERO, Span::from_s(1_000_000), 5);
+        let mut single = Schedule::new(arrival, curve, 5, lane);
+        let mut several = single.clone();
+        for times in 1..50 {
+            several.advance_by(times);
+            (0..times).for_each(|_| single.advance());
+            assert_eq!(several.due(), single.due(), "{arrival} by {times}");
+            let end = several.due().index + 7;
+            assert_eq!(several.left_before(end), 3);
+        }
+    }
+}

@@ -7,12 +7,14 @@ fn plan(mix: &str, popularity: &str) -> SourcePlan {
     SourcePlan {
         seed: 1,
         mix: mix.parse().unwrap(),
+        order: MixOrder::Drawn,
         popularity: popularity.parse().unwrap(),
         keys: 100_000,
         walkers: 1,
         multiget: 1,
         multiget_share: 1.0,
         numeric_keys: 100,
+        window: None,
     }
 }
 

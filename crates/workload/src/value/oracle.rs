@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Oracle {
     seed: u64,
     keys: u64,
+    /// Whether ids go on beyond `keys`, each in the place of the one that leaves the same rest.
+    endless: bool,
     /// One key of each group of this many ids is in the sample.
     group: u64,
     states: Box<[AtomicU64]>,
@@ -71,7 +73,14 @@ impl Oracle {
         let group = keys.max(1).div_ceil(keys_max.max(1));
         let sampled = keys.max(1).div_ceil(group);
         let states = (0..sampled).map(|_| AtomicU64::new(0)).collect();
-        Self { seed, keys, group, states }
+        Self { seed, keys, endless: false, group, states }
+    }
+
+    /// Of servers that will hold one key of each of `places` at a time: the id of a key, divided
+    /// by `places`, leaves the place as its rest. Each key that comes to a place has higher
+    /// versions than the one before. Allocates 8 bytes for each place.
+    pub fn of_places(places: u64) -> Self {
+        Self { endless: true, ..Self::new(places, places, 0) }
     }
 
     /// A write (or delete) of key `id` is about to be sent; its value must say this version. 0 for
@@ -109,6 +118,7 @@ impl Oracle {
 
     /// Where the state of key `id` is, if the key is sampled.
     fn state_of(&self, id: u64) -> Option<&AtomicU64> {
+        let id = if self.endless { id % self.keys } else { id };
         if id >= self.keys {
             return None;
         }

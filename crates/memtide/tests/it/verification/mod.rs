@@ -1,6 +1,8 @@
 //! Values are what the server was given, or the user hears of it: each planted fault is found
 //! once, and nobody is accused who did nothing.
 
+mod windows;
+
 use crate::child::{memtide, scratch};
 use crate::peer::Peer;
 use memtide_schema::record::VerificationCounts;

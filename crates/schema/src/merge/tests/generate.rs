@@ -160,6 +160,9 @@ impl Generator {
                 wrong_key: self.below(5),
                 stale: self.below(5),
                 truncated: self.below(5),
+                verify_misses: self.below(5),
+                expired_get: self.below(5),
+                unexpired_unget: self.below(5),
             },
             datagrams: DatagramCounts {
                 disordered: self.below(5),

@@ -170,3 +170,15 @@ fn threads_agree_on_what_is_stale() {
         }
     });
 }
+
+#[test]
+fn what_comes_to_a_place_is_newer_than_what_was_there() {
+    let oracle = Oracle::of_places(10);
+    for generation in 0..1_000 {
+        let id = generation * 10 + 7;
+        assert_eq!(u64::from(oracle.issue(id)), generation + 1);
+        oracle.answer(id, true);
+        assert_eq!(u64::from(oracle.oldest(id)), generation + 1);
+    }
+    assert_eq!(oracle.oldest(8), 0, "places are apart");
+}

@@ -1,0 +1,55 @@
+//! Clients with windows against real servers: counters that agree, and objects that expire.
+
+use super::planted;
+use crate::child::memtide;
+use crate::peer::Peer;
+use memtide_schema::Kind;
+use memtide_schema::record::VerificationCounts;
+
+#[test]
+fn memcached_counts_the_keys_and_sets_of_windows() {
+    let (first, second) = (Peer::memcached(""), Peer::memcached(""));
+    for protocol in ["text", "binary"] {
+        let before = [&first, &second].map(|peer| peer.figure("cmd_get") + peer.figure("cmd_set"));
+        let run = memtide(&format!(
+            "run -s {},{} --protocol {protocol} --clients 6 --connections-per-client 3 --threads 2 \
+             --window 200 --overwrite 0.2 --mix-order turn --multiget 7 --rate-unit keys \
+             --ops-max 30001 --verify 1 --rate 0 --timeout 20s --json -",
+            first.name, second.name
+        ))
+        .exits(0);
+        let record = run.record();
+        let measure = &record.phases.measure;
+        assert_eq!(measure.totals.keys + measure.ops[&Kind::Set], 30_001, "{run}");
+        assert_eq!((record.totals.misses, record.plan.connections), (0, 18), "{run}");
+        let found = record.phases.verification();
+        assert_eq!((found.ok, found.wrong()), (measure.totals.keys, 0), "{run}");
+        let after = [&first, &second].map(|peer| peer.figure("cmd_get") + peer.figure("cmd_set"));
+        let each: Vec<u64> =
+            after.iter().zip(before).map(|(after, before)| after - before).collect();
+        // Six clients have 5 000 each and one more.
+        assert!(each == [15_001, 15_000], "{each:?} {run}");
+    }
+}
+
+#[test]
+fn what_expires_does_so_in_time_on_memcached_and_too_early_on_a_liar() {
+    let window = "--clients 4 --threads 1 --window 100 --mix get=99,set=1 --rate 2k \
+                  --expiry-share 0.5 --verify-expiry --timeout 20s --json -";
+    let honest = Peer::memcached("");
+    let run =
+        memtide(&format!("run -s {} {window} --expiry 5 --verify 1 --duration 9s", honest.name));
+    let record = run.exits(0).record();
+    let found = record.phases.verification();
+    let right = VerificationCounts { checked: found.ok, ok: found.ok, ..Default::default() };
+    assert_eq!(found, right, "nothing is wrong, and what never expires is there");
+    assert!(record.totals.misses > 1_000, "things do expire: {}", record.totals.misses);
+    let liar = Peer::embedded("--fault expire-early:0.01@get --seed 5");
+    let ran =
+        memtide(&format!("run -s {} {window} --expiry 600 --verify 1 --duration 2s", liar.name))
+            .exits(1);
+    let found = ran.record().phases.verification();
+    assert!(found.unexpired_unget > 0 && found.verify_misses > 0, "{ran}");
+    let struck = planted(&liar, "expire_early");
+    assert_eq!(found.unexpired_unget + found.verify_misses, struck, "{ran}");
+}

@@ -1,0 +1,135 @@
+//! Who makes the operations, over how many connections, and which keys and values they are about:
+//! the part of lowering in which these depend on each other.
+
+use memtide_engine::{Clients, ConnectionTurn};
+use memtide_schema::Scenario;
+use memtide_schema::scenario::{self as word, Load, Problem, RateUnit};
+use memtide_workload::{KeySpace, OpKind, SizeLaw, ValueSpace, WindowLaw, WindowPlan};
+use std::collections::BTreeMap;
+
+const CONNECTIONS_PER_SERVER: u32 = 64;
+/// Objects in all windows at most: 4 GB of memory.
+const OBJECTS_MAX: u64 = 1_000_000_000;
+/// Sizes that are drawn to know their mean.
+const SIZES_DRAWN: u64 = 4_096;
+
+/// Who makes the operations.
+pub(super) struct Crowd {
+    pub(super) clients: Clients,
+    pub(super) connections: u32,
+    /// Workers at most, more would have nothing to do; and how many go side by side.
+    pub(super) workers_max: u32,
+    /// The windows, if there are some.
+    pub(super) window: Option<WindowPlan>,
+}
+
+impl Crowd {
+    pub(super) fn of(
+        scenario: &Scenario,
+        servers: u32,
+        why: &mut BTreeMap<String, String>,
+    ) -> Result<Self, Problem> {
+        if scenario.clients.is_none() && scenario.window.is_none() {
+            let connections = scenario.connections.unwrap_or(CONNECTIONS_PER_SERVER) * servers;
+            let clients = Clients::Workers;
+            return Ok(Self { clients, connections, workers_max: connections, window: None });
+        }
+        let count = scenario.clients.unwrap_or_else(|| {
+            let reason = format!("{CONNECTIONS_PER_SERVER} to each server, as nobody said");
+            why.insert("clients".to_owned(), reason);
+            CONNECTIONS_PER_SERVER * servers
+        });
+        let each = scenario.connections_per_client;
+        let connections = count.checked_mul(each).ok_or_else(|| Problem {
+            field: "connections-per-client",
+            message: format!("connections-per-client {each} of {count} clients are too many"),
+        })?;
+        let turn = match scenario.connection_turn {
+            word::ConnectionTurn::RoundRobin => ConnectionTurn::RoundRobin,
+            word::ConnectionTurn::Random => ConnectionTurn::Random,
+        };
+        let clients = Clients::Counted { count, connections: each, turn };
+        let window = scenario.window.map(|law| {
+            let objects = objects(scenario, law, count.div_ceil(servers), why);
+            let reads_only = !scenario.mix.kinds().any(|kind| kind == OpKind::Set);
+            WindowPlan {
+                clients: count,
+                objects,
+                overwrite: scenario.overwrite,
+                pick: scenario.pick,
+                full: reads_only || scenario.load == Load::Always,
+                keys_end: scenario.ops_max.filter(|_| scenario.rate_unit == RateUnit::Keys),
+            }
+        });
+        if let Some(all) = window.as_ref().map(|window| window.places().get())
+            && all > OBJECTS_MAX
+        {
+            let message = format!(
+                "the windows of {count} clients would have {all} objects, of which each costs \
+                 memory: give a window or clients that make at most {OBJECTS_MAX} in all"
+            );
+            return Err(Problem { field: "window", message });
+        }
+        Ok(Self { clients, connections, workers_max: count, window })
+    }
+}
+
+/// How many objects each window has.
+fn objects(
+    scenario: &Scenario,
+    law: WindowLaw,
+    clients_of_server: u32,
+    why: &mut BTreeMap<String, String>,
+) -> u32 {
+    if let WindowLaw::Objects(objects) = law {
+        return objects;
+    }
+    let mean =
+        mean_bytes(&scenario.key_size, scenario) + mean_bytes(&scenario.value_size, scenario);
+    let reason =
+        format!("{law} for {clients_of_server} clients of a server, {mean:.0} bytes an object");
+    why.insert("window".to_owned(), reason);
+    law.objects(clients_of_server, mean)
+}
+
+/// The mean of a law of sizes, as values of a run would have it.
+fn mean_bytes(law: &SizeLaw, scenario: &Scenario) -> f64 {
+    let space = ValueSpace::new(law.clone(), scenario.value_max as usize, scenario.seed);
+    let sum: usize = (0..SIZES_DRAWN).map(|id| space.len(id)).sum();
+    sum as f64 / SIZES_DRAWN as f64
+}
+
+/// Which keys and values there are.
+pub(super) struct Data {
+    /// How many keys are asked for that are no numbers; of windows how many places there are.
+    pub(super) ordinary: u64,
+    pub(super) numeric: u64,
+    pub(super) numeric_from: u64,
+    pub(super) keys: KeySpace,
+    pub(super) values: ValueSpace,
+    pub(super) window: Option<WindowPlan>,
+}
+
+impl Data {
+    pub(super) fn of(scenario: &Scenario, crowd: &Crowd) -> Result<Self, Problem> {
+        let seed = scenario.seed;
+        let window = crowd.window.clone();
+        let numeric = if scenario.mix.uses_numeric() { scenario.keys } else { 0 };
+        let (ordinary, numeric_from) = match &window {
+            None => (scenario.keys, scenario.keys),
+            Some(window) => (window.places().get(), window.ids()),
+        };
+        let size = scenario.key_size.clone();
+        let keys =
+            KeySpace::in_form(scenario.key_form, numeric_from.saturating_add(numeric), size, seed)
+                .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
+        let values =
+            ValueSpace::new(scenario.value_size.clone(), scenario.value_max as usize, seed);
+        // What takes the place of an object is as large as that was.
+        let (keys, values) = match &window {
+            None => (keys, values),
+            Some(window) => (keys.repeating(window.places()), values.repeating(window.places())),
+        };
+        Ok(Self { ordinary, numeric, numeric_from, keys, values, window })
+    }
+}

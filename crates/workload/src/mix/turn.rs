@@ -1,0 +1,86 @@
+//! Kinds of operation in turn instead of drawn, so that the shares of a mix hold at every moment
+//! and not only in the long run. Counts what it gave out, whatever came of it.
+
+use super::Mix;
+use crate::op::OpKind;
+use crate::word::{Grammar, WordError};
+use std::fmt;
+use std::str::FromStr;
+
+/// In which order the kinds of a mix come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MixOrder {
+    /// Each is drawn, whatever came before.
+    #[default]
+    Drawn,
+    /// The one that is furthest behind its share comes next; where several are, a store first.
+    Turn,
+}
+
+const GRAMMAR: Grammar =
+    Grammar { what: "an order of kinds", names: &["drawn", "turn"], forms: "drawn or turn" };
+
+impl FromStr for MixOrder {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        match word.trim() {
+            "drawn" => Ok(Self::Drawn),
+            "turn" => Ok(Self::Turn),
+            name => Err(GRAMMAR.unknown(word, name)),
+        }
+    }
+}
+
+impl fmt::Display for MixOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Drawn => "drawn",
+            Self::Turn => "turn",
+        })
+    }
+}
+
+/// The kinds of a mix in turn.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Turn {
+    /// Stores stand first; never empty.
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Entry {
+    kind: OpKind,
+    weight: f64,
+    given: u64,
+}
+
+impl Entry {
+    /// Whether it has had less of its share than `other` has of its own.
+    fn is_behind(&self, other: &Self) -> bool {
+        (self.given as f64) * other.weight < (other.given as f64) * self.weight
+    }
+}
+
+impl Turn {
+    /// The kinds of `mix`, of which none has come yet.
+    pub(crate) fn new(mix: &Mix) -> Self {
+        let entry = |of: &super::Entry| Entry { kind: of.kind, weight: of.weight, given: 0 };
+        let mut entries: Vec<Entry> = mix.entries.iter().map(entry).collect();
+        entries.sort_by_key(|entry| !entry.kind.stores_value());
+        Self { entries }
+    }
+
+    /// The kind whose turn it is.
+    pub(crate) fn next(&mut self) -> OpKind {
+        let mut next = 0;
+        for at in 1..self.entries.len() {
+            if self.entries[at].is_behind(&self.entries[next]) {
+                next = at;
+            }
+        }
+        let entry = &mut self.entries[next];
+        entry.given += 1;
+        entry.kind
+    }
+}

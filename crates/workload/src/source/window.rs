@@ -1,0 +1,240 @@
+//! A window of objects for each client: it stores new ones, overwrites some, reads those that it
+//! has stored, and lets the oldest go for the newest. No two clients share an object.
+//!
+//! Remembers four bytes for each object, however long the run. What fails changes nothing: the
+//! object in whose place a new one should have come is still there.
+
+mod law;
+
+pub use law::{Pick, WindowLaw};
+
+use super::{Next, Source, SourcePlan};
+use crate::mix::{Mix, MixOrder, Turn};
+use crate::op::{Op, OpKind, Outcome};
+use memtide_base::Instant;
+use memtide_base::rng::{Stream, below, hash};
+use std::num::NonZeroU64;
+
+/// How many objects come to one place, one after the other, before the first comes again.
+const GENERATIONS: u32 = 1 << 20;
+/// The index of no operation.
+const NO_OP: u64 = u64::MAX;
+
+/// The windows of all clients of a run. The mix of the plan may name get and set alone, and a
+/// client may have one operation outstanding at most.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowPlan {
+    /// How many clients there are, at least 1. Client c makes the operations whose index leaves c
+    /// as its rest when divided by this.
+    pub clients: u32,
+    /// How many objects each has in its window, at least 1.
+    pub objects: u32,
+    /// The part of its sets that overwrites an object, from 0 to 1; others store a new one.
+    pub overwrite: f64,
+    /// Which of the objects is read or overwritten.
+    pub pick: Pick,
+    /// Whether the windows are full from the beginning: the first objects were stored before.
+    pub full: bool,
+    /// Operations before this index are made, each key of a get being one; what has been
+    /// gathered for a get of many keys is asked for when nothing else is left.
+    pub keys_end: Option<u64>,
+}
+
+impl WindowPlan {
+    /// How many places there are in all windows. The first objects have the ids below this; ids
+    /// that leave the same rest when divided by it come to the same place one after the other.
+    pub fn places(&self) -> NonZeroU64 {
+        let places = u64::from(self.clients.max(1)) * u64::from(self.objects.max(1));
+        NonZeroU64::new(places).expect("both factors are at least 1")
+    }
+
+    /// All ids are below this.
+    pub fn ids(&self) -> u64 {
+        self.places().get().saturating_mul(u64::from(GENERATIONS))
+    }
+}
+
+/// Operations on the window of one client.
+#[derive(Clone, Debug)]
+pub struct WindowSource {
+    plan: WindowPlan,
+    client: u64,
+    seed: u64,
+    mix: Mix,
+    turn: Option<Turn>,
+    multiget: u16,
+    /// By place, how many objects were there before the present one.
+    generations: Vec<u32>,
+    /// Places below this have an object.
+    filled: u32,
+    /// The place of the oldest object, if all have one.
+    oldest: u32,
+    /// The place that is picked next, if they are picked in sequence.
+    picked: u32,
+    /// What was decided so far, so that each draw has a number: kinds and picks.
+    kinds: u64,
+    picks: u64,
+    sets: u64,
+    overwrites: u64,
+    /// Keys gathered for the next get.
+    gathered: u16,
+    under_way: Batch,
+}
+
+/// The keys of the latest get, whose answer may come even after it has ended.
+#[derive(Clone, Debug)]
+struct Batch {
+    index: u64,
+    keys: Vec<u64>,
+}
+
+impl WindowSource {
+    /// A source from which those of the clients are made; it remembers nothing and allocates
+    /// nothing itself.
+    pub(super) fn new(plan: &SourcePlan, window: &WindowPlan) -> Self {
+        assert!(plan.multiget > 0, "a get asks for at least one key");
+        Self {
+            plan: window.clone(),
+            client: 0,
+            seed: plan.seed,
+            mix: plan.mix.clone(),
+            turn: (plan.order == MixOrder::Turn).then(|| Turn::new(&plan.mix)),
+            multiget: plan.multiget,
+            generations: Vec::new(),
+            filled: 0,
+            oldest: 0,
+            picked: 0,
+            kinds: 0,
+            picks: 0,
+            sets: 0,
+            overwrites: 0,
+            gathered: 0,
+            under_way: Batch { index: NO_OP, keys: Vec::new() },
+        }
+    }
+
+    /// The kind that comes next. Before anything was ever set, there is nothing to read.
+    fn kind(&mut self) -> OpKind {
+        let kind = match &mut self.turn {
+            Some(turn) => turn.next(),
+            None => {
+                let number = self.kinds * u64::from(self.plan.clients) + self.client;
+                self.mix.pick(hash(self.seed, Stream::KIND, number))
+            }
+        };
+        self.kinds += 1;
+        if self.filled == 0 && self.sets == 0 { OpKind::Set } else { kind }
+    }
+
+    /// The object to store.
+    fn storing(&mut self) -> u64 {
+        let wanted = (self.overwrites as f64) < self.sets as f64 * self.plan.overwrite;
+        self.sets += 1;
+        if wanted && self.filled > 0 {
+            self.overwrites += 1;
+            return self.any();
+        }
+        if self.filled < self.plan.objects {
+            return self.id(self.filled, self.generations[self.filled as usize]);
+        }
+        let generation = self.generations[self.oldest as usize] + 1;
+        self.id(self.oldest, generation % GENERATIONS)
+    }
+
+    /// One of the objects that are there; the one to come when there is none.
+    fn any(&mut self) -> u64 {
+        let place = match self.plan.pick {
+            _ if self.filled == 0 => 0,
+            Pick::Random => {
+                let number = self.picks * u64::from(self.plan.clients) + self.client;
+                below(hash(self.seed, Stream::KEY, number), u64::from(self.filled)) as u32
+            }
+            Pick::Sequential => {
+                let place = self.picked % self.filled;
+                self.picked = place + 1;
+                place
+            }
+        };
+        self.picks += 1;
+        self.id(place, self.generations[place as usize])
+    }
+
+    fn id(&self, place: u32, generation: u32) -> u64 {
+        let clients = u64::from(self.plan.clients);
+        u64::from(generation) * self.plan.places().get() + u64::from(place) * clients + self.client
+    }
+
+    /// The operation at `index`; of a get's keys only the first is known yet.
+    fn decide(&mut self, index: u64) -> Op {
+        let left = self.plan.keys_end.map_or(u64::MAX, |end| {
+            end.saturating_sub(index).div_ceil(u64::from(self.plan.clients)).max(1)
+        });
+        let full = u64::from(self.multiget).min(left);
+        while u64::from(self.gathered) < full {
+            if self.kind() == OpKind::Set {
+                return Op { index, key: self.storing(), kind: OpKind::Set, keys: 1 };
+            }
+            self.gathered += 1;
+        }
+        let keys = std::mem::take(&mut self.gathered);
+        Op { index, key: self.any(), kind: OpKind::Get, keys }
+    }
+
+    /// `id` was stored.
+    fn stored(&mut self, id: u64) {
+        let (generation, place) = (id / self.plan.places(), id % self.plan.places());
+        let place = (place / u64::from(self.plan.clients)) as u32;
+        if place >= self.filled {
+            self.filled = place + 1;
+        } else if self.generations[place as usize] != generation as u32 {
+            self.generations[place as usize] = generation as u32;
+            self.oldest = (place + 1) % self.plan.objects;
+        }
+    }
+}
+
+impl Source for WindowSource {
+    fn of_client(&self, client: u32) -> Self {
+        let objects = self.plan.objects;
+        let keys = Vec::with_capacity(usize::from(self.multiget));
+        Self {
+            client: u64::from(client),
+            generations: vec![0; objects as usize],
+            filled: if self.plan.full { objects } else { 0 },
+            under_way: Batch { index: NO_OP, keys },
+            ..self.clone()
+        }
+    }
+
+    fn next(&mut self, index: u64, _now: Instant) -> Next {
+        let op = self.decide(index);
+        if op.keys > 1 {
+            let mut keys = std::mem::take(&mut self.under_way.keys);
+            keys.clear();
+            keys.push(op.key);
+            keys.extend((1..op.keys).map(|_| self.any()));
+            self.under_way = Batch { index, keys };
+        }
+        Next::Op(op)
+    }
+
+    fn skip(&mut self, index: u64, _now: Instant) -> Next {
+        Next::Op(self.decide(index))
+    }
+
+    fn key(&self, op: &Op, nth: u16) -> u64 {
+        if nth == 0 || self.under_way.index != op.index {
+            return op.key;
+        }
+        self.under_way.keys[usize::from(nth)]
+    }
+
+    fn settle(&mut self, op: &Op, outcome: Outcome) {
+        if op.kind == OpKind::Set && outcome == Outcome::Stored {
+            self.stored(op.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

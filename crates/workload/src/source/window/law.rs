@@ -1,0 +1,125 @@
+//! The words of windows: how large they are, and which of their objects comes next.
+
+use crate::word::{Grammar, WordError, split};
+use memtide_base::units::{parse_count, parse_fraction, parse_size};
+use std::fmt;
+use std::str::FromStr;
+
+/// Which object of a window is read or overwritten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pick {
+    /// Each as likely as any other.
+    #[default]
+    Random,
+    /// One after the other, round and round.
+    Sequential,
+}
+
+const PICKS: Grammar = Grammar {
+    what: "a way to pick",
+    names: &["random", "sequential"],
+    forms: "random or sequential",
+};
+
+impl FromStr for Pick {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        match word.trim() {
+            "random" => Ok(Self::Random),
+            "sequential" => Ok(Self::Sequential),
+            name => Err(PICKS.unknown(word, name)),
+        }
+    }
+}
+
+impl fmt::Display for Pick {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Random => "random",
+            Self::Sequential => "sequential",
+        })
+    }
+}
+
+/// How many objects a window has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowLaw {
+    /// As many as this, at least 1.
+    Objects(u32),
+    /// As many as make a server with a cache of so many bytes miss no read, or every twentieth.
+    /// The formulas are those of memaslap's manual, "Window size".
+    Cache {
+        /// The size of the server's cache, in bytes.
+        bytes: u64,
+        /// Whether every twentieth read is to miss, instead of none.
+        misses: bool,
+    },
+}
+
+/// A window has at most this many objects: 4 GiB of memory.
+const OBJECTS_MAX: u64 = 1_000_000_000;
+/// The part of the cache that windows take up when none, or 5 %, of the reads are to miss.
+const SHARE_WITHOUT_MISSES: f64 = 0.5;
+const SHARE_WITH_MISSES: f64 = 0.7;
+
+const WINDOWS: Grammar = Grammar {
+    what: "a window",
+    names: &["auto"],
+    forms: "a count from 1 to 1G (such as 10k), or auto:CACHE,MISS with the size of the server's \
+            cache and a miss rate of 0 or 5% (such as auto:4G,5%)",
+};
+
+impl WindowLaw {
+    /// How many objects that is, at least 1, when so many clients (at least 1) use each server and
+    /// an object has so many bytes of key and value in the mean.
+    pub fn objects(self, clients: u32, object_bytes: f64) -> u32 {
+        match self {
+            Self::Objects(objects) => objects,
+            Self::Cache { bytes, misses } => {
+                let share = if misses { SHARE_WITH_MISSES } else { SHARE_WITHOUT_MISSES };
+                let objects = bytes as f64 / f64::from(clients) / object_bytes.max(1.0) * share;
+                (objects as u64).clamp(1, OBJECTS_MAX) as u32
+            }
+        }
+    }
+}
+
+impl FromStr for WindowLaw {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        let (name, arguments) = split(word);
+        if name == "auto" {
+            let [cache, miss] = WINDOWS.arguments(word, arguments)?;
+            let wrong = |reason: String| WINDOWS.wrong(word, reason);
+            let bytes = parse_size(cache).map_err(|error| wrong(error.to_string()))?;
+            if bytes == 0 {
+                return Err(wrong("a cache of no size holds nothing".to_owned()));
+            }
+            let rate = parse_fraction(miss).map_err(|error| wrong(error.to_string()))?;
+            if rate != 0.0 && rate != 0.05 {
+                return Err(wrong(format!("there is no formula for a miss rate of '{miss}'")));
+            }
+            return Ok(Self::Cache { bytes, misses: rate > 0.0 });
+        }
+        if arguments.is_some() || !name.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(WINDOWS.unknown(word, name));
+        }
+        match parse_count(name) {
+            Ok(objects @ 1..=OBJECTS_MAX) => Ok(Self::Objects(objects as u32)),
+            _ => Err(WINDOWS.wrong(word, "it is no count from 1 to 1G")),
+        }
+    }
+}
+
+impl fmt::Display for WindowLaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Objects(objects) => write!(f, "{objects}"),
+            Self::Cache { bytes, misses } => {
+                write!(f, "auto:{bytes},{}", if *misses { "5%" } else { "0" })
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Which keys are stored with an expiry, and whether what was stored so must still be there or must
+//! be gone. Counts with the whole seconds in which servers count; reads no clock.
+
+use memtide_base::rng::{Stream, hash};
+use memtide_base::{Instant, Span};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The keys that are stored with an expiry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expiring {
+    /// All.
+    #[default]
+    All,
+    /// Those whose draw is below this.
+    Below(u64),
+}
+
+impl Expiring {
+    /// This part of the keys, from 0 to 1.
+    pub fn part(part: f64) -> Self {
+        // 2^64 as a double; the cast saturates.
+        if part < 1.0 {
+            Self::Below((part * 18_446_744_073_709_551_616.0) as u64)
+        } else {
+            Self::All
+        }
+    }
+
+    /// Whether key `id` of a run of this seed is among them.
+    pub fn includes(self, seed: u64, id: u64) -> bool {
+        match self {
+            Self::All => true,
+            Self::Below(below) => hash(seed, Stream::EXPIRY, id) < below,
+        }
+    }
+}
+
+/// How far the server's end of a value may be from ours. It counts whole seconds by a clock that
+/// goes on once a second: one second is lost by each, at the store and at the look.
+const SLACK: Span = Span::from_s(2);
+
+/// When the keys of windows were last stored. One key has a place at a time, and whoever stores it
+/// is the only one that reads it, so that there is always one answer.
+#[derive(Debug)]
+pub struct Lifetimes {
+    seed: u64,
+    expiring: Expiring,
+    expiry: Span,
+    places: Box<[Stored]>,
+}
+
+/// Between which instants the store of a value was carried out; not known when it never was.
+#[derive(Debug)]
+struct Stored {
+    sent_ns: AtomicU64,
+    answered_ns: AtomicU64,
+}
+
+/// No store is known.
+const UNKNOWN: u64 = u64::MAX;
+
+impl Lifetimes {
+    /// Of keys whose ids, divided by `places` (at least 1), leave their place as the rest; those
+    /// of `expiring` end `expiry` after their store. Allocates 16 bytes for each place.
+    pub fn new(places: u64, expiry: Span, expiring: Expiring, seed: u64) -> Self {
+        let unknown =
+            |_| Stored { sent_ns: AtomicU64::new(UNKNOWN), answered_ns: AtomicU64::new(UNKNOWN) };
+        Self { seed, expiring, expiry, places: (0..places.max(1)).map(unknown).collect() }
+    }
+
+    /// Whether key `id` is stored with an expiry.
+    pub fn includes(&self, id: u64) -> bool {
+        self.expiring.includes(self.seed, id)
+    }
+
+    /// A store of key `id` is about to be sent: until it is answered nothing is known.
+    pub fn announce(&self, id: u64) {
+        self.place(id).sent_ns.store(UNKNOWN, Ordering::Relaxed);
+    }
+
+    /// A store of key `id` that was sent and answered at these instants was carried out.
+    pub fn stored(&self, id: u64, sent: Instant, answered: Instant) {
+        let place = self.place(id);
+        place.answered_ns.store(answered.ns(), Ordering::Relaxed);
+        place.sent_ns.store(sent.ns(), Ordering::Relaxed);
+    }
+
+    /// Whether key `id` must be found by a read that was answered at `answered`.
+    pub fn must_be_there(&self, id: u64, answered: Instant) -> bool {
+        let sent_ns = self.place(id).sent_ns.load(Ordering::Relaxed);
+        sent_ns != UNKNOWN && answered + SLACK <= Instant::from_ns(sent_ns) + self.expiry
+    }
+
+    /// Whether key `id` must not be found by a read that was sent at `sent`.
+    pub fn must_be_gone(&self, id: u64, sent: Instant) -> bool {
+        let place = self.place(id);
+        let answered = Instant::from_ns(place.answered_ns.load(Ordering::Relaxed));
+        let is_known = place.sent_ns.load(Ordering::Relaxed) != UNKNOWN;
+        is_known && self.includes(id) && sent >= answered + self.expiry + SLACK
+    }
+
+    fn place(&self, id: u64) -> &Stored {
+        &self.places[(id % self.places.len() as u64) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Instant {
+        Instant::from_ns(ms * 1_000_000)
+    }
+
+    #[test]
+    fn between_certainly_there_and_certainly_gone_nothing_is_said() {
+        let lifetimes = Lifetimes::new(10, Span::from_s(10), Expiring::All, 1);
+        assert!(!lifetimes.must_be_there(3, ms(0)) && !lifetimes.must_be_gone(3, ms(1_000_000)));
+        lifetimes.stored(3, ms(1_000), ms(1_500));
+        assert!(lifetimes.must_be_there(3, ms(9_000)));
+        assert!(!lifetimes.must_be_there(3, ms(9_001)));
+        assert!(!lifetimes.must_be_gone(3, ms(13_499)));
+        assert!(lifetimes.must_be_gone(3, ms(13_500)));
+        assert!(!lifetimes.must_be_gone(4, ms(13_500)), "it was never stored");
+        lifetimes.announce(3);
+        assert!(!lifetimes.must_be_there(3, ms(1_600)) && !lifetimes.must_be_gone(3, ms(20_000)));
+    }
+
+    #[test]
+    fn a_part_of_the_keys_expires() {
+        let some = Expiring::part(0.25);
+        let count = (0..100_000).filter(|&id| some.includes(1, id)).count();
+        assert!((24_000..26_000).contains(&count), "{count}");
+        assert_eq!(Expiring::part(1.0), Expiring::All);
+        assert!(!(0..1_000).any(|id| Expiring::part(0.0).includes(1, id)));
+    }
+}
