@@ -80,17 +80,22 @@ impl<S> Client<S> {
         (!self.done && index < offer.ops_end && at < offer.end).then_some((index, at))
     }
 
-    /// The operation that was due is made.
-    pub(crate) fn advance(&mut self) {
+    /// The operation that was due is made, and asks for `keys` keys. Returns for how many there is
+    /// still a place, where each counts; an operation may not ask for more.
+    #[inline]
+    pub(crate) fn advance(&mut self, offer: &Offer, keys: u16) -> u16 {
+        if offer.counts_keys {
+            return self.advance_by_keys(offer, keys);
+        }
         match &mut self.pace {
             Pace::Open(schedule) => schedule.advance(),
             Pace::Closed { next, stride } => *next += *stride,
         }
+        keys
     }
 
-    /// The operation that was due asks for `keys` keys, of which each counts. Returns for how many
-    /// there is still a place; an operation may not ask for more.
-    pub(crate) fn advance_by_keys(&mut self, offer: &Offer, keys: u16) -> u16 {
+    #[cold]
+    fn advance_by_keys(&mut self, offer: &Offer, keys: u16) -> u16 {
         let left = match &self.pace {
             Pace::Open(schedule) => schedule.left_before(offer.ops_end),
             Pace::Closed { next, stride } => offer.ops_end.saturating_sub(*next).div_ceil(*stride),

@@ -139,23 +139,29 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     let kinds = plan.source.mix.kinds();
     let sent = kinds.map(|kind| (kind.into(), totals.sent_in_window[kind.index()]));
     record.sent_in_window = sent.collect();
-    record.rate = RateRecord {
+    record.rate = rates(ended, plan, record.measured_s);
+    record.servers = servers(totals, plan, record);
+    record.client = client(ended, plan, record);
+}
+
+/// What was asked for and what was sent, per second of the window.
+fn rates(ended: &Ended, plan: &Plan, measured_s: f64) -> RateRecord {
+    let totals = &ended.totals;
+    RateRecord {
         target_per_s: target(plan, ended),
-        achieved_per_s: per_second(totals.sent_in_window.iter().sum(), record.measured_s),
+        achieved_per_s: per_second(totals.sent_in_window.iter().sum(), measured_s),
         kinds_per_s: plan
             .source
             .mix
             .kinds()
             .map(|kind| {
                 let sent = totals.sent_in_window[kind.index()];
-                (kind.into(), per_second(sent, record.measured_s))
+                (kind.into(), per_second(sent, measured_s))
             })
             .collect(),
         keys_per_s: (plan.unit == Unit::Keys)
-            .then(|| record_keys(totals, ended.measured(), record.measured_s)),
-    };
-    record.servers = servers(totals, plan, record);
-    record.client = client(ended, plan, record);
+            .then(|| record_keys(totals, ended.measured(), measured_s)),
+    }
 }
 
 /// Keys per second of the window, each operation that asks for none being one. What was sent in

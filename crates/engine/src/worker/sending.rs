@@ -115,11 +115,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             at_client.done = true;
             return;
         };
-        if self.offer.counts_keys {
-            op.keys = at_client.advance_by_keys(&self.offer, op.keys);
-        } else {
-            at_client.advance();
-        }
+        op.keys = at_client.advance(&self.offer, op.keys);
         let ready = at.max(at_client.ready_at);
         let segment = self.recorder.intended(at);
         let mut generator = Span::ZERO;
@@ -234,11 +230,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             client.done = true;
             return;
         };
-        if self.offer.counts_keys {
-            op.keys = client.advance_by_keys(&self.offer, op.keys);
-        } else {
-            client.advance();
-        }
+        op.keys = client.advance(&self.offer, op.keys);
         let segment = self.recorder.intended(at);
         let entry = InFlight {
             intended: at,

@@ -214,6 +214,16 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
     add(&mut sum.connections.opened, *opened);
     add(&mut sum.connections.failed, *failed);
     add(&mut sum.connections.lost, *lost);
+    add_verification(&mut sum.verification, verification);
+    let DatagramCounts { disordered, duplicate, late, lost, foreign } = datagrams;
+    add(&mut sum.datagrams.disordered, *disordered);
+    add(&mut sum.datagrams.duplicate, *duplicate);
+    add(&mut sum.datagrams.late, *late);
+    add(&mut sum.datagrams.lost, *lost);
+    add(&mut sum.datagrams.foreign, *foreign);
+}
+
+fn add_verification(sum: &mut VerificationCounts, part: &VerificationCounts) {
     let VerificationCounts {
         checked,
         ok,
@@ -224,22 +234,16 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
         verify_misses,
         expired_get,
         unexpired_unget,
-    } = verification;
-    add(&mut sum.verification.verify_misses, *verify_misses);
-    add(&mut sum.verification.expired_get, *expired_get);
-    add(&mut sum.verification.unexpired_unget, *unexpired_unget);
-    add(&mut sum.verification.checked, *checked);
-    add(&mut sum.verification.ok, *ok);
-    add(&mut sum.verification.corrupt, *corrupt);
-    add(&mut sum.verification.wrong_key, *wrong_key);
-    add(&mut sum.verification.stale, *stale);
-    add(&mut sum.verification.truncated, *truncated);
-    let DatagramCounts { disordered, duplicate, late, lost, foreign } = datagrams;
-    add(&mut sum.datagrams.disordered, *disordered);
-    add(&mut sum.datagrams.duplicate, *duplicate);
-    add(&mut sum.datagrams.late, *late);
-    add(&mut sum.datagrams.lost, *lost);
-    add(&mut sum.datagrams.foreign, *foreign);
+    } = part;
+    add(&mut sum.verify_misses, *verify_misses);
+    add(&mut sum.expired_get, *expired_get);
+    add(&mut sum.unexpired_unget, *unexpired_unget);
+    add(&mut sum.checked, *checked);
+    add(&mut sum.ok, *ok);
+    add(&mut sum.corrupt, *corrupt);
+    add(&mut sum.wrong_key, *wrong_key);
+    add(&mut sum.stale, *stale);
+    add(&mut sum.truncated, *truncated);
 }
 
 fn add_counts<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, parts: &BTreeMap<K, u64>) {
