@@ -3,6 +3,7 @@
 //! Its command lines and configuration files become values here, and what came of a run becomes
 //! the text that it prints.
 
+mod lower;
 mod args;
 mod given;
 mod page;
@@ -14,5 +15,6 @@ mod rows;
 
 pub use args::{Environment, parse};
 pub use configuration::{Configuration, Range};
+pub use lower::lower;
 pub use options::{Length, Options, Output, Shares, Target, Transport};
 pub use servers::Server;
