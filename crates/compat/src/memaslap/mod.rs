@@ -9,6 +9,7 @@ mod given;
 mod page;
 mod configuration;
 mod options;
+pub mod voice;
 mod servers;
 mod quantity;
 mod rows;
