@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 pub mod mutilate;
+pub mod memaslap;
+mod said;
 mod stop;
 pub mod getopt;
 mod number;

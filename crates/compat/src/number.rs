@@ -24,7 +24,8 @@ pub(crate) fn leading_decimal(word: &str) -> f64 {
     strtod(word).0
 }
 
-const SPACES: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
+/// What C takes for a space.
+pub(crate) const SPACES: [char; 6] = [' ', '\t', '\n', '\u{b}', '\u{c}', '\r'];
 
 /// Takes a sign away; true for minus.
 fn sign(text: &str) -> (bool, &str) {
@@ -41,7 +42,7 @@ fn after_0x(text: &str) -> Option<&str> {
 }
 
 /// The value, and what is left of the word; all of it is left when it begins with no number.
-fn strtol(word: &str, base: u32) -> (i64, &str) {
+pub(crate) fn strtol(word: &str, base: u32) -> (i64, &str) {
     let (negative, body) = sign(word.trim_start_matches(SPACES));
     let hexadecimal =
         after_0x(body).filter(|rest| rest.starts_with(|c: char| c.is_ascii_hexdigit()));
@@ -64,7 +65,7 @@ fn strtol(word: &str, base: u32) -> (i64, &str) {
 }
 
 /// As [`strtol`], for floating point: decimal, hexadecimal, `inf`, `infinity`, `nan`.
-fn strtod(word: &str) -> (f64, &str) {
+pub(crate) fn strtod(word: &str) -> (f64, &str) {
     let (negative, body) = sign(word.trim_start_matches(SPACES));
     let lower = body.to_ascii_lowercase();
     let named = [("infinity", f64::INFINITY), ("inf", f64::INFINITY), ("nan", f64::NAN)];

@@ -4,9 +4,9 @@
 use super::numbers::{Law, Sinusoid};
 use super::options::{Keys, Mode, Options};
 use crate::Stop;
+use crate::said::Said;
 use memtide_base::{Span, law};
-use memtide_schema::field::find;
-use memtide_schema::{Layer, Origin, Scenario};
+use memtide_schema::Scenario;
 
 /// The originals wait for an answer for ever; nobody wants to.
 const TIMEOUT: Span = Span::from_s(60);
@@ -23,40 +23,14 @@ const FATAL: u8 = 255;
 /// # Errors
 /// When no machine could do it; the sentence names the field of the scenario.
 pub fn lower(options: &Options, targets: &[u32]) -> Result<Scenario, Stop> {
-    let mut words = Words(Layer::new());
+    let mut words = Said::new();
     target(&mut words, options);
     load(&mut words, options);
     pace(&mut words, options, targets);
-    let mut scenario = Scenario::default();
-    let refused = |problem: String| Stop::complaint(problem, FATAL);
-    scenario.apply(&words.0).map_err(|error| refused(error.to_string()))?;
-    match scenario.check().into_iter().next() {
-        Some(problem) => Err(refused(problem.to_string())),
-        None => Ok(scenario),
-    }
+    words.scenario().map_err(|problem| Stop::complaint(problem, FATAL))
 }
 
-/// What is said so far.
-struct Words(Layer);
-
-impl Words {
-    fn say(&mut self, field: &str, word: impl ToString) {
-        self.say_all(field, vec![word.to_string()]);
-    }
-
-    fn say_all(&mut self, field: &str, words: Vec<String>) {
-        let field = find(field).expect("only fields of the table are said");
-        self.0.push(field, words, Origin::Flag);
-    }
-
-    fn switch(&mut self, field: &str, on: bool) {
-        if on {
-            self.say(field, true);
-        }
-    }
-}
-
-fn target(words: &mut Words, options: &Options) {
+fn target(words: &mut Said, options: &Options) {
     let target = &options.target;
     let servers = target.servers.iter().map(|server| match server.host.contains(':') {
         true => format!("[{}]:{}", server.host, server.port),
@@ -87,7 +61,7 @@ fn target(words: &mut Words, options: &Options) {
     words.say("wait", if options.paced.is_blocking { "sleep" } else { "hybrid" });
 }
 
-fn load(words: &mut Words, options: &Options) {
+fn load(words: &mut Said, options: &Options) {
     let load = &options.load;
     words.say("keys", load.records_each);
     words.say("key-form", "decimal");
@@ -113,7 +87,7 @@ fn load(words: &mut Words, options: &Options) {
     }
 }
 
-fn pace(words: &mut Words, options: &Options, targets: &[u32]) {
+fn pace(words: &mut Said, options: &Options, targets: &[u32]) {
     let paced = &options.paced;
     words.say("warmup", nanoseconds(paced.warmup));
     words.say("cooldown", "drain");

@@ -3,6 +3,11 @@
 #[path = "../parser/mod.rs"]
 mod parser;
 
+#[path = "../memaslap/mod.rs"]
+mod slap;
+
 mod round_trip;
 
 mod published;
+
+mod memaslap;

@@ -1,0 +1,225 @@
+//! From a command line and its surroundings to [`Options`]: what memaslap checks, in its order
+//! and words, then what it does not check and should.
+//!
+//! Decides everything that depends on more than one option. Makes no scenario of it.
+
+use super::configuration::{self, Configuration, Range};
+use super::given::{Given, USAGE};
+use super::options::{Length, Options, Output, Shares, Target, Transport};
+use super::page;
+use super::servers::{Server, servers};
+use crate::Stop;
+
+/// What a command line is read beside.
+#[derive(Clone, Copy)]
+pub struct Environment<'a> {
+    /// The variable `MEMCACHED_SERVERS`.
+    pub servers: Option<&'a str>,
+    /// The user's directory by the password database, where memaslap looks, and not `$HOME`.
+    pub home: Option<&'a str>,
+    /// A file's content; `None` when it cannot be read.
+    pub read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+}
+
+/// Reads a command line; `argv` is without the program's name, `program` that name as it was
+/// called, for complaints.
+///
+/// # Errors
+/// Whatever ends the program before it makes load: help and version (0), and everything that
+/// is wrong (1).
+pub fn parse(
+    program: &str,
+    argv: &[String],
+    environment: &Environment<'_>,
+) -> Result<Options, Stop> {
+    let given = Given::read(program, argv)?;
+    let reader = Reader { program, given, environment };
+    let (written, servers) = reader.servers()?;
+    if !reader.given.concurrency.is_multiple_of(reader.given.threads) {
+        return Err(with_help("Concurrency must be the multiples of threads count."));
+    }
+    reader.check_further()?;
+    let (data, note) = reader.configuration()?;
+    reader.check_together(servers.len())?;
+    data.check().map_err(complaint)?;
+    Ok(reader.options(written, servers, data, note))
+}
+
+/// A complaint under which memaslap shows its page, on the other stream.
+fn with_help(message: &str) -> Stop {
+    Stop { stdout: page::help(), ..Stop::complaint(message, USAGE) }
+}
+
+fn complaint(fault: configuration::Fault) -> Stop {
+    Stop::complaint(fault.to_string(), USAGE)
+}
+
+/// A command line on its way to decided values.
+struct Reader<'a> {
+    program: &'a str,
+    given: Given,
+    environment: &'a Environment<'a>,
+}
+
+impl Reader<'_> {
+    /// The servers as they are written, and one by one.
+    fn servers(&self) -> Result<(String, Vec<Server>), Stop> {
+        let written = self.given.servers.as_deref().or(self.environment.servers).unwrap_or("");
+        let servers = servers(written).map_err(|why| self.further(&format!("--servers {why}")))?;
+        match servers.is_empty() {
+            true => Err(with_help("No servers provided\n")),
+            false => Ok((written.to_owned(), servers)),
+        }
+    }
+
+    /// What memaslap does not check, and fails at later.
+    fn check_further(&self) -> Result<(), Stop> {
+        let (clients, each) = (self.given.concurrency, self.given.connections_each);
+        let connections = u64::from(clients) * u64::from(each);
+        if connections > 1 << 20 {
+            return Err(self.further(&format!(
+                "--concurrency {clients} of --conn_sock {each} each: that makes {connections} \
+                 connections; at most 1048576 are allowed"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The end of the program for a reason that memaslap does not know.
+    fn further(&self, what: &str) -> Stop {
+        Stop::complaint(format!("{}: {what}", self.program), USAGE)
+    }
+
+    /// Lengths and shares, and what is to be said about the file that they come from.
+    fn configuration(&self) -> Result<(Configuration, Vec<String>), Stop> {
+        let (file, text) = match &self.given.file {
+            Some(file) => {
+                let text = (self.environment.read)(file);
+                let missing = || Stop::complaint(format!("Can not open file: '{file}'."), USAGE);
+                (file.clone(), text.ok_or_else(missing)?)
+            }
+            None => match self.default_file() {
+                Some(found) => found,
+                None => return Ok((self.with_fixed_size(Configuration::default()), Vec::new())),
+            },
+        };
+        let (read, mut differences) = Configuration::read(&text).map_err(complaint)?;
+        if self.given.value_bytes.is_some() {
+            differences.retain(|difference| !difference.contains("lengths of values"));
+        }
+        let mut notes = Vec::new();
+        if self.given.file.is_none() {
+            notes.push(format!("{file} is there and is read; --cfg_cmd names another file."));
+        }
+        if !differences.is_empty() {
+            let differences = differences.join(", ");
+            notes.push(format!(
+                "{file}: memaslap itself would run this otherwise; it {differences}."
+            ));
+        }
+        Ok((self.with_fixed_size(read), notes))
+    }
+
+    /// The file that is read without being named, if there is one, and its content.
+    fn default_file(&self) -> Option<(String, Vec<u8>)> {
+        let files = configuration::default_files(self.environment.home?);
+        let read = |file: String| (self.environment.read)(&file).map(|text| (file, text));
+        files.into_iter().find_map(read)
+    }
+
+    fn with_fixed_size(&self, data: Configuration) -> Configuration {
+        match self.given.value_bytes {
+            Some(bytes) => Configuration { values: vec![Range::fixed(bytes)], ..data },
+            None => data,
+        }
+    }
+
+    /// What memaslap checks of options together, in its order.
+    fn check_together(&self, servers: usize) -> Result<(), Stop> {
+        let given = &self.given;
+        let (is_split, is_udp) = (given.has("facebook"), given.has("udp"));
+        let writers = given.writers.map(|writers| usize::try_from(writers).unwrap_or(usize::MAX));
+        let checks = [
+            (
+                is_split && given.division < 2,
+                "facebook test must work with multi-get, please specify multi-get key number \
+                 with '--division' option.",
+            ),
+            (is_split && is_udp, "facebook test couldn't work with UDP."),
+            (
+                is_udp && given.connections_each > 1,
+                "UDP doesn't support multi-socks in one connection structure.",
+            ),
+            (writers.is_some() && servers < 2, "Please specify 2 servers at least for replication"),
+            (
+                writers.is_some_and(|writers| writers > servers),
+                "Servers to do replication writing is larger than the total servers",
+            ),
+            (is_udp && writers.is_some(), "UDP doesn't support replication."),
+            (is_split && writers.is_some(), "facebook test couldn't work with replication."),
+        ];
+        let refused = checks.into_iter().find(|(refused, _)| *refused);
+        refused.map_or(Ok(()), |(_, message)| Err(Stop::complaint(message, USAGE)))
+    }
+
+    fn options(
+        self,
+        written: String,
+        servers: Vec<Server>,
+        data: Configuration,
+        mut about_file: Vec<String>,
+    ) -> Options {
+        let given = self.given;
+        let transport = match (given.has("udp"), given.has("facebook")) {
+            (true, _) => Transport::Udp,
+            (false, true) => Transport::Split,
+            (false, false) => Transport::Tcp,
+        };
+        let mut notes = given.notes.clone();
+        let threads = given.threads;
+        if given.writers.is_none() && servers.len() > threads as usize {
+            let (all, left) = (servers.len(), servers.len() - threads as usize);
+            notes.push(format!(
+                "All {all} servers are loaded; memaslap itself, with one for each thread, would \
+                 leave out {left} of them."
+            ));
+        }
+        notes.append(&mut about_file);
+        Options {
+            target: Target {
+                servers,
+                written,
+                is_binary: given.has("binary"),
+                transport,
+                writers: given.writers,
+                is_reconnecting: given.has("reconnect") || given.writers.is_some(),
+            },
+            threads,
+            concurrency: given.concurrency,
+            connections_each: given.connections_each,
+            length: given.operations.map_or(Length::Time(given.time), Length::Operations),
+            data,
+            window: given.window,
+            shares: Shares {
+                verified: given.verified,
+                expiring: given.expiring,
+                overwriting: given.overwriting,
+            },
+            division: given.division,
+            rate_ops_max: given.rate_ops_max,
+            seed: given.seed,
+            is_raw_keys: given.has("raw-keys"),
+            output: Output {
+                statistics_every: given.statistics_every,
+                is_verbose: given.has("verbose"),
+                is_plain: given.has("plain"),
+                json: given.json.clone(),
+                is_failing: given.has("fail-on-error"),
+            },
+            notes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

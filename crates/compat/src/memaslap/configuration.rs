@@ -1,0 +1,168 @@
+//! What a configuration file says: the lengths of keys and values, and the shares of set and get.
+//!
+//! Any text is a configuration, as with memaslap; what it cannot mean is refused here, and what
+//! memaslap makes of it by mistake is said, not done. Opens no file.
+
+mod scan;
+
+use scan::{Found, Reading, scan};
+use std::fmt;
+
+/// The least key, and the longest, in bytes.
+const KEY_BYTES: (u64, u64) = (16, 250);
+/// The longest value, in bytes.
+const VALUE_BYTES_MAX: u64 = 1 << 20;
+
+/// Lengths and shares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// The lengths of keys, 16 to 250 bytes; at least one range.
+    pub keys: Vec<Range>,
+    /// The lengths of values, 1 byte to 1 MiB; at least one range.
+    pub values: Vec<Range>,
+    /// The share of sets, as it was written; it is the proportion to `gets` that counts.
+    pub sets: f64,
+    /// The share of gets. When both are 0 all operations are gets.
+    pub gets: f64,
+}
+
+/// Lengths between two bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The lower bound in bytes.
+    pub least: u64,
+    /// The upper bound in bytes, not below the lower one.
+    pub most: u64,
+    /// The share of objects of these lengths, 0 or more. Shares need not add up to 1.
+    pub share: f64,
+}
+
+impl Range {
+    /// Always the same length.
+    pub(super) const fn fixed(bytes: u64) -> Self {
+        Self { least: bytes, most: bytes, share: 1.0 }
+    }
+}
+
+impl Default for Configuration {
+    /// What memaslap writes into a file where there is none.
+    fn default() -> Self {
+        let (keys, values) = (vec![Range::fixed(64)], vec![Range::fixed(1024)]);
+        Self { keys, values, sets: 0.1, gets: 0.9 }
+    }
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Fault {
+    /// Nothing is in it but blank lines and comments.
+    Empty,
+    /// A share is negative or no number.
+    Share(f64),
+    /// A length of a key or a value is not allowed, as memaslap says it.
+    Length(&'static str),
+}
+
+/// Where the files stand that are read without `--cfg_cmd`, the first that is there: memaslap's
+/// own, and the one that its page names. `home` is the user's directory by the password database.
+pub(super) fn default_files(home: &str) -> [String; 2] {
+    [".memslap.cnf", ".memaslap.cnf"].map(|name| format!("{}/{name}", home.trim_end_matches('/')))
+}
+
+impl Configuration {
+    /// Reads `text`, the file's content, and says what memaslap would have made otherwise of it.
+    /// The lengths are not checked.
+    pub(super) fn read(text: &[u8]) -> Result<(Self, Vec<&'static str>), Fault> {
+        let found = scan(text, Reading::Meant).ok_or(Fault::Empty)?;
+        let (sets, gets) = found.shares_by_type();
+        let ranges = found.keys.iter().chain(&found.values);
+        let shares = ranges.map(|range| range.share).chain(found.commands.iter().map(|row| row.1));
+        let refused = |share: &f64| !share.is_finite() || *share < 0.0;
+        if let Some(share) = shares.into_iter().find(refused) {
+            return Err(Fault::Share(share));
+        }
+        let differences = differences(text, &found);
+        let default = Self::default();
+        let or = |ranges: Vec<Range>, default| if ranges.is_empty() { default } else { ranges };
+        let (keys, values) = (or(found.keys, default.keys), or(found.values, default.values));
+        Ok((Self { keys, values, sets, gets }, differences))
+    }
+
+    /// Refuses lengths as memaslap does, in its order.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        let any = |ranges: &[Range], refused: &dyn Fn(u64) -> bool| {
+            ranges.iter().any(|range| refused(range.least) || refused(range.most))
+        };
+        let checks: [(bool, &'static str); 4] = [
+            (
+                any(&self.keys, &|bytes| bytes < KEY_BYTES.0),
+                "key length must be greater than 16 bytes.",
+            ),
+            (
+                any(&self.keys, &|bytes| bytes > KEY_BYTES.1),
+                "key length must be less than 250 bytes.",
+            ),
+            (any(&self.values, &|bytes| bytes == 0), "value length must be greater than 0 bytes."),
+            (
+                any(&self.values, &|bytes| bytes > VALUE_BYTES_MAX),
+                "key length must be less than or equal to 1M.",
+            ),
+        ];
+        let refused = checks.into_iter().find(|(refused, _)| *refused);
+        refused.map_or(Ok(()), |(_, message)| Err(Fault::Length(message)))
+    }
+
+    /// The mean length of a key and that of a value together, each in whole bytes, as memaslap
+    /// takes them for its column `Net(M/s)`.
+    pub(super) fn object_bytes(&self) -> u64 {
+        mean(&self.keys).saturating_add(mean(&self.values))
+    }
+}
+
+/// The mean length in whole bytes, weighted by the shares as they are written.
+pub(super) fn mean(ranges: &[Range]) -> u64 {
+    let part = |range: &Range| range.share * (range.least + range.most) as f64 / 2.0;
+    ranges.iter().map(part).sum::<f64>() as u64
+}
+
+/// What memaslap would have made otherwise of `text`, which means `found`.
+fn differences(text: &[u8], found: &Found) -> Vec<&'static str> {
+    let theirs = scan(text, Reading::Theirs).unwrap_or_default();
+    let mut differences = Vec::new();
+    let is_same = theirs.keys == found.keys
+        && theirs.values == found.values
+        && theirs.shares_by_order() == found.shares_by_type();
+    if !is_same {
+        if found.shares_by_order() != found.shares_by_type() {
+            differences.push("goes by the order of the lines of cmd and not by their types");
+        }
+        if found.has_decimal_type {
+            differences.push("takes the .0 behind a type for the share");
+        }
+        if found.has_section_after_cmd {
+            differences.push("does not see the section behind cmd");
+        }
+    }
+    if found.keys.is_empty() {
+        differences.push("cannot do without lengths of keys, where 64 bytes are taken here");
+    }
+    if found.values.is_empty() {
+        differences.push("cannot do without lengths of values, where 1024 bytes are taken here");
+    }
+    differences
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("Bad configuration file, no configuration find."),
+            Self::Share(share) => {
+                write!(f, "Bad configuration file, a proportion is {share}; write 0 or more.")
+            }
+            Self::Length(message) => f.write_str(message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

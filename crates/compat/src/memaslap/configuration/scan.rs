@@ -1,0 +1,137 @@
+//! The lines of a configuration file, and what stands in each section: by what is meant, or by
+//! what memaslap makes of it. Judges no number.
+
+use super::Range;
+use crate::number;
+
+/// By whose rules a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Every section is read, and `1.0` is a type.
+    Meant,
+    /// As memaslap reads: the line that ends a section of commands heads no section, and a type
+    /// ends at its dot.
+    Theirs,
+}
+
+/// What was found, in its order.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) keys: Vec<Range>,
+    pub(super) values: Vec<Range>,
+    /// Type and share.
+    pub(super) commands: Vec<(i64, f64)>,
+    /// A type was written with a fraction of zeros.
+    pub(super) has_decimal_type: bool,
+    /// A section of commands was ended by the head of another section.
+    pub(super) has_section_after_cmd: bool,
+}
+
+impl Found {
+    /// The shares of sets and gets: those of type 0 and of type 1.
+    pub(super) fn shares_by_type(&self) -> (f64, f64) {
+        let of = |wanted: i64| {
+            let rows = self.commands.iter().filter(|(kind, _)| *kind == wanted);
+            rows.map(|(_, share)| share).sum::<f64>()
+        };
+        // The sum of nothing is -0.0, which would be printed so.
+        (of(SET) + 0.0, of(GET) + 0.0)
+    }
+
+    /// The same as memaslap has them: those of the first line and of the second.
+    pub(super) fn shares_by_order(&self) -> (f64, f64) {
+        let at = |place: usize| self.commands.get(place).map_or(0.0, |(_, share)| *share);
+        (at(0), at(1))
+    }
+}
+
+/// The types of commands.
+const SET: i64 = 0;
+const GET: i64 = 1;
+/// Types from here on are passed over.
+const KINDS: i64 = 2;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    Keys,
+    Values,
+    Commands,
+}
+
+/// Reads `text`; `None` when there is no line in it.
+pub(super) fn scan(text: &[u8], reading: Reading) -> Option<Found> {
+    let mut lines = text.split_inclusive(|byte| *byte == b'\n').filter_map(line);
+    let mut found = Found::default();
+    let mut section = head(&lines.next()?);
+    for line in lines {
+        let is_data = match section {
+            Some(Section::Keys) => range(&line).map(|range| found.keys.push(range)).is_some(),
+            Some(Section::Values) => range(&line).map(|range| found.values.push(range)).is_some(),
+            Some(Section::Commands) => command(&line, reading, &mut found),
+            None => false,
+        };
+        if is_data {
+            continue;
+        }
+        let next = head(&line);
+        let ends_commands = section == Some(Section::Commands);
+        found.has_section_after_cmd |= ends_commands && next.is_some();
+        section = next.filter(|_| !ends_commands || reading == Reading::Meant);
+    }
+    Some(found)
+}
+
+/// A line that says something: neither blank nor a comment. A byte of zero ends it, as in C.
+fn line(line: &[u8]) -> Option<String> {
+    let line = line.split(|byte| *byte == 0).next().unwrap_or(line);
+    let line = String::from_utf8_lossy(line);
+    let said = line.trim_start_matches(number::SPACES);
+    let is_blank = said.is_empty() || said.starts_with('#');
+    // A last line of one byte without its end is too short for memaslap to look at.
+    (!is_blank && line.len() > 1).then(|| line.into_owned())
+}
+
+/// The section that a line is the head of; whatever follows the name belongs to it.
+fn head(line: &str) -> Option<Section> {
+    let heads = [("key", Section::Keys), ("value", Section::Values), ("cmd", Section::Commands)];
+    heads.into_iter().find(|(name, _)| line.starts_with(name)).map(|(_, section)| section)
+}
+
+/// Two lengths and a share; more may follow.
+fn range(line: &str) -> Option<Range> {
+    let (first, rest) = integer(line)?;
+    let (second, rest) = integer(rest)?;
+    let (share, _) = decimal(rest)?;
+    // C makes a huge number of a negative one.
+    let bytes = |length: i64| u64::try_from(length).unwrap_or(u64::MAX >> 1);
+    let (first, second) = (bytes(first), bytes(second));
+    Some(Range { least: first.min(second), most: first.max(second), share })
+}
+
+/// Takes a type and its share; says whether the line was one.
+fn command(line: &str, reading: Reading, found: &mut Found) -> bool {
+    let Some((kind, mut rest)) = integer(line) else { return false };
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let behind = fraction.trim_start_matches('0');
+        let is_whole = behind.starts_with(number::SPACES) && decimal(behind).is_some();
+        found.has_decimal_type |= is_whole;
+        if is_whole && reading == Reading::Meant {
+            rest = behind;
+        }
+    }
+    let Some((share, _)) = decimal(rest) else { return false };
+    if kind < KINDS {
+        found.commands.push((kind, share));
+    }
+    true
+}
+
+fn integer(text: &str) -> Option<(i64, &str)> {
+    let (value, rest) = number::strtol(text, 10);
+    (rest.len() < text.len()).then_some((value, rest))
+}
+
+fn decimal(text: &str) -> Option<(f64, &str)> {
+    let (value, rest) = number::strtod(text);
+    (rest.len() < text.len()).then_some((value, rest))
+}

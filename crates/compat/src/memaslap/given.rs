@@ -1,0 +1,240 @@
+//! The options of a command line one by one: memaslap's checks of a single value, made in the
+//! order in which the options stand. Judges nothing that depends on two options.
+
+use super::page;
+use super::quantity;
+use super::rows::{ROWS, Row};
+use crate::getopt::{Argument, Entry, Words};
+use crate::{Stop, number};
+use memtide_base::Span;
+
+/// The exit code of a wrong command line.
+pub(super) const USAGE: u8 = 1;
+/// What a machine can be asked for; memaslap has no bounds, and ends for lack of memory.
+const THREADS_MAX: i64 = 1024;
+const CONNECTIONS_MAX: i64 = 1 << 20;
+const KEYS_MAX: i64 = 65_535;
+const WINDOW_MAX: i64 = 1 << 30;
+const TIME_S_MAX: i64 = 366 * 86_400;
+/// Rates above this are no limit.
+const RATE_OPS_MAX: i64 = 1_000_000_000;
+/// The longest value.
+const VALUE_BYTES_MAX: i64 = 1 << 20;
+
+/// What was given, each value within its bounds; defaults where nothing was.
+#[derive(Debug)]
+pub(super) struct Given {
+    pub(super) servers: Option<String>,
+    pub(super) threads: u32,
+    pub(super) concurrency: u32,
+    pub(super) connections_each: u32,
+    pub(super) operations: Option<u64>,
+    pub(super) time: Span,
+    pub(super) file: Option<String>,
+    pub(super) window: u64,
+    pub(super) value_bytes: Option<u64>,
+    pub(super) verified: f64,
+    pub(super) expiring: f64,
+    pub(super) overwriting: f64,
+    pub(super) division: u32,
+    pub(super) statistics_every: Option<Span>,
+    pub(super) rate_ops_max: Option<u32>,
+    pub(super) writers: Option<u32>,
+    pub(super) seed: u64,
+    pub(super) json: Option<String>,
+    pub(super) notes: Vec<String>,
+    /// The options without a word that were given.
+    flags: Vec<&'static str>,
+}
+
+impl Given {
+    /// Reads `argv`, which does not begin with the program's name; `program` is that name, for
+    /// complaints.
+    pub(super) fn read(program: &str, argv: &[String]) -> Result<Self, Stop> {
+        let entry = |row: &Row| Entry {
+            long: row.long,
+            short: row.short,
+            argument: if row.takes { Argument::Required } else { Argument::None },
+            value: row.short.map_or(0, u32::from),
+            yields: row.added,
+        };
+        let entries: Vec<Entry> = ROWS.iter().map(entry).collect();
+        let mut given = Self::default();
+        for found in Words::new(&entries, argv) {
+            let complain = |what: String| Stop::complaint(format!("{program}: {what}"), USAGE);
+            let found = found.map_err(|fault| complain(fault.to_string()))?;
+            let row = &ROWS[found.index];
+            match (row.long, found.argument) {
+                ("help", _) => return Err(Stop::asked(page::help())),
+                ("version", _) => return Err(Stop::asked(page::VERSION.to_owned())),
+                (flag, None) => given.flags.push(flag),
+                (long, Some(word)) => given.take(long, word).map_err(|fault| match fault {
+                    Fault::Theirs(message) => Stop::complaint(message, USAGE),
+                    Fault::Ours(why) => complain(format!("--{long} '{word}': {why}")),
+                })?,
+            }
+        }
+        Ok(given)
+    }
+
+    /// Whether an option without a word was given.
+    pub(super) fn has(&self, flag: &str) -> bool {
+        debug_assert!(ROWS.iter().any(|row| row.long == flag && !row.takes));
+        self.flags.contains(&flag)
+    }
+
+    /// Takes the word of one option.
+    fn take(&mut self, long: &str, word: &str) -> Result<(), Fault> {
+        match long {
+            "servers" => self.servers = Some(word.to_owned()),
+            "threads" => self.threads = counted(word, THREADS_MAX, THREADS)?,
+            "concurrency" => self.concurrency = counted(word, CONNECTIONS_MAX, CONCURRENCY)?,
+            "conn_sock" => self.connections_each = counted(word, CONNECTIONS_MAX, CONNECTIONS)?,
+            "execute_number" => self.operations = Some(operations(word)?),
+            "time" => self.time = time(word, RUN_TIME)?,
+            "cfg_cmd" => self.file = Some(word.to_owned()),
+            "win_size" => self.window = window(word)?,
+            "fixed_size" => self.value_bytes = Some(value_bytes(word)?),
+            "verify" => self.verified = share(word, VERIFY)?,
+            "exp_verify" => self.expiring = share(word, EXPIRY)?,
+            "overwrite" => self.overwriting = share(word, OVERWRITE)?,
+            "division" => self.division = counted(word, KEYS_MAX, DIVISION)?,
+            "stat_freq" => self.statistics_every = Some(time(word, STATISTICS)?),
+            "tps" => self.rate_ops_max = self.rate(word)?,
+            "rep_write" => self.writers = Some(counted(word, i64::from(u32::MAX), WRITERS)?),
+            "seed" => self.seed = seed(word)?,
+            "json" => self.json = Some(word.to_owned()),
+            _ => unreachable!("every row of the table that takes a word is named above"),
+        }
+        Ok(())
+    }
+
+    /// 0 is no limit, as with memaslap.
+    fn rate(&mut self, word: &str) -> Result<Option<u32>, Fault> {
+        let rate = quantity::count(word).ok_or(Fault::Theirs(TPS))?;
+        match u32::try_from(rate) {
+            Ok(0) => Ok(None),
+            Ok(rate_ops) if i64::from(rate_ops) <= RATE_OPS_MAX => Ok(Some(rate_ops)),
+            _ if rate < 0 => Err(Fault::Ours("a throughput is not below 0".to_owned())),
+            _ => {
+                self.notes.push(format!(
+                    "--tps {word}: no machine gets near it, so throughput is not limited."
+                ));
+                Ok(None)
+            }
+        }
+    }
+}
+
+impl Default for Given {
+    fn default() -> Self {
+        Self {
+            servers: None,
+            threads: 1,
+            concurrency: 16,
+            connections_each: 1,
+            operations: None,
+            time: Span::from_s(600),
+            file: None,
+            window: 10 << 10,
+            value_bytes: None,
+            verified: 0.0,
+            expiring: 0.0,
+            overwriting: 0.0,
+            division: 1,
+            statistics_every: None,
+            rate_ops_max: None,
+            writers: None,
+            seed: 1,
+            json: None,
+            notes: Vec::new(),
+            flags: Vec::new(),
+        }
+    }
+}
+
+/// What is wrong with a word.
+enum Fault {
+    /// memaslap says so, in these words.
+    Theirs(&'static str),
+    /// memaslap goes on to crash or to do something else than was asked.
+    Ours(String),
+}
+
+fn counted(word: &str, most: i64, message: &'static str) -> Result<u32, Fault> {
+    let count = number::leading_integer(word);
+    if count <= 0 {
+        return Err(Fault::Theirs(message));
+    }
+    let within = u32::try_from(count).ok().filter(|_| count <= most);
+    within.ok_or_else(|| Fault::Ours(format!("at most {most} are allowed")))
+}
+
+fn operations(word: &str) -> Result<u64, Fault> {
+    let count = u64::try_from(number::leading_integer(word)).ok().filter(|count| *count > 0);
+    count.ok_or(Fault::Theirs(OPERATIONS))
+}
+
+/// The messages say that there is no unit, and that the time is 0.
+fn time(word: &str, messages: [&'static str; 2]) -> Result<Span, Fault> {
+    match quantity::seconds(word) {
+        None => Err(Fault::Theirs(messages[0])),
+        Some(0) => Err(Fault::Theirs(messages[1])),
+        Some(seconds) if (1..=TIME_S_MAX).contains(&seconds) => {
+            Ok(Span::from_s(seconds.unsigned_abs()))
+        }
+        Some(_) => Err(Fault::Ours("a time is from 1s to 366d".to_owned())),
+    }
+}
+
+fn window(word: &str) -> Result<u64, Fault> {
+    let objects = quantity::count(word).ok_or(Fault::Theirs(WINDOW))?;
+    match objects {
+        1..=WINDOW_MAX => Ok(objects.unsigned_abs()),
+        _ => Err(Fault::Ours("a task window is from 1k to 1g".to_owned())),
+    }
+}
+
+fn value_bytes(word: &str) -> Result<u64, Fault> {
+    match number::leading_integer(word) {
+        bytes @ 1..=VALUE_BYTES_MAX => Ok(bytes.unsigned_abs()),
+        _ => Err(Fault::Theirs(VALUE)),
+    }
+}
+
+fn share(word: &str, message: &'static str) -> Result<f64, Fault> {
+    let share = number::leading_decimal(word);
+    // The comparison refuses what is no number, which memaslap takes.
+    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err(Fault::Theirs(message)) }
+}
+
+fn seed(word: &str) -> Result<u64, Fault> {
+    word.parse().map_err(|_| Fault::Ours("a seed is a whole number below 2^64".to_owned()))
+}
+
+const THREADS: &str = "Threads number must be greater than 0.:-)";
+const CONCURRENCY: &str = "Concurrency must be greater than 0.:-)";
+const CONNECTIONS: &str = "Number of socks of each concurrency must be greater than 0.:-)";
+const OPERATIONS: &str = "Execute number must be greater than 0.:-)";
+const RUN_TIME: [&str; 2] = [
+    "Please specify the run time. :-)\n\
+     's' for second, 'm' for minute, 'h' for hour, 'd' for day. \
+     e.g.: --time=24h (means 24 hours).",
+    "Running time can not be 0. :-)",
+];
+const STATISTICS: [&str; 2] = [
+    "Please specify the frequency of dumping statistic information. :-)\n\
+     's' for second, 'm' for minute, 'h' for hour, 'd' for day. \
+     e.g.: --time=24h (means 24 hours).",
+    "The frequency of dumping statistic information can not be 0. :-)",
+];
+const WINDOW: &str = "Please specify the item window size. :-)\n\
+                      e.g.: --win_size=10k (means 10k task window size).";
+const VALUE: &str = "Value size must be between 0 and 1M.:-)";
+const VERIFY: &str = "Data verification rate must be greater than 0 and less than 1.0. :-)";
+const EXPIRY: &str = "Expire time verification rate must be greater than 0 and less than 1.0. :-)";
+const OVERWRITE: &str = "Objects overwrite rate must be greater than 0 and less than 1.0. :-)";
+const DIVISION: &str = "Multi-get key number must be greater than 0.:-)";
+const TPS: &str = "Please specify the item expected throughput. :-)\n\
+                   e.g.: --tps=10k (means 10k throughput).";
+const WRITERS: &str = "Number of replication writing server must be greater than 0.:-)";

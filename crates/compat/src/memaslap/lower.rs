@@ -1,0 +1,113 @@
+//! From a decided command line to a scenario: each of its values under the name that memtide has
+//! for it. Decides nothing that the command line has not decided.
+
+mod pending;
+mod sizes;
+
+use super::given::USAGE;
+use super::options::{Length, Options, Transport};
+use crate::Stop;
+use crate::said::Said;
+use memtide_base::Span;
+use memtide_schema::Scenario;
+
+/// memaslap waits over TCP for ever; nobody wants to.
+const TIMEOUT: Span = Span::from_s(60);
+/// It gives up an answer over UDP after this.
+const TIMEOUT_UDP: Span = Span::from_s(30);
+/// Below this share of sets memaslap makes none, and fills the servers first.
+const SETS_LEAST: f64 = 0.001;
+
+/// The scenario of `options`.
+///
+/// # Errors
+/// When an option asks for what this version cannot do, or no machine could; the sentence names
+/// the option or the field of the scenario.
+pub fn lower(options: &Options) -> Result<Scenario, Stop> {
+    match pending::find(options) {
+        Some(sentence) => Err(Stop::complaint(sentence, USAGE)),
+        None => scenario(options),
+    }
+}
+
+/// The same of all that there are fields for.
+fn scenario(options: &Options) -> Result<Scenario, Stop> {
+    let mut said = Said::new();
+    target(&mut said, options);
+    data(&mut said, options);
+    operations(&mut said, options);
+    pace(&mut said, options);
+    said.scenario().map_err(|problem| Stop::complaint(problem, USAGE))
+}
+
+fn target(said: &mut Said, options: &Options) {
+    let servers = options.target.servers.iter().map(|server| match server.host.contains(':') {
+        true => format!("[{}]:{}", server.host, server.port),
+        false => format!("{}:{}", server.host, server.port),
+    });
+    said.say_all("server", servers.collect());
+    let connections = u64::from(options.concurrency) * u64::from(options.connections_each);
+    said.say("connections", connections.div_ceil(options.target.servers.len() as u64));
+    said.say("threads", options.threads);
+    said.say("depth", 1);
+    if options.target.is_binary {
+        said.say("protocol", "binary");
+    }
+    said.say("wait", "sleep");
+}
+
+fn data(said: &mut Said, options: &Options) {
+    said.say("keys", options.window * u64::from(options.concurrency));
+    said.say("key-size", sizes::law(&options.data.keys, sizes::KEY_BYTES_LEAST));
+    said.say("value-size", sizes::law(&options.data.values, sizes::VALUE_BYTES_LEAST));
+    said.say("seed", options.seed);
+    said.switch("quiet", true);
+}
+
+fn operations(said: &mut Said, options: &Options) {
+    let (sets, gets) = shares(options);
+    let mix = match (sets, gets) {
+        (0.0, _) => "get=1".to_owned(),
+        (_, 0.0) => "set=1".to_owned(),
+        // A get of many keys counts as often as it has keys.
+        _ => format!("get={},set={sets}", gets / f64::from(options.division)),
+    };
+    said.say("mix", mix);
+    said.say("load", if sets == 0.0 { "always" } else { "never" });
+    if gets > 0.0 {
+        said.say("multiget", options.division);
+        if options.shares.verified > 0.0 {
+            said.say("verify", options.shares.verified);
+        }
+    }
+}
+
+fn pace(said: &mut Said, options: &Options) {
+    match options.length {
+        Length::Time(time) => said.say("duration", nanoseconds(time)),
+        Length::Operations(count) => said.say("ops-max", count),
+    }
+    if let Some(rate_ops) = options.rate_ops_max {
+        let (sets, gets) = shares(options);
+        // The limit counts keys, a scenario's rate counts requests.
+        let requests = sets + gets / f64::from(options.division);
+        said.say("rate", f64::from(rate_ops) * requests / (sets + gets));
+        said.say("arrival", "fixed");
+    }
+    let is_tcp = options.target.transport == Transport::Tcp;
+    said.say("timeout", nanoseconds(if is_tcp { TIMEOUT } else { TIMEOUT_UDP }));
+    said.say("cooldown", "drain");
+}
+
+/// The shares of sets and gets, of which one is above 0.
+fn shares(options: &Options) -> (f64, f64) {
+    let data = &options.data;
+    if data.sets < SETS_LEAST { (0.0, 1.0) } else { (data.sets, data.gets) }
+}
+
+fn nanoseconds(span: Span) -> String {
+    format!("{}ns", span.ns())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! Lengths as memaslap deals them out to each 1024 objects of a window, as a law. Draws nothing.
+
+use crate::memaslap::configuration::{Range, mean};
+use std::collections::BTreeMap;
+
+/// The shortest key and value, in bytes.
+pub(super) const KEY_BYTES_LEAST: u64 = 16;
+pub(super) const VALUE_BYTES_LEAST: u64 = 1;
+/// Objects that shares are parts of.
+const UNIT: u64 = 1024;
+/// The lengths of a range in a table; they lie evenly.
+const POINTS_MAX: u64 = 64;
+
+/// The law of lengths within `ranges`, none of which is shorter than `least`.
+///
+/// Each range has its share of every 1024 objects, rounded down, as long as there are any left;
+/// objects that no range has are as long as the ranges are on average.
+pub(super) fn law(ranges: &[Range], least: u64) -> String {
+    let mut left = UNIT;
+    let mut dealt: Vec<(u64, Range)> = Vec::new();
+    for range in ranges {
+        let count = ((UNIT as f64 * range.share) as u64).min(left);
+        left -= count;
+        if count > 0 {
+            dealt.push((count, narrowed(*range)));
+        }
+    }
+    if left > 0 {
+        dealt.push((left, Range::fixed(mean(ranges).max(least))));
+    }
+    match dealt[..] {
+        [(_, Range { least, most, .. })] if least == most => format!("fixed:{least}"),
+        [(_, Range { least, most, .. })] => format!("uniform:{least},{most}"),
+        _ => table(&dealt),
+    }
+}
+
+/// memaslap adds to the middle of a range, or takes away from it, less than half its width: the
+/// ends do not come up.
+fn narrowed(range: Range) -> Range {
+    let (middle, half) = (range.least.midpoint(range.most), (range.most - range.least) / 2);
+    let around = half.saturating_sub(1);
+    Range { least: middle - around, most: middle + around, ..range }
+}
+
+fn table(dealt: &[(u64, Range)]) -> String {
+    let mut weights: BTreeMap<u64, f64> = BTreeMap::new();
+    for (count, range) in dealt {
+        let width = range.most - range.least + 1;
+        let points = width.min(POINTS_MAX);
+        for point in 0..points {
+            let length = range.least + (2 * point + 1) * width / (2 * points);
+            *weights.entry(length).or_default() += *count as f64 / points as f64;
+        }
+    }
+    // Digits beyond a millionth of an object only make the word longer.
+    let rounded = |weight: &f64| (weight * 1e6).round() / 1e6;
+    let row = |(length, weight): (&u64, &f64)| format!("{length}={}", rounded(weight));
+    let rows: Vec<String> = weights.iter().map(row).collect();
+    format!("table:{}", rows.join(","))
+}

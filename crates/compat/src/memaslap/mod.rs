@@ -1,0 +1,21 @@
+//! memaslap of libmemcached, which Debian calls `memcaslap`.
+//!
+//! Its command lines and configuration files become values here, and what came of a run becomes
+//! the text that it prints.
+
+mod lower;
+mod args;
+mod given;
+mod page;
+mod configuration;
+mod options;
+pub mod voice;
+mod servers;
+mod quantity;
+mod rows;
+
+pub use args::{Environment, parse};
+pub use configuration::{Configuration, Range};
+pub use lower::lower;
+pub use options::{Length, Options, Output, Shares, Target, Transport};
+pub use servers::Server;

@@ -1,0 +1,37 @@
+//! Numbers with their units as memaslap reads them: `24h` and `10k`, the last letter being the
+//! unit and the number ending at what is none. Judges no value but for what cannot be held.
+
+use crate::number;
+
+/// Seconds in `s`, `m`, `h` and `d`, either case; none without a unit. A number that begins with
+/// nothing that is one is 0.
+pub(super) fn seconds(word: &str) -> Option<i64> {
+    let (number, unit) = unit(word)?;
+    let each = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        _ => return None,
+    };
+    Some(number.saturating_mul(each))
+}
+
+/// A count in `k`, `m` and `g`, powers of 1024, either case; none without a unit.
+pub(super) fn count(word: &str) -> Option<i64> {
+    let (number, unit) = unit(word)?;
+    let each = match unit {
+        'k' => 1 << 10,
+        'm' => 1 << 20,
+        'g' => 1 << 30,
+        _ => return None,
+    };
+    Some(number.saturating_mul(each))
+}
+
+/// The number at the beginning and the letter at the end.
+fn unit(word: &str) -> Option<(i64, char)> {
+    let unit = word.chars().last()?;
+    let number = &word[..word.len() - unit.len_utf8()];
+    Some((number::leading_integer(number), unit.to_ascii_lowercase()))
+}

@@ -1,0 +1,80 @@
+//! The times of one kind of operation as figures, in microseconds.
+//!
+//! memaslap has whole microseconds and keeps no times; its percentiles are powers of two.
+
+use memtide_metrics::histogram::Histogram;
+
+/// The figures of get, of set, and of both together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kinds {
+    /// Gets; one of many keys counts once.
+    pub gets: Figures,
+    /// Sets.
+    pub sets: Figures,
+    /// Both.
+    pub total: Figures,
+}
+
+/// The times of some operations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// How many operations there are; when 0, so is all else.
+    pub count: u64,
+    /// Those of them that found nothing.
+    pub misses: u64,
+    /// The shortest time.
+    pub min_us: u64,
+    /// The longest time.
+    pub max_us: u64,
+    /// The arithmetic mean.
+    pub mean_us: f64,
+    /// The geometric mean.
+    pub geometric_mean_us: f64,
+    /// The deviation of the sample (divided by count − 1); 0 below two operations.
+    pub deviation_us: f64,
+    /// How many times were above 2^(i−1) and at most 2^i in whole microseconds; those of at most
+    /// 1 stand at 0. Ends at the last that is not 0.
+    pub log2_counts: Vec<u64>,
+}
+
+impl Figures {
+    /// The figures of `times`, which are in nanoseconds. All are exact but the geometric mean and
+    /// the counts at the powers of two, which are as wide as the histogram's buckets are.
+    pub fn of(times: &Histogram<u64>, misses: u64) -> Self {
+        let moments = times.moments();
+        let Some(mean_ns) = moments.mean() else { return Self::default() };
+        let count = moments.count as f64;
+        let of_sample = if moments.count > 1 { (count / (count - 1.0)).sqrt() } else { 0.0 };
+        let mut logarithms = 0.0;
+        let mut log2_counts = Vec::new();
+        for (middle_ns, count) in times.recorded() {
+            let time_ns = middle_ns.clamp(moments.min, moments.max);
+            logarithms += count as f64 * (time_ns.max(1) as f64 / 1e3).ln();
+            let place = log2_place(time_ns / 1000);
+            if log2_counts.len() <= place {
+                log2_counts.resize(place + 1, 0);
+            }
+            log2_counts[place] += count;
+        }
+        Self {
+            count: moments.count,
+            misses,
+            min_us: moments.min / 1000,
+            max_us: moments.max / 1000,
+            mean_us: mean_ns / 1e3,
+            geometric_mean_us: (logarithms / count).exp(),
+            deviation_us: moments.deviation().unwrap_or(0.0) * of_sample / 1e3,
+            log2_counts,
+        }
+    }
+
+    /// The mean in whole microseconds, cut as memaslap cuts it.
+    pub(super) fn mean_us_whole(&self) -> u64 {
+        self.mean_us as u64
+    }
+}
+
+/// The least i with `us` at most 2^i.
+fn log2_place(us: u64) -> usize {
+    us.checked_next_power_of_two().map_or(64, |power| power.trailing_zeros() as usize)
+}

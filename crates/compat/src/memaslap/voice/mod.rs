@@ -1,0 +1,20 @@
+//! What memaslap prints, byte for byte: header, statistics now and then, statistics and counters
+//! at the end.
+//!
+//! Scripts parse this text, so a word, a width or a blank line is never improved here. A voice
+//! opens no file and computes no verdict.
+
+mod notices;
+
+mod report;
+
+mod blocks;
+
+mod figures;
+
+#[cfg(test)]
+mod tests;
+
+pub use figures::{Figures, Kinds};
+pub use notices::{Expiry, Failure};
+pub use report::{Period, Totals, Voice};

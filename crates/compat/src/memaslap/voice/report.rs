@@ -1,0 +1,148 @@
+//! The whole of stdout in the order in which it is printed. What of it there is depends on the
+//! options; nothing follows the last line.
+
+use super::blocks;
+use super::figures::Kinds;
+use crate::memaslap::options::{Length, Options, Transport};
+
+const MIB: f64 = 1_048_576.0;
+
+/// Statistics at one instant of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Period {
+    /// How long a period is, in seconds; at least 1.
+    pub length_s: u64,
+    /// How long the run has lasted, in seconds; at least 1.
+    pub elapsed_s: u64,
+    /// Operations of the last period.
+    pub period: Kinds,
+    /// Operations since the run began.
+    pub whole: Kinds,
+}
+
+/// The counts of a whole run. What was loaded beforehand is not in them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// The times.
+    pub kinds: Kinds,
+    /// Keys that were asked for.
+    pub gets: u64,
+    /// Sets that were sent, failed ones and each copy counted.
+    pub sets: u64,
+    /// Keys that were not found.
+    pub misses: u64,
+    /// Objects that could not be verified, because they were not found.
+    pub verify_misses: u64,
+    /// Objects that were not what had been set.
+    pub verify_failed: u64,
+    /// Objects that were found after their time.
+    pub expired_found: u64,
+    /// Objects that were not found before their time was over.
+    pub unexpired_missed: u64,
+    /// Bytes sent, every one of them.
+    pub bytes_sent: u64,
+    /// Bytes received, every one of them.
+    pub bytes_received: u64,
+    /// Bytes in the keys and values of all sets.
+    pub object_bytes: u64,
+    /// Datagrams that came out of their order.
+    pub datagrams_disordered: u64,
+    /// Datagrams that were missing when an answer was given up.
+    pub datagrams_lost: u64,
+    /// Answers over UDP that were given up.
+    pub udp_timeouts: u64,
+    /// How long the run was, in seconds.
+    pub run_s: f64,
+}
+
+/// What the run of one command line prints.
+#[derive(Clone, Copy, Debug)]
+pub struct Voice<'a> {
+    options: &'a Options,
+}
+
+impl<'a> Voice<'a> {
+    /// The voice of `options`.
+    pub const fn new(options: &'a Options) -> Self {
+        Self { options }
+    }
+
+    /// What is printed before the servers are connected to.
+    pub fn header(&self) -> String {
+        let Options { target, threads, concurrency, length, window, data, .. } = self.options;
+        let length = match length {
+            Length::Time(time) => format!("run time: {}s", time.ns() / 1_000_000_000),
+            Length::Operations(count) => format!("execute number: {count}"),
+        };
+        format!(
+            "servers: {}\nthreads count: {threads}\nconcurrency: {concurrency}\n{length}\n\
+             windows size: {}k\nset proportion: set_prop={:.2}\nget proportion: get_prop={:.2}\n",
+            target.written,
+            window / 1024,
+            data.sets,
+            data.gets
+        )
+    }
+
+    /// What is printed every `--stat_freq`; nothing of a run that ends by its count.
+    pub fn period(&self, period: &Period) -> String {
+        let Options { length, output, data, .. } = self.options;
+        if output.statistics_every.is_none() || matches!(length, Length::Operations(_)) {
+            return String::new();
+        }
+        let clear = if output.is_plain { "" } else { "\u{1b}[1;1H\u{1b}[2J" };
+        format!("{clear}\n{}", blocks::now(period, data.object_bytes()))
+    }
+
+    /// What is printed at the end.
+    pub fn end(&self, totals: &Totals) -> String {
+        let options = self.options;
+        let mut text = String::new();
+        if options.output.statistics_every.is_some() {
+            text += &blocks::last(&totals.kinds);
+        }
+        let always = true;
+        let is_verifying = options.shares.verified > 0.0;
+        let is_expiring = options.shares.expiring > 0.0;
+        let is_udp = options.target.transport != Transport::Tcp;
+        let counters = [
+            (always, "cmd_get", totals.gets),
+            (always, "cmd_set", totals.sets),
+            (always, "get_misses", totals.misses),
+            (is_verifying, "verify_misses", totals.verify_misses),
+            (is_verifying, "verify_failed", totals.verify_failed),
+            (is_expiring, "expired_get", totals.expired_found),
+            (is_expiring, "unexpired_unget", totals.unexpired_missed),
+            (always, "written_bytes", totals.bytes_sent),
+            (always, "read_bytes", totals.bytes_received),
+            (always, "object_bytes", totals.object_bytes),
+            (is_udp, "packet_disorder", totals.datagrams_disordered),
+            (is_udp, "packet_drop", totals.datagrams_lost),
+            (is_udp, "udp_timeout", totals.udp_timeouts),
+        ];
+        for (_, name, count) in counters.into_iter().filter(|(is_shown, ..)| *is_shown) {
+            text += &format!("{name}: {count}\n");
+        }
+        text + &last_line(totals)
+    }
+}
+
+fn last_line(totals: &Totals) -> String {
+    let ops = u128::from(totals.gets) + u128::from(totals.sets);
+    let bytes = u128::from(totals.bytes_sent) + u128::from(totals.bytes_received);
+    format!(
+        "\nRun time: {:.1}s Ops: {ops} TPS: {:.0} Net_rate: {:.1}M/s\n",
+        totals.run_s,
+        per_second(ops as f64, totals.run_s),
+        per_second_mib(bytes, totals.run_s)
+    )
+}
+
+/// Bytes as MiB per second; 0 in no time.
+pub(super) fn per_second_mib(bytes: u128, length_s: f64) -> f64 {
+    per_second(bytes as f64 / MIB, length_s)
+}
+
+fn per_second(amount: f64, length_s: f64) -> f64 {
+    if length_s > 0.0 { amount / length_s } else { 0.0 }
+}
