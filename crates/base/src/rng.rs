@@ -37,6 +37,10 @@ impl Stream {
     pub const VERIFY_KEYS: Self = Self(12);
     /// How a value says whose it is.
     pub const VALUE_PROOF: Self = Self(13);
+    /// The gap before a connection that is itself the load.
+    pub const BIRTH: Self = Self(14);
+    /// The gap before a call of such a connection.
+    pub const CALL: Self = Self(15);
     /// The entries of the cache that a walk goes through.
     pub const WALK: Self = Self(16);
     /// Which of these entries are drawn anew.
