@@ -223,6 +223,11 @@ impl Connection {
         matches!(self.state, State::Greeting(_))
     }
 
+    /// Whether something that it carries has timed out.
+    pub(crate) fn has_expired(&self) -> bool {
+        self.pipeline.iter().any(|entry| entry.stage.is_expired())
+    }
+
     /// How many operations it carries, those that timed out included.
     pub(crate) fn in_flight(&self) -> usize {
         self.pipeline.len()
@@ -523,7 +528,7 @@ fn name(reply: &Reply<'_>) -> &'static str {
 impl From<Closed> for ErrorClass {
     fn from(closed: Closed) -> Self {
         match closed {
-            Closed::ByPeer | Closed::Reset | Closed::Other(_) => Self::Closed,
+            Closed::ByPeer | Closed::Reset | Closed::Unanswered | Closed::Other(_) => Self::Closed,
             Closed::Broken(PeerError::TooManyConnections) => Self::TooManyConnections,
             Closed::Broken(_) => Self::Protocol,
         }

@@ -6,7 +6,7 @@ mod message;
 pub(crate) use message::SPLICE_BYTES_MIN;
 pub use message::{Mark, Message, SendBuffer};
 
-use memtide_base::{ConnectionId, Full, Instant};
+use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_codec::{ErrorKind, Excerpt, Malformed};
 use memtide_workload::{OpKind, Outcome};
 use std::fmt;
@@ -67,6 +67,9 @@ pub enum Submission<'a> {
     Close {
         /// Which connection; closing a closed one does nothing.
         connection: ConnectionId,
+        /// How: in good order, which leaves the port waiting for a while; or with this long, in
+        /// whole seconds, for what is not sent yet. Zero resets the connection and frees its port.
+        linger: Option<Span>,
     },
 }
 
@@ -116,8 +119,14 @@ pub enum ConnectError {
     Unreachable,
     /// No answer in time.
     TimedOut,
+    /// No answer for so long that the system gave up.
+    Unanswered,
+    /// It was reset on the way.
+    Reset,
     /// This process may have no more files open.
     FilesExhausted,
+    /// The system may have no more files open.
+    FileTableFull,
     /// No local port is left for this destination.
     PortsExhausted,
     /// The unix socket's path does not exist.
@@ -143,9 +152,17 @@ impl fmt::Display for ConnectError {
             Self::Refused => f.write_str("refused the connection; is the server running there?"),
             Self::Unreachable => f.write_str("cannot be reached from here; check the address"),
             Self::TimedOut => f.write_str("did not accept a connection in time (see --timeout)"),
+            Self::Unanswered => f.write_str(
+                "answered no attempt to connect; check the address, and firewalls on the way",
+            ),
+            Self::Reset => f.write_str("reset the connection before it was open"),
             Self::FilesExhausted => f.write_str(
                 "needs more open files than this process may have; raise the hard limit \
                  (`ulimit -Hn`) or lower --connections",
+            ),
+            Self::FileTableFull => f.write_str(
+                "needs more open files than this system may have; raise fs.file-max or lower \
+                 --connections",
             ),
             Self::PortsExhausted => f.write_str(
                 "needs more local ports than are free; lower --connections, give more source \
@@ -182,6 +199,8 @@ pub enum Closed {
     ByPeer,
     /// The server or the network reset it.
     Reset,
+    /// Nothing was acknowledged for so long that the system gave up.
+    Unanswered,
     /// We closed it because the server broke the protocol.
     Broken(PeerError),
     /// Anything else, as the system numbers it.
@@ -193,6 +212,7 @@ impl fmt::Display for Closed {
         match self {
             Self::ByPeer => f.write_str("closed the connection"),
             Self::Reset => f.write_str("reset the connection"),
+            Self::Unanswered => f.write_str("no longer acknowledges what is sent"),
             Self::Broken(error) => error.fmt(f),
             Self::Other(code) => write!(f, "lost the connection (system error {code})"),
         }

@@ -23,7 +23,7 @@ pub use driver::{
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{
-    Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing, Verify, Wait,
-    Window,
+    Cooldown, Credentials, Io, LifePlan, OnFull, Pace, Pacing, Plan, Protocol, ServerPlan, Sharing,
+    Verify, Wait, Window,
 };
 pub use worker::Worker;

@@ -164,6 +164,37 @@ pub enum Pacing {
         /// What becomes of an operation that finds every connection full.
         on_full: OnFull,
     },
+    /// Connections are the load: each is born, makes its calls and is closed.
+    Lives(LifePlan),
+}
+
+/// The lives of connections. A plan's `connections` are then places: the most that live at once.
+#[derive(Clone, Debug)]
+pub struct LifePlan {
+    /// When connections are intended; without a pace each takes the place of one that has ended.
+    pub births: Option<Pace>,
+    /// How many there are; without a number the window ends them.
+    pub births_max: Option<u64>,
+    /// Calls of each; at least 1.
+    pub calls: u64,
+    /// When the calls of one are due, from its opening on; without a pace each is due when the one
+    /// before it has ended.
+    pub call_pace: Option<Pace>,
+    /// How a connection is closed: in good order; or with what it has not sent given this long,
+    /// zero meaning that it is reset.
+    pub linger: Option<Span>,
+    /// What becomes of a connection that finds every place taken, and of a call that finds its
+    /// connection full.
+    pub on_full: OnFull,
+}
+
+/// A law of gaps and a rate.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    /// The law of the gaps.
+    pub arrival: Arrival,
+    /// How many per second.
+    pub curve: RateCurve,
 }
 
 /// Whose a schedule is.
@@ -308,7 +339,22 @@ impl Plan {
             rows_max: if self.rows.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX },
             rows_get_times: self.rows.get_times,
             depth: self.depth as usize,
+            lives: self.life().is_some(),
         }
+    }
+
+    /// The lives of connections, if these are the load.
+    pub fn life(&self) -> Option<&LifePlan> {
+        match &self.pacing {
+            Pacing::Lives(life) => Some(life),
+            Pacing::Closed | Pacing::Open { .. } => None,
+        }
+    }
+
+    /// Whether a number of operations or of connections ends the run, and not time alone.
+    pub fn is_counted(&self) -> bool {
+        let births_max = self.life().and_then(|life| life.births_max);
+        self.window.ops_max.or(births_max).is_some()
     }
 
     /// How many connections worker `worker` has.

@@ -213,7 +213,7 @@ fn exchange<D: Driver, T>(
 
 fn close<D: Driver>(driver: &mut D) {
     driver
-        .submit(Submission::Close { connection: CONNECTION })
+        .submit(Submission::Close { connection: CONNECTION, linger: None })
         .expect("a driver has room to close a connection");
 }
 

@@ -12,9 +12,10 @@ mod rig;
 use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Completion, Driver, Plan, Protocol, Sample, Sharing, Submission, Submitted, Verify, Worker,
+    Completion, Driver, LifePlan, OnFull, Pace, Pacing, Plan, Protocol, Sample, Sharing,
+    Submission, Submitted, Verify, Worker,
 };
-use memtide_workload::{Arrival, MixSource, Oracle, SizeLaw, ValueSpace};
+use memtide_workload::{Arrival, MixSource, Oracle, RateCurve, SizeLaw, ValueSpace, Wave};
 use rig::Change;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -99,6 +100,23 @@ fn allocations(plan: &Plan, script: Script) -> (u64, u64) {
     (COUNT.get(), settled)
 }
 
+/// Connections are the load of `plan`: 500 a second, each of ten calls.
+fn living(plan: &Plan) -> Plan {
+    let pace = |rate| {
+        let curve = RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::MAX, rig::SEED);
+        Pace { arrival: Arrival::Poisson, curve }
+    };
+    let life = LifePlan {
+        births: Some(pace(500.0)),
+        births_max: None,
+        calls: 10,
+        call_pace: Some(pace(5_000.0)),
+        linger: Some(Span::ZERO),
+        on_full: OnFull::Queue,
+    };
+    Plan { connections: 64, pacing: Pacing::Lives(life), ..plan.clone() }
+}
+
 #[test]
 fn the_count_is_a_count() {
     COUNT.set(0);
@@ -130,6 +148,8 @@ fn turns_allocate_nothing() {
     let values = ValueSpace::new(sizes, 1 << 20, rig::SEED);
     let large = Plan { values, ..wide.clone() };
     let large_closed = Plan { values: large.values.clone(), ..closed.clone() };
+    let lives = living(&wide);
+    let short = Plan { connections: 2, timeout: Span::from_ms(20), ..living(&wide) };
     for samples in [false, true] {
         let cases = [
             ("open", &wide, Script::default()),
@@ -143,6 +163,8 @@ fn turns_allocate_nothing() {
             ("frames", &frames, Script::default()),
             ("large values", &large, Script::default()),
             ("large values, closed", &large_closed, Script::default()),
+            ("connections as load", &lives, Script::default()),
+            ("connections without a place", &short, stopped.clone()),
         ];
         for (name, plan, script) in cases {
             let (allocations, settled) = allocations(&Plan { samples, ..plan.clone() }, script);

@@ -5,6 +5,7 @@
 
 use crate::counter::{Counters, KINDS_MAX};
 use crate::histogram::Histogram;
+use crate::life::Lives;
 use crate::mismatch::Mismatches;
 use crate::series::Series;
 use hdrhistogram::Counter;
@@ -33,6 +34,8 @@ pub struct Shape {
     pub rows_get_times: bool,
     /// How many operations one connection can have outstanding.
     pub depth: usize,
+    /// Whether connections are the load, and their lives are recorded.
+    pub lives: bool,
 }
 
 /// The distributions of the measured operations.
@@ -152,6 +155,8 @@ pub struct Tally {
     pub times: Times<u32>,
     /// Connections opened, connects that failed, connections lost.
     pub connections: ConnectionCounters,
+    /// The lives of connections, if these are the load.
+    pub lives: Option<Box<Lives<u32>>>,
     /// Operations handed to sockets while the measured window lasted, by the clock; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
     /// Measured operations that found the sample queue full.
@@ -194,6 +199,7 @@ impl Tally {
             servers: vec![Counters::default(); shape.servers],
             times: Times::new(shape),
             connections: ConnectionCounters::default(),
+            lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
@@ -254,6 +260,9 @@ impl Tally {
         self.servers.fill(Counters::default());
         self.times.clear();
         self.connections = ConnectionCounters::default();
+        if let Some(lives) = &mut self.lives {
+            lives.clear();
+        }
         self.sent_in_window = [0; KINDS_MAX];
         self.samples_lost = 0;
         self.mismatches.clear();
@@ -283,6 +292,8 @@ pub struct Totals {
     pub times: Times<u64>,
     /// Connections opened, failed, lost.
     pub connections: ConnectionCounters,
+    /// The lives of connections, if these are the load.
+    pub lives: Option<Box<Lives<u64>>>,
     /// Operations handed to sockets while the measured window lasted; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
     /// Measured operations missing from the samples.
@@ -302,6 +313,7 @@ impl Totals {
             servers: vec![Counters::default(); shape.servers],
             times: Times::new(shape),
             connections: ConnectionCounters::default(),
+            lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             mismatches: Mismatches::default(),
@@ -322,6 +334,9 @@ impl Totals {
         self.connections.opened += tally.connections.opened;
         self.connections.failed += tally.connections.failed;
         self.connections.lost += tally.connections.lost;
+        if let (Some(sum), Some(part)) = (&mut self.lives, &tally.lives) {
+            sum.absorb(part);
+        }
         for (sum, part) in self.sent_in_window.iter_mut().zip(tally.sent_in_window) {
             *sum += part;
         }
@@ -373,6 +388,7 @@ mod tests {
             rows_max: 1024,
             rows_get_times: true,
             depth: 4,
+            lives: false,
         }
     }
 

@@ -40,7 +40,7 @@ impl Driver for SimDriver {
             Submission::Send { connection, message } => {
                 world.send(self.worker, connection, message.flat(&mut self.flat));
             }
-            Submission::Close { connection } => world.close(self.worker, connection),
+            Submission::Close { connection, .. } => world.close(self.worker, connection),
         }
         Ok(Submitted::Done)
     }

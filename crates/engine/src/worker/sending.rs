@@ -6,7 +6,6 @@ use super::{BATCH_MAX, Desk, OUT_BYTES_MAX, Worker, connection_number};
 use crate::connection::{Ending, InFlight, InFlightStage, Sink};
 use crate::driver::{Driver, Submission, Submitted};
 use crate::fleet::Stage;
-use crate::plan::OnFull;
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_metrics::Fate;
 use memtide_workload::{Next, Source};
@@ -20,12 +19,18 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             acted = true;
             match timer {
                 Timer::Deadline(connection) => self.check_deadlines(connection, now),
+                Timer::Birth => self.birth_due(now),
+                Timer::BirthDeadline => self.birth_overdue(now),
                 Timer::Reconnect(connection) => self.connect(connection, now),
-                Timer::Rest(connection) => self.rested(connection, now),
+                Timer::Rest(connection) => {
+                    self.rested(connection, now);
+                    self.look_at_life(connection, now);
+                }
                 Timer::Queue(client) => {
                     self.clients[client as usize].queue_armed = Instant::NEVER;
                     if self.clients[client as usize].blocked {
                         self.serve(client, now);
+                        self.look_at_life(client, now);
                     }
                 }
             }
@@ -43,6 +48,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let Reverse((_, client)) = self.agenda.pop().expect("it was peeked at");
             self.clients[client as usize].scheduled = false;
             self.serve(client, now);
+            self.look_at_life(client, now);
             turns -= 1;
             acted = true;
         }
@@ -53,7 +59,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     /// Makes operations of `client` that are due, as far as there is room.
-    fn serve(&mut self, client: u32, now: Instant) {
+    pub(super) fn serve(&mut self, client: u32, now: Instant) {
         for _ in 0..BATCH_MAX {
             let at_client = &self.clients[client as usize];
             let connection = at_client.route.pick();
@@ -92,17 +98,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Whether an operation of `client` that was due `at` and finds no room is dropped.
     fn gives_up(&mut self, client: u32, at: Instant, now: Instant) -> bool {
-        match self.facts.on_full {
-            OnFull::Queue => false,
-            OnFull::Drop => true,
-            OnFull::Skip { behind, until } => {
-                let client = &mut self.clients[client as usize];
-                if now.since(at) > behind {
-                    client.skip_to = Instant::from_ns(now.ns() - until.ns());
-                }
-                at < client.skip_to
-            }
-        }
+        let skip_to = &mut self.clients[client as usize].skip_to;
+        self.facts.on_full.gives_up(skip_to, at, now)
     }
 
     /// Makes one operation and appends its request.

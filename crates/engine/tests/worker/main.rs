@@ -5,6 +5,7 @@
 mod world;
 
 mod faults;
+mod lives;
 mod lag;
 mod mutilate;
 mod pacing;

@@ -161,7 +161,7 @@ impl Driver for WorldDriver {
             Submission::Send { connection, message } => {
                 self.send(connection.0, message.flat(&mut Vec::new()))
             }
-            Submission::Close { connection } => {
+            Submission::Close { connection, .. } => {
                 self.close(connection.0);
                 Submitted::Done
             }

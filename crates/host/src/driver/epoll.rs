@@ -168,8 +168,8 @@ impl Driver for EpollDriver {
                 Ok(Submitted::Done)
             }
             Submission::Send { connection, message } => Ok(self.send(connection, message)),
-            Submission::Close { connection } => {
-                self.peers[connection.index()].forget();
+            Submission::Close { connection, linger } => {
+                self.peers[connection.index()].end(linger);
                 self.early.retain(|(id, _)| *id != connection);
                 Ok(Submitted::Done)
             }

@@ -2,6 +2,7 @@
 //! keep of a connection. It waits for nothing; a driver tells it when something can be done.
 
 use crate::driver::socket::{self, Connecting};
+use memtide_base::Span;
 use memtide_engine::driver::{Closed, ConnectError, Event};
 use memtide_engine::{Address, Message, SendBuffer};
 use rustix::io::Errno;
@@ -97,7 +98,15 @@ impl Peer {
         Happened::Closed(socket::close_reason(errno))
     }
 
-    /// Closes the socket.
+    /// Closes the socket: in good order, or as `linger` says.
+    pub(crate) fn end(&mut self, linger: Option<Span>) {
+        if let (Some(socket), Some(linger)) = (&self.socket, linger) {
+            socket::prepare_close(socket, linger);
+        }
+        self.forget();
+    }
+
+    /// Forgets the socket, which closes it.
     pub(crate) fn forget(&mut self) {
         self.socket = None;
         self.opening = false;

@@ -1,11 +1,13 @@
 //! Sockets as the drivers need them: non-blocking, and without Nagle's delay unless asked for.
 
+use memtide_base::Span;
 use memtide_engine::{Address, Closed, ConnectError};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 /// How far a connect got at once.
 pub(crate) enum Connecting {
@@ -52,6 +54,17 @@ pub(crate) fn connect(
     }
 }
 
+/// Sees to it that closing `socket` takes `linger` for what is not sent; zero resets it at once.
+/// A connection that is gone already has nothing to wait for, so failures do not matter.
+pub(crate) fn prepare_close(socket: &Socket, linger: Span) {
+    // Not by closing: an io_uring that still receives would keep the socket, and the server could
+    // close its end first, which leaves the port in TIME_WAIT.
+    if linger.is_zero() && rustix::net::connect_unspec(socket).is_ok() {
+        return;
+    }
+    let _ = socket.set_linger(Some(Duration::from_secs(linger.ns() / 1_000_000_000)));
+}
+
 fn choose_port_at_connect(socket: &Socket) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the pointer and the length describe `on`, which outlives the call.
@@ -77,8 +90,10 @@ pub(crate) fn connect_error(error: &io::Error) -> ConnectError {
         Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::NETDOWN | Errno::AFNOSUPPORT => {
             ConnectError::Unreachable
         }
-        Errno::TIMEDOUT => ConnectError::TimedOut,
-        Errno::MFILE | Errno::NFILE => ConnectError::FilesExhausted,
+        Errno::TIMEDOUT => ConnectError::Unanswered,
+        Errno::CONNRESET => ConnectError::Reset,
+        Errno::MFILE => ConnectError::FilesExhausted,
+        Errno::NFILE => ConnectError::FileTableFull,
         Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => ConnectError::PortsExhausted,
         Errno::NOENT => ConnectError::NoSuchPath,
         other => ConnectError::Other(other.raw_os_error()),
@@ -89,6 +104,7 @@ pub(crate) fn connect_error(error: &io::Error) -> ConnectError {
 pub(crate) fn close_reason(errno: Errno) -> Closed {
     match errno {
         Errno::CONNRESET | Errno::PIPE => Closed::Reset,
+        Errno::TIMEDOUT => Closed::Unanswered,
         other => Closed::Other(other.raw_os_error()),
     }
 }

@@ -85,7 +85,11 @@ fn send_message(driver: &mut impl Driver, id: u32, message: Message<'_>) -> Subm
 }
 
 fn close(driver: &mut impl Driver, id: u32) {
-    let close = Submission::Close { connection: ConnectionId(id) };
+    end(driver, id, None);
+}
+
+fn end(driver: &mut impl Driver, id: u32, linger: Option<Span>) {
+    let close = Submission::Close { connection: ConnectionId(id), linger };
     driver.submit(close).expect("there is room");
 }
 
@@ -136,6 +140,7 @@ for_every_driver! {
     a_closed_connection_is_not_heard_of_any_more,
     the_next_connection_of_a_number_does_not_hear_of_the_last_one,
     closing_takes_back_what_was_about_to_be_heard,
+    an_end_is_in_good_order_and_one_without_linger_a_reset_that_frees_its_port,
     a_wait_without_events_ends_at_its_instant,
     an_export_that_nobody_takes_is_refused,
 }
@@ -389,6 +394,42 @@ fn closing_takes_back_what_was_about_to_be_heard<D: Make>() {
     close(&mut driver, 0);
     driver.wait(Instant::ZERO).expect("waiting works");
     assert_eq!(heard(&mut driver), None);
+}
+
+fn an_end_is_in_good_order_and_one_without_linger_a_reset_that_frees_its_port<D: Make>() {
+    let mut driver = D::make(Wait::Sleep, 1, None);
+    for (linger, reset) in [(None, false), (Some(Span::ZERO), true), (Some(Span::from_s(1)), false)]
+    {
+        for round in 0..50 {
+            let mut server = open(&mut driver, 0);
+            assert_eq!(send(&mut driver, 0, b"last"), Submitted::Done);
+            driver.wait(Instant::ZERO).expect("waiting works");
+            let mut got = [0; 4];
+            server.read_exact(&mut got).expect("it arrives");
+            let port = server.peer_addr().expect("it is connected").port();
+            let to = server.local_addr().expect("it is connected").port();
+            end(&mut driver, 0, linger);
+            // An io_uring lets go of the socket when it is next called.
+            driver.wait(Instant::ZERO).expect("waiting works");
+            match server.read(&mut got) {
+                Ok(0) => assert!(!reset, "an end in good order, round {round}"),
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
+                    assert!(reset, "a reset, round {round}");
+                    assert!(!is_known(port, to), "port {port} is free, round {round}");
+                }
+                other => panic!("{other:?} with linger {linger:?}"),
+            }
+        }
+    }
+    assert_eq!(heard(&mut driver), None, "of what was closed nothing is heard");
+}
+
+/// Whether the kernel still knows the connection from `client` to `server`, two ports of the
+/// loopback interface.
+fn is_known(client: u16, server: u16) -> bool {
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux has this table");
+    let ends = format!(" 0100007F:{client:04X} 0100007F:{server:04X} ");
+    table.lines().any(|line| line.contains(&ends))
 }
 
 fn a_wait_without_events_ends_at_its_instant<D: Make>() {

@@ -200,6 +200,8 @@ fn report(idle_ms: u64, cpu_ms: Option<u64>, run_delay_ms: Option<u64>) -> Worke
         refusal: None,
         last_settled: Instant::ZERO,
         last_intended: Instant::ZERO,
+        lives_most: 0,
+        last_started: Instant::ZERO,
         idle: Span::from_ms(idle_ms),
         cpu: cpu_ms.map(cpu),
         run_delay: run_delay_ms.map(Span::from_ms),
