@@ -1,6 +1,8 @@
 //! What the user said becomes what will happen: every default that depends on the machine or on
 //! other fields is decided here, once, and says why.
 
+mod lives;
+
 use memtide_base::Span;
 use memtide_engine::plan::{Backoff, RequestPlan, RowPlan};
 use memtide_engine::{
@@ -68,10 +70,8 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     }
     check_servers(&around.servers)?;
     let mut why = BTreeMap::new();
-    let servers = around.servers.len() as u32;
-    let connections = scenario.connections.unwrap_or(CONNECTIONS_PER_SERVER) * servers;
     let closed = scenario.is_closed_loop();
-    let depth = scenario.depth.unwrap_or(if closed { 1 } else { DEPTH_WITH_RATE });
+    let (connections, depth) = connections(scenario, around.servers.len() as u32, closed);
     let workers = workers(scenario, around, &mut why).min(connections);
     let window = window(scenario);
     let numeric_keys = if scenario.mix.uses_numeric() { scenario.keys } else { 0 };
@@ -137,6 +137,16 @@ fn backoff(scenario: &Scenario) -> Option<Backoff> {
         word::Reconnect::After { first, longest } => Some(Backoff { first, longest }),
         word::Reconnect::Never => None,
     }
+}
+
+/// How many connections there are to all `servers`, and how many operations one can carry.
+fn connections(scenario: &Scenario, servers: u32, closed: bool) -> (u32, u32) {
+    let (each, depth) = if scenario.is_of_lives() {
+        (lives::places(scenario), lives::depth(scenario))
+    } else {
+        (CONNECTIONS_PER_SERVER, if closed { 1 } else { DEPTH_WITH_RATE })
+    };
+    (scenario.connections.unwrap_or(each) * servers, scenario.depth.unwrap_or(depth))
 }
 
 fn credentials(scenario: &Scenario) -> Option<Arc<Credentials>> {
@@ -235,13 +245,15 @@ fn is_local(around: &Surroundings) -> bool {
 }
 
 fn window(scenario: &Scenario) -> Window {
-    let duration = match (scenario.duration, scenario.ops_max) {
+    let count = scenario.ops_max.or(scenario.connections_total);
+    let duration = match (scenario.duration, count) {
         (Some(duration), _) => duration,
         (None, Some(_)) => Span::MAX,
         (None, None) => DURATION,
     };
-    // Operations 0 to N − 1 are exactly what is asked for, so nothing may follow them.
-    let cooldown = match (scenario.cooldown, scenario.ops_max) {
+    // Operations 0 to N − 1 are exactly what is asked for, so nothing may follow them; the same
+    // of connections.
+    let cooldown = match (scenario.cooldown, count) {
         (word::Cooldown::Load, None) => Cooldown::Load,
         _ => Cooldown::Drain,
     };
@@ -249,6 +261,9 @@ fn window(scenario: &Scenario) -> Window {
 }
 
 fn pacing(scenario: &Scenario, closed: bool, window: Window) -> Pacing {
+    if scenario.is_of_lives() {
+        return Pacing::Lives(lives::plan(scenario, window));
+    }
     if closed {
         return Pacing::Closed;
     }
@@ -260,11 +275,15 @@ fn pacing(scenario: &Scenario, closed: bool, window: Window) -> Pacing {
             word::ScheduleKind::Shared => Sharing::Shared,
             word::ScheduleKind::Connection => Sharing::Connection,
         },
-        on_full: match scenario.on_full {
-            word::OnFull::Queue => OnFull::Queue,
-            word::OnFull::Drop => OnFull::Drop,
-            word::OnFull::Skip { behind, until } => OnFull::Skip { behind, until },
-        },
+        on_full: on_full(scenario),
+    }
+}
+
+fn on_full(scenario: &Scenario) -> OnFull {
+    match scenario.on_full {
+        word::OnFull::Queue => OnFull::Queue,
+        word::OnFull::Drop => OnFull::Drop,
+        word::OnFull::Skip { behind, until } => OnFull::Skip { behind, until },
     }
 }
 
@@ -280,8 +299,8 @@ fn plan_record(
     pin: bool,
     why: BTreeMap<String, String>,
 ) -> PlanRecord {
-    let closed = matches!(plan.pacing, Pacing::Closed);
-    let paced = !closed && scenario.wave == Wave::Constant;
+    let closed = scenario.is_closed_loop();
+    let paced = matches!(plan.pacing, Pacing::Open { .. }) && scenario.wave == Wave::Constant;
     let finite = plan.window.duration != Span::MAX;
     let cpus = around.cpus_allowed.iter().cycle().take(usize::from(plan.workers));
     PlanRecord {
@@ -299,6 +318,7 @@ fn plan_record(
         duration_s: finite.then(|| plan.window.duration.as_s_f64()),
         warmup_s: plan.window.warmup.as_s_f64(),
         ops_max: plan.window.ops_max,
+        lives: lives::record(scenario),
         workers: u32::from(plan.workers),
         cpus: if pin { cpus.map(|&cpu| cpu as u32).collect() } else { Vec::new() },
         connections: plan.connections,

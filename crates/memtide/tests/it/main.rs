@@ -7,6 +7,7 @@ mod filling;
 mod operations;
 mod binary;
 mod pacing;
+mod lives;
 mod pauses;
 mod bad_days;
 mod endings;

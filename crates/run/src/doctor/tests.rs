@@ -59,6 +59,8 @@ impl Case {
             measured_s: 10.0,
             target_per_s: self.target_per_s,
             sent_per_s: self.sent_per_s,
+            connections: None,
+            none_opened: false,
             response: (&self.response, self.unanswered),
             response_ideal: &self.ideal,
             lag_generator: &self.lag,

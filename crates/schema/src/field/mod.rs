@@ -6,6 +6,7 @@
 mod data;
 mod layer;
 mod limits;
+mod lives;
 mod load;
 mod measurement;
 mod output;
@@ -96,6 +97,11 @@ pub static FIELDS: &[Field] = &[
     load::WAVE,
     load::BEFORE,
     load::AFTER,
+    lives::CALLS,
+    lives::CONNECTION_RATE,
+    lives::CONNECTION_ARRIVAL,
+    lives::CALL_RATE,
+    lives::LINGER,
     load::THREADS,
     load::PIN,
     load::WAIT,
@@ -117,6 +123,7 @@ pub static FIELDS: &[Field] = &[
     limits::DURATION,
     limits::WARMUP,
     limits::OPS_MAX,
+    lives::CONNECTIONS_TOTAL,
     limits::TIMEOUT,
     measurement::GOAL,
     measurement::STRICT,

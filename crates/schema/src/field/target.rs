@@ -31,11 +31,12 @@ pub(super) const CONNECTIONS: Field = Field {
     name: "connections",
     short: None,
     value: Some("N"),
-    default: "64",
+    default: "64; with connection-rate 1024, with calls alone 1",
     help: "Connections to each server, over all workers",
     long: "How many connections are opened to each server; the workers share them as evenly as \
            they can, and each worker needs at least one. A count from 1 to 1M, such as `16` or \
-           `2k`.",
+           `2k`. Where connections come and go (see `calls`) this is how many live at once at \
+           most.",
     section: Section::Target,
     many: false,
     set: |scenario, word| {
@@ -49,7 +50,7 @@ pub(super) const DEPTH: Field = Field {
     name: "depth",
     short: None,
     value: Some("N"),
-    default: "1 in a closed loop, 64 with a rate",
+    default: "1 in a closed loop, 64 with a rate, with call-rate up to 1024",
     help: "Operations outstanding on one connection at most",
     long: "A connection on which this many operations wait for their answers is full; what an \
            operation does that finds every connection full is said by `on-full`. A count from 1 \

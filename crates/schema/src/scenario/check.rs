@@ -58,6 +58,7 @@ impl Scenario {
         self.check_bounds(&mut problems);
         self.check_credentials(&mut problems);
         self.check_load(&mut problems);
+        self.check_lives(|field, message| problems.add(field, message));
         self.check_data(&mut problems);
         self.check_intervals(&mut problems);
         self.check_verification(&mut problems);
@@ -184,14 +185,14 @@ impl Scenario {
         }
         if matches!(self.wave, Wave::Ramp { .. })
             && self.duration.is_none()
-            && self.ops_max.is_some()
+            && (self.ops_max.is_some() || self.connections_total.is_some())
         {
             problems.add(
                 "duration",
                 format!("wave {} needs to know how long it is: give a duration as well", self.wave),
             );
         }
-        if self.on_full != OnFull::Queue && self.is_closed_loop() {
+        if self.on_full != OnFull::Queue && self.is_closed_loop() && !self.is_of_lives() {
             problems.add(
                 "on-full",
                 format!(

@@ -6,6 +6,7 @@
 mod check;
 mod choice;
 mod goal;
+mod lives;
 mod target;
 mod word;
 
@@ -42,6 +43,18 @@ pub struct Scenario {
     pub pause_after_reply: Span,
     /// The rate over time; anything but constant replaces `rate`.
     pub wave: Wave,
+    /// Calls of each connection, where these are the load.
+    pub calls: Option<u64>,
+    /// Connections per second over all workers; 0 opens one when another has ended.
+    pub connection_rate: Option<f64>,
+    /// The law of the gaps between them.
+    pub connection_arrival: Arrival,
+    /// Calls per second on each of them; 0 asks for a closed loop.
+    pub call_rate: Option<f64>,
+    /// How long closing them may take, in whole seconds; 0 resets them.
+    pub linger: Option<Span>,
+    /// How many of them there are.
+    pub connections_total: Option<u64>,
     /// How long to measure.
     pub duration: Option<Span>,
     /// How long to load before measuring.
@@ -138,8 +151,12 @@ pub struct Scenario {
 
 impl Scenario {
     /// Whether the load is as fast as the connections allow: asked for with rate 0, or meant by
-    /// naming a server and no rate or wave.
+    /// naming a server and no rate or wave; of connections that are the load, when neither they nor
+    /// their calls come at a rate.
     pub fn is_closed_loop(&self) -> bool {
+        if self.is_of_lives() {
+            return !self.has_births_paced() && !self.has_calls_paced();
+        }
         match self.rate {
             Some(rate) => rate == 0.0,
             None => !self.servers.is_empty() && self.wave == Wave::Constant,
@@ -157,6 +174,12 @@ impl Default for Scenario {
             on_full: OnFull::Queue,
             pause_after_reply: Span::ZERO,
             wave: Wave::Constant,
+            calls: None,
+            connection_rate: None,
+            connection_arrival: Arrival::Fixed,
+            call_rate: None,
+            linger: None,
+            connections_total: None,
             duration: None,
             warmup: Span::ZERO,
             ops_max: None,

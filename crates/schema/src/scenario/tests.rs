@@ -368,6 +368,49 @@ fn a_value_above_the_limit_says_what_to_raise() {
 }
 
 #[test]
+fn connections_as_the_load_have_rates_of_their_own() {
+    let living = |change: fn(&mut Scenario)| {
+        problems(|s| {
+            s.calls = Some(10);
+            change(s);
+        })
+    };
+    assert_eq!(living(|_| {}), [""; 0]);
+    assert_eq!(living(|s| s.connection_rate = Some(1e3)), [""; 0]);
+    assert_eq!(living(|s| s.wave = "ramp:10,20".parse().unwrap()), [""; 0]);
+    assert_eq!(problems(|s| s.connection_rate = Some(1e3)), [""; 0], "one call each");
+    assert_eq!(living(|s| s.rate = Some(1e3)), ["rate"]);
+    assert_eq!(living(|s| s.ops_max = Some(100)), ["ops-max"]);
+    assert_eq!(living(|s| s.schedule = ScheduleKind::Connection), ["schedule"]);
+    assert_eq!(living(|s| s.calls = Some(0)), ["calls"]);
+    assert_eq!(living(|s| s.connections_total = Some(1 << 40)), ["connections-total"]);
+    assert_eq!(living(|s| s.connection_rate = Some(1e7)), ["connection-rate"]);
+    assert_eq!(living(|s| s.linger = Some(Span::from_ms(1_500))), ["linger"]);
+    assert_eq!(living(|s| s.on_full = OnFull::Drop), ["on-full"]);
+    assert_eq!(
+        living(|s| {
+            s.wave = "step:10,20@1s".parse().unwrap();
+            s.connection_rate = Some(5.0);
+        }),
+        ["connection-rate"]
+    );
+    // Without calls they mean nothing.
+    assert_eq!(problems(|s| s.linger = Some(Span::ZERO)), ["linger"]);
+    assert_eq!(problems(|s| s.call_rate = Some(1.0)), ["call-rate"]);
+    assert_eq!(problems(|s| s.connections_total = Some(1)), ["connections-total"]);
+}
+
+#[test]
+fn connections_without_any_rate_are_a_closed_loop() {
+    let closed = |connections, calls| {
+        let connection_rate = Some(connections);
+        let scenario = Scenario { connection_rate, call_rate: Some(calls), ..Scenario::default() };
+        scenario.is_closed_loop()
+    };
+    assert!(closed(0.0, 0.0) && !closed(1.0, 0.0) && !closed(0.0, 1.0));
+}
+
+#[test]
 fn a_named_server_without_a_rate_means_a_closed_loop() {
     let mut scenario = Scenario::default();
     assert!(!scenario.is_closed_loop());

@@ -5,6 +5,7 @@
 mod harness;
 mod queues;
 mod arrivals;
+mod lives;
 mod faults;
 mod pauses;
 mod replay;
