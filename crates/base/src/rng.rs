@@ -1,10 +1,13 @@
 //! Randomness that is a function of a seed.
 //!
-//! Two forms. [`hash`] answers "what is draw `index` of stream `stream`?" at once, so operation i
-//! is the same whatever thread asks and whatever was asked before. [`Random`] is a small
-//! sequential generator, usually started at such a point with [`Random::at`].
-//! The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
-//! number generators", OOPSLA 2014). Not for secrets.
+//! [`hash`] answers "what is draw `index` of stream `stream`?" at once, so operation i is the same
+//! whoever asks and whatever was asked before. [`Random`] is a small sequential generator. The
+//! mixer is SplitMix64's finaliser (Steele, Lea, Flood: "Fast splittable pseudorandom number
+//! generators", OOPSLA 2014). [`Rand48`] is C's, to draw as C drew. None is for secrets.
+
+mod rand48;
+
+pub use rand48::Rand48;
 
 /// What a draw is for. Draws of different streams are independent of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
