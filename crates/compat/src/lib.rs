@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod mutilate;
+pub mod twemperf;
 mod stop;
 pub mod getopt;
 mod number;

@@ -1,0 +1,12 @@
+//! twemperf, Twitter's `mcperf` 0.1.1: its command line as values, and the report that it prints.
+//!
+//! No relative of the `mcperf` that descends from mutilate, whose options mean other things.
+
+mod args;
+mod page;
+mod options;
+mod distribution;
+
+pub use args::{is_asked_for, parse};
+pub use distribution::Distribution;
+pub use options::{Keys, Load, Method, Options, Output, Request, Sizes, Socket, Target};
