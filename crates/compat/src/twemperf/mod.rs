@@ -6,6 +6,7 @@ mod args;
 mod page;
 mod options;
 mod distribution;
+pub mod voice;
 
 pub use args::{is_asked_for, parse};
 pub use distribution::Distribution;
