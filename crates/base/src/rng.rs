@@ -50,6 +50,8 @@ impl Stream {
     pub const WALK_RENEWAL: Self = Self(17);
     /// Which gets ask for many keys.
     pub const MULTIGET: Self = Self(18);
+    /// What incr and decr change a number by.
+    pub const DELTA: Self = Self(19);
     /// How long a server takes for a request.
     pub const SERVICE: Self = Self(20);
     /// Which requests a fault strikes.

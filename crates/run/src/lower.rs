@@ -77,7 +77,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let numeric_keys = if scenario.mix.uses_numeric() { scenario.keys } else { 0 };
     let keys_all = scenario.keys.saturating_add(numeric_keys);
     let size = scenario.key_size.clone();
-    let keys = KeySpace::in_form(scenario.key_form, keys_all, size, scenario.seed)
+    let keys = KeySpace::in_shape(scenario.key_form, keys_all, size, scenario.seed)
         .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
     let plan = Plan {
         servers: around.servers.clone(),

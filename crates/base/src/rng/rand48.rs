@@ -54,6 +54,22 @@ impl Step {
     }
 }
 
+/// The plain recurrence 2^k times at once, for each k.
+const POWERS: [Step; 48] = {
+    let mut powers = [Step { factor: FACTOR, addend: ADDEND }; 48];
+    let mut k = 1;
+    while k < powers.len() {
+        powers[k] = powers[k - 1].then(powers[k - 1]);
+        k += 1;
+    }
+    powers
+};
+
+/// What `erand48` makes of a state: a multiple of 2^-48 in [0, 1).
+fn unit_of(state: u64) -> f64 {
+    state as f64 * (1.0 / (1u64 << 48) as f64)
+}
+
 impl Rand48 {
     /// The generator of the three words that C keeps in `unsigned short xsubi[3]`, the lowest
     /// first.
@@ -67,7 +83,19 @@ impl Rand48 {
     /// and every law's quantile that is finite at 0 takes it.
     pub fn unit(&mut self) -> f64 {
         self.state = self.step.apply(self.state);
-        self.state as f64 * (1.0 / (1u64 << 48) as f64)
+        unit_of(self.state)
+    }
+
+    /// Draw `index`, from 0, of the generator of these words, in a step for each bit that is set
+    /// in the index.
+    pub fn draw(words: [u16; 3], index: u64) -> f64 {
+        let mut state = Self::new(words).state;
+        let mut steps = index.wrapping_add(1) & MASK;
+        while steps > 0 {
+            state = POWERS[steps.trailing_zeros() as usize].apply(state);
+            steps &= steps - 1;
+        }
+        unit_of(state)
     }
 
     /// The same without its next `draws` draws.
@@ -110,6 +138,15 @@ mod tests {
         }
         let far = Rand48::new(WORDS).skip(1 << 40).skip((1 << 48) - (1 << 40));
         assert_eq!(draws(far, 10), all[..10], "the period is 2^48");
+    }
+
+    #[test]
+    fn any_draw_can_be_had_at_once() {
+        let all = draws(Rand48::new(WORDS), 2000);
+        for (index, &draw) in all.iter().enumerate() {
+            assert_eq!(Rand48::draw(WORDS, index as u64), draw, "{index}");
+        }
+        assert_eq!(Rand48::draw(WORDS, 1 << 48), all[0], "the period is 2^48");
     }
 
     #[test]

@@ -219,7 +219,7 @@ impl Scenario {
     /// Keys, values and mix against each other.
     fn check_data(&self, problems: &mut Problems) {
         let (keys, size) = (self.keys.max(1), self.key_size.clone());
-        if let Err(error) = KeySpace::in_form(self.key_form, keys, size, self.seed) {
+        if let Err(error) = KeySpace::in_shape(self.key_form, keys, size, self.seed) {
             problems.add("key-size", format!("key-size {}: {error}", self.key_size));
         }
         let (low, high) = self.value_size.bounds();
