@@ -47,6 +47,8 @@ pub(crate) enum InFlightStage {
     First,
     /// A cas whose gets was answered and whose cas is awaited.
     Second,
+    /// A cas that reads nothing first: it is one request, and its one answer is awaited.
+    Alone,
     /// It has timed out and is counted; its answer is awaited only to be thrown away.
     Expired,
     /// The same of a cas whose cas is awaited.
@@ -58,9 +60,9 @@ impl InFlightStage {
         matches!(self, Self::Expired | Self::ExpiredSecond)
     }
 
-    /// Whether the second request of a cas is what the next reply answers.
+    /// Whether a cas, and not its gets, is what the next reply answers.
     pub(crate) const fn is_second(self) -> bool {
-        matches!(self, Self::Second | Self::ExpiredSecond)
+        matches!(self, Self::Second | Self::Alone | Self::ExpiredSecond)
     }
 
     const fn expired(self) -> Self {
@@ -250,7 +252,7 @@ impl Connection {
     pub(crate) fn mark_sent(&mut self, now: Instant, sink: &mut impl Sink) {
         let first = self.pipeline.len() - self.unsent;
         for (entry, outstanding) in self.pipeline.range_mut(first..).zip(first + 1..) {
-            if entry.stage == InFlightStage::First {
+            if matches!(entry.stage, InFlightStage::First | InFlightStage::Alone) {
                 let late = entry.hand_over(now);
                 sink.sent(entry, late, outstanding);
             }

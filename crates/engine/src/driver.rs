@@ -40,6 +40,17 @@ impl fmt::Display for Address {
     }
 }
 
+/// How the kernel shall treat the sockets of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketPlan {
+    /// SO_SNDBUF; the system's own without it.
+    pub send_buffer_bytes: Option<u32>,
+    /// SO_RCVBUF; the system's own without it.
+    pub receive_buffer_bytes: Option<u32>,
+    /// Whether Nagle's algorithm stays on, which holds small requests back.
+    pub nagle: bool,
+}
+
 /// What a worker wants done.
 #[derive(Clone, Copy, Debug)]
 pub enum Submission<'a> {
@@ -51,8 +62,8 @@ pub enum Submission<'a> {
         address: &'a Address,
         /// The local address to come from, if it matters.
         source: Option<IpAddr>,
-        /// Whether TCP may hold back what is small while something unacknowledged is on its way.
-        nagle: bool,
+        /// How its socket is made.
+        sockets: SocketPlan,
     },
     /// Send bytes, after all that were submitted before on this connection: at once, or with the
     /// next wait.

@@ -19,7 +19,7 @@ pub mod driver;
 
 pub use driver::{
     Address, Closed, Completion, ConnectError, Driver, Event, Mark, Message, PeerError, Sample,
-    SendBuffer, Submission, Submitted,
+    SendBuffer, SocketPlan, Submission, Submitted,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{

@@ -1,7 +1,7 @@
 //! The decided facts of a run. A scenario holds what the user said; a plan holds what will
 //! happen: nothing in it is optional because nobody had decided yet.
 
-use crate::driver::Address;
+use crate::driver::{Address, SocketPlan};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
@@ -52,14 +52,16 @@ pub struct Plan {
     pub io: Io,
     /// Whether measured operations are exported one by one.
     pub samples: bool,
+    /// Whether the sizes of requests and replies are recorded.
+    pub message_sizes: bool,
     /// What is kept over time.
     pub rows: RowPlan,
     /// How values are verified, if they are.
     pub verify: Option<Verify>,
     /// Local addresses to come from, used in turn; empty lets the system choose.
     pub sources: Vec<IpAddr>,
-    /// Whether TCP may hold back small requests while others are unacknowledged.
-    pub nagle: bool,
+    /// How sockets are made.
+    pub sockets: SocketPlan,
     /// What every connection says first, if servers want to know who we are.
     pub credentials: Option<Arc<Credentials>>,
 }
@@ -84,6 +86,11 @@ pub struct RequestPlan {
     pub expiry: i64,
     /// The flags stored with values.
     pub flags: u32,
+    /// A blank stands before the end of a line that asks for an answer; for lines alone.
+    pub blank: bool,
+    /// The number that a cas says must still be valid. Without one it reads the key first and
+    /// says what that brought.
+    pub cas_unique: Option<u64>,
 }
 
 /// What requests and replies look like on the wire.
@@ -340,6 +347,7 @@ impl Plan {
             rows_get_times: self.rows.get_times,
             depth: self.depth as usize,
             lives: self.life().is_some(),
+            message_sizes: self.message_sizes,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Where endings are written down: counters by segment, distributions of the measured segment,
 //! rows over time. Nothing here allocates after the start.
 
-use crate::connection::{Ending, InFlight};
+use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
@@ -122,8 +122,13 @@ impl Recorder {
             }
             OpKind::Delete | OpKind::Incr | OpKind::Decr => {}
         }
-        if segment == segment::MEASURE && self.several_servers {
-            self.tally.servers[server.index()].bytes_sent += bytes as u64;
+        if segment == segment::MEASURE {
+            if let Some(sizes) = &mut self.tally.times.request_bytes {
+                sizes.record(bytes as u64);
+            }
+            if self.several_servers {
+                self.tally.servers[server.index()].bytes_sent += bytes as u64;
+            }
         }
     }
 
@@ -181,6 +186,11 @@ impl Recorder {
             return;
         }
         self.measured_open -= 1;
+        if let Some(sizes) = &mut self.tally.times.reply_bytes
+            && ending.bytes > 0
+        {
+            sizes.record(u64::from(ending.bytes));
+        }
         let since_start = self.since_start(entry.intended);
         if ending.fate == Fate::Answered {
             self.answered(entry, ending.received, place);
@@ -407,7 +417,8 @@ struct Found {
 
 impl Found {
     fn of(entry: &InFlight, fate: Fate) -> Self {
-        let read = fate == Fate::Answered && entry.kind.reads();
+        let may_read = entry.kind.reads() && entry.stage != InFlightStage::Alone;
+        let read = fate == Fate::Answered && may_read;
         let keys = if read { u64::from(entry.keys) } else { 0 };
         let hits = u64::from(entry.hits).min(keys);
         Self { keys, hits, misses: keys - hits }

@@ -13,7 +13,7 @@ mod verifier;
 use crate::client::{Calls, Client, Offer, Pace};
 use crate::connection::greeting::greeting;
 use crate::connection::{Connection, Ending, FollowUp, InFlight, Sink};
-use crate::driver::{Driver, DriverError, Refusal, SPLICE_BYTES_MIN, SendBuffer};
+use crate::driver::{Driver, DriverError, Refusal, SPLICE_BYTES_MIN, SendBuffer, SocketPlan};
 use crate::encoder::Encoder;
 use crate::fleet::{Stage, Trouble, WorkerReport};
 use crate::pacer::IdleClock;
@@ -86,7 +86,7 @@ struct Facts {
     workers: u16,
     servers: Vec<ServerPlan>,
     sources: Vec<IpAddr>,
-    nagle: bool,
+    sockets: SocketPlan,
     timeout: Span,
     backoff: Option<Backoff>,
     seed: u64,
@@ -139,7 +139,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 workers: plan.workers,
                 servers: plan.servers.clone(),
                 sources: plan.sources.clone(),
-                nagle: plan.nagle,
+                sockets: plan.sockets,
                 timeout: plan.timeout,
                 backoff: plan.backoff,
                 seed: plan.seed,

@@ -36,6 +36,8 @@ pub struct Shape {
     pub depth: usize,
     /// Whether connections are the load, and their lives are recorded.
     pub lives: bool,
+    /// Whether the sizes of messages are kept.
+    pub message_sizes: bool,
 }
 
 /// The distributions of the measured operations.
@@ -63,6 +65,10 @@ pub struct Times<C: Counter> {
     pub in_flight_at_send: Histogram<C>,
     /// Response per server; empty with a single server.
     pub servers: Vec<Histogram<C>>,
+    /// Bytes of a request, as far as it was made at once; none unless they are kept.
+    pub request_bytes: Option<Histogram<C>>,
+    /// Bytes of a reply; none unless they are kept.
+    pub reply_bytes: Option<Histogram<C>>,
 }
 
 impl<C: Counter> Times<C> {
@@ -81,6 +87,8 @@ impl<C: Counter> Times<C> {
             client_delay: Histogram::new(),
             in_flight_at_send: Histogram::new(),
             servers: (0..servers).map(|_| Histogram::new()).collect(),
+            request_bytes: shape.message_sizes.then(Histogram::new),
+            reply_bytes: shape.message_sizes.then(Histogram::new),
         }
     }
 
@@ -96,6 +104,8 @@ impl<C: Counter> Times<C> {
         self.client_delay.clear();
         self.in_flight_at_send.clear();
         self.servers.iter_mut().for_each(Histogram::clear);
+        let sizes = [&mut self.request_bytes, &mut self.reply_bytes];
+        sizes.into_iter().flatten().for_each(Histogram::clear);
     }
 }
 
@@ -114,14 +124,20 @@ impl Times<u64> {
         for (sum, part) in self.servers.iter_mut().zip(&other.servers) {
             sum.absorb(part);
         }
+        absorb_slot(&mut self.request_bytes, &other.request_bytes);
+        absorb_slot(&mut self.reply_bytes, &other.reply_bytes);
     }
 }
 
 fn absorb_slots(sums: &mut [Option<Histogram<u64>>], parts: &[Option<Histogram<u32>>]) {
     for (sum, part) in sums.iter_mut().zip(parts) {
-        if let (Some(sum), Some(part)) = (sum, part) {
-            sum.absorb(part);
-        }
+        absorb_slot(sum, part);
+    }
+}
+
+fn absorb_slot(sum: &mut Option<Histogram<u64>>, part: &Option<Histogram<u32>>) {
+    if let (Some(sum), Some(part)) = (sum, part) {
+        sum.absorb(part);
     }
 }
 
@@ -389,6 +405,7 @@ mod tests {
             rows_get_times: true,
             depth: 4,
             lives: false,
+            message_sizes: true,
         }
     }
 

@@ -6,8 +6,8 @@ mod lives;
 use memtide_base::Span;
 use memtide_engine::plan::{Backoff, RequestPlan, RowPlan};
 use memtide_engine::{
-    Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing, Verify, Wait,
-    Window,
+    Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing, SocketPlan,
+    Verify, Wait, Window,
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
@@ -74,10 +74,12 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let (connections, depth) = connections(scenario, around.servers.len() as u32, closed);
     let workers = workers(scenario, around, &mut why).min(connections);
     let window = window(scenario);
-    let numeric_keys = if scenario.mix.uses_numeric() { scenario.keys } else { 0 };
+    let has_own_numbers = scenario.numeric_keys == word::NumericKeys::Own;
+    let numeric_keys =
+        if has_own_numbers && scenario.mix.uses_numeric() { scenario.keys } else { 0 };
     let keys_all = scenario.keys.saturating_add(numeric_keys);
     let size = scenario.key_size.clone();
-    let keys = KeySpace::in_shape(scenario.key_form, keys_all, size, scenario.seed)
+    let keys = KeySpace::in_shape(scenario.key_shape(), keys_all, size, scenario.seed)
         .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
     let plan = Plan {
         servers: around.servers.clone(),
@@ -98,31 +100,20 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
             numeric_keys,
         },
         keys,
-        values: ValueSpace::new(
-            scenario.value_size.clone(),
-            scenario.value_max as usize,
-            scenario.seed,
-        ),
-        numeric_from: scenario.keys,
-        requests: RequestPlan {
-            protocol: match scenario.protocol {
-                word::Protocol::Text => Protocol::Text,
-                word::Protocol::Binary => Protocol::Binary,
-            },
-            noreply: scenario.noreply,
-            expiry: scenario.expiry,
-            flags: scenario.flags,
-        },
+        values: values(scenario),
+        numeric_from: if has_own_numbers { scenario.keys } else { u64::MAX },
+        requests: requests(scenario),
         timeout: scenario.timeout,
         backoff: backoff(scenario),
         seed: scenario.seed,
         wait: wait(scenario, around, &mut why),
         io: io(scenario, around, &mut why)?,
         samples: scenario.samples.is_some(),
+        message_sizes: scenario.message_sizes,
         rows: RowPlan { width: scenario.interval, get_times: scenario.interval_times },
         verify: verify(scenario, around.servers.len()),
         sources: scenario.bind.clone(),
-        nagle: scenario.nagle,
+        sockets: sockets(scenario),
         credentials: credentials(scenario),
     };
     let narrowed = around.cpus_allowed.len() < around.cpus_online;
@@ -147,6 +138,40 @@ fn connections(scenario: &Scenario, servers: u32, closed: bool) -> (u32, u32) {
         (CONNECTIONS_PER_SERVER, if closed { 1 } else { DEPTH_WITH_RATE })
     };
     (scenario.connections.unwrap_or(each) * servers, scenario.depth.unwrap_or(depth))
+}
+
+fn values(scenario: &Scenario) -> ValueSpace {
+    let (size, bytes_max) = (scenario.value_size.clone(), scenario.value_max as usize);
+    let values = ValueSpace::new(size, bytes_max, scenario.seed);
+    let values = values.with_deltas(scenario.delta.clone()).with_draws(scenario.value_draws);
+    match scenario.value_fill {
+        word::ValueFill::Drawn => values,
+        word::ValueFill::Letter(letter) => values.filled_with(letter),
+    }
+}
+
+fn requests(scenario: &Scenario) -> RequestPlan {
+    RequestPlan {
+        protocol: match scenario.protocol {
+            word::Protocol::Text => Protocol::Text,
+            word::Protocol::Binary => Protocol::Binary,
+        },
+        noreply: scenario.noreply,
+        expiry: scenario.expiry,
+        flags: scenario.flags,
+        blank: scenario.trailing_blank,
+        cas_unique: scenario.cas_unique,
+    }
+}
+
+/// The kernel takes a size of 31 bits, and the scenario's are below that.
+fn sockets(scenario: &Scenario) -> SocketPlan {
+    let bytes = |size: Option<u64>| size.map(|size| size as u32);
+    SocketPlan {
+        send_buffer_bytes: bytes(scenario.send_buffer),
+        receive_buffer_bytes: bytes(scenario.receive_buffer),
+        nagle: scenario.nagle,
+    }
 }
 
 fn credentials(scenario: &Scenario) -> Option<Arc<Credentials>> {

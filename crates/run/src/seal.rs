@@ -11,11 +11,11 @@ use crate::witness::Witness;
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{segment, slot};
 use memtide_engine::{Pacing, Plan};
-use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Totals};
+use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Times, Totals};
 use memtide_schema::record::{
     Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
-    IntervalRecord, LagSplit, Phases, RateRecord, ServerCounters, ServerRecord, SliceRecord,
-    WarningRecord, Wide,
+    IntervalRecord, LagSplit, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord,
+    SliceRecord, WarningRecord, Wide,
 };
 use memtide_schema::{Kind, Record, Scenario, Warning};
 use memtide_workload::OpKind;
@@ -139,6 +139,7 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     record.client_delay = Distribution::of(&totals.times.client_delay, 0, at_least);
     record.in_flight_at_send = Counts::of(&totals.times.in_flight_at_send);
     record.outstanding_at_send = Counts::of(&totals.outstanding());
+    record.message_sizes = message_sizes(&totals.times);
     record.intervals = intervals(totals, length);
     record.slices = slices(totals, length);
     let kinds = plan.source.mix.kinds();
@@ -240,6 +241,11 @@ fn unanswered(counters: &Counters, kind: Kind) -> u64 {
         (_, Some(op)) => counters.kinds[op.index()].unanswered,
         (_, None) => counters.unanswered(),
     }
+}
+
+fn message_sizes(times: &Times<u64>) -> Option<MessageSizes> {
+    let (requests, replies) = (times.request_bytes.as_ref()?, times.reply_bytes.as_ref()?);
+    Some(MessageSizes { requests: Counts::of(requests), replies: Counts::of(replies) })
 }
 
 /// Operations that never waited are in no part of the split but the generator's; they count as

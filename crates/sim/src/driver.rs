@@ -34,7 +34,7 @@ impl Driver for SimDriver {
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         let mut world = self.world.borrow_mut();
         match submission {
-            Submission::Connect { connection, address, source: _, nagle: _ } => {
+            Submission::Connect { connection, address, source: _, sockets: _ } => {
                 world.connect(self.worker, connection, address);
             }
             Submission::Send { connection, message } => {

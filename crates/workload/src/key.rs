@@ -178,9 +178,7 @@ impl KeySpace {
             Some(len) => len,
             None => {
                 let u = match self.form {
-                    KeyForm::Base32 | KeyForm::Hex => {
-                        unit(hash(self.seed, Stream::KEY_SIZE, id))
-                    }
+                    KeyForm::Base32 | KeyForm::Hex => unit(hash(self.seed, Stream::KEY_SIZE, id)),
                     KeyForm::Decimal => decimal_draw(self.size.law(), id),
                 };
                 let drawn = self.size.size_at(u);

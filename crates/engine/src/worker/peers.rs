@@ -144,9 +144,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             count => Some(sources[connection_number(&self.facts, connection) as usize % count]),
         };
         at_connection.state = State::Opening(now);
-        let nagle = self.facts.nagle;
+        let sockets = self.facts.sockets;
         let connection_id = ConnectionId(connection);
-        let connect = Submission::Connect { connection: connection_id, address, source, nagle };
+        let connect = Submission::Connect { connection: connection_id, address, source, sockets };
         self.driver.submit(connect).expect("a driver has room for every connection");
         self.arm_deadline(connection, now + self.facts.timeout);
     }

@@ -8,7 +8,7 @@ use crate::driver::{Driver, Submission, Submitted};
 use crate::fleet::Stage;
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_metrics::Fate;
-use memtide_workload::{Next, Source};
+use memtide_workload::{Next, OpKind, Source};
 use std::cmp::Reverse;
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
@@ -133,7 +133,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             keys: op.keys,
             hits: 0,
             kind: op.kind,
-            stage: InFlightStage::First,
+            stage: match self.encoder.is_cas_alone(op.kind) {
+                true => InFlightStage::Alone,
+                false => InFlightStage::First,
+            },
         };
         let before = self.out.len();
         if before > 0 {
@@ -148,7 +151,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.encoder.request(&op, source, (version, opaque), &mut self.out);
         let bytes = self.out.len() - before;
         let at_connection = &mut self.connections[connection as usize];
-        self.recorder.requested(segment, at_connection.server, op.kind, op.keys, bytes);
+        // To the server such a cas is a store like any other.
+        let is_store = entry.stage == InFlightStage::Alone;
+        let kind = if is_store { OpKind::Set } else { op.kind };
+        self.recorder.requested(segment, at_connection.server, kind, op.keys, bytes);
         self.recorder.in_flight += 1;
         if self.encoder.is_noreply(op.kind) {
             // It leaves no load behind, but the connection has had its turn.

@@ -11,3 +11,4 @@ mod mutilate;
 mod pacing;
 mod rig;
 mod sequence;
+mod wire;

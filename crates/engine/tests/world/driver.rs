@@ -153,8 +153,8 @@ impl Driver for WorldDriver {
 
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         Ok(match submission {
-            Submission::Connect { connection, nagle, .. } => {
-                self.world.seen.borrow_mut().nagle = nagle;
+            Submission::Connect { connection, sockets, .. } => {
+                self.world.seen.borrow_mut().sockets = sockets;
                 self.connect(connection.0);
                 Submitted::Done
             }

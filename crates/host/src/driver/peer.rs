@@ -4,7 +4,7 @@
 use crate::driver::socket::{self, Connecting};
 use memtide_base::Span;
 use memtide_engine::driver::{Closed, ConnectError, Event};
-use memtide_engine::{Address, Message, SendBuffer};
+use memtide_engine::{Address, Message, SendBuffer, SocketPlan};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use socket2::Socket;
@@ -41,10 +41,10 @@ impl Peer {
         &mut self,
         address: &Address,
         source: Option<IpAddr>,
-        nagle: bool,
+        plan: SocketPlan,
     ) -> Result<Connecting, ConnectError> {
         self.generation = (self.generation + 1) % GENERATIONS;
-        let (socket, connecting) = socket::connect(address, source, nagle)?;
+        let (socket, connecting) = socket::connect(address, source, plan)?;
         self.socket = Some(socket);
         self.opening = matches!(connecting, Connecting::Pending);
         Ok(connecting)

@@ -1,7 +1,7 @@
-//! Sockets as the drivers need them: non-blocking, and without Nagle's delay unless asked for.
+//! Sockets as the drivers need them: non-blocking, and without Nagle's delay unless it is asked for.
 
 use memtide_base::Span;
-use memtide_engine::{Address, Closed, ConnectError};
+use memtide_engine::{Address, Closed, ConnectError, SocketPlan};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
@@ -17,12 +17,11 @@ pub(crate) enum Connecting {
     Pending,
 }
 
-/// Starts to connect to `address`, from `source` if one is given; with `nagle`, TCP may hold back
-/// what is small.
+/// Starts to connect to `address`, from `source` if one is given, with a socket as `plan` says.
 pub(crate) fn connect(
     address: &Address,
     source: Option<IpAddr>,
-    nagle: bool,
+    plan: SocketPlan,
 ) -> Result<(Socket, Connecting), ConnectError> {
     let (domain, protocol, peer) = match address {
         Address::Tcp(peer) => (Domain::for_address(*peer), Some(Protocol::TCP), (*peer).into()),
@@ -33,8 +32,10 @@ pub(crate) fn connect(
     };
     let socket = Socket::new(domain, Type::STREAM.nonblocking(), protocol)
         .map_err(|error| connect_error(&error))?;
+    // The windows of a connection are agreed on when it opens.
+    set_buffers(&socket, plan).map_err(|error| connect_error(&error))?;
     if let Address::Tcp(_) = address {
-        socket.set_tcp_nodelay(!nagle).map_err(|error| connect_error(&error))?;
+        socket.set_tcp_nodelay(!plan.nagle).map_err(|error| connect_error(&error))?;
         if let Some(source) = source {
             // The port is chosen at connect, when the destination is known: far more are free.
             let bound = choose_port_at_connect(&socket)
@@ -63,6 +64,16 @@ pub(crate) fn prepare_close(socket: &Socket, linger: Span) {
         return;
     }
     let _ = socket.set_linger(Some(Duration::from_secs(linger.ns() / 1_000_000_000)));
+}
+
+fn set_buffers(socket: &Socket, plan: SocketPlan) -> io::Result<()> {
+    if let Some(bytes) = plan.send_buffer_bytes {
+        socket.set_send_buffer_size(bytes as usize)?;
+    }
+    if let Some(bytes) = plan.receive_buffer_bytes {
+        socket.set_recv_buffer_size(bytes as usize)?;
+    }
+    Ok(())
 }
 
 fn choose_port_at_connect(socket: &Socket) -> io::Result<()> {

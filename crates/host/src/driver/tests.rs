@@ -6,7 +6,7 @@ use crate::driver::epoll::EpollDriver;
 use crate::driver::uring::{UringDriver, check_uring};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Closed, ConnectError, Driver, Event, Sample, Submission, Submitted};
-use memtide_engine::{Address, Message, SendBuffer, Wait};
+use memtide_engine::{Address, Message, SendBuffer, SocketPlan, Wait};
 use socket2::SockRef;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -71,7 +71,8 @@ fn listener() -> (TcpListener, Address) {
 
 fn connect(driver: &mut impl Driver, id: u32, address: &Address) {
     let connection = ConnectionId(id);
-    let connect = Submission::Connect { connection, address, source: None, nagle: false };
+    let connect =
+        Submission::Connect { connection, address, source: None, sockets: SocketPlan::default() };
     assert_eq!(driver.submit(connect), Ok(Submitted::Done));
 }
 
@@ -150,7 +151,8 @@ fn small_sends_are_held_back_only_if_they_may_be<D: Make>() {
         let mut driver = D::make(Wait::Sleep, 1, None);
         let (listener, address) = listener();
         let connection = ConnectionId(0);
-        let connect = Submission::Connect { connection, address: &address, source: None, nagle };
+        let sockets = SocketPlan { nagle, ..SocketPlan::default() };
+        let connect = Submission::Connect { connection, address: &address, source: None, sockets };
         assert_eq!(driver.submit(connect), Ok(Submitted::Done));
         let (_stream, client) = listener.accept().expect("somebody connects");
         assert_eq!(next(&mut driver), (0, Heard::Connected));
@@ -460,4 +462,26 @@ fn an_export_that_nobody_takes_is_refused<D: Make>() {
     assert_eq!(driver.export(sample), Err(Full));
     assert_eq!(receiver.recv(), Ok(sample));
     assert_eq!(driver.export(sample), Ok(()));
+}
+
+#[test]
+fn sockets_are_made_as_the_plan_says() {
+    let (_listener, address) = listener();
+    let made = |plan| {
+        let (socket, _) = crate::driver::socket::connect(&address, None, plan).expect("a socket");
+        let sizes = (socket.send_buffer_size().unwrap(), socket.recv_buffer_size().unwrap());
+        (sizes, socket.tcp_nodelay().unwrap())
+    };
+    let (usual, nodelay) = made(SocketPlan::default());
+    assert!(nodelay);
+    let small = SocketPlan {
+        send_buffer_bytes: Some(4096),
+        receive_buffer_bytes: Some(16_384),
+        nagle: true,
+    };
+    // The kernel doubles what is asked for, and has a least size of its own.
+    let ((send, receive), nodelay) = made(small);
+    assert!((8192..=16_384).contains(&send) && send < usual.0, "{send} of {}", usual.0);
+    assert!((32_768..=65_536).contains(&receive) && receive < usual.1, "{receive}");
+    assert!(!nodelay);
 }

@@ -18,7 +18,7 @@ use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
-use memtide_engine::{Address, Mark, Message, SendBuffer, Wait};
+use memtide_engine::{Address, Mark, Message, SendBuffer, SocketPlan, Wait};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown};
@@ -146,10 +146,10 @@ impl UringDriver {
         id: ConnectionId,
         address: &Address,
         source: Option<IpAddr>,
-        nagle: bool,
+        sockets: SocketPlan,
     ) {
         let peer = &mut self.peers[id.index()];
-        match peer.connect(address, source, nagle) {
+        match peer.connect(address, source, sockets) {
             Ok(_) if peer.opening => self.ask(Task::Open, id),
             Ok(_) => {
                 self.early.push_back((id, Happened::Connected));
@@ -469,8 +469,8 @@ impl Driver for UringDriver {
 
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         match submission {
-            Submission::Connect { connection, address, source, nagle } => {
-                self.connect(connection, address, source, nagle);
+            Submission::Connect { connection, address, source, sockets } => {
+                self.connect(connection, address, source, sockets);
                 Ok(Submitted::Done)
             }
             Submission::Send { connection, message } => Ok(self.send(connection, message)),

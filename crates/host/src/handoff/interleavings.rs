@@ -35,6 +35,7 @@ fn tally() -> Box<Tally> {
         rows_get_times: false,
         depth: 1,
         lives: false,
+        message_sizes: false,
     };
     Box::new(Tally::new(&shape))
 }

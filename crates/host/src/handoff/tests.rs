@@ -17,6 +17,7 @@ fn shape() -> Shape {
         rows_get_times: false,
         depth: 1,
         lives: false,
+        message_sizes: false,
     }
 }
 

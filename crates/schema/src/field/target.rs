@@ -5,6 +5,7 @@
 use super::parse::{count, given, one, parsed};
 use super::{Field, Section};
 use crate::scenario::{Secret, Target, parse_switch};
+use memtide_base::units;
 use std::net::IpAddr;
 
 pub(super) const SERVER: Field = Field {
@@ -143,6 +144,58 @@ pub(super) const PROTOCOL: Field = Field {
         Ok(())
     },
     show: |scenario| one(scenario.protocol),
+};
+
+pub(super) const TRAILING_BLANK: Field = Field {
+    name: "trailing-blank",
+    short: None,
+    value: None,
+    default: "off",
+    help: "End request lines with a blank, as some clients do",
+    long: "A blank then stands before the end of each line that asks for an answer, as in \
+           `get key `, so that requests are as long as those of clients that write them so. Only \
+           over `protocol text`.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.trailing_blank = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.trailing_blank),
+};
+
+pub(super) const SEND_BUFFER: Field = Field {
+    name: "send-buffer",
+    short: None,
+    value: Some("SIZE"),
+    default: "the system's",
+    help: "The send buffer of each socket",
+    long: "What SO_SNDBUF is set to: a size up to `1GiB`, such as `4KiB`. The kernel doubles it \
+           and has bounds of its own.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.send_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.send_buffer),
+};
+
+pub(super) const RECEIVE_BUFFER: Field = Field {
+    name: "receive-buffer",
+    short: None,
+    value: Some("SIZE"),
+    default: "the system's",
+    help: "The receive buffer of each socket",
+    long: "What SO_RCVBUF is set to: a size up to `1GiB`, such as `16KiB`. The kernel doubles it \
+           and has bounds of its own.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.receive_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.receive_buffer),
 };
 
 pub(super) const USER: Field = Field {

@@ -4,8 +4,8 @@
 
 use crate::kind::Kind;
 use crate::record::{
-    ConnectionCounts, Counts, Distribution, LagSplit, LifeCounts, LifeRecord, PhaseCounts, Phases,
-    Record, ServerRecord, Totals, VerificationCounts, per_second,
+    ConnectionCounts, Counts, Distribution, LagSplit, LifeCounts, LifeRecord, MessageSizes,
+    PhaseCounts, Phases, Record, ServerRecord, Totals, VerificationCounts, per_second,
 };
 use memtide_base::Span;
 use memtide_metrics::Histogram;
@@ -23,6 +23,8 @@ pub(super) struct Sums {
     in_flight_at_send: Histogram<u64>,
     outstanding_at_send: Histogram<u64>,
     lives: Option<Lives>,
+    /// Requests and replies, once a record has them.
+    message_sizes: Option<[Histogram<u64>; 2]>,
     servers: BTreeMap<String, Server>,
     pub(super) sent_in_window: BTreeMap<Kind, u64>,
 }
@@ -51,6 +53,13 @@ impl Sums {
             let sum = self.lives.get_or_insert_default().absorb(lives);
             sum.ok_or_else(|| histogram_damaged("lives"))?;
         }
+        if let Some(MessageSizes { requests, replies }) = &record.message_sizes {
+            let sums = self.message_sizes.get_or_insert_default();
+            for (sum, part) in sums.iter_mut().zip([requests, replies]) {
+                let part = part.counts().ok_or_else(|| histogram_damaged("message_sizes"))?;
+                sum.absorb(&part);
+            }
+        }
         for server in &record.servers {
             let sum = self.servers.entry(server.name.clone()).or_default();
             sum.absorb(server).ok_or_else(|| histogram_damaged(&server.name))?;
@@ -74,6 +83,10 @@ impl Sums {
         record.client_delay = self.client_delay.seal();
         record.in_flight_at_send = Counts::of(&self.in_flight_at_send);
         record.outstanding_at_send = Counts::of(&self.outstanding_at_send);
+        record.message_sizes = self.message_sizes.map(|[requests, replies]| MessageSizes {
+            requests: Counts::of(&requests),
+            replies: Counts::of(&replies),
+        });
         record.sent_in_window = self.sent_in_window;
         let length = Span::from_ns(record.window_ns);
         record.lives = self.lives.map(|lives| lives.seal(length));

@@ -114,6 +114,9 @@ pub struct Record {
     /// What became of connections; none unless these were the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lives: Option<LifeRecord>,
+    /// How long requests and replies were, in bytes; none unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_sizes: Option<MessageSizes>,
     /// The measured window in pieces, by intended instant.
     pub intervals: Vec<IntervalRecord>,
     /// The same in at most 64 pieces, with their whole distributions.
@@ -127,6 +130,15 @@ pub struct Record {
     /// The runs that this record was merged from, by the beginning of their windows; empty when
     /// it is the record of one run.
     pub shards: Vec<ShardRecord>,
+}
+
+/// How long messages were, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageSizes {
+    /// Requests.
+    pub requests: Counts,
+    /// Replies to them, errors included.
+    pub replies: Counts,
 }
 
 /// What ended a run.

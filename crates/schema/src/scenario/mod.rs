@@ -11,13 +11,16 @@ mod target;
 mod word;
 
 pub use check::Problem;
-pub use choice::{Cooldown, Io, Load, OnFull, Protocol, Reconnect, ScheduleKind, Secret, Wait};
+pub use choice::{
+    Cooldown, Io, Load, NumericKeys, OnFull, Protocol, Reconnect, ScheduleKind, Secret, ValueFill,
+    Wait,
+};
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch, span_word};
 
 use memtide_base::Span;
-use memtide_workload::{Arrival, KeyForm, Mix, Popularity, SizeLaw, Wave};
+use memtide_workload::{Arrival, Draws, KeyForm, KeyShape, Mix, Popularity, SizeLaw, Wave};
 use std::net::IpAddr;
 
 /// The seed of every run that names none, so that two runs of one scenario do the same.
@@ -75,14 +78,28 @@ pub struct Scenario {
     pub key_size: SizeLaw,
     /// How a key is made of its number.
     pub key_form: KeyForm,
+    /// What every key begins with.
+    pub key_prefix: String,
+    /// The number of the first key.
+    pub key_first: u64,
     /// The law of value lengths, in bytes.
     pub value_size: SizeLaw,
+    /// How lengths of values, and what incr and decr change a number by, are drawn.
+    pub value_draws: Draws,
+    /// What values consist of.
+    pub value_fill: ValueFill,
     /// The longest value that may be sent, in bytes.
     pub value_max: u64,
     /// Which keys are asked for how often.
     pub popularity: Popularity,
     /// The weights of the kinds of operation.
     pub mix: Mix,
+    /// What incr and decr change a number by.
+    pub delta: SizeLaw,
+    /// Which keys incr and decr work on.
+    pub numeric_keys: NumericKeys,
+    /// What a cas says without reading first.
+    pub cas_unique: Option<u64>,
     /// Keys in one get or gets.
     pub multiget: u16,
     /// The fraction of them that asks for so many; the others ask for one.
@@ -111,6 +128,8 @@ pub struct Scenario {
     pub interval: Option<Span>,
     /// Whether each row keeps the times of its gets.
     pub interval_times: bool,
+    /// Whether the sizes of requests and replies are recorded.
+    pub message_sizes: bool,
     /// The seed of everything random.
     pub seed: u64,
     /// How a worker waits for the next instant.
@@ -129,6 +148,12 @@ pub struct Scenario {
     pub after: Option<String>,
     /// What requests look like on the wire.
     pub protocol: Protocol,
+    /// Whether a blank ends the lines that ask for an answer.
+    pub trailing_blank: bool,
+    /// Bytes of a socket's send buffer.
+    pub send_buffer: Option<u64>,
+    /// Bytes of a socket's receive buffer.
+    pub receive_buffer: Option<u64>,
     /// Who we are to the servers.
     pub user: Option<String>,
     /// What proves it.
@@ -150,6 +175,12 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// What all keys have in common.
+    pub fn key_shape(&self) -> KeyShape {
+        let (prefix, first) = (self.key_prefix.clone(), self.key_first);
+        KeyShape { form: self.key_form, prefix, first }
+    }
+
     /// Whether the load is as fast as the connections allow: asked for with rate 0, or meant by
     /// naming a server and no rate or wave; of connections that are the load, when neither they nor
     /// their calls come at a rate.
@@ -190,10 +221,17 @@ impl Default for Scenario {
             keys: 100_000,
             key_size: known("fixed:30"),
             key_form: KeyForm::Base32,
+            key_prefix: String::new(),
+            key_first: 0,
             value_size: known("fixed:200"),
+            value_draws: Draws::Seed,
+            value_fill: ValueFill::Drawn,
             value_max: VALUE_MAX_BYTES,
             popularity: Popularity::Uniform,
             mix: known("get=9,set=1"),
+            delta: known("fixed:1"),
+            numeric_keys: NumericKeys::Own,
+            cas_unique: None,
             multiget: 1,
             multiget_share: 1.0,
             expiry: 0,
@@ -208,6 +246,7 @@ impl Default for Scenario {
             verify_keys: 65_536,
             interval: None,
             interval_times: false,
+            message_sizes: false,
             seed: SEED,
             wait: None,
             io: Io::Auto,
@@ -217,6 +256,9 @@ impl Default for Scenario {
             before: None,
             after: None,
             protocol: Protocol::Text,
+            trailing_blank: false,
+            send_buffer: None,
+            receive_buffer: None,
             user: None,
             password: None,
             json: None,
