@@ -2,6 +2,7 @@
 //!
 //! No relative of the `mcperf` that descends from mutilate, whose options mean other things.
 
+mod lower;
 mod args;
 mod page;
 mod options;
@@ -10,4 +11,5 @@ pub mod voice;
 
 pub use args::{is_asked_for, parse};
 pub use distribution::Distribution;
+pub use lower::lower;
 pub use options::{Keys, Load, Method, Options, Output, Request, Sizes, Socket, Target};

@@ -1,7 +1,9 @@
 //! What a report is made of: the figures of one run under the names that twemperf has for them.
-//! Computes nothing that depends on how a run was made.
+//! It is filled from a record as far as a record goes; nothing is estimated.
 
 use memtide_metrics::histogram::Histogram;
+use memtide_schema::Kind;
+use memtide_schema::record::{Record, Totals};
 
 /// The figures of one run. The default is that of a run in which nothing happened.
 #[derive(Clone, Debug, Default)]
@@ -102,6 +104,60 @@ pub struct Cpu {
     pub user_s: f64,
     /// In the kernel.
     pub system_s: f64,
+}
+
+impl Material {
+    /// The figures of `record`; what connections did is not among them. Response times are those
+    /// from sending to the last byte of the answer. The error names a histogram that cannot be
+    /// read back.
+    pub fn of(record: &Record) -> Result<Self, String> {
+        let damaged = |name: &str| {
+            format!("the record is damaged: the histogram of {name} does not hold its counts")
+        };
+        let mut response_ns = Histogram::new();
+        for (kind, times) in record.service.iter().filter(|(kind, _)| is_single(**kind)) {
+            response_ns.absorb(&times.times().ok_or_else(|| damaged(kind.name()))?);
+        }
+        let sizes = record.message_sizes.clone().unwrap_or_default();
+        let requests = sizes.requests.counts().ok_or_else(|| damaged("requests"))?;
+        let replies = sizes.replies.counts().ok_or_else(|| damaged("replies"))?;
+        Ok(Self {
+            requests: record.totals.sent,
+            responses: replies.count(),
+            duration_s: record.measured_s,
+            request_bytes: Figures::of(&requests, 1.0),
+            response_bytes: Figures::of(&replies, 1.0),
+            response_ns,
+            replies: Replies::of(&record.totals),
+            cpu: Cpu { user_s: record.client.cpu_user_s, system_s: record.client.cpu_system_s },
+            ..Self::default()
+        })
+    }
+}
+
+/// Whether a row holds what no other row holds as well.
+fn is_single(kind: Kind) -> bool {
+    !matches!(kind, Kind::All | Kind::GetHit | Kind::GetMiss)
+}
+
+impl Replies {
+    fn of(totals: &Totals) -> Self {
+        let said = |name: &str| totals.replies.get(name).copied().unwrap_or(0);
+        let wrong = |name: &str| totals.errors.get(name).copied().unwrap_or(0);
+        Self {
+            stored: said("stored"),
+            not_stored: said("not_stored"),
+            exists: said("exists"),
+            not_found: said("not_found"),
+            number: said("number"),
+            deleted: said("deleted"),
+            end: totals.misses,
+            value: totals.hits,
+            error: wrong("error"),
+            client_error: wrong("client_error"),
+            server_error: wrong("server_error"),
+        }
+    }
 }
 
 impl Figures {

@@ -231,3 +231,39 @@ fn amounts_have_the_unit_that_fits() {
     assert_eq!(amount(1024.0 * 1024.0), "1.0 MB");
     assert_eq!(amount(5e12), "4656.6 GB");
 }
+
+#[test]
+fn a_record_is_read_by_its_names() {
+    use memtide_base::Span;
+    use memtide_schema::Kind;
+    use memtide_schema::record::{Counts, Distribution, MessageSizes, Record, Totals};
+    let of = |times: &Histogram<u64>| Distribution::of(times, 0, Span::from_s(1));
+    let (hits, misses) = (times([1_000_000, 3_000_000]), times([2_000_000]));
+    let all = times([1_000_000, 3_000_000, 2_000_000]);
+    let mut record = Record {
+        measured_s: 2.0,
+        totals: Totals { sent: 4, hits: 2, misses: 1, ..Totals::default() },
+        message_sizes: Some(MessageSizes {
+            requests: Counts::of(&times([19, 19, 19, 21])),
+            replies: Counts::of(&times([133, 133, 5])),
+        }),
+        ..Record::default()
+    };
+    record.totals.errors.insert("server_error".to_owned(), 7);
+    record.totals.replies.insert("values".to_owned(), 3);
+    for (kind, times) in [(Kind::Get, &all), (Kind::GetHit, &hits), (Kind::GetMiss, &misses)] {
+        record.service.insert(kind, of(times));
+    }
+    record.service.insert(Kind::All, of(&all));
+    (record.client.cpu_user_s, record.client.cpu_system_s) = (0.5, 1.5);
+    let material = Material::of(&record).unwrap();
+    assert_eq!((material.requests, material.responses), (4, 3));
+    assert_eq!((material.request_bytes.mean, material.request_bytes.max), (19.5, 21.0));
+    assert_eq!((material.response_bytes.min, material.response_bytes.max), (5.0, 133.0));
+    assert_eq!(material.response_ns.count(), 3);
+    assert_eq!((material.replies.value, material.replies.end), (2, 1));
+    assert_eq!(material.replies.server_error, 7);
+    assert_eq!(material.cpu, Cpu { user_s: 0.5, system_s: 1.5 });
+    record.service.get_mut(&Kind::Get).unwrap().count += 1;
+    assert!(Material::of(&record).unwrap_err().contains("of get "));
+}

@@ -1,0 +1,131 @@
+//! From a decided command line to a scenario: each of its values under the name that memtide has
+//! for it. Decides nothing that the command line has not decided.
+
+use super::distribution::Distribution;
+use super::options::{Options, Sizes, Target};
+use crate::Stop;
+use memtide_base::Span;
+use memtide_schema::field::find;
+use memtide_schema::{Layer, Origin, Scenario};
+
+/// The longest that memtide waits; the original waits for ever.
+const TIMEOUT_MAX: Span = Span::from_s(3600);
+/// The largest socket buffer; the kernel has bounds far below.
+const BUFFER_BYTES_MAX: u32 = 1 << 30;
+/// Calls that a connection may have outstanding: any number, as far as memory goes.
+const DEPTH: u32 = 65_536;
+/// What a face exits with when it cannot begin.
+const FATAL: u8 = 1;
+
+/// The scenario of `options`.
+///
+/// # Errors
+/// When no machine could do it; the sentence names the field of the scenario.
+pub fn lower(options: &Options) -> Result<Scenario, Stop> {
+    let mut words = Words(Layer::new());
+    target(&mut words, options);
+    data(&mut words, options);
+    load(&mut words, options);
+    let mut scenario = Scenario::default();
+    let refused = |problem: String| Stop::complaint(format!("mcperf: {problem}"), FATAL);
+    scenario.apply(&words.0).map_err(|error| refused(error.to_string()))?;
+    match scenario.check().into_iter().next() {
+        Some(problem) => Err(refused(problem.to_string())),
+        None => Ok(scenario),
+    }
+}
+
+/// What is said so far.
+struct Words(Layer);
+
+impl Words {
+    fn say(&mut self, field: &str, word: impl ToString) {
+        let field = find(field).expect("only fields of the table are said");
+        self.0.push(field, vec![word.to_string()], Origin::Flag);
+    }
+
+    fn switch(&mut self, field: &str, on: bool) {
+        if on {
+            self.say(field, true);
+        }
+    }
+}
+
+fn target(words: &mut Words, options: &Options) {
+    words.say(
+        "server",
+        match &options.target {
+            Target::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
+            Target::Tcp { host, port } => format!("{host}:{port}"),
+            Target::Unix(path) => format!("unix:{path}"),
+        },
+    );
+    let socket = &options.socket;
+    words.say("send-buffer", socket.send_buffer_bytes.min(BUFFER_BYTES_MAX));
+    words.say("receive-buffer", socket.receive_buffer_bytes.min(BUFFER_BYTES_MAX));
+    words.switch("nagle", socket.is_nagle_on);
+    let timeout = socket.timeout.unwrap_or(TIMEOUT_MAX).min(TIMEOUT_MAX);
+    words.say("timeout", nanoseconds(timeout));
+    words.switch("trailing-blank", true);
+}
+
+fn data(words: &mut Words, options: &Options) {
+    let (keys, request) = (&options.keys, &options.request);
+    words.say("keys", keys.count);
+    words.say("key-form", "hex");
+    words.say("key-first", keys.first);
+    if !keys.prefix.is_empty() {
+        words.say("key-prefix", &keys.prefix);
+    }
+    // Eight digits, as `%08x` prints them; the counter never needs more.
+    words.say("key-size", format!("fixed:{}", keys.prefix.len() + 8));
+    words.say("popularity", "sequential");
+    let method = request.method;
+    words.say("mix", format!("{}=1", method.name()));
+    words.switch("noreply", request.is_noreply);
+    words.say("expiry", request.expiry_s);
+    words.say("value-fill", "0");
+    let [low, middle, high] = options.load.seed_words;
+    words.say("value-draws", format!("rand48:{low},{middle},{high}"));
+    if method.is_arithmetic() {
+        words.say("numeric-keys", "shared");
+        words.say("delta", sizes(&request.sizes));
+    } else if method.is_storage() {
+        words.say("value-size", sizes(&request.sizes));
+        words.say("value-max", request.sizes.size_max);
+    }
+    if method.name() == "cas" {
+        words.say("cas-unique", 1);
+    }
+    words.say("load", "never");
+}
+
+fn load(words: &mut Words, options: &Options) {
+    let load = &options.load;
+    words.say("threads", load.threads);
+    words.say("depth", if load.call_gaps.is_some() { DEPTH } else { 1 });
+    words.say("wait", "sleep");
+    words.say("cooldown", "drain");
+    if let Some(time) = load.time {
+        words.say("duration", nanoseconds(time));
+    }
+    words.switch("message-sizes", true);
+    words.switch("quiet", true);
+}
+
+/// A law of whole numbers. A fixed one is rounded as C's lrint rounds, halves to even numbers.
+fn sizes(sizes: &Sizes) -> String {
+    match sizes.law {
+        Distribution::Fixed(size) => format!("fixed:{}", size.round_ties_even()),
+        Distribution::Uniform(least, most) => format!("uniform-real:{least},{most}"),
+        Distribution::Exponential(mean) => format!("exponential:{mean}"),
+        Distribution::Ascending(first) => format!("ascending:{first}"),
+    }
+}
+
+fn nanoseconds(span: Span) -> String {
+    format!("{}ns", span.ns())
+}
+
+#[cfg(test)]
+mod tests;
