@@ -159,8 +159,8 @@ fn requests(scenario: &Scenario) -> RequestPlan {
         noreply: scenario.noreply,
         expiry: scenario.expiry,
         flags: scenario.flags,
-        blank: scenario.trailing_blank,
-        cas_unique: scenario.cas_unique,
+        blank: scenario.habits.trailing_blank,
+        cas_unique: scenario.habits.cas_unique,
     }
 }
 
@@ -168,9 +168,9 @@ fn requests(scenario: &Scenario) -> RequestPlan {
 fn sockets(scenario: &Scenario) -> SocketPlan {
     let bytes = |size: Option<u64>| size.map(|size| size as u32);
     SocketPlan {
-        send_buffer_bytes: bytes(scenario.send_buffer),
-        receive_buffer_bytes: bytes(scenario.receive_buffer),
-        nagle: scenario.nagle,
+        send_buffer_bytes: bytes(scenario.habits.send_buffer),
+        receive_buffer_bytes: bytes(scenario.habits.receive_buffer),
+        nagle: scenario.habits.nagle,
     }
 }
 
@@ -392,7 +392,7 @@ fn as_said(scenario: &Scenario) -> PlanRecord {
         interval_times: scenario.interval_times,
         protocol: scenario.protocol.to_string(),
         reconnect: scenario.reconnect.to_string(),
-        nagle: scenario.nagle,
+        nagle: scenario.habits.nagle,
         before: scenario.before.clone(),
         after: scenario.after.clone(),
         seed: scenario.seed,

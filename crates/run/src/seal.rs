@@ -145,18 +145,11 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     let kinds = plan.source.mix.kinds();
     let sent = kinds.map(|kind| (kind.into(), totals.sent_in_window[kind.index()]));
     record.sent_in_window = sent.collect();
+    let rate = |(kind, sent): (&Kind, &u64)| (*kind, per_second(*sent, record.measured_s));
     record.rate = RateRecord {
         target_per_s: target(plan, ended),
         achieved_per_s: per_second(totals.sent_in_window.iter().sum(), record.measured_s),
-        kinds_per_s: plan
-            .source
-            .mix
-            .kinds()
-            .map(|kind| {
-                let sent = totals.sent_in_window[kind.index()];
-                (kind.into(), per_second(sent, record.measured_s))
-            })
-            .collect(),
+        kinds_per_s: record.sent_in_window.iter().map(rate).collect(),
     };
     record.servers = servers(totals, plan, record);
     record.client = client(ended, plan, record);

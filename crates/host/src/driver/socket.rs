@@ -1,4 +1,4 @@
-//! Sockets as the drivers need them: non-blocking, and without Nagle's delay unless it is asked for.
+//! Sockets as the drivers need them: non-blocking, and without Nagle's delay unless asked for.
 
 use memtide_base::Span;
 use memtide_engine::{Address, Closed, ConnectError, SocketPlan};

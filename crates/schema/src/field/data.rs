@@ -298,10 +298,10 @@ pub(super) const CAS_UNIQUE: Field = Field {
         if number == 0 {
             return Err("'0' is no number of a value; they begin at 1".to_owned());
         }
-        scenario.cas_unique = Some(number);
+        scenario.habits.cas_unique = Some(number);
         Ok(())
     },
-    show: |scenario| given(&scenario.cas_unique),
+    show: |scenario| given(&scenario.habits.cas_unique),
 };
 
 pub(super) const MULTIGET: Field = Field {

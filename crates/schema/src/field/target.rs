@@ -122,10 +122,10 @@ pub(super) const NAGLE: Field = Field {
     section: Section::Target,
     many: false,
     set: |scenario, word| {
-        scenario.nagle = parse_switch(word)?;
+        scenario.habits.nagle = parse_switch(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.nagle),
+    show: |scenario| one(scenario.habits.nagle),
 };
 
 pub(super) const PROTOCOL: Field = Field {
@@ -158,10 +158,10 @@ pub(super) const TRAILING_BLANK: Field = Field {
     section: Section::Target,
     many: false,
     set: |scenario, word| {
-        scenario.trailing_blank = parse_switch(word)?;
+        scenario.habits.trailing_blank = parse_switch(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.trailing_blank),
+    show: |scenario| one(scenario.habits.trailing_blank),
 };
 
 pub(super) const SEND_BUFFER: Field = Field {
@@ -175,10 +175,10 @@ pub(super) const SEND_BUFFER: Field = Field {
     section: Section::Target,
     many: false,
     set: |scenario, word| {
-        scenario.send_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
+        scenario.habits.send_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
         Ok(())
     },
-    show: |scenario| given(&scenario.send_buffer),
+    show: |scenario| given(&scenario.habits.send_buffer),
 };
 
 pub(super) const RECEIVE_BUFFER: Field = Field {
@@ -192,10 +192,10 @@ pub(super) const RECEIVE_BUFFER: Field = Field {
     section: Section::Target,
     many: false,
     set: |scenario, word| {
-        scenario.receive_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
+        scenario.habits.receive_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
         Ok(())
     },
-    show: |scenario| given(&scenario.receive_buffer),
+    show: |scenario| given(&scenario.habits.receive_buffer),
 };
 
 pub(super) const USER: Field = Field {

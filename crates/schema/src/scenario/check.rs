@@ -258,7 +258,7 @@ impl Scenario {
             );
         }
         let quiet = |kind: OpKind| {
-            let alone = kind == OpKind::Cas && self.cas_unique.is_some();
+            let alone = kind == OpKind::Cas && self.habits.cas_unique.is_some();
             (kind.allows_noreply() || alone)
                 && (self.protocol == Protocol::Text || kind != OpKind::Touch)
         };
@@ -280,14 +280,17 @@ impl Scenario {
             let given = self.key_first;
             problems.add("key-first", format!("key-first {given} is too high: give at most 1000G"));
         }
-        let buffers = [("send-buffer", self.send_buffer), ("receive-buffer", self.receive_buffer)];
+        let buffers = [
+            ("send-buffer", self.habits.send_buffer),
+            ("receive-buffer", self.habits.receive_buffer),
+        ];
         for (field, given) in buffers {
             if let Some(given) = given.filter(|&given| given > VALUE_MAX) {
                 let given = size_word(given);
                 problems.add(field, format!("{field} {given} is too large: give at most 1GiB"));
             }
         }
-        if self.trailing_blank && self.protocol == Protocol::Binary {
+        if self.habits.trailing_blank && self.protocol == Protocol::Binary {
             problems.add(
                 "trailing-blank",
                 "trailing-blank ends lines, and protocol binary has none: leave one of them out",
@@ -299,7 +302,7 @@ impl Scenario {
         let needs = [
             ("delta", self.delta != one && !numbers, "incr or decr"),
             ("numeric-keys", self.numeric_keys != NumericKeys::Own && !numbers, "incr or decr"),
-            ("cas-unique", self.cas_unique.is_some() && !names_cas, "cas"),
+            ("cas-unique", self.habits.cas_unique.is_some() && !names_cas, "cas"),
         ];
         for (field, is_missing, what) in needs {
             if is_missing {
@@ -315,7 +318,7 @@ impl Scenario {
         }
         let hides = [
             ("value-fill", self.value_fill != ValueFill::Drawn),
-            ("cas-unique", self.cas_unique.is_some()),
+            ("cas-unique", self.habits.cas_unique.is_some()),
         ];
         for (field, is_given) in hides {
             if is_given && self.verify > 0.0 {

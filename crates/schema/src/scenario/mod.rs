@@ -98,8 +98,6 @@ pub struct Scenario {
     pub delta: SizeLaw,
     /// Which keys incr and decr work on.
     pub numeric_keys: NumericKeys,
-    /// What a cas says without reading first.
-    pub cas_unique: Option<u64>,
     /// Keys in one get or gets.
     pub multiget: u16,
     /// The fraction of them that asks for so many; the others ask for one.
@@ -140,20 +138,14 @@ pub struct Scenario {
     pub cooldown: Cooldown,
     /// Source addresses, used in turn; empty leaves the choice to the system.
     pub bind: Vec<IpAddr>,
-    /// Whether TCP may hold back small requests.
-    pub nagle: bool,
     /// What every server is told before the load: a line of the text protocol, without its end.
     pub before: Option<String>,
     /// What every server is told after the load.
     pub after: Option<String>,
     /// What requests look like on the wire.
     pub protocol: Protocol,
-    /// Whether a blank ends the lines that ask for an answer.
-    pub trailing_blank: bool,
-    /// Bytes of a socket's send buffer.
-    pub send_buffer: Option<u64>,
-    /// Bytes of a socket's receive buffer.
-    pub receive_buffer: Option<u64>,
+    /// What some clients do besides.
+    pub habits: Habits,
     /// Who we are to the servers.
     pub user: Option<String>,
     /// What proves it.
@@ -172,6 +164,21 @@ pub struct Scenario {
     pub quiet: bool,
     /// Whether an unbelievable result is an error.
     pub strict: bool,
+}
+
+/// What some clients do on the wire and most do not. Each is a field by its own name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// Whether a blank ends the lines that ask for an answer.
+    pub trailing_blank: bool,
+    /// What a cas says without reading first.
+    pub cas_unique: Option<u64>,
+    /// Bytes of a socket's send buffer.
+    pub send_buffer: Option<u64>,
+    /// Bytes of a socket's receive buffer.
+    pub receive_buffer: Option<u64>,
+    /// Whether TCP may hold back small requests.
+    pub nagle: bool,
 }
 
 impl Scenario {
@@ -231,7 +238,6 @@ impl Default for Scenario {
             mix: known("get=9,set=1"),
             delta: known("fixed:1"),
             numeric_keys: NumericKeys::Own,
-            cas_unique: None,
             multiget: 1,
             multiget_share: 1.0,
             expiry: 0,
@@ -252,13 +258,10 @@ impl Default for Scenario {
             io: Io::Auto,
             cooldown: Cooldown::Load,
             bind: Vec::new(),
-            nagle: false,
             before: None,
             after: None,
             protocol: Protocol::Text,
-            trailing_blank: false,
-            send_buffer: None,
-            receive_buffer: None,
+            habits: Habits::default(),
             user: None,
             password: None,
             json: None,

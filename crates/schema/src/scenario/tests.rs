@@ -426,21 +426,21 @@ fn a_named_server_without_a_rate_means_a_closed_loop() {
 fn what_requests_look_like_must_fit_what_is_asked() {
     assert_eq!(problems(|s| s.delta = known("fixed:2")), ["delta"]);
     assert_eq!(problems(|s| s.numeric_keys = NumericKeys::Shared), ["numeric-keys"]);
-    assert_eq!(problems(|s| s.cas_unique = Some(1)), ["cas-unique"]);
+    assert_eq!(problems(|s| s.habits.cas_unique = Some(1)), ["cas-unique"]);
     let numbers = problems(|s| {
         s.mix = known("incr=1,cas=1");
         s.delta = known("fixed:2");
         s.numeric_keys = NumericKeys::Shared;
-        s.cas_unique = Some(1);
+        s.habits.cas_unique = Some(1);
         s.noreply = true;
-        s.trailing_blank = true;
+        s.habits.trailing_blank = true;
     });
     assert_eq!(numbers, [""; 0]);
-    let blank = problems(|s| (s.trailing_blank, s.protocol) = (true, Protocol::Binary));
+    let blank = problems(|s| (s.habits.trailing_blank, s.protocol) = (true, Protocol::Binary));
     assert_eq!(blank, ["trailing-blank"]);
     let hidden = problems(|s| (s.value_fill, s.verify) = (ValueFill::Letter(b'0'), 1.0));
     assert_eq!(hidden, ["value-fill"]);
-    assert_eq!(problems(|s| s.send_buffer = Some(1 << 31)), ["send-buffer"]);
+    assert_eq!(problems(|s| s.habits.send_buffer = Some(1 << 31)), ["send-buffer"]);
     assert_eq!(problems(|s| s.key_first = u64::MAX), ["key-first"]);
     assert_eq!(problems(|s| s.key_size = known("ascending:5")), ["key-size"]);
     assert_eq!(problems(|s| s.value_size = known("ascending:5")), [""; 0]);
