@@ -12,8 +12,16 @@ use memtide_schema::{Layer, Origin, Scenario};
 const TIMEOUT_MAX: Span = Span::from_s(3600);
 /// The largest socket buffer; the kernel has bounds far below.
 const BUFFER_BYTES_MAX: u32 = 1 << 30;
-/// Calls that a connection may have outstanding: any number, as far as memory goes.
-const DEPTH: u32 = 65_536;
+/// Connections that come at a rate may live at once, and calls be outstanding on one: any number,
+/// as far as memory goes.
+const PLACES_MAX: u32 = 65_536;
+const DEPTH_MAX: u32 = 65_536;
+/// Calls outstanding on all of them.
+const OUTSTANDING_MAX: u32 = 1 << 26;
+/// Calls of a connection that ends when the time is over.
+const CALLS_MAX: u32 = 1 << 31;
+/// The longest linger, in seconds.
+const LINGER_S_MAX: u32 = 3600;
 /// What a face exits with when it cannot begin.
 const FATAL: u8 = 1;
 
@@ -25,7 +33,8 @@ pub fn lower(options: &Options) -> Result<Scenario, Stop> {
     let mut words = Words(Layer::new());
     target(&mut words, options);
     data(&mut words, options);
-    load(&mut words, options);
+    load(&mut words, options)
+        .map_err(|problem| Stop::complaint(format!("mcperf: {problem}"), FATAL))?;
     let mut scenario = Scenario::default();
     let refused = |problem: String| Stop::complaint(format!("mcperf: {problem}"), FATAL);
     scenario.apply(&words.0).map_err(|error| refused(error.to_string()))?;
@@ -100,10 +109,33 @@ fn data(words: &mut Words, options: &Options) {
     words.say("load", "never");
 }
 
-fn load(words: &mut Words, options: &Options) {
+fn load(words: &mut Words, options: &Options) -> Result<(), String> {
     let load = &options.load;
     words.say("threads", load.threads);
-    words.say("depth", if load.call_gaps.is_some() { DEPTH } else { 1 });
+    let calls = load.calls_each.unwrap_or(CALLS_MAX);
+    words.say("calls", calls);
+    let mut places = 1;
+    if let Some(gaps) = load.connection_gaps {
+        let (rate, law) = pace("--conn-rate", gaps)?;
+        words.say("connection-rate", rate);
+        words.say("connection-arrival", law);
+        places = load.connections.unwrap_or(PLACES_MAX).min(PLACES_MAX);
+    }
+    words.say("connections", places);
+    let mut depth = 1;
+    if let Some(gaps) = load.call_gaps {
+        let (rate, law) = pace("--call-rate", gaps)?;
+        words.say("call-rate", rate);
+        words.say("arrival", law);
+        depth = calls.min(DEPTH_MAX).min(OUTSTANDING_MAX / places);
+    }
+    words.say("depth", depth);
+    if let Some(total) = load.connections {
+        words.say("connections-total", total);
+    }
+    if let Some(linger_s) = options.socket.linger_s {
+        words.say("linger", format!("{}s", linger_s.min(LINGER_S_MAX)));
+    }
     words.say("wait", "sleep");
     words.say("cooldown", "drain");
     if let Some(time) = load.time {
@@ -111,6 +143,25 @@ fn load(words: &mut Words, options: &Options) {
     }
     words.switch("message-sizes", true);
     words.switch("quiet", true);
+    Ok(())
+}
+
+/// Gaps in seconds as a rate and the law of the gaps at it.
+fn pace(option: &str, gaps: Distribution) -> Result<(f64, String), String> {
+    Ok(match gaps {
+        Distribution::Fixed(gap) => (1.0 / gap, "fixed".to_owned()),
+        Distribution::Exponential(mean) => (1.0 / mean, "poisson".to_owned()),
+        Distribution::Uniform(least, most) => {
+            let mean = least / 2.0 + most / 2.0;
+            (1.0 / mean, format!("uniform:{}", least / mean))
+        }
+        Distribution::Ascending(first) => {
+            return Err(format!(
+                "{option}=s{first} makes each gap a second longer than the last, which memtide has \
+                 no schedule for; give a rate, or gaps with d, u or e"
+            ));
+        }
+    })
 }
 
 /// A law of whole numbers. A fixed one is rounded as C's lrint rounds, halves to even numbers.

@@ -41,6 +41,9 @@ fn a_plain_command_line_is_a_set_as_twemperf_writes_it() {
         ("load", "never"),
         ("threads", "1"),
         ("depth", "1"),
+        ("calls", "1"),
+        ("connections", "1"),
+        ("connections-total", "1"),
         ("expiry", "0"),
         ("noreply", "false"),
         ("cas-unique", ""),
@@ -67,7 +70,25 @@ fn each_option_reaches_its_field() {
         ("-P 1234567890123456", "key-size", "fixed:24"),
         ("-c 3/8", "value-draws", "rand48:4663,21880,25920"),
         ("--own-keys -c 1/8", "key-first", "536870912"),
-        ("-R 1000", "depth", "65536"),
+        ("-n 100 -r 10000 -R 1000 -N 70000", "depth", "65536"),
+        ("-n 100 -r 10000 -R 1000 -N 10", "depth", "10"),
+        ("-N 10", "depth", "1"),
+        ("-N 10", "calls", "10"),
+        ("-n 7", "connections-total", "7"),
+        ("-n 7", "connections", "1"),
+        ("-n 7 -r 5", "connections", "7"),
+        ("-n 70000 -r 5", "connections", "65536"),
+        ("-n 7", "connection-rate", ""),
+        ("-r 1000", "connection-rate", "1000"),
+        ("-r 1000", "connection-arrival", "fixed"),
+        ("-r d0.5", "connection-rate", "2"),
+        ("-r e0.25", "connection-rate", "4"),
+        ("-r e0.25", "connection-arrival", "poisson"),
+        ("-R u0.1,0.3", "call-rate", "5"),
+        ("-R u0.1,0.3", "arrival", "uniform:0.5"),
+        ("-l 0", "linger", "0s"),
+        ("-l 2", "linger", "2s"),
+        ("", "linger", ""),
         ("-z 100", "value-size", "fixed:0"),
         ("-z 0.01", "value-size", "fixed:100"),
         ("-z d2.5", "value-size", "fixed:2"),
@@ -83,6 +104,14 @@ fn each_option_reaches_its_field() {
         ("--time=2.5", "duration", "2500ms"),
     ] {
         assert_eq!(says(line, field), word, "{line}");
+    }
+}
+
+#[test]
+fn gaps_that_grow_are_refused() {
+    for line in ["-r s1", "-R s0.5"] {
+        let stop = lower(&super::super::parse(&words(line)).unwrap()).unwrap_err();
+        assert!(stop.code == 1 && stop.stderr.contains("each gap a second longer"), "{stop:?}");
     }
 }
 

@@ -3,7 +3,10 @@
 
 use memtide_metrics::histogram::Histogram;
 use memtide_schema::Kind;
-use memtide_schema::record::{Record, Totals};
+use memtide_schema::record::{LifeCounts, Record, Totals};
+
+/// Nanoseconds in a millisecond, the unit of the report's times.
+const MS_NS: f64 = 1e6;
 
 /// The figures of one run. The default is that of a run in which nothing happened.
 #[derive(Clone, Debug, Default)]
@@ -107,9 +110,8 @@ pub struct Cpu {
 }
 
 impl Material {
-    /// The figures of `record`; what connections did is not among them. Response times are those
-    /// from sending to the last byte of the answer. The error names a histogram that cannot be
-    /// read back.
+    /// The figures of `record`. Response times are those from sending to the last byte of the
+    /// answer. The error names a histogram that cannot be read back.
     pub fn of(record: &Record) -> Result<Self, String> {
         let damaged = |name: &str| {
             format!("the record is damaged: the histogram of {name} does not hold its counts")
@@ -121,7 +123,15 @@ impl Material {
         let sizes = record.message_sizes.clone().unwrap_or_default();
         let requests = sizes.requests.counts().ok_or_else(|| damaged("requests"))?;
         let replies = sizes.replies.counts().ok_or_else(|| damaged("replies"))?;
+        let lives = record.lives.clone().unwrap_or_default();
+        let lifetimes = lives.lifetime.times().ok_or_else(|| damaged("connection times"))?;
+        let connects = lives.connect_service.times().ok_or_else(|| damaged("connect times"))?;
         Ok(Self {
+            connections: lives.measure.begun,
+            concurrent_max: lives.concurrent_max,
+            connection_ms: Figures::of(&lifetimes, MS_NS),
+            connect_ms: Figures::of(&connects, MS_NS),
+            errors: Errors::of(&lives.measure),
             requests: record.totals.sent,
             responses: replies.count(),
             duration_s: record.measured_s,
@@ -130,7 +140,6 @@ impl Material {
             response_ns,
             replies: Replies::of(&record.totals),
             cpu: Cpu { user_s: record.client.cpu_user_s, system_s: record.client.cpu_system_s },
-            ..Self::default()
         })
     }
 }
@@ -186,6 +195,23 @@ impl Figures {
 }
 
 impl Errors {
+    fn of(lives: &LifeCounts) -> Self {
+        let mut errors = Self::default();
+        for (cause, count) in &lives.causes {
+            *match cause.as_str() {
+                "connect_timed_out" | "call_timed_out" => &mut errors.client_timed_out,
+                "connect_unanswered" | "lost_unanswered" => &mut errors.socket_timed_out,
+                "refused" => &mut errors.refused,
+                "connect_reset" | "reset" => &mut errors.reset,
+                "no_descriptors" => &mut errors.no_descriptors,
+                "file_table_full" => &mut errors.file_table_full,
+                "no_ports" => &mut errors.no_ports,
+                _ => &mut errors.other,
+            } += count;
+        }
+        errors
+    }
+
     /// All of them.
     pub const fn total(&self) -> u64 {
         self.client_timed_out

@@ -236,7 +236,9 @@ fn amounts_have_the_unit_that_fits() {
 fn a_record_is_read_by_its_names() {
     use memtide_base::Span;
     use memtide_schema::Kind;
-    use memtide_schema::record::{Counts, Distribution, MessageSizes, Record, Totals};
+    use memtide_schema::record::{
+        Counts, Distribution, LifeCounts, LifeRecord, MessageSizes, Record, Totals,
+    };
     let of = |times: &Histogram<u64>| Distribution::of(times, 0, Span::from_s(1));
     let (hits, misses) = (times([1_000_000, 3_000_000]), times([2_000_000]));
     let all = times([1_000_000, 3_000_000, 2_000_000]);
@@ -256,7 +258,23 @@ fn a_record_is_read_by_its_names() {
     }
     record.service.insert(Kind::All, of(&all));
     (record.client.cpu_user_s, record.client.cpu_system_s) = (0.5, 1.5);
+    let causes = [("refused", 1), ("connect_timed_out", 2), ("call_timed_out", 3), ("closed", 4)];
+    record.lives = Some(LifeRecord {
+        concurrent_max: 5,
+        measure: LifeCounts {
+            begun: 20,
+            causes: causes.map(|(cause, count)| (cause.to_owned(), count)).into(),
+            ..LifeCounts::default()
+        },
+        lifetime: of(&times([8_000_000, 10_000_000])),
+        connect_service: of(&times([500_000])),
+        ..LifeRecord::default()
+    });
     let material = Material::of(&record).unwrap();
+    assert_eq!((material.connections, material.concurrent_max), (20, 5));
+    assert_eq!((material.connection_ms.mean, material.connect_ms.max), (9.0, 0.5));
+    let errors = Errors { refused: 1, client_timed_out: 5, other: 4, ..Errors::default() };
+    assert_eq!(material.errors, errors);
     assert_eq!((material.requests, material.responses), (4, 3));
     assert_eq!((material.request_bytes.mean, material.request_bytes.max), (19.5, 21.0));
     assert_eq!((material.response_bytes.min, material.response_bytes.max), (5.0, 133.0));
