@@ -16,6 +16,7 @@ mod instants;
 mod merging;
 mod steps;
 mod mutilate;
+mod twemperf;
 
 mod peer;
 mod child;
