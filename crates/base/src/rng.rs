@@ -1,10 +1,13 @@
 //! Randomness that is a function of a seed.
 //!
-//! Two forms. [`hash`] answers "what is draw `index` of stream `stream`?" at once, so operation i
-//! is the same whatever thread asks and whatever was asked before. [`Random`] is a small
-//! sequential generator, usually started at such a point with [`Random::at`].
-//! The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
-//! number generators", OOPSLA 2014). Not for secrets.
+//! [`hash`] answers "what is draw `index` of stream `stream`?" at once, so operation i is the same
+//! whoever asks and whatever was asked before. [`Random`] is a small sequential generator. The
+//! mixer is SplitMix64's finaliser (Steele, Lea, Flood: "Fast splittable pseudorandom number
+//! generators", OOPSLA 2014). [`Rand48`] is C's, to draw as C drew. None is for secrets.
+
+mod rand48;
+
+pub use rand48::Rand48;
 
 /// What a draw is for. Draws of different streams are independent of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,14 +40,20 @@ impl Stream {
     pub const VERIFY_KEYS: Self = Self(12);
     /// How a value says whose it is.
     pub const VALUE_PROOF: Self = Self(13);
+    /// The gap before a connection that is itself the load.
+    pub const BIRTH: Self = Self(14);
+    /// The gap before a call of such a connection.
+    pub const CALL: Self = Self(15);
     /// The entries of the cache that a walk goes through.
     pub const WALK: Self = Self(16);
     /// Which of these entries are drawn anew.
     pub const WALK_RENEWAL: Self = Self(17);
     /// Which gets ask for many keys.
     pub const MULTIGET: Self = Self(18);
+    /// What incr and decr change a number by.
+    pub const DELTA: Self = Self(19);
     /// Which keys are stored with an expiry.
-    pub const EXPIRY: Self = Self(19);
+    pub const EXPIRY: Self = Self(24);
     /// How long a server takes for a request.
     pub const SERVICE: Self = Self(20);
     /// Which of its connections a client uses.

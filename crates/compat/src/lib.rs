@@ -5,6 +5,7 @@
 
 pub mod mutilate;
 pub mod memaslap;
+pub mod twemperf;
 mod said;
 mod stop;
 pub mod getopt;

@@ -8,6 +8,13 @@ pub(crate) fn integer(word: &str) -> Option<i64> {
     rest.is_empty().then_some(value)
 }
 
+/// What `strtoul(word, &end, 10)` gives when `end` is the word's end, as a signed number; an empty
+/// word is none, and too large a number saturates.
+pub(crate) fn whole_decimal(word: &str) -> Option<i64> {
+    let (value, rest) = strtol(word, 10);
+    (rest.is_empty() && !word.is_empty()).then_some(value)
+}
+
 /// What `strtod(word, &end)` gives when `end` is the word's end; an empty word is 0.
 pub(crate) fn decimal(word: &str) -> Option<f64> {
     let (value, rest) = strtod(word);
@@ -22,6 +29,24 @@ pub(crate) fn leading_integer(word: &str) -> i64 {
 /// What `atof` gives: the number at the beginning, else 0.
 pub(crate) fn leading_decimal(word: &str) -> f64 {
     strtod(word).0
+}
+
+/// What `printf("%g", value)` prints of a finite number.
+pub(crate) fn general(value: f64) -> String {
+    const DIGITS: i32 = 6;
+    let scientific = format!("{value:.5e}");
+    let (mantissa, exponent) = scientific.split_once('e').expect("the format has an exponent");
+    let exponent: i32 = exponent.parse().expect("the exponent of a number is a number");
+    let trimmed = |digits: &str| match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => digits.to_owned(),
+    };
+    if (-4..DIGITS).contains(&exponent) {
+        let decimals = usize::try_from(DIGITS - 1 - exponent).expect("the range keeps it above 0");
+        return trimmed(&format!("{value:.decimals$}"));
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", trimmed(mantissa), exponent.abs())
 }
 
 /// What C takes for a space.
@@ -199,6 +224,43 @@ mod tests {
             assert_eq!(decimal(word), value, "{word:?}");
         }
         assert!(decimal("nan").is_some_and(f64::is_nan));
+    }
+
+    #[test]
+    fn whole_decimals_have_one_base() {
+        let cases = [
+            ("010", Some(10)),
+            (" +5", Some(5)),
+            ("-0", Some(0)),
+            ("-7", Some(-7)),
+            ("", None),
+            ("0x10", None),
+            ("5 ", None),
+            ("99999999999999999999", Some(i64::MAX)),
+        ];
+        for (word, value) in cases {
+            assert_eq!(whole_decimal(word), value, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn general_numbers_are_as_short_as_cs() {
+        let cases = [
+            (0.0, "0"),
+            (5.0, "5"),
+            (0.5, "0.5"),
+            (1e5, "100000"),
+            (123_456.5, "123456"),
+            (999_999.5, "1e+06"),
+            (1e6, "1e+06"),
+            (1.25e-5, "1.25e-05"),
+            (0.000_123_456_7, "0.000123457"),
+            (1e300, "1e+300"),
+            (2.0 / 3.0, "0.666667"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(general(value), text);
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The unit that makes load: one schedule, one source, and the connections it may use.
 
-use crate::plan::{Cooldown, Plan, Unit};
+use crate::plan::{Cooldown, OnFull, Plan, Unit};
 use crate::route::Route;
+use memtide_base::rng::Stream;
 use memtide_base::{Instant, Span};
 use memtide_workload::Schedule;
 
@@ -39,6 +40,58 @@ pub(crate) enum Pace {
         /// How many share the sequence.
         stride: u64,
     },
+    /// While its connection lives.
+    Calls(Calls),
+}
+
+/// The calls of a connection that is itself the load.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    /// When they are due after the opening; without one each is when a slot is free.
+    pub(crate) schedule: Option<Schedule>,
+    /// When the connection opened; never while there is none.
+    pub(crate) opened: Instant,
+    /// The next call, by its position in the run.
+    pub(crate) next: u64,
+    /// The first call that is not this connection's.
+    pub(crate) end: u64,
+}
+
+impl Calls {
+    /// Of nobody yet.
+    pub(crate) fn new(schedule: Option<Schedule>) -> Self {
+        Self { schedule, opened: Instant::NEVER, next: 0, end: 0 }
+    }
+
+    fn due(&self, free_since: Instant) -> Option<(u64, Instant)> {
+        let at = match &self.schedule {
+            Some(schedule) => self.opened + schedule.due().at,
+            None => free_since.max(self.opened),
+        };
+        (self.next < self.end).then_some((self.next, at))
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+        self.schedule.iter_mut().for_each(Schedule::advance);
+    }
+}
+
+impl OnFull {
+    /// Whether what was due `at` and finds no room is dropped. `skip_to` remembers between calls
+    /// before which instant it all is.
+    pub(crate) fn gives_up(self, skip_to: &mut Instant, at: Instant, now: Instant) -> bool {
+        match self {
+            Self::Queue => false,
+            Self::Drop => true,
+            Self::Skip { behind, until } => {
+                if now.since(at) > behind {
+                    *skip_to = Instant::from_ns(now.ns() - until.ns());
+                }
+                at < *skip_to
+            }
+        }
+    }
 }
 
 /// The bounds of what a client may offer.
@@ -76,6 +129,8 @@ impl<S> Client<S> {
                 (due.index, if never { return None } else { offer.start + due.at })
             }
             Pace::Closed { next, .. } => (*next, free_since.max(offer.start)),
+            // A connection that lives makes all its calls, wherever the window ends.
+            Pace::Calls(calls) => return calls.due(free_since).filter(|_| !self.done),
         };
         (!self.done && index < offer.ops_end && at < offer.end).then_some((index, at))
     }
@@ -90,6 +145,7 @@ impl<S> Client<S> {
         match &mut self.pace {
             Pace::Open(schedule) => schedule.advance(),
             Pace::Closed { next, stride } => *next += *stride,
+            Pace::Calls(calls) => calls.advance(),
         }
         keys
     }
@@ -99,16 +155,49 @@ impl<S> Client<S> {
         let left = match &self.pace {
             Pace::Open(schedule) => schedule.left_before(offer.ops_end),
             Pace::Closed { next, stride } => offer.ops_end.saturating_sub(*next).div_ceil(*stride),
+            // Of a connection's calls each is one, whatever it asks for.
+            Pace::Calls(_) => u64::from(keys),
         };
         let keys = u64::from(keys).min(left).max(1) as u16;
         match &mut self.pace {
             Pace::Open(schedule) => schedule.advance_by(keys),
             Pace::Closed { next, stride } => *next += *stride * u64::from(keys),
+            Pace::Calls(calls) => calls.advance(),
         }
         keys
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        matches!(self.pace, Pace::Closed { .. })
+        match &self.pace {
+            Pace::Open(_) => false,
+            Pace::Closed { .. } => true,
+            Pace::Calls(calls) => calls.schedule.is_none(),
+        }
+    }
+
+    /// Connection `number` of the run opened at `at` and will make so many calls.
+    pub(crate) fn begin_calls(&mut self, number: u64, count: u64, at: Instant) {
+        let Pace::Calls(calls) = &mut self.pace else { return };
+        if let Some(schedule) = &mut calls.schedule {
+            schedule.restart(Stream::CALL.of_lane(number));
+        }
+        calls.opened = at;
+        calls.next = number * count;
+        calls.end = calls.next + count;
+        self.skip_to = Instant::ZERO;
+    }
+
+    /// Its connection is no more; says how many calls that leaves unmade, if there was one.
+    pub(crate) fn end_calls(&mut self) -> Option<u64> {
+        let Pace::Calls(calls) = &mut self.pace else { return None };
+        let left = calls.end - calls.next;
+        calls.end = calls.next;
+        let opened = std::mem::replace(&mut calls.opened, Instant::NEVER);
+        (opened != Instant::NEVER).then_some(left)
+    }
+
+    /// Whether all calls of a connection that is the load were made, be it without being sent.
+    pub(crate) fn has_made_calls(&self) -> bool {
+        matches!(&self.pace, Pace::Calls(calls) if calls.next == calls.end)
     }
 }

@@ -49,6 +49,8 @@ pub(crate) enum InFlightStage {
     First,
     /// A cas whose gets was answered and whose cas is awaited.
     Second,
+    /// A cas that reads nothing first: it is one request, and its one answer is awaited.
+    Alone,
     /// It has timed out and is counted; its answer is awaited only to be thrown away.
     Expired,
     /// The same of a cas whose cas is awaited.
@@ -60,9 +62,9 @@ impl InFlightStage {
         matches!(self, Self::Expired | Self::ExpiredSecond)
     }
 
-    /// Whether the second request of a cas is what the next reply answers.
+    /// Whether a cas, and not its gets, is what the next reply answers.
     pub(crate) const fn is_second(self) -> bool {
-        matches!(self, Self::Second | Self::ExpiredSecond)
+        matches!(self, Self::Second | Self::Alone | Self::ExpiredSecond)
     }
 
     const fn expired(self) -> Self {
@@ -243,6 +245,11 @@ impl Connection {
         matches!(self.state, State::Greeting(_))
     }
 
+    /// Whether something that it carries has timed out.
+    pub(crate) fn has_expired(&self) -> bool {
+        self.pipeline.iter().any(|entry| entry.stage.is_expired())
+    }
+
     /// How many operations it carries, those that timed out included.
     pub(crate) fn in_flight(&self) -> usize {
         self.pipeline.len()
@@ -265,7 +272,7 @@ impl Connection {
     pub(crate) fn mark_sent(&mut self, now: Instant, sink: &mut impl Sink) {
         let first = self.pipeline.len() - self.unsent;
         for (entry, outstanding) in self.pipeline.range_mut(first..).zip(first + 1..) {
-            if entry.stage == InFlightStage::First {
+            if matches!(entry.stage, InFlightStage::First | InFlightStage::Alone) {
                 let late = entry.hand_over(now);
                 sink.sent(entry, late, outstanding);
             }
@@ -571,7 +578,11 @@ fn name(reply: &Reply<'_>) -> &'static str {
 impl From<Closed> for ErrorClass {
     fn from(closed: Closed) -> Self {
         match closed {
-            Closed::ByPeer | Closed::Reset | Closed::Unheard | Closed::Other(_) => Self::Closed,
+            Closed::ByPeer
+            | Closed::Reset
+            | Closed::Unanswered
+            | Closed::Unheard
+            | Closed::Other(_) => Self::Closed,
             Closed::Broken(PeerError::TooManyConnections) => Self::TooManyConnections,
             Closed::Broken(_) => Self::Protocol,
         }

@@ -6,7 +6,7 @@ mod message;
 pub(crate) use message::SPLICE_BYTES_MIN;
 pub use message::{Mark, Message, SendBuffer};
 
-use memtide_base::{ConnectionId, Full, Instant};
+use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_codec::{ErrorKind, Excerpt, Malformed};
 use memtide_workload::{OpKind, Outcome};
 use std::fmt;
@@ -44,6 +44,17 @@ impl fmt::Display for Address {
     }
 }
 
+/// How the kernel shall treat the sockets of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketPlan {
+    /// SO_SNDBUF; the system's own without it.
+    pub send_buffer_bytes: Option<u32>,
+    /// SO_RCVBUF; the system's own without it.
+    pub receive_buffer_bytes: Option<u32>,
+    /// Whether Nagle's algorithm stays on, which holds small requests back.
+    pub nagle: bool,
+}
+
 /// What a worker wants done.
 #[derive(Clone, Copy, Debug)]
 pub enum Submission<'a> {
@@ -55,8 +66,8 @@ pub enum Submission<'a> {
         address: &'a Address,
         /// The local address to come from, if it matters.
         source: Option<IpAddr>,
-        /// Whether TCP may hold back what is small while something unacknowledged is on its way.
-        nagle: bool,
+        /// How its socket is made.
+        sockets: SocketPlan,
     },
     /// Send bytes, after all that were submitted before on this connection: at once, or with the
     /// next wait.
@@ -71,6 +82,9 @@ pub enum Submission<'a> {
     Close {
         /// Which connection; closing a closed one does nothing.
         connection: ConnectionId,
+        /// How: in good order, which leaves the port waiting for a while; or with this long, in
+        /// whole seconds, for what is not sent yet. Zero resets the connection and frees its port.
+        linger: Option<Span>,
     },
 }
 
@@ -120,8 +134,14 @@ pub enum ConnectError {
     Unreachable,
     /// No answer in time.
     TimedOut,
+    /// No answer for so long that the system gave up.
+    Unanswered,
+    /// It was reset on the way.
+    Reset,
     /// This process may have no more files open.
     FilesExhausted,
+    /// The system may have no more files open.
+    FileTableFull,
     /// No local port is left for this destination.
     PortsExhausted,
     /// The unix socket's path does not exist.
@@ -147,9 +167,17 @@ impl fmt::Display for ConnectError {
             Self::Refused => f.write_str("refused the connection; is the server running there?"),
             Self::Unreachable => f.write_str("cannot be reached from here; check the address"),
             Self::TimedOut => f.write_str("did not accept a connection in time (see --timeout)"),
+            Self::Unanswered => f.write_str(
+                "answered no attempt to connect; check the address, and firewalls on the way",
+            ),
+            Self::Reset => f.write_str("reset the connection before it was open"),
             Self::FilesExhausted => f.write_str(
                 "needs more open files than this process may have; raise the hard limit \
                  (`ulimit -Hn`) or lower --connections",
+            ),
+            Self::FileTableFull => f.write_str(
+                "needs more open files than this system may have; raise fs.file-max or lower \
+                 --connections",
             ),
             Self::PortsExhausted => f.write_str(
                 "needs more local ports than are free; lower --connections, give more source \
@@ -186,6 +214,8 @@ pub enum Closed {
     ByPeer,
     /// The server or the network reset it.
     Reset,
+    /// Nothing was acknowledged for so long that the system gave up.
+    Unanswered,
     /// We closed it because the server broke the protocol.
     Broken(PeerError),
     /// Nobody listens there for datagrams.
@@ -199,6 +229,7 @@ impl fmt::Display for Closed {
         match self {
             Self::ByPeer => f.write_str("closed the connection"),
             Self::Reset => f.write_str("reset the connection"),
+            Self::Unanswered => f.write_str("no longer acknowledges what is sent"),
             Self::Broken(error) => error.fmt(f),
             Self::Unheard => {
                 f.write_str("does not listen for UDP; start it with -U and the port, or use TCP")

@@ -7,7 +7,7 @@ mod binary;
 use crate::driver::{SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::{Plan, Protocol};
 use memtide_codec::Verb;
-use memtide_codec::text::encode::{self, StoreTail};
+use memtide_codec::text::encode::{self, LineEnd, StoreTail};
 use memtide_workload::{
     Expiring, KeySpace, Op, OpKind, Source, ValueSpace, Version, numeric_value,
 };
@@ -21,6 +21,10 @@ pub(crate) struct Encoder {
     keys: KeySpace,
     values: ValueSpace,
     noreply: bool,
+    /// How a line ends that asks for an answer.
+    line_end: LineEnd,
+    /// What a cas says without reading it first.
+    cas_unique: Option<u64>,
     expiry: i64,
     expiring: Expiring,
     flags: u32,
@@ -36,6 +40,8 @@ impl Encoder {
             keys: plan.keys.clone(),
             values: plan.values.clone(),
             noreply: plan.requests.noreply,
+            line_end: if plan.requests.blank { LineEnd::Blank } else { LineEnd::Plain },
+            cas_unique: plan.requests.cas_unique,
             expiry: plan.requests.expiry,
             expiring: plan.requests.expiring,
             flags: plan.requests.flags,
@@ -48,10 +54,16 @@ impl Encoder {
     pub(crate) fn is_noreply(&self, kind: OpKind) -> bool {
         // A touch in frames is the one that has no quiet form.
         let has_quiet_form = self.protocol == Protocol::Text || kind != OpKind::Touch;
-        self.noreply && kind.allows_noreply() && has_quiet_form
+        let needs_answer = !kind.allows_noreply() && !self.is_cas_alone(kind);
+        self.noreply && !needs_answer && has_quiet_form
     }
 
-    /// Appends the request of `op`; of a cas, its first request, the gets. A value proves itself
+    /// Whether an operation of this kind is a cas that reads nothing first.
+    pub(crate) fn is_cas_alone(&self, kind: OpKind) -> bool {
+        kind == OpKind::Cas && self.cas_unique.is_some()
+    }
+
+    /// Appends the request of `op`; of a cas that reads first, its gets. A value proves itself
     /// if it has a version, and a frame bears the number `opaque`.
     pub(crate) fn request<S: Source>(
         &self,
@@ -75,7 +87,7 @@ impl Encoder {
         out: &mut SendBuffer,
     ) {
         match self.protocol {
-            Protocol::Text => self.store(Verb::Cas, key, version, Some(unique), out),
+            Protocol::Text => self.store((Verb::Cas, Some(unique)), key, version, out),
             Protocol::Binary => self.cas_frame(key, unique, (version, opaque), out.bytes_mut()),
         }
     }
@@ -87,39 +99,42 @@ impl Encoder {
         version: Option<Version>,
         out: &mut SendBuffer,
     ) {
-        let noreply = self.is_noreply(op.kind);
+        let end = self.end(op.kind);
         let own = out.bytes_mut();
         match op.kind {
+            OpKind::Cas if self.cas_unique.is_some() => {
+                self.store((Verb::Cas, self.cas_unique), op.key, version, out);
+            }
             OpKind::Get => self.retrieval(Verb::Get, op, source, own),
             OpKind::Gets | OpKind::Cas => self.retrieval(Verb::Gets, op, source, own),
             OpKind::Gat => {
                 encode::command(own, Verb::Gat);
                 encode::signed(own, self.expiry_of(op.key));
                 self.key(op.key, own);
-                encode::line_end(own, false);
+                encode::line_end(own, end);
             }
-            OpKind::Set => self.store(Verb::Set, op.key, version, None, out),
-            OpKind::Add => self.store(Verb::Add, op.key, version, None, out),
-            OpKind::Replace => self.store(Verb::Replace, op.key, version, None, out),
-            OpKind::Append => self.store(Verb::Append, op.key, version, None, out),
-            OpKind::Prepend => self.store(Verb::Prepend, op.key, version, None, out),
+            OpKind::Set => self.store((Verb::Set, None), op.key, version, out),
+            OpKind::Add => self.store((Verb::Add, None), op.key, version, out),
+            OpKind::Replace => self.store((Verb::Replace, None), op.key, version, out),
+            OpKind::Append => self.store((Verb::Append, None), op.key, version, out),
+            OpKind::Prepend => self.store((Verb::Prepend, None), op.key, version, out),
             OpKind::Delete => {
                 encode::command(own, Verb::Delete);
                 self.key(op.key, own);
-                encode::line_end(own, noreply);
+                encode::line_end(own, end);
             }
             OpKind::Incr | OpKind::Decr => {
                 let verb = if op.kind == OpKind::Incr { Verb::Incr } else { Verb::Decr };
                 encode::command(own, verb);
                 self.key(op.key, own);
-                encode::number(own, 1);
-                encode::line_end(own, noreply);
+                encode::number(own, self.values.delta(op.index));
+                encode::line_end(own, end);
             }
             OpKind::Touch => {
                 encode::command(own, Verb::Touch);
                 self.key(op.key, own);
                 encode::signed(own, self.expiry_of(op.key));
-                encode::line_end(own, noreply);
+                encode::line_end(own, end);
             }
         }
     }
@@ -130,28 +145,33 @@ impl Encoder {
         for nth in 1..op.keys {
             self.key(source.key(op, nth), out);
         }
-        encode::line_end(out, false);
+        encode::line_end(out, self.line_end);
     }
 
+    /// How the line of an operation of this kind ends.
+    fn end(&self, kind: OpKind) -> LineEnd {
+        if self.is_noreply(kind) { LineEnd::Noreply } else { self.line_end }
+    }
+
+    /// Appends a storage command, and with a cas the number that must still be valid.
     fn store(
         &self,
-        verb: Verb,
+        command: (Verb, Option<u64>),
         key: u64,
         version: Option<Version>,
-        cas: Option<u64>,
         out: &mut SendBuffer,
     ) {
         if key >= self.numeric_from {
             let number = numeric_value(key, self.seed);
-            self.store_head(verb, key, number.len(), cas, out.bytes_mut());
+            self.store_head(command, key, number.len(), out.bytes_mut());
             out.bytes_mut().extend_from_slice(&number);
         } else if let Some(version) = version {
-            self.store_head(verb, key, self.values.len(key), cas, out.bytes_mut());
+            self.store_head(command, key, self.values.len(key), out.bytes_mut());
             self.values.write(key, version, out.bytes_mut());
         } else {
             let place = self.values.pooled(key);
             let pool = self.values.pool();
-            self.store_head(verb, key, place.len(), cas, out.bytes_mut());
+            self.store_head(command, key, place.len(), out.bytes_mut());
             if place.len() < SPLICE_BYTES_MIN {
                 out.bytes_mut().extend_from_slice(&pool[place]);
             } else {
@@ -161,12 +181,18 @@ impl Encoder {
         out.bytes_mut().extend_from_slice(b"\r\n");
     }
 
-    fn store_head(&self, verb: Verb, key: u64, bytes: usize, cas: Option<u64>, out: &mut Vec<u8>) {
+    fn store_head(
+        &self,
+        (verb, cas): (Verb, Option<u64>),
+        key: u64,
+        bytes: usize,
+        out: &mut Vec<u8>,
+    ) {
         encode::command(out, verb);
         self.key(key, out);
-        let noreply = self.noreply && cas.is_none();
-        let expiry = self.expiry_of(key);
-        let tail = StoreTail { flags: self.flags, expiry, bytes, cas, noreply };
+        let is_quiet = self.noreply && (cas.is_none() || self.cas_unique.is_some());
+        let end = if is_quiet { LineEnd::Noreply } else { self.line_end };
+        let tail = StoreTail { flags: self.flags, expiry: self.expiry_of(key), bytes, cas, end };
         encode::store_tail(out, tail);
     }
 

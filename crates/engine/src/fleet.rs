@@ -77,6 +77,10 @@ pub struct WorkerReport {
     pub last_settled: Instant,
     /// The last measured intended instant.
     pub last_intended: Instant,
+    /// The most connections that lived at once, where connections are the load.
+    pub lives_most: u32,
+    /// When the last measured one of them began to connect.
+    pub last_started: Instant,
     /// Time spent waiting within the measured window.
     pub idle: Span,
     /// Processor time used within the measured window, where the world can tell.

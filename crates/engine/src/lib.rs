@@ -19,11 +19,11 @@ pub mod driver;
 
 pub use driver::{
     Address, Closed, Completion, ConnectError, Driver, Event, Mark, Message, PeerError, Sample,
-    SendBuffer, Submission, Submitted,
+    SendBuffer, SocketPlan, Submission, Submitted,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{
-    Clients, ConnectionTurn, Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan,
-    Sharing, Transport, Unit, Verify, Wait, Window,
+    Clients, ConnectionTurn, Cooldown, Credentials, Io, LifePlan, OnFull, Pace, Pacing, Plan,
+    Protocol, ServerPlan, Sharing, Transport, Unit, Verify, Wait, Window,
 };
 pub use worker::Worker;

@@ -1,7 +1,7 @@
 //! The decided facts of a run. A scenario holds what the user said; a plan holds what will
 //! happen: nothing in it is optional because nobody had decided yet.
 
-use crate::driver::Address;
+use crate::driver::{Address, SocketPlan};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_codec::udp;
 use memtide_metrics::Shape;
@@ -58,14 +58,16 @@ pub struct Plan {
     pub io: Io,
     /// Whether measured operations are exported one by one.
     pub samples: bool,
+    /// Whether the sizes of requests and replies are recorded.
+    pub message_sizes: bool,
     /// What is kept over time.
     pub rows: RowPlan,
     /// How values are verified, if they are.
     pub verify: Option<Verify>,
     /// Local addresses to come from, used in turn; empty lets the system choose.
     pub sources: Vec<IpAddr>,
-    /// Whether TCP may hold back small requests while others are unacknowledged.
-    pub nagle: bool,
+    /// How sockets are made.
+    pub sockets: SocketPlan,
     /// What every connection says first, if servers want to know who we are.
     pub credentials: Option<Arc<Credentials>>,
 }
@@ -143,6 +145,11 @@ pub struct RequestPlan {
     pub expiring: Expiring,
     /// The flags stored with values.
     pub flags: u32,
+    /// A blank stands before the end of a line that asks for an answer; for lines alone.
+    pub blank: bool,
+    /// The number that a cas says must still be valid. Without one it reads the key first and
+    /// says what that brought.
+    pub cas_unique: Option<u64>,
 }
 
 /// How requests and replies travel.
@@ -259,6 +266,37 @@ pub enum Pacing {
         /// What becomes of an operation that finds every connection full.
         on_full: OnFull,
     },
+    /// Connections are the load: each is born, makes its calls and is closed.
+    Lives(LifePlan),
+}
+
+/// The lives of connections. A plan's `connections` are then places: the most that live at once.
+#[derive(Clone, Debug)]
+pub struct LifePlan {
+    /// When connections are intended; without a pace each takes the place of one that has ended.
+    pub births: Option<Pace>,
+    /// How many there are; without a number the window ends them.
+    pub births_max: Option<u64>,
+    /// Calls of each; at least 1.
+    pub calls: u64,
+    /// When the calls of one are due, from its opening on; without a pace each is due when the one
+    /// before it has ended.
+    pub call_pace: Option<Pace>,
+    /// How a connection is closed: in good order; or with what it has not sent given this long,
+    /// zero meaning that it is reset.
+    pub linger: Option<Span>,
+    /// What becomes of a connection that finds every place taken, and of a call that finds its
+    /// connection full.
+    pub on_full: OnFull,
+}
+
+/// A law of gaps and a rate.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    /// The law of the gaps.
+    pub arrival: Arrival,
+    /// How many per second.
+    pub curve: RateCurve,
 }
 
 /// Whose a schedule is.
@@ -403,7 +441,23 @@ impl Plan {
             rows_max: if self.rows.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX },
             rows_get_times: self.rows.get_times,
             depth: self.depth as usize,
+            lives: self.life().is_some(),
+            message_sizes: self.message_sizes,
         }
+    }
+
+    /// The lives of connections, if these are the load.
+    pub fn life(&self) -> Option<&LifePlan> {
+        match &self.pacing {
+            Pacing::Lives(life) => Some(life),
+            Pacing::Closed | Pacing::Open { .. } => None,
+        }
+    }
+
+    /// Whether a number of operations or of connections ends the run, and not time alone.
+    pub fn is_counted(&self) -> bool {
+        let births_max = self.life().and_then(|life| life.births_max);
+        self.window.ops_max.or(births_max).is_some()
     }
 
     /// How many connections worker `worker` has.

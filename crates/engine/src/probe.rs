@@ -6,7 +6,8 @@
 use crate::connection::greeting::{self, Rejection, greeting};
 use crate::connection::wire::Wire;
 use crate::driver::{
-    Address, Closed, ConnectError, Driver, DriverError, Event, Message, PeerError, Submission,
+    Address, Closed, ConnectError, Driver, DriverError, Event, Message, PeerError, SocketPlan,
+    Submission,
 };
 use crate::plan::{Plan, Protocol, ServerPlan};
 use memtide_base::{ConnectionId, Instant, Span};
@@ -117,8 +118,8 @@ fn connect<D: Driver>(
     address: &Address,
     deadline: Instant,
 ) -> Result<(), AskError> {
-    let connect =
-        Submission::Connect { connection: CONNECTION, address, source: None, nagle: false };
+    let sockets = SocketPlan::default();
+    let connect = Submission::Connect { connection: CONNECTION, address, source: None, sockets };
     driver.submit(connect).expect("a driver has room for one connection");
     loop {
         driver.wait(deadline)?;
@@ -213,7 +214,7 @@ fn exchange<D: Driver, T>(
 
 fn close<D: Driver>(driver: &mut D) {
     driver
-        .submit(Submission::Close { connection: CONNECTION })
+        .submit(Submission::Close { connection: CONNECTION, linger: None })
         .expect("a driver has room to close a connection");
 }
 

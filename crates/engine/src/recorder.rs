@@ -1,12 +1,12 @@
 //! Where endings are written down: counters by segment, distributions of the measured segment,
 //! rows over time. Nothing here allocates after the start.
 
-use crate::connection::{Ending, InFlight};
+use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
 use memtide_base::{Instant, ServerId, Span};
-use memtide_metrics::{Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally};
+use memtide_metrics::{Counters, DatagramClass, ErrorClass, Fate, LifeFate, Mismatch, Tally};
 use memtide_workload::OpKind;
 
 /// Measured operations that wait to be exported. They are drained after each receive, of which
@@ -17,14 +17,19 @@ const SAMPLES_WAITING: usize = 64 * 1024 / 3 + 1;
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) tally: Box<Tally>,
-    /// Measured operations that have no ending yet.
+    /// Measured operations that have no ending yet, and connections of which it is not decided
+    /// whether they open, where these are the load.
     pub(crate) measured_open: u64,
+    /// Measured connections that live, where they are the load.
+    pub(crate) lives_open: u64,
     /// Operations in flight on all connections of the worker.
     pub(crate) in_flight: u64,
     /// The last ending of a measured operation.
     pub(crate) last_settled: Instant,
     /// The last intended instant that was measured.
     pub(crate) last_intended: Instant,
+    /// When the last measured connection began to connect, where connections are the load.
+    pub(crate) last_started: Instant,
     /// Measured operations to export, if the run exports any.
     pub(crate) samples: Vec<Sample>,
     /// Time spent waiting within the measured window.
@@ -38,15 +43,28 @@ pub(crate) struct Recorder {
     rows_get_times: bool,
 }
 
+/// How the life of a connection ended, where these are the load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LifeEnd {
+    /// The segment of its intended instant.
+    pub(crate) segment: u16,
+    pub(crate) fate: LifeFate,
+    /// From its connect on; none if it never opened.
+    pub(crate) lifetime: Option<Span>,
+    pub(crate) calls_unmade: u64,
+}
+
 impl Recorder {
     pub(crate) fn new(plan: &Plan) -> Self {
         let waiting = if plan.samples { SAMPLES_WAITING } else { 0 };
         Self {
             tally: Box::new(Tally::new(&plan.shape())),
             measured_open: 0,
+            lives_open: 0,
             in_flight: 0,
             last_settled: Instant::ZERO,
             last_intended: Instant::ZERO,
+            last_started: Instant::ZERO,
             samples: Vec::with_capacity(waiting),
             idle: Span::ZERO,
             refusal: None,
@@ -104,8 +122,13 @@ impl Recorder {
             }
             OpKind::Delete | OpKind::Incr | OpKind::Decr => {}
         }
-        if segment == segment::MEASURE && self.several_servers {
-            self.tally.servers[server.index()].bytes_sent += bytes as u64;
+        if segment == segment::MEASURE {
+            if let Some(sizes) = &mut self.tally.times.request_bytes {
+                sizes.record(bytes as u64);
+            }
+            if self.several_servers {
+                self.tally.servers[server.index()].bytes_sent += bytes as u64;
+            }
         }
     }
 
@@ -163,6 +186,11 @@ impl Recorder {
             return;
         }
         self.measured_open -= 1;
+        if let Some(sizes) = &mut self.tally.times.reply_bytes
+            && ending.bytes > 0
+        {
+            sizes.record(u64::from(ending.bytes));
+        }
         let since_start = self.since_start(entry.intended);
         if ending.fate == Fate::Answered {
             self.answered(entry, ending.received, place);
@@ -313,6 +341,63 @@ impl Recorder {
         self.tally.mismatches.push(mismatch);
     }
 
+    /// Counts one more intended connection, where these are the load, and says to which segment it
+    /// belongs.
+    pub(crate) fn life_intended(&mut self, at: Instant) -> u16 {
+        let segment = self.window.segment_of(self.start, at);
+        if segment == segment::MEASURE {
+            self.measured_open += 1;
+            self.last_intended = self.last_intended.max(at);
+        }
+        if let Some(lives) = &mut self.tally.lives {
+            lives.segments[usize::from(segment)].intended += 1;
+        }
+        segment
+    }
+
+    /// The same of one for which a connect is begun at `now`.
+    pub(crate) fn life_started(&mut self, at: Instant, now: Instant) -> u16 {
+        let segment = self.life_intended(at);
+        if segment == segment::MEASURE {
+            self.last_started = self.last_started.max(now);
+        }
+        if let Some(lives) = &mut self.tally.lives {
+            lives.segments[usize::from(segment)].started += 1;
+        }
+        segment
+    }
+
+    /// It opened.
+    pub(crate) fn life_opened(&mut self, segment: u16, response: Span, service: Span) {
+        let Some(lives) = &mut self.tally.lives else { return };
+        lives.segments[usize::from(segment)].opened += 1;
+        if segment == segment::MEASURE {
+            self.measured_open -= 1;
+            self.lives_open += 1;
+            lives.connect_response.record(response.ns());
+            lives.connect_service.record(service.ns());
+        }
+    }
+
+    /// It ended, at `at`.
+    pub(crate) fn life_ended(&mut self, end: LifeEnd, at: Instant) {
+        let Some(lives) = &mut self.tally.lives else { return };
+        let counters = &mut lives.segments[usize::from(end.segment)];
+        counters.fates[end.fate as usize] += 1;
+        counters.calls_unmade += end.calls_unmade;
+        if end.segment != segment::MEASURE {
+            return;
+        }
+        self.last_settled = self.last_settled.max(at);
+        match end.lifetime {
+            Some(lifetime) => {
+                self.lives_open -= 1;
+                lives.lifetime.record(lifetime.ns());
+            }
+            None => self.measured_open -= 1,
+        }
+    }
+
     /// A connection went away at `now`.
     pub(crate) fn connection_lost(&mut self, now: Instant, why: Closed) {
         self.tally.connections.lost += 1;
@@ -365,7 +450,8 @@ struct Found {
 
 impl Found {
     fn of(entry: &InFlight, fate: Fate) -> Self {
-        let read = fate == Fate::Answered && entry.kind.reads();
+        let may_read = entry.kind.reads() && entry.stage != InFlightStage::Alone;
+        let read = fate == Fate::Answered && may_read;
         let keys = if read { u64::from(entry.keys) } else { 0 };
         let hits = u64::from(entry.hits).min(keys);
         Self { keys, hits, misses: keys - hits }

@@ -6,21 +6,23 @@
 
 mod peers;
 mod sending;
+mod lives;
 mod timers;
 mod verifier;
 
-use crate::client::{Client, Offer, Pace};
+use crate::client::{Calls, Client, Offer, Pace};
 use crate::connection::greeting::greeting;
 use crate::connection::{Connection, Ending, FollowUp, InFlight, Sink};
-use crate::driver::{Driver, DriverError, Refusal, SPLICE_BYTES_MIN, SendBuffer};
+use crate::driver::{Driver, DriverError, Refusal, SPLICE_BYTES_MIN, SendBuffer, SocketPlan};
 use crate::encoder::Encoder;
 use crate::fleet::{Stage, Trouble, WorkerReport};
 use crate::pacer::IdleClock;
 use crate::plan::{
-    Backoff, Clients, OnFull, Pacing, Plan, RequestPlan, ServerPlan, Sharing, Transport,
+    Backoff, Clients, LifePlan, OnFull, Pacing, Plan, RequestPlan, ServerPlan, Sharing, Transport,
 };
 use crate::recorder::Recorder;
 use crate::route::Route;
+use lives::Lives;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::{DatagramClass, Tally};
 use memtide_workload::schedule::Lane;
@@ -28,7 +30,7 @@ use memtide_workload::{Arrival, Outcome, RateCurve, Schedule, Source};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::IpAddr;
-use timers::Timers;
+use timers::{Timer, Timers};
 use verifier::Verifier;
 
 /// Operations made in one go before completions are looked at again.
@@ -43,6 +45,9 @@ const HEARTBEAT: Span = Span::from_ms(10);
 /// The same while operations wait for room, when it decides whose fault the wait is.
 const HEARTBEAT_BLOCKED: Span = Span::from_ms(1);
 
+/// So long after the window measured connections may end by themselves, where they are the load.
+const LIFE_GRACE: Span = Span::from_s(1);
+
 /// A worker in the world of `D`, making load from `S`.
 pub struct Worker<D, S> {
     driver: D,
@@ -53,6 +58,8 @@ pub struct Worker<D, S> {
     timers: Timers,
     encoder: Encoder,
     recorder: Recorder,
+    /// The lives of its connections, if these are the load.
+    lives: Option<Box<Lives>>,
     verifier: Option<Verifier>,
     idle: IdleClock,
     facts: Facts,
@@ -81,7 +88,7 @@ struct Facts {
     workers: u16,
     servers: Vec<ServerPlan>,
     sources: Vec<IpAddr>,
-    nagle: bool,
+    sockets: SocketPlan,
     timeout: Span,
     backoff: Option<Backoff>,
     seed: u64,
@@ -113,13 +120,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let connections = (0..count).map(connection).collect::<Vec<_>>();
         let on_full = match plan.pacing {
             Pacing::Closed => OnFull::Queue,
-            Pacing::Open { on_full, .. } => on_full,
+            Pacing::Open { on_full, .. } | Pacing::Lives(LifePlan { on_full, .. }) => on_full,
         };
         Self {
             agenda: BinaryHeap::with_capacity(clients.len() * 2),
             timers: Timers::with_capacity(connections.len() * 4 + clients.len() * 2),
             encoder: Encoder::new(plan),
             recorder: Recorder::new(plan),
+            lives: Lives::new(plan, worker),
             verifier: Verifier::new(plan, worker),
             idle: IdleClock::new(plan.timeout),
             offer: Offer::new(plan, Instant::NEVER),
@@ -140,7 +148,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 workers: plan.workers,
                 servers: servers(plan),
                 sources: plan.sources.clone(),
-                nagle: plan.nagle,
+                sockets: plan.sockets,
                 timeout: plan.timeout,
                 backoff: plan.backoff,
                 seed: plan.seed,
@@ -159,8 +167,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Starts to open the connections.
+    /// Starts to open the connections, unless these are the load.
     pub fn open(&mut self) {
+        if self.lives.is_some() {
+            self.stage = Stage::Ready;
+            return;
+        }
         let now = self.driver.now();
         for connection in 0..self.connections.len() as u32 {
             self.connect(connection, now);
@@ -172,6 +184,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.offer = Offer::new(plan, start);
         self.recorder.begin(start);
         self.stage = Stage::Running;
+        if self.lives.is_some() {
+            self.timers.arm(start, Timer::Birth);
+            return;
+        }
         for client in 0..self.clients.len() as u32 {
             self.schedule(client, start);
         }
@@ -180,6 +196,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Offers nothing more; what is in flight may end until `grace` from now.
     pub fn stop(&mut self, grace: Span) {
         let now = self.driver.now();
+        self.stop_births(now);
         for client in 0..self.clients.len() {
             self.abandon_backlog(client, now);
             self.clients[client].done = true;
@@ -223,7 +240,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let due = self.agenda.peek().is_some_and(|Reverse((at, _))| *at <= woken);
         if !completed && !due && self.timers.next() > woken {
             // It woke late, but there was nothing to be late for.
-            self.idle.credit(woken.since(idle_until), self.connections_open > 0);
+            self.idle.credit(woken.since(idle_until), self.is_connected());
             self.recorder.idled(idle_until, woken);
         }
         woken
@@ -246,16 +263,24 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             Some((_, at)) => self.recorder.is_past(at),
             None => true,
         };
-        let over = self.stage >= Stage::Draining || self.clients.iter().all(past);
+        let births_past = self.lives.as_ref().is_none_or(|lives| {
+            lives.due(&self.offer, now).is_none_or(|(_, at)| self.recorder.is_past(at))
+        });
+        let over = self.stage >= Stage::Draining || (births_past && self.clients.iter().all(past));
         WorkerReport {
             stage: self.stage,
-            measured_done: self.stage >= Stage::Running && over && self.recorder.measured_open == 0,
+            measured_done: self.stage >= Stage::Running
+                && over
+                && self.recorder.measured_open == 0
+                && (self.recorder.lives_open == 0 || self.recorder.is_past(now - LIFE_GRACE)),
             connections_open: self.connections_open,
             disconnected_since: self.disconnected_since,
             trouble: self.trouble,
             refusal: self.recorder.refusal,
             last_settled: self.recorder.last_settled,
             last_intended: self.recorder.last_intended,
+            lives_most: self.lives.as_ref().map_or(0, |lives| lives.most),
+            last_started: self.recorder.last_started,
             idle: self.recorder.idle,
             cpu: None,
             run_delay: None,
@@ -267,6 +292,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.in_flight == 0 && !self.driver.has_unsent()
     }
 
+    /// Whether there is somebody to send to; what waits for a connection that is the load is not
+    /// an operation yet.
+    fn is_connected(&self) -> bool {
+        self.connections_open > 0 || self.lives.is_some()
+    }
+
     fn wake_at(&self, now: Instant) -> Instant {
         let due = self.agenda.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at);
         let heartbeat = if self.blocked > 0 { HEARTBEAT_BLOCKED } else { HEARTBEAT };
@@ -276,7 +307,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// The worker waited from `from`; it was idle to `until` at most (later it should have been
     /// awake) and is awake at `woken`.
     fn account_wait(&mut self, from: Instant, until: Instant, woken: Instant) {
-        let connected = self.connections_open > 0;
+        let connected = self.is_connected();
         self.idle.idled(from, until, connected);
         self.idle.busy(woken, connected);
         // An early stop ends the window, and nobody is busy while the rest drains.
@@ -319,10 +350,13 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
     let all = || Route::new(0, count, plan.depth);
     if let Clients::Counted { count: clients, connections, turn } = plan.clients {
         let pace = |index| match &plan.pacing {
-            Pacing::Closed => Pace::Closed { next: u64::from(index), stride: u64::from(clients) },
             Pacing::Open { arrival, curve, sharing, .. } => {
                 let own_stream = *sharing == Sharing::Connection;
                 schedule(arrival, curve, Lane { index, count: clients, own_stream })
+            }
+            // Clients keep their connections, so no plan has both them and lives.
+            Pacing::Closed | Pacing::Lives(_) => {
+                Pace::Closed { next: u64::from(index), stride: u64::from(clients) }
             }
         };
         let route =
@@ -351,6 +385,16 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
                 client(lane.index, route, schedule(arrival, curve, lane))
             })
             .collect(),
+        Pacing::Lives(LifePlan { call_pace, .. }) => {
+            let lane = Lane { index: 0, count: 1, own_stream: true };
+            let schedule = call_pace
+                .as_ref()
+                .map(|pace| Schedule::new(pace.arrival, pace.curve.clone(), plan.seed, lane));
+            let calls = || Pace::Calls(Calls::new(schedule.clone()));
+            let place = |nth| Route::new(nth, 1, plan.depth);
+            let number = |nth| plan.connection_number(worker, nth);
+            (0..count).map(|nth| client(number(nth), place(nth), calls())).collect()
+        }
     }
 }
 

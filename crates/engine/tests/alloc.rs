@@ -12,10 +12,10 @@ mod rig;
 use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, Completion, Driver, Plan, Protocol, Sample, Sharing, Submission, Submitted, Transport,
-    Verify, Worker,
+    Address, Completion, Driver, LifePlan, OnFull, Pace, Pacing, Plan, Protocol, Sample, Sharing,
+    Submission, Submitted, Transport, Verify, Worker,
 };
-use memtide_workload::{Arrival, Oracle, PlannedSource, SizeLaw, ValueSpace};
+use memtide_workload::{Arrival, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave};
 use rig::Change;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -100,6 +100,23 @@ fn allocations(plan: &Plan, script: Script) -> (u64, u64) {
     (COUNT.get(), settled)
 }
 
+/// Connections are the load of `plan`: 500 a second, each of ten calls.
+fn living(plan: &Plan) -> Plan {
+    let pace = |rate| {
+        let curve = RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::MAX, rig::SEED);
+        Pace { arrival: Arrival::Poisson, curve }
+    };
+    let life = LifePlan {
+        births: Some(pace(500.0)),
+        births_max: None,
+        calls: 10,
+        call_pace: Some(pace(5_000.0)),
+        linger: Some(Span::ZERO),
+        on_full: OnFull::Queue,
+    };
+    Plan { connections: 64, pacing: Pacing::Lives(life), ..plan.clone() }
+}
+
 #[test]
 fn the_count_is_a_count() {
     COUNT.set(0);
@@ -136,6 +153,8 @@ fn turns_allocate_nothing() {
     datagrams.requests.transport = Transport::Datagrams { reply_bytes_max: 8_000 };
     let mut late = Plan { timeout: Span::from_ms(20), ..datagrams.clone() };
     late.values = ValueSpace::new("uniform:1,5000".parse().expect("a law"), 1 << 20, rig::SEED);
+    let lives = living(&wide);
+    let short = Plan { connections: 2, timeout: Span::from_ms(20), ..living(&wide) };
     for samples in [false, true] {
         let cases = [
             ("open", &wide, Script::default()),
@@ -151,6 +170,8 @@ fn turns_allocate_nothing() {
             ("late datagrams and long requests", &late, stopped.clone()),
             ("large values", &large, Script::default()),
             ("large values, closed", &large_closed, Script::default()),
+            ("connections as load", &lives, Script::default()),
+            ("connections without a place", &short, stopped.clone()),
         ];
         for (name, plan, script) in cases {
             let (allocations, settled) = allocations(&Plan { samples, ..plan.clone() }, script);

@@ -27,6 +27,11 @@ pub(crate) fn say(message: &str) {
     drop(writeln!(io::stderr().lock(), "{message}"));
 }
 
+/// Says something of several lines, its last line's end included.
+pub(crate) fn say_part(text: &str) {
+    drop(io::stderr().lock().write_all(text.as_bytes()));
+}
+
 /// One line that is written over and over, on a terminal only.
 #[derive(Debug)]
 pub(crate) struct StatusLine {

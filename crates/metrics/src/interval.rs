@@ -5,6 +5,7 @@
 
 use crate::counter::{Counters, KINDS_MAX};
 use crate::histogram::Histogram;
+use crate::life::Lives;
 use crate::mismatch::Mismatches;
 use crate::series::Series;
 use hdrhistogram::Counter;
@@ -33,6 +34,10 @@ pub struct Shape {
     pub rows_get_times: bool,
     /// How many operations one connection can have outstanding.
     pub depth: usize,
+    /// Whether connections are the load, and their lives are recorded.
+    pub lives: bool,
+    /// Whether the sizes of messages are kept.
+    pub message_sizes: bool,
 }
 
 /// The distributions of the measured operations.
@@ -60,6 +65,10 @@ pub struct Times<C: Counter> {
     pub in_flight_at_send: Histogram<C>,
     /// Response per server; empty with a single server.
     pub servers: Vec<Histogram<C>>,
+    /// Bytes of a request, as far as it was made at once; none unless they are kept.
+    pub request_bytes: Option<Histogram<C>>,
+    /// Bytes of a reply; none unless they are kept.
+    pub reply_bytes: Option<Histogram<C>>,
 }
 
 impl<C: Counter> Times<C> {
@@ -78,6 +87,8 @@ impl<C: Counter> Times<C> {
             client_delay: Histogram::new(),
             in_flight_at_send: Histogram::new(),
             servers: (0..servers).map(|_| Histogram::new()).collect(),
+            request_bytes: shape.message_sizes.then(Histogram::new),
+            reply_bytes: shape.message_sizes.then(Histogram::new),
         }
     }
 
@@ -93,6 +104,8 @@ impl<C: Counter> Times<C> {
         self.client_delay.clear();
         self.in_flight_at_send.clear();
         self.servers.iter_mut().for_each(Histogram::clear);
+        let sizes = [&mut self.request_bytes, &mut self.reply_bytes];
+        sizes.into_iter().flatten().for_each(Histogram::clear);
     }
 }
 
@@ -111,14 +124,20 @@ impl Times<u64> {
         for (sum, part) in self.servers.iter_mut().zip(&other.servers) {
             sum.absorb(part);
         }
+        absorb_slot(&mut self.request_bytes, &other.request_bytes);
+        absorb_slot(&mut self.reply_bytes, &other.reply_bytes);
     }
 }
 
 fn absorb_slots(sums: &mut [Option<Histogram<u64>>], parts: &[Option<Histogram<u32>>]) {
     for (sum, part) in sums.iter_mut().zip(parts) {
-        if let (Some(sum), Some(part)) = (sum, part) {
-            sum.absorb(part);
-        }
+        absorb_slot(sum, part);
+    }
+}
+
+fn absorb_slot(sum: &mut Option<Histogram<u64>>, part: &Option<Histogram<u32>>) {
+    if let (Some(sum), Some(part)) = (sum, part) {
+        sum.absorb(part);
     }
 }
 
@@ -152,6 +171,8 @@ pub struct Tally {
     pub times: Times<u32>,
     /// Connections opened, connects that failed, connections lost.
     pub connections: ConnectionCounters,
+    /// The lives of connections, if these are the load.
+    pub lives: Option<Box<Lives<u32>>>,
     /// Operations handed to sockets while the measured window lasted, by the clock; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
     /// Measured operations that found the sample queue full.
@@ -194,6 +215,7 @@ impl Tally {
             servers: vec![Counters::default(); shape.servers],
             times: Times::new(shape),
             connections: ConnectionCounters::default(),
+            lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
@@ -254,6 +276,9 @@ impl Tally {
         self.servers.fill(Counters::default());
         self.times.clear();
         self.connections = ConnectionCounters::default();
+        if let Some(lives) = &mut self.lives {
+            lives.clear();
+        }
         self.sent_in_window = [0; KINDS_MAX];
         self.samples_lost = 0;
         self.mismatches.clear();
@@ -283,6 +308,8 @@ pub struct Totals {
     pub times: Times<u64>,
     /// Connections opened, failed, lost.
     pub connections: ConnectionCounters,
+    /// The lives of connections, if these are the load.
+    pub lives: Option<Box<Lives<u64>>>,
     /// Operations handed to sockets while the measured window lasted; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
     /// Measured operations missing from the samples.
@@ -302,6 +329,7 @@ impl Totals {
             servers: vec![Counters::default(); shape.servers],
             times: Times::new(shape),
             connections: ConnectionCounters::default(),
+            lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             mismatches: Mismatches::default(),
@@ -322,6 +350,9 @@ impl Totals {
         self.connections.opened += tally.connections.opened;
         self.connections.failed += tally.connections.failed;
         self.connections.lost += tally.connections.lost;
+        if let (Some(sum), Some(part)) = (&mut self.lives, &tally.lives) {
+            sum.absorb(part);
+        }
         for (sum, part) in self.sent_in_window.iter_mut().zip(tally.sent_in_window) {
             *sum += part;
         }
@@ -373,6 +404,8 @@ mod tests {
             rows_max: 1024,
             rows_get_times: true,
             depth: 4,
+            lives: false,
+            message_sizes: true,
         }
     }
 

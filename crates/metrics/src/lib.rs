@@ -8,6 +8,7 @@
 pub mod summary;
 pub mod interval;
 pub mod series;
+pub mod life;
 pub mod mismatch;
 pub mod counter;
 pub mod histogram;
@@ -15,6 +16,7 @@ pub mod histogram;
 pub use counter::{Counters, DatagramClass, ErrorClass, Fate, ReplyClass, VerifyClass};
 pub use histogram::Histogram;
 pub use interval::{Shape, Tally, Times, Totals};
+pub use life::{LifeCounters, LifeFate, Lives};
 pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};
 pub use summary::{Quantile, quantile};

@@ -313,3 +313,51 @@ pub(crate) fn bad_day() -> Record {
         ..open
     }
 }
+
+/// Connections that come and go, on a day on which ports run out.
+pub(crate) fn lives() -> Record {
+    let mut record = open();
+    record.plan.lives = Some(LifePlanRecord {
+        connection_rate_per_s: Some(1e3),
+        connection_arrival: Some("fixed".to_owned()),
+        connections_total: Some(20_000),
+        calls: 10,
+        call_rate_per_s: Some(1e3),
+        linger_s: Some(0.0),
+    });
+    record.plan.rate_per_s = None;
+    record.plan.duration_s = None;
+    record.plan.connections = 1_024;
+    record.rate.target_per_s = None;
+    let times = [88_000, 121_000, 310_000, 890_500];
+    record.lives = Some(LifeRecord {
+        target_per_s: Some(999.1),
+        begun_per_s: 998.4,
+        concurrent_max: 1_024,
+        measure: LifeCounts {
+            intended: 20_000,
+            begun: 20_000,
+            opened: 19_990,
+            lived: 19_985,
+            failed: 10,
+            lost: 5,
+            calls_unmade: 131,
+            causes: [
+                ("no_ports".to_owned(), 8),
+                ("refused".to_owned(), 2),
+                ("reset".to_owned(), 5),
+            ]
+            .into(),
+            ..LifeCounts::default()
+        },
+        connect: distribution(20_000, times),
+        connect_service: distribution(19_990, [61_000, 80_000, 120_000, 310_000]),
+        lifetime: distribution(19_990, [9_100_000, 9_200_000, 9_900_000, 14_000_000]),
+        ..LifeRecord::default()
+    });
+    record.warnings = vec![
+        (&Warning::PortsExhausted { count: 8 }).into(),
+        (&Warning::ConnectsFailed { count: 2, why: "refused 2".to_owned() }).into(),
+    ];
+    record
+}

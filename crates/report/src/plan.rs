@@ -5,7 +5,7 @@
 use crate::layout::labelled;
 use crate::number::{counted, percent, rate, seconds, whole};
 use memtide_schema::Scenario;
-use memtide_schema::record::{LoopKind, PlanRecord};
+use memtide_schema::record::{LifePlanRecord, LoopKind, PlanRecord};
 
 /// Decisions without meaning in a closed loop.
 const OF_SCHEDULES: [&str; 3] = ["arrival", "schedule", "on-full"];
@@ -19,7 +19,15 @@ pub fn plan_text(plan: &PlanRecord) -> String {
     let decisions: Vec<(&str, String)> = decisions(plan).into_iter().chain(unusual(plan)).collect();
     let width = decisions.iter().map(|(field, _)| field.len()).fold(FIELD_WIDTH, usize::max);
     for (field, value) in decisions {
-        if plan.loop_kind == LoopKind::Closed && OF_SCHEDULES.contains(&field) {
+        let meant = match &plan.lives {
+            Some(lives) => match field {
+                "rate" | "schedule" => false,
+                "arrival" => lives.call_rate_per_s.is_some(),
+                _ => plan.loop_kind == LoopKind::Open || field != "on-full",
+            },
+            None => plan.loop_kind == LoopKind::Open || !OF_SCHEDULES.contains(&field),
+        };
+        if !meant {
             continue;
         }
         let text = match plan.why.get(field) {
@@ -40,9 +48,9 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
             format!("pinned to CPU {}", cpus.join(", "))
         }
     };
-    vec![
-        ("server", servers(plan)),
-        ("rate", rate_words(plan)),
+    let mut decisions = vec![("server", servers(plan)), ("rate", rate_words(plan))];
+    decisions.extend(plan.lives.iter().flat_map(|lives| life_decisions(plan, lives)));
+    decisions.extend([
         ("arrival", plan.arrival.clone()),
         ("schedule", plan.schedule.clone()),
         ("on-full", plan.on_full.clone()),
@@ -60,7 +68,55 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
         ("popularity", plan.popularity.clone()),
         ("mix", mix_words(plan)),
         ("seed", plan.seed.to_string()),
-    ]
+    ]);
+    decisions
+}
+
+/// The same of connections that are the load.
+fn life_decisions(plan: &PlanRecord, lives: &LifePlanRecord) -> Vec<(&'static str, String)> {
+    let mut decisions = vec![
+        ("connects", birth_words(plan, lives)),
+        ("calls", format!("{} each, {}", whole(lives.calls), call_words(lives))),
+        ("linger", linger_words(lives)),
+    ];
+    if let Some(total) = lives.connections_total {
+        decisions.insert(1, ("total", counted(total, "connection")));
+    }
+    decisions
+}
+
+fn birth_words(plan: &PlanRecord, lives: &LifePlanRecord) -> String {
+    match (&lives.connection_arrival, lives.connection_rate_per_s) {
+        (Some(arrival), Some(per_s)) => format!("at {}, {arrival} arrivals", rate(per_s)),
+        (Some(arrival), None) => format!("{}, {arrival} arrivals", shortened(&plan.wave)),
+        (None, _) => "each when another has ended".to_owned(),
+    }
+}
+
+fn call_words(lives: &LifePlanRecord) -> String {
+    match lives.call_rate_per_s {
+        Some(per_s) => format!("at {}", rate(per_s)),
+        None => "each when another has its answer".to_owned(),
+    }
+}
+
+fn linger_words(lives: &LifePlanRecord) -> String {
+    match lives.linger_s {
+        None => "none: closed in good order".to_owned(),
+        Some(0.0) => "0: reset".to_owned(),
+        Some(linger_s) => seconds(linger_s),
+    }
+}
+
+/// Connections as the load in a few words.
+pub(crate) fn life_words(plan: &PlanRecord) -> String {
+    let Some(lives) = &plan.lives else { return String::new() };
+    let calls = counted(lives.calls, "call");
+    let calls = match lives.call_rate_per_s {
+        Some(per_s) => format!("{calls} on each at {}, {} arrivals", rate(per_s), plan.arrival),
+        None => format!("{calls} on each, one after the other"),
+    };
+    format!("connections {}, {calls}", birth_words(plan, lives))
 }
 
 /// What most plans leave as it is, by the name of its field.
@@ -172,6 +228,7 @@ fn shortened(word: &str) -> String {
 fn stop_words(plan: &PlanRecord) -> String {
     let noun = if plan.rate_unit.is_some() { "key" } else { "operation" };
     let mut text = match (plan.duration_s, plan.ops_max) {
+        (None, None) if plan.lives.is_some() => "until all connections have ended".to_owned(),
         (Some(duration_s), None) => seconds(duration_s),
         (None, Some(ops_max)) => counted(ops_max, noun),
         (Some(duration_s), Some(ops_max)) => {

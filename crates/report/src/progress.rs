@@ -24,6 +24,9 @@ pub fn progress_line(progress: &Progress) -> String {
         let p99 = progress.response_p99_ns.map(|ns| time(ns as f64));
         line.push_str(&format!("  p99 {}", or_none(p99)));
     }
+    if let Some(living) = progress.living {
+        line.push_str(&format!("  {} open", whole(living)));
+    }
     if progress.unanswered > 0 {
         line.push_str(&format!("  {} not answered", whole(progress.unanswered)));
     }
@@ -46,6 +49,7 @@ mod tests {
             length_s: Some(10.0),
             done: 64_800,
             total: None,
+            living: None,
             rate_per_s: 20_012.0,
             response_p99_ns: Some(412_000),
             unanswered: 0,
@@ -58,6 +62,15 @@ mod tests {
         let bad = Progress { response_p99_ns: None, unanswered: 1200, ..measuring() };
         let line = progress_line(&bad);
         assert_eq!(line, "measure 3.2 of 10 s  20.01k/s  p99 —  1 200 not answered");
+    }
+
+    #[test]
+    fn where_connections_are_the_load_their_number_is_told() {
+        let lives = Progress { total: Some(2_000), done: 640, living: Some(12), ..measuring() };
+        assert_eq!(
+            progress_line(&lives),
+            "measure 3.2 s, 32 % of 2 000  20.01k/s  p99 412 µs  12 open"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Everything in it is in the record too; programs should read that.
 
 mod steps;
+mod lives;
 mod verification;
 
 pub use steps::{StepsText, step_progress_line};
@@ -11,9 +12,12 @@ use crate::counts::counts;
 use crate::judgement::judgement;
 use crate::layout::labelled;
 use crate::number::{counted, seconds, whole};
-use crate::plan::{connection_words, key_words, mix_words, rate_of, rate_words, servers};
+use crate::plan::{
+    connection_words, key_words, life_words, mix_words, rate_of, rate_words, servers,
+};
 use crate::shards::shards;
 use crate::times::times;
+use lives::{lives, lives_rate};
 use memtide_base::units::format_count;
 use memtide_schema::record::{EndedBy, LoopKind, Record};
 use verification::verification;
@@ -27,6 +31,7 @@ pub fn text(record: &Record) -> String {
         times(&mut out, record);
         out.push('\n');
         counts(&mut out, record);
+        lives(&mut out, record);
         verification(&mut out, record);
     }
     judgement(&mut out, record);
@@ -36,7 +41,7 @@ pub fn text(record: &Record) -> String {
 /// What was run, in a few lines.
 fn heading(out: &mut String, record: &Record) {
     let plan = &record.plan;
-    if record.loop_kind == LoopKind::Closed {
+    if record.loop_kind == LoopKind::Closed && plan.lives.is_none() {
         let rate = format_count(two_digits(0.7 * record.rate.achieved_per_s));
         out.push_str(&format!(
             "closed loop: throughput is the result; the times are those at saturation. \
@@ -49,6 +54,7 @@ fn heading(out: &mut String, record: &Record) {
     labelled(out, "memtide", &format!("{}, {}", record.machine.memtide_version, what(record)));
     labelled(out, "server", &servers(plan));
     let schedule = match (record.loop_kind, plan.schedule.as_str()) {
+        _ if plan.lives.is_some() => " at once at most",
         (LoopKind::Closed, _) => "",
         (LoopKind::Open, "connection") => ", a schedule for each",
         (LoopKind::Open, _) => ", one schedule",
@@ -86,11 +92,13 @@ fn heading(out: &mut String, record: &Record) {
         None => format!("{achieved} achieved"),
     };
     labelled(out, "rate", &text);
+    lives_rate(out, record);
 }
 
 fn what(record: &Record) -> String {
     let plan = &record.plan;
     let mut text = match record.loop_kind {
+        _ if plan.lives.is_some() => life_words(plan),
         LoopKind::Closed => "closed loop".to_owned(),
         LoopKind::Open => format!("open loop at {}, {} arrivals", rate_words(plan), plan.arrival),
     };

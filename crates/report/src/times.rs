@@ -46,6 +46,14 @@ fn responses<'a>(out: &mut String, record: &'a Record) -> Vec<&'a Distribution> 
     let whole = [("service", &record.service), ("lag", &record.lag)];
     let whole = whole.into_iter().filter_map(|(label, by)| Some((label, by.get(&Kind::All)?)));
     let below = whole.chain(parts).chain([("client delay", &record.client_delay)]);
+    let lives = record.lives.iter().flat_map(|lives| {
+        [
+            ("connect", &lives.connect),
+            ("· connecting", &lives.connect_service),
+            ("lifetime", &lives.lifetime),
+        ]
+    });
+    let below = below.chain(lives);
     for (label, distribution) in below.filter(|(_, distribution)| distribution.count > 0) {
         table.row(time_row(label, distribution));
         shown.push(distribution);

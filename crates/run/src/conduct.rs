@@ -162,8 +162,8 @@ impl Ended {
         let start = plan.window.measure_start(self.start);
         let planned = plan.window.measure_end(self.start);
         let last = |of: fn(&WorkerReport) -> Instant| self.workers.iter().map(of).max();
-        let end = if plan.window.ops_max.is_some() {
-            // Operations, not time, ended it: it reaches to the last thing that happened.
+        let end = if plan.is_counted() {
+            // A count, not time, ended it: it reaches to the last thing that happened.
             let settled = last(|worker| worker.last_settled).unwrap_or(start);
             settled.max(last(|worker| worker.last_intended).unwrap_or(start)).min(planned)
         } else {

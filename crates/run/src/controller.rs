@@ -5,7 +5,7 @@ use crate::conduct::{Ended, Loss, conduct};
 use crate::failure::Failure;
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
-use crate::seal::{Began, Material, seal};
+use crate::seal::{Began, Material, none_opened, seal};
 use crate::survey::{Agreement, Orders, Survey, compare, figures, whole};
 use crate::witness::Witness;
 use crate::wrong_values::WrongValues;
@@ -14,7 +14,7 @@ use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Plan, Verify};
-use memtide_metrics::{Counters, Totals};
+use memtide_metrics::{Counters, LifeCounters, Lives, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
 use memtide_schema::{Event, Progress, Record, Scenario};
@@ -50,7 +50,11 @@ pub fn run<F: Fleet>(
     let plan = &signed(&lowered.plan, began.unix_ns);
     witness.on(&Event::Started(Box::new(lowered.record.clone())));
     let mut survey = greet(fleet, plan)?;
-    let load = if load_only { Load::Always } else { scenario.load };
+    let load = match scenario.load {
+        _ if load_only => Load::Always,
+        Load::Auto if survey.unreachable => Load::Never,
+        load => load,
+    };
     let filled = fill(fleet, scenario, plan, load, witness)?;
     let mut orders = Orders::default();
     let main = if load_only || filled.interrupted {
@@ -88,23 +92,29 @@ pub fn run<F: Fleet>(
     Ok(Outcome { record, failure, wrong_values })
 }
 
-/// Why the load could not go on, if it could not.
+/// Why the load could not go on, or never began, if so.
 fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
-    let loss = ended.loss?;
+    let unopened = none_opened(ended) && !ended.interrupted;
+    if ended.loss.is_none() && !unopened {
+        return None;
+    }
     let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
     let what = trouble.map_or_else(|| "went away".to_owned(), |trouble| trouble.what.to_string());
     let server = match trouble {
         Some(trouble) => format!("server {}", plan.servers[trouble.server.index()].name),
         None => "a server".to_owned(),
     };
-    Some(Failure::unreachable(match loss {
-        Loss::Servers => format!(
+    Some(Failure::unreachable(match ended.loss {
+        Some(Loss::Servers) => format!(
             "every server was gone for longer than the timeout of {}: the last thing seen is that \
              {server} {what}",
             plan.timeout
         ),
-        Loss::Connection => {
+        Some(Loss::Connection) => {
             format!("{server} {what}, and one lost connection ends a run with reconnect never")
+        }
+        None => {
+            format!("no connection could be opened: the last thing seen is that {server} {what}")
         }
     }))
 }
@@ -136,6 +146,11 @@ fn greet<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Survey, Failure> {
                 }
                 survey.unavailable =
                     Some(format!("server {} answered '{line}' to stats", server.name));
+            }
+            // Where connects are what is measured, one that fails is a result.
+            Err(error) if plan.life().is_some() => {
+                survey.unreachable = true;
+                survey.unavailable = Some(format!("server {} {error}", server.name));
             }
             Err(error) => return Err(unreachable(error)),
         }
@@ -238,6 +253,13 @@ impl<'a> Monitor<'a> {
             self.tick(phase, now, witness);
         }
         let done: u64 = totals.segments.iter().map(|segment| segment.answered).sum();
+        // What a count ends is told by this count.
+        let counted = self.plan.life().is_some_and(|life| life.births_max.is_some());
+        let ended = totals
+            .lives
+            .as_deref()
+            .filter(|_| counted)
+            .map(|lives| lives.segments.iter().map(LifeCounters::ended).sum::<u64>());
         let passed = now.since(self.last.0).as_s_f64();
         if self.last.0 == Instant::ZERO {
             self.last = (now, done);
@@ -253,9 +275,10 @@ impl<'a> Monitor<'a> {
             phase,
             elapsed_s: now.since(since).as_s_f64(),
             length_s: (length != Span::MAX).then(|| length.as_s_f64()),
-            done,
-            total: window.ops_max,
+            done: ended.unwrap_or(done),
+            total: window.ops_max.or(self.plan.life().and_then(|life| life.births_max)),
             rate_per_s: self.rate_per_s,
+            living: totals.lives.as_deref().map(living),
             response_p99_ns: latest_p99(totals),
             unanswered: totals.segments.iter().map(Counters::unanswered).sum(),
         }));
@@ -277,6 +300,11 @@ impl Monitor<'_> {
             witness.tick(now);
         }
     }
+}
+
+/// Connections that are the load and have not ended.
+fn living(lives: &Lives<u64>) -> u64 {
+    lives.segments.iter().map(|segment| segment.intended - segment.ended()).sum()
 }
 
 /// The 99th percentile of the last row that is likely whole.

@@ -3,7 +3,7 @@
 
 use crate::survey::Agreement;
 use memtide_engine::fleet::WorkerReport;
-use memtide_engine::{Pacing, Plan, Wait};
+use memtide_engine::{LifePlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
 use memtide_schema::Warning;
 use memtide_schema::record::{Check, CheckKind, CheckResult};
@@ -26,6 +26,11 @@ pub(crate) struct Findings<'a> {
     pub(crate) target_per_s: Option<f64>,
     /// Operations handed to sockets within the window, per second.
     pub(crate) sent_per_s: f64,
+    /// Connections that their schedule called for until the last was begun, and those begun; none
+    /// unless they are the load and have one.
+    pub(crate) connections: Option<(f64, u64)>,
+    /// Whether they are the load and not one of them opened.
+    pub(crate) none_opened: bool,
     /// All response times, and how many operations rank above them.
     pub(crate) response: (&'a Histogram<u64>, u64),
     /// The same less the generator's lag.
@@ -56,6 +61,9 @@ fn answered(findings: &Findings<'_>) -> Check {
     let code = CheckKind::Answered;
     let (times, unanswered) = findings.response;
     match (times.count(), unanswered) {
+        (0, 0) if findings.none_opened => {
+            judged(code, false, "no connection was opened".to_owned(), 0.0, 1.0)
+        }
         (0, 0) => skipped(code, "nothing asked for an answer"),
         (0, _) => judged(code, false, "no operation was answered".to_owned(), 0.0, 1.0),
         (count, _) => {
@@ -66,6 +74,9 @@ fn answered(findings: &Findings<'_>) -> Check {
 
 fn rate(findings: &Findings<'_>) -> Check {
     let code = CheckKind::Rate;
+    if let Some(life) = findings.plan.life() {
+        return rate_of_connections(life, findings.connections);
+    }
     let (Some(target), Pacing::Open { arrival, .. }) =
         (findings.target_per_s, &findings.plan.pacing)
     else {
@@ -87,8 +98,35 @@ fn rate(findings: &Findings<'_>) -> Check {
     judged(code, off.abs() <= allowed, message, off.abs(), allowed)
 }
 
+/// The same of connections that are the load.
+fn rate_of_connections(life: &LifePlan, counted: Option<(f64, u64)>) -> Check {
+    let code = CheckKind::Rate;
+    let (Some((expected, begun)), Some(births)) = (counted, &life.births) else {
+        return skipped(code, "each connection came when another had ended");
+    };
+    if expected < 1.0 {
+        return skipped(code, "no two connections were due in the measured window");
+    }
+    let four_sigma = 4.0 * (births.arrival.squared_variation() * expected).sqrt() / expected;
+    let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
+    let off = begun as f64 / expected - 1.0;
+    let message = format!(
+        "{begun} connections were begun when {expected:.0} were asked ({:+.2} %)",
+        off * 100.0
+    );
+    judged(code, off.abs() <= allowed, message, off.abs(), allowed)
+}
+
+/// Whether no operation is due by a schedule.
+fn is_closed(findings: &Findings<'_>) -> bool {
+    match findings.plan.life() {
+        Some(life) => life.call_pace.is_none(),
+        None => findings.target_per_s.is_none(),
+    }
+}
+
 fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
-    if findings.target_per_s.is_none() {
+    if is_closed(findings) {
         return skipped(
             code,
             "a closed loop sends when a slot is free, so there is no lag to judge",
@@ -134,7 +172,7 @@ fn busy(findings: &Findings<'_>) -> Check {
     }
     let message = if busy < BUSY_MAX {
         format!("the busiest worker was busy {:.0} % of the time", busy * 100.0)
-    } else if findings.target_per_s.is_none() {
+    } else if is_closed(findings) {
         format!(
             "the client is the limit: worker {worker} was busy {:.0} % of the time",
             busy * 100.0

@@ -302,6 +302,7 @@ fn progress((start, now): (Instant, Instant), totals: &Totals, total: u64) -> Ev
         length_s: None,
         done: counters.answered,
         total: Some(total),
+        living: None,
         rate_per_s: if elapsed_s > 0.0 { counters.answered as f64 / elapsed_s } else { 0.0 },
         response_p99_ns: None,
         unanswered: counters.unanswered(),

@@ -2,13 +2,14 @@
 //! other fields is decided here, once, and says why.
 
 mod crowd;
+mod lives;
 
 use crowd::{Crowd, Data};
 use memtide_base::Span;
 use memtide_engine::plan::{Backoff, RequestPlan, RowPlan};
 use memtide_engine::{
     Clients, Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing,
-    Transport, Unit, Verify, Wait, Window,
+    SocketPlan, Transport, Unit, Verify, Wait, Window,
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
@@ -109,10 +110,11 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         wait: wait(scenario, around, &mut why),
         io: io(scenario, around, &mut why)?,
         samples: scenario.samples.is_some(),
+        message_sizes: scenario.message_sizes,
         rows: RowPlan { width: scenario.interval, get_times: scenario.interval_times },
         verify: verify(scenario, around.servers.len(), crowd.window.as_ref()),
         sources: scenario.bind.clone(),
-        nagle: scenario.nagle,
+        sockets: sockets(scenario),
         credentials: credentials(scenario),
     };
     let narrowed = around.cpus_allowed.len() < around.cpus_online;
@@ -152,6 +154,18 @@ fn requests(scenario: &Scenario) -> RequestPlan {
         expiry: scenario.expiry,
         expiring: Expiring::part(scenario.expiry_share),
         flags: scenario.flags,
+        blank: scenario.habits.trailing_blank,
+        cas_unique: scenario.habits.cas_unique,
+    }
+}
+
+/// The kernel takes a size of 31 bits, and the scenario's are below that.
+fn sockets(scenario: &Scenario) -> SocketPlan {
+    let bytes = |size: Option<u64>| size.map(|size| size as u32);
+    SocketPlan {
+        send_buffer_bytes: bytes(scenario.habits.send_buffer),
+        receive_buffer_bytes: bytes(scenario.habits.receive_buffer),
+        nagle: scenario.habits.nagle,
     }
 }
 
@@ -161,6 +175,9 @@ fn depth(scenario: &Scenario, clients: Clients, why: &mut BTreeMap<String, Strin
     }
     if let Some(depth) = scenario.depth {
         return depth;
+    }
+    if scenario.is_of_lives() {
+        return lives::depth(scenario);
     }
     match (scenario.is_closed_loop(), scenario.transport) {
         (true, _) => 1,
@@ -284,13 +301,15 @@ fn is_local(around: &Surroundings) -> bool {
 }
 
 fn window(scenario: &Scenario) -> Window {
-    let duration = match (scenario.duration, scenario.ops_max) {
+    let count = scenario.ops_max.or(scenario.connections_total);
+    let duration = match (scenario.duration, count) {
         (Some(duration), _) => duration,
         (None, Some(_)) => Span::MAX,
         (None, None) => DURATION,
     };
-    // Operations 0 to N − 1 are exactly what is asked for, so nothing may follow them.
-    let cooldown = match (scenario.cooldown, scenario.ops_max) {
+    // Operations 0 to N − 1 are exactly what is asked for, so nothing may follow them; the same
+    // of connections.
+    let cooldown = match (scenario.cooldown, count) {
         (word::Cooldown::Load, None) => Cooldown::Load,
         _ => Cooldown::Drain,
     };
@@ -298,6 +317,9 @@ fn window(scenario: &Scenario) -> Window {
 }
 
 fn pacing(scenario: &Scenario, closed: bool, window: Window) -> Pacing {
+    if scenario.is_of_lives() {
+        return Pacing::Lives(lives::plan(scenario, window));
+    }
     if closed {
         return Pacing::Closed;
     }
@@ -309,11 +331,15 @@ fn pacing(scenario: &Scenario, closed: bool, window: Window) -> Pacing {
             word::ScheduleKind::Shared => Sharing::Shared,
             word::ScheduleKind::Connection => Sharing::Connection,
         },
-        on_full: match scenario.on_full {
-            word::OnFull::Queue => OnFull::Queue,
-            word::OnFull::Drop => OnFull::Drop,
-            word::OnFull::Skip { behind, until } => OnFull::Skip { behind, until },
-        },
+        on_full: on_full(scenario),
+    }
+}
+
+fn on_full(scenario: &Scenario) -> OnFull {
+    match scenario.on_full {
+        word::OnFull::Queue => OnFull::Queue,
+        word::OnFull::Drop => OnFull::Drop,
+        word::OnFull::Skip { behind, until } => OnFull::Skip { behind, until },
     }
 }
 
@@ -334,8 +360,8 @@ fn plan_record(
     pin: bool,
     why: BTreeMap<String, String>,
 ) -> PlanRecord {
-    let closed = matches!(plan.pacing, Pacing::Closed);
-    let paced = !closed && scenario.wave == Wave::Constant;
+    let closed = scenario.is_closed_loop();
+    let paced = matches!(plan.pacing, Pacing::Open { .. }) && scenario.wave == Wave::Constant;
     let finite = plan.window.duration != Span::MAX;
     let cpus = around.cpus_allowed.iter().cycle().take(usize::from(plan.workers));
     PlanRecord {
@@ -353,6 +379,7 @@ fn plan_record(
         duration_s: finite.then(|| plan.window.duration.as_s_f64()),
         warmup_s: plan.window.warmup.as_s_f64(),
         ops_max: plan.window.ops_max,
+        lives: lives::record(scenario),
         workers: u32::from(plan.workers),
         cpus: if pin { cpus.map(|&cpu| cpu as u32).collect() } else { Vec::new() },
         connections: plan.connections,
@@ -407,7 +434,7 @@ fn as_said(scenario: &Scenario, plan: &Plan) -> PlanRecord {
         interval_times: scenario.interval_times,
         protocol: scenario.protocol.to_string(),
         reconnect: scenario.reconnect.to_string(),
-        nagle: scenario.nagle,
+        nagle: scenario.habits.nagle,
         before: scenario.before.clone(),
         after: scenario.after.clone(),
         seed: scenario.seed,

@@ -1,5 +1,7 @@
 //! Everything that was seen becomes one record.
 
+mod lives;
+
 use crate::conduct::{Ended, Loss};
 use crate::doctor::{self, Findings};
 use crate::fill::Filled;
@@ -9,14 +11,16 @@ use crate::witness::Witness;
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{segment, slot};
 use memtide_engine::{Pacing, Plan, Unit};
-use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Totals};
+use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Times, Totals};
 use memtide_schema::record::{
     Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
-    IntervalRecord, LagSplit, Phases, RateRecord, ServerCounters, ServerRecord, SliceRecord,
-    WarningRecord, Wide,
+    IntervalRecord, LagSplit, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord,
+    SliceRecord, WarningRecord, Wide,
 };
 use memtide_schema::{Kind, Record, Scenario, Warning};
 use memtide_workload::OpKind;
+
+pub(crate) use lives::none_opened;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -70,6 +74,7 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
     let mut warnings = filled.warnings.clone();
     if let Some(ended) = material.main {
         measured(&mut record, ended, &lowered.plan, &material.began);
+        record.lives = lives::record(ended, &lowered.plan, &record.phases);
         judge(&mut record, ended, &material, &mut warnings);
     }
     if record.exit == 0 && record.phases.verification().wrong() > 0 {
@@ -100,7 +105,7 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
             Loss::Connection => EndedBy::ConnectionLost,
         };
         record.exit = 3;
-    } else if plan.window.ops_max.is_some() && !ended.interrupted {
+    } else if plan.is_counted() && !ended.interrupted {
         record.ended_by = EndedBy::Operations;
     }
     let load = record.phases.load.clone();
@@ -134,6 +139,7 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     record.client_delay = Distribution::of(&totals.times.client_delay, 0, at_least);
     record.in_flight_at_send = Counts::of(&totals.times.in_flight_at_send);
     record.outstanding_at_send = Counts::of(&totals.outstanding());
+    record.message_sizes = message_sizes(&totals.times);
     record.intervals = intervals(totals, length);
     record.slices = slices(totals, length);
     let kinds = plan.source.mix.kinds();
@@ -192,6 +198,8 @@ fn judge<W: Witness>(
         measured_s: record.measured_s,
         target_per_s: record.rate.target_per_s,
         sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s),
+        connections: lives::kept_up(ended, plan),
+        none_opened: none_opened(ended),
         response: (&response, measured.unanswered()),
         response_ideal: &totals.times.response_ideal,
         lag_generator: &totals.times.lag_generator,
@@ -204,6 +212,9 @@ fn judge<W: Witness>(
     warnings.extend(measurement_warnings(record, ended, material));
     record.believable = Believable::from_checks(checks);
     record.goals = memtide_schema::judge(&material.scenario.goals, record);
+    if record.exit == 0 && none_opened(ended) {
+        record.exit = 3;
+    }
     if record.exit == 0 && record.goals.iter().any(|goal| goal.result != GoalResult::Met) {
         record.exit = 1;
     }
@@ -248,6 +259,11 @@ fn unanswered(counters: &Counters, kind: Kind) -> u64 {
         (_, Some(op)) => counters.kinds[op.index()].unanswered,
         (_, None) => counters.unanswered(),
     }
+}
+
+fn message_sizes(times: &Times<u64>) -> Option<MessageSizes> {
+    let (requests, replies) = (times.request_bytes.as_ref()?, times.reply_bytes.as_ref()?);
+    Some(MessageSizes { requests: Counts::of(requests), replies: Counts::of(replies) })
 }
 
 /// Operations that never waited are in no part of the split but the generator's; they count as
@@ -355,6 +371,7 @@ fn measurement_warnings<W: Witness>(
 ) -> Vec<Warning> {
     let plan = &material.lowered.plan;
     let mut warnings = Warning::of_response(&record.response);
+    warnings.extend(lives::warnings(ended));
     if ended.totals.samples_lost > 0 {
         warnings.push(Warning::SampleOverflow { lost: ended.totals.samples_lost });
     }

@@ -147,6 +147,8 @@ pub(crate) struct Survey {
     pub(crate) after: BTreeMap<String, Figures>,
     /// Why there is nothing to compare.
     pub(crate) unavailable: Option<String>,
+    /// A server could not be reached, which is no end where connects are what is measured.
+    pub(crate) unreachable: bool,
     /// Questions that counted as connections between the two.
     pub(crate) asked_between: u64,
     /// The servers were told something that may have changed their counters.

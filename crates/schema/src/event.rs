@@ -49,10 +49,13 @@ pub struct Progress {
     pub elapsed_s: f64,
     /// Seconds this phase will take; none when something else ends it.
     pub length_s: Option<f64>,
-    /// Operations answered in this phase so far (keys stored, while loading).
+    /// Operations answered in this phase so far (keys stored, while loading); where a number of
+    /// connections is the load, those that have ended.
     pub done: u64,
     /// How many there will be; none when time ends the phase.
     pub total: Option<u64>,
+    /// Connections that live now; none unless they are the load.
+    pub living: Option<u64>,
     /// Operations answered per second, lately.
     pub rate_per_s: f64,
     /// The 99th percentile of response times lately, in ns; none when too few or unanswered.

@@ -95,6 +95,9 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
     record.intervals = intervals;
     record.slices = slices;
     sums.seal(&mut record);
+    if let Some(lives) = &mut record.lives {
+        lives.target_per_s = mean_rate(&shards, &windows, |shard| shard.lives_target_per_s);
+    }
     record.warnings = judgement::warnings(&shards, &record);
     record.goals = judge(&agree::goals(&shards), &record);
     record.exit = exit(&record);
@@ -135,21 +138,26 @@ fn rate(
 ) -> RateRecord {
     let length = windows.union();
     let per_second = |count| crate::record::per_second(count, length);
-    // What each schedule called for in its window, in operations.
-    let wanted = shards.iter().filter_map(|shard| {
-        Some(shard.rate.target_per_s? * Span::from_ns(shard.window_ns).as_s_f64())
-    });
-    let wanted = wanted.reduce(|sum, part| sum + part).filter(|_| !length.is_zero());
-    let keys = shards.iter().filter_map(|shard| {
-        Some(shard.rate.keys_per_s? * Span::from_ns(shard.window_ns).as_s_f64())
-    });
-    let keys = keys.reduce(|sum, part| sum + part).filter(|_| !length.is_zero());
     RateRecord {
-        target_per_s: wanted.map(|operations| operations / length.as_s_f64()),
+        target_per_s: mean_rate(shards, windows, |shard| shard.rate.target_per_s),
         achieved_per_s: per_second(sent.values().fold(0, |sum, &n| sum.saturating_add(n))),
         kinds_per_s: sent.iter().map(|(&kind, &count)| (kind, per_second(count))).collect(),
-        keys_per_s: keys.map(|keys| keys / length.as_s_f64()),
+        keys_per_s: mean_rate(shards, windows, |shard| shard.rate.keys_per_s),
     }
+}
+
+/// What the schedules of all shards called for, over the union of their windows.
+fn mean_rate(
+    shards: &[ShardRecord],
+    windows: &Windows,
+    of: impl Fn(&ShardRecord) -> Option<f64>,
+) -> Option<f64> {
+    let length = windows.union();
+    let wanted = shards
+        .iter()
+        .filter_map(|shard| Some(of(shard)? * Span::from_ns(shard.window_ns).as_s_f64()));
+    let wanted = wanted.reduce(|sum, part| sum + part).filter(|_| !length.is_zero());
+    wanted.map(|count| count / length.as_s_f64())
 }
 
 /// The cost of all processes; of their memory the most that one of them had.

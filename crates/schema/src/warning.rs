@@ -93,6 +93,23 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
+    /// Connections could not be opened because this process may have no more files open.
+    DescriptorsExhausted {
+        /// How many connections.
+        count: u64,
+    },
+    /// Connections could not be opened because no local port was free.
+    PortsExhausted {
+        /// How many connections.
+        count: u64,
+    },
+    /// Connections that were the load could not be opened for other reasons.
+    ConnectsFailed {
+        /// How many connections.
+        count: u64,
+        /// Why, with the count of each reason.
+        why: String,
+    },
     /// An output could not be written; the others were.
     OutputFailed {
         /// Where it should have gone.
@@ -138,6 +155,9 @@ impl Warning {
             Self::OtherClients { .. } => "other_clients",
             Self::StatsUnavailable { .. } => "stats_unavailable",
             Self::ConnectionsLost { .. } => "connections_lost",
+            Self::DescriptorsExhausted { .. } => "descriptors_exhausted",
+            Self::PortsExhausted { .. } => "ports_exhausted",
+            Self::ConnectsFailed { .. } => "connects_failed",
             Self::OutputFailed { .. } => "output_failed",
             Self::HistogramSaturated { .. } => "histogram_saturated",
             Self::LoadPartial { .. } => "load_partial",
@@ -185,6 +205,16 @@ impl Warning {
             Self::ConnectionsLost { server, count } => {
                 format!("{count} connections to {server} were lost during the run")
             }
+            Self::DescriptorsExhausted { count } => format!(
+                "{count} connections could not be opened: the system allows no more open files"
+            ),
+            Self::PortsExhausted { count } => format!(
+                "{count} connections could not be opened: no local port was free (after a close \
+                 in good order each waits for a minute)"
+            ),
+            Self::ConnectsFailed { count, why } => {
+                format!("{count} connections could not be opened: {why}")
+            }
             Self::OutputFailed { output, why } => format!("{output} could not be written: {why}"),
             Self::HistogramSaturated { count } => {
                 format!("{count} times were longer than the histograms reach (one hour)")
@@ -226,6 +256,18 @@ impl Warning {
                 "let the server answer the stats command, or do not rely on its counters"
             }
             Self::ConnectionsLost { .. } => "look into the server's log; the times include it",
+            Self::DescriptorsExhausted { .. } => {
+                "raise the hard limit (ulimit -Hn, fs.file-max) or let fewer --connections live at \
+                 once"
+            }
+            Self::PortsExhausted { .. } => {
+                "close with --linger 0, give more source addresses with --bind, or widen \
+                 net.ipv4.ip_local_port_range"
+            }
+            Self::ConnectsFailed { .. } => {
+                "look whether the server runs, and whether its queue of new connections is long \
+                 enough; the times include it"
+            }
             Self::OutputFailed { .. } => "name a place that can be written and run again",
             Self::HistogramSaturated { .. } => "set a --timeout below one hour",
             Self::LoadPartial { .. } => {

@@ -34,13 +34,13 @@ impl Driver for SimDriver {
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         let mut world = self.world.borrow_mut();
         match submission {
-            Submission::Connect { connection, address, source: _, nagle: _ } => {
+            Submission::Connect { connection, address, source: _, sockets: _ } => {
                 world.connect(self.worker, connection, address);
             }
             Submission::Send { connection, message } => {
                 world.send(self.worker, connection, message.flat(&mut self.flat));
             }
-            Submission::Close { connection } => world.close(self.worker, connection),
+            Submission::Close { connection, .. } => world.close(self.worker, connection),
         }
         Ok(Submitted::Done)
     }

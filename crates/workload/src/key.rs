@@ -29,6 +29,8 @@ pub enum KeyError {
         /// The greatest size that was asked for, in bytes.
         asked: u64,
     },
+    /// The sizes are not those of single keys but of a sequence.
+    Ascending,
 }
 
 impl fmt::Display for KeyError {
@@ -43,6 +45,10 @@ impl fmt::Display for KeyError {
                 f,
                 "key size {asked} is too large: memcached takes keys of up to {KEY_BYTES_MAX} \
                  bytes; ask for at most {KEY_BYTES_MAX}"
+            ),
+            Self::Ascending => f.write_str(
+                "ascending sizes are for values: keys would soon be too large for memcached; ask \
+                 for another law",
             ),
         }
     }
@@ -60,10 +66,14 @@ pub enum KeyForm {
     /// mutilate, and their sizes too. A size that is too small for the id, or too large for
     /// memcached, is moved to the nearest possible one, whatever the law.
     Decimal,
+    /// The id in hexadecimal (0-9, a-f), otherwise like [`KeyForm::Decimal`] with sizes by the
+    /// seed.
+    Hex,
 }
 
 const FORMS: Grammar =
-    Grammar { what: "a key form", names: &["base32", "decimal"], forms: "base32 or decimal" };
+    Grammar { what: "a key form", names: &["base32", "decimal", "hex"], forms: FORM_WORDS };
+const FORM_WORDS: &str = "base32, decimal or hex";
 
 impl FromStr for KeyForm {
     type Err = WordError;
@@ -72,6 +82,7 @@ impl FromStr for KeyForm {
         match word.trim() {
             "base32" => Ok(Self::Base32),
             "decimal" => Ok(Self::Decimal),
+            "hex" => Ok(Self::Hex),
             name => Err(FORMS.unknown(word, name)),
         }
     }
@@ -82,7 +93,25 @@ impl fmt::Display for KeyForm {
         f.pad(match self {
             Self::Base32 => "base32",
             Self::Decimal => "decimal",
+            Self::Hex => "hex",
         })
+    }
+}
+
+/// What all keys of a run have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyShape {
+    /// How a key is made of its number.
+    pub form: KeyForm,
+    /// What every key begins with, in front of its number; a part of its size.
+    pub prefix: String,
+    /// The number of key 0; each further key has the next one.
+    pub first: u64,
+}
+
+impl From<KeyForm> for KeyShape {
+    fn from(form: KeyForm) -> Self {
+        Self { form, prefix: String::new(), first: 0 }
     }
 }
 
@@ -90,7 +119,11 @@ impl fmt::Display for KeyForm {
 #[derive(Clone, Debug)]
 pub struct KeySpace {
     form: KeyForm,
+    /// Every key begins with it.
+    prefix: Box<[u8]>,
+    first: u64,
     count: u64,
+    /// The digits that all numbers have room in.
     width: usize,
     size: SizeLaw,
     constant: Option<usize>,
@@ -103,27 +136,43 @@ impl KeySpace {
     /// The space of `count` keys in base 32, numeric ones included, with sizes by a law. A fixed
     /// or uniform law or a table must lie within what is possible; other laws are clamped to it.
     pub fn new(count: u64, size: SizeLaw, seed: u64) -> Result<Self, KeyError> {
-        Self::in_form(KeyForm::Base32, count, size, seed)
+        Self::in_shape(KeyForm::Base32, count, size, seed)
     }
 
-    /// The same in any form; decimal keys are never refused.
-    pub fn in_form(form: KeyForm, count: u64, size: SizeLaw, seed: u64) -> Result<Self, KeyError> {
+    /// The same in any shape; of decimal and hexadecimal keys no size is refused.
+    pub fn in_shape(
+        shape: impl Into<KeyShape>,
+        count: u64,
+        size: SizeLaw,
+        seed: u64,
+    ) -> Result<Self, KeyError> {
+        let KeyShape { form, prefix, first } = shape.into();
+        let end = count.saturating_add(first);
         let width = match form {
-            KeyForm::Base32 => width_of(count),
-            KeyForm::Decimal => decimal_width_of(count),
+            KeyForm::Base32 => width_of(end),
+            KeyForm::Decimal => decimal_width_of(end),
+            KeyForm::Hex => hex_width_of(end),
         };
+        if size.ascends() {
+            return Err(KeyError::Ascending);
+        }
         let (least, most) = size.bounds();
+        let whole = prefix.len() + width;
         if size.is_spelt_out() && form == KeyForm::Base32 {
-            if least < width as u64 {
-                return Err(KeyError::TooSmall { asked: least, needed: width as u64, keys: count });
+            if least < whole as u64 {
+                return Err(KeyError::TooSmall { asked: least, needed: whole as u64, keys: count });
             }
             if let Some(asked) = most.filter(|&most| most > KEY_BYTES_MAX as u64) {
                 return Err(KeyError::TooLarge { asked });
             }
         }
-        let possible = |bytes: u64| (bytes as usize).clamp(width, KEY_BYTES_MAX);
+        if whole > KEY_BYTES_MAX {
+            return Err(KeyError::TooLarge { asked: whole as u64 });
+        }
+        let possible = |bytes: u64| (bytes as usize).clamp(whole, KEY_BYTES_MAX);
         let constant = size.constant().map(possible);
-        Ok(Self { form, count, width, size, constant, period: None, seed })
+        let prefix = prefix.into_bytes().into();
+        Ok(Self { form, prefix, first, count, width, size, constant, period: None, seed })
     }
 
     /// The same space with sizes that repeat themselves after `period` ids.
@@ -138,31 +187,40 @@ impl KeySpace {
             None => {
                 let id = self.period.map_or(id, |period| id % period);
                 let u = match self.form {
-                    KeyForm::Base32 => unit(hash(self.seed, Stream::KEY_SIZE, id)),
+                    KeyForm::Base32 | KeyForm::Hex => unit(hash(self.seed, Stream::KEY_SIZE, id)),
                     KeyForm::Decimal => decimal_draw(self.size.law(), id),
                 };
                 let drawn = self.size.size_at(u);
-                (drawn as usize).clamp(self.width, KEY_BYTES_MAX)
+                (drawn as usize).clamp(self.prefix.len() + self.width, KEY_BYTES_MAX)
             }
         }
     }
 
     /// Appends the key of `id`, which must be below the count.
     pub fn write(&self, id: u64, out: &mut Vec<u8>) {
-        let len = self.len(id);
-        if self.form == KeyForm::Decimal {
-            return write_decimal(id, len, out);
+        let len = self.len(id) - self.prefix.len();
+        let number = id + self.first;
+        if !self.prefix.is_empty() {
+            out.extend_from_slice(&self.prefix);
         }
+        match self.form {
+            KeyForm::Base32 => self.write_base32(id, number, len, out),
+            KeyForm::Decimal => write_decimal(number, len, out),
+            KeyForm::Hex => write_hex(number, len, out),
+        }
+    }
+
+    fn write_base32(&self, id: u64, number: u64, len: usize, out: &mut Vec<u8>) {
         let start = out.len();
         // Whole blocks are written, then what is too much is cut off.
         out.reserve(len + 2 * BLOCK + FILLER);
         if self.width > BLOCK {
-            let high = letters(digits(id >> 40)) << (8 * (2 * BLOCK - self.width));
+            let high = letters(digits(number >> 40)) << (8 * (2 * BLOCK - self.width));
             out.extend_from_slice(&high.to_be_bytes());
             out.truncate(start + self.width - BLOCK);
-            out.extend_from_slice(&letters(digits(id)).to_be_bytes());
+            out.extend_from_slice(&letters(digits(number)).to_be_bytes());
         } else {
-            let low = letters(digits(id)) << (8 * (BLOCK - self.width));
+            let low = letters(digits(number)) << (8 * (BLOCK - self.width));
             out.extend_from_slice(&low.to_be_bytes());
             out.truncate(start + self.width);
         }
@@ -176,17 +234,17 @@ impl KeySpace {
     /// The id of a key of this space, read back from its front; `None` for anything that cannot
     /// be one. The filler behind it is not looked at.
     pub fn id_of(&self, key: &[u8]) -> Option<u64> {
-        let id = match self.form {
-            KeyForm::Base32 => self.base32_id_of(key)?,
-            KeyForm::Decimal => key.iter().try_fold(0u64, |id, &letter| {
-                let digit = letter.checked_sub(b'0').filter(|&digit| digit < 10)?;
-                id.checked_mul(10)?.checked_add(u64::from(digit))
-            })?,
+        let digits = key.strip_prefix(&*self.prefix)?;
+        let number = match self.form {
+            KeyForm::Base32 => self.base32_of(digits)?,
+            KeyForm::Decimal => number_of(digits, 10)?,
+            KeyForm::Hex => number_of(digits, 16)?,
         };
+        let id = number.checked_sub(self.first)?;
         (id < self.count && key.len() == self.len(id)).then_some(id)
     }
 
-    fn base32_id_of(&self, key: &[u8]) -> Option<u64> {
+    fn base32_of(&self, key: &[u8]) -> Option<u64> {
         key.get(..self.width)?.iter().try_fold(0u64, |id, &letter| {
             let digit = match letter {
                 b'0'..=b'9' => letter - b'0',
@@ -214,6 +272,25 @@ fn decimal_width_of(count: u64) -> usize {
     count.max(1).ilog10() as usize + 1
 }
 
+/// How many hexadecimal digits tell `count` ids apart; at least 1.
+fn hex_width_of(count: u64) -> usize {
+    let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
+    (bits.div_ceil(4) as usize).max(1)
+}
+
+/// The number that digits of this base, in lower case, stand for.
+fn number_of(digits: &[u8], base: u64) -> Option<u64> {
+    digits.iter().try_fold(0u64, |number, &letter| {
+        let digit = match letter {
+            b'0'..=b'9' => letter - b'0',
+            b'a'..=b'f' => letter - b'a' + 10,
+            _ => return None,
+        };
+        let digit = Some(u64::from(digit)).filter(|&digit| digit < base)?;
+        number.checked_mul(base)?.checked_add(digit)
+    })
+}
+
 /// The uniform number that mutilate draws the size of key `id` from, whatever the seed: the
 /// FNV-1a hash of the id's eight bytes, lowest first. Its exponential and Pareto laws read it from
 /// the other end than ours.
@@ -235,6 +312,19 @@ fn write_decimal(id: u64, len: usize, out: &mut Vec<u8>) {
         }
         *digit = b'0' + (rest % 10) as u8;
         rest /= 10;
+    }
+}
+
+fn write_hex(id: u64, len: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + len, b'0');
+    let mut rest = id;
+    for digit in out[start..].iter_mut().rev() {
+        if rest == 0 {
+            break;
+        }
+        *digit = b"0123456789abcdef"[(rest & 15) as usize];
+        rest >>= 4;
     }
 }
 

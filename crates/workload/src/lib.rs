@@ -32,12 +32,12 @@ mod word;
 mod check;
 
 pub use arrival::Arrival;
-pub use key::{KeyError, KeyForm, KeySpace};
+pub use key::{KeyError, KeyForm, KeyShape, KeySpace};
 pub use mix::{Mix, MixOrder};
 pub use op::{Op, OpKind, Outcome};
 pub use popularity::{KeyPicker, Popularity};
 pub use schedule::{Due, Lane, Schedule};
-pub use size::SizeLaw;
+pub use size::{Draws, SizeLaw};
 pub use source::{MixSource, Next, Pick, PlannedSource, Source, SourcePlan, WindowLaw, WindowPlan};
 pub use value::{
     Expiring, Finding, Lifetimes, Oracle, ValueCheck, ValueSpace, Version, Wrong, numeric_value,

@@ -86,6 +86,32 @@ impl Schedule {
         schedule
     }
 
+    /// The schedule of a lane that draws its gaps from `stream`.
+    pub fn of_stream(
+        arrival: Arrival,
+        curve: RateCurve,
+        (seed, stream): (u64, Stream),
+        lane: Lane,
+    ) -> Self {
+        let mut schedule = Self::new(arrival, curve, seed, lane);
+        schedule.gaps.stream = match schedule.walk {
+            Walk::Own if lane.count > 1 => stream.of_lane(u64::from(lane.index)),
+            _ => stream,
+        };
+        schedule.gaps.clear();
+        schedule.step(u64::from(lane.index) + 1);
+        schedule
+    }
+
+    /// Begins anew with the gaps of `stream`, and with an operation that is due at once: something
+    /// happened that it waited for.
+    pub fn restart(&mut self, stream: Stream) {
+        self.gaps.clear();
+        self.gaps.stream = stream;
+        self.cursor = Cursor::default();
+        self.due = Due { index: u64::from(self.lane.index), at: Span::ZERO };
+    }
+
     /// The next operation.
     pub fn due(&self) -> Due {
         self.due
@@ -129,6 +155,10 @@ impl Schedule {
 }
 
 impl Gaps {
+    fn clear(&mut self) {
+        *self = Self { stream: self.stream, drawn: 0, whole: 0, part: 0.0 };
+    }
+
     fn add(&mut self, arrival: &Arrival, seed: u64, count: u64) {
         for _ in 0..count {
             self.part += arrival.unit_gap(unit(hash(seed, self.stream, self.drawn)));

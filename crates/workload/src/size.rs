@@ -1,8 +1,13 @@
 //! The laws of sizes in bytes, as people write them. A size is a function of one uniform number;
 //! clamping it to what a key or a value may be is left to those who know.
 
+mod draws;
+
+pub use draws::Draws;
+
 use crate::word::{Grammar, WordError, split};
 use memtide_base::law::{ETC_KEY, Law};
+use memtide_base::rng::Stream;
 use memtide_base::units::parse_size;
 use std::fmt;
 use std::str::FromStr;
@@ -13,6 +18,8 @@ pub struct SizeLaw {
     law: Law,
     least: u64,
     most: Option<u64>,
+    /// Each size is the draw of the law and the number of sizes before it.
+    ascends: bool,
     /// The word in its canonical form, from which the same law can be read again.
     word: String,
 }
@@ -27,6 +34,8 @@ const GRAMMAR: Grammar = Grammar {
     names: &[
         "fixed",
         "uniform",
+        "uniform-real",
+        "ascending",
         "normal",
         "exponential",
         "pareto",
@@ -36,8 +45,9 @@ const GRAMMAR: Grammar = Grammar {
         "table",
     ],
     forms: "a size up to 1GiB (such as 200 or 64KiB), fixed:SIZE, uniform:LEAST,MOST, \
-            normal:MEAN,DEVIATION, exponential:MEAN, pareto:LOCATION,SCALE,SHAPE, \
-            gev:LOCATION,SCALE,SHAPE, etc-key, etc-value, or table:SIZE=WEIGHT,SIZE=WEIGHT,…",
+            uniform-real:LEAST,MOST, ascending:FIRST, normal:MEAN,DEVIATION, exponential:MEAN, \
+            pareto:LOCATION,SCALE,SHAPE, gev:LOCATION,SCALE,SHAPE, etc-key, etc-value, or \
+            table:SIZE=WEIGHT,SIZE=WEIGHT,…",
 };
 
 impl SizeLaw {
@@ -45,7 +55,8 @@ impl SizeLaw {
     pub fn fixed(bytes: u64) -> Self {
         let bytes = bytes.min(SIZE_MAX);
         let word = format!("fixed:{bytes}");
-        Self { law: Law::Fixed(bytes as f64), least: bytes, most: Some(bytes), word }
+        let (law, most) = (Law::Fixed(bytes as f64), Some(bytes));
+        Self { law, least: bytes, most, ascends: false, word }
     }
 
     /// The law on the real numbers; a size is its draw rounded to whole bytes. A uniform law
@@ -62,14 +73,19 @@ impl SizeLaw {
     /// The one size that this law gives, if there is only one.
     pub(crate) fn constant(&self) -> Option<u64> {
         match self.law {
-            Law::Fixed(_) => Some(self.least),
+            Law::Fixed(_) if !self.ascends => Some(self.least),
             _ => None,
         }
     }
 
     /// Whether both bounds were written by the user, who then means them.
     pub(crate) fn is_spelt_out(&self) -> bool {
-        matches!(self.law, Law::Fixed(_) | Law::Uniform(..) | Law::Table(_))
+        !self.ascends && matches!(self.law, Law::Fixed(_) | Law::Uniform(..) | Law::Table(_))
+    }
+
+    /// Whether a size depends on how many there were, so that one draw does not tell it.
+    pub fn ascends(&self) -> bool {
+        self.ascends
     }
 
     /// The size that belongs to `u` in (0, 1).
@@ -82,7 +98,7 @@ impl SizeLaw {
     fn of(law: Law, word: String) -> Self {
         let (least, most) = bounds_of(&law);
         let whole = |bound: f64| (bound + 0.5) as u64;
-        Self { law, least: whole(least), most: most.map(whole), word }
+        Self { law, least: whole(least), most: most.map(whole), ascends: false, word }
     }
 }
 
@@ -118,6 +134,16 @@ impl FromStr for SizeLaw {
             "uniform" => {
                 let [least, most] = GRAMMAR.arguments(word, arguments)?;
                 uniform(word, size(word, least)?, size(word, most)?)
+            }
+            "uniform-real" => {
+                let [least, most] = GRAMMAR.arguments(word, arguments)?;
+                uniform_real(word, amount(word, least)?, amount(word, most)?)
+            }
+            "ascending" => {
+                let [first] = GRAMMAR.arguments(word, arguments)?;
+                let first = amount(word, first)?;
+                let law = Self::of(Law::Fixed(first), format!("ascending:{first}"));
+                Ok(Self { most: None, ascends: true, ..law })
             }
             "normal" => {
                 let [mean, deviation] = GRAMMAR.arguments(word, arguments)?;
@@ -157,6 +183,18 @@ fn uniform(word: &str, least: u64, most: u64) -> Result<SizeLaw, WordError> {
     }
     let law = Law::Uniform(least as f64 - 0.5, most as f64 + 0.5);
     Ok(SizeLaw::of(law, format!("uniform:{least},{most}")))
+}
+
+fn uniform_real(word: &str, least: f64, most: f64) -> Result<SizeLaw, WordError> {
+    if least > most {
+        let reason = format!("the least size {least} is above the greatest {most}");
+        return Err(GRAMMAR.wrong(word, reason));
+    }
+    let canonical = format!("uniform-real:{least},{most}");
+    let whole = |bound: f64| (bound + 0.5) as u64;
+    let law = Law::Uniform(least, most);
+    let (least, most) = (whole(least), Some(whole(most)));
+    Ok(SizeLaw { law, least, most, ascends: false, word: canonical })
 }
 
 fn three(word: &str, arguments: Option<&str>) -> Result<(f64, f64, f64), WordError> {
@@ -216,6 +254,58 @@ fn amount(word: &str, argument: &str) -> Result<f64, WordError> {
 impl fmt::Display for SizeLaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.word)
+    }
+}
+
+/// Sizes of a law, by index.
+#[derive(Clone, Debug)]
+pub(crate) struct Sizes {
+    law: SizeLaw,
+    constant: Option<u64>,
+    size_max: u64,
+    draws: Draws,
+    seed: u64,
+    stream: Stream,
+}
+
+impl Sizes {
+    /// Sizes of `law`, clamped to `0..=size_max`, drawn by the run's seed.
+    pub(crate) fn new(law: SizeLaw, size_max: u64, seed: u64, stream: Stream) -> Self {
+        let constant = law.constant().map(|size| size.min(size_max));
+        Self { law, constant, size_max, draws: Draws::Seed, seed, stream }
+    }
+
+    /// The same drawn in another way.
+    pub(crate) fn with_draws(self, draws: Draws) -> Self {
+        Self { draws, ..self }
+    }
+
+    /// How they are drawn.
+    pub(crate) fn draws(&self) -> Draws {
+        self.draws
+    }
+
+    /// The largest that there can be.
+    pub(crate) fn largest(&self) -> u64 {
+        self.law.most.map_or(self.size_max, |most| most.min(self.size_max))
+    }
+
+    /// Size `index`.
+    #[inline]
+    pub(crate) fn at(&self, index: u64) -> u64 {
+        match self.constant {
+            Some(size) => size,
+            None => self.drawn(index),
+        }
+    }
+
+    fn drawn(&self, index: u64) -> u64 {
+        if let (true, Law::Fixed(first)) = (self.law.ascends, &self.law.law) {
+            let size = (first + index as f64).round_ties_even() as u64;
+            return size.min(self.size_max);
+        }
+        let unit = self.draws.unit(self.seed, self.stream, index);
+        self.law.size_at(unit).min(self.size_max)
     }
 }
 

@@ -68,7 +68,8 @@ pub struct SourcePlan {
     pub multiget: u16,
     /// The part of them that does, from 0 to 1; the others ask for one.
     pub multiget_share: f64,
-    /// How many numeric keys there are, for incr and decr: the ids that follow `keys`.
+    /// How many numeric keys there are, for incr and decr: the ids that follow `keys`. Without
+    /// any, incr and decr work on the ordinary ones.
     pub numeric_keys: u64,
     /// The objects that each client works on instead of keys by popularity, if it does.
     pub window: Option<WindowPlan>,
@@ -143,8 +144,9 @@ pub struct MixSource {
     multiget: u16,
     /// A get whose draw is below this asks for many keys; all do when there is none.
     many_below: Option<u64>,
-    keys: u64,
     ordinary: KeyPicker,
+    /// The id of the first numeric key.
+    numeric_from: u64,
     /// Made even when no kind uses it; never asked then.
     numeric: KeyPicker,
 }
@@ -153,10 +155,6 @@ impl MixSource {
     /// The source of a plan, which must keep to the bounds of [`SourcePlan`]'s fields.
     pub fn new(plan: &SourcePlan) -> Self {
         assert!(plan.multiget > 0, "a get asks for at least one key");
-        assert!(
-            plan.numeric_keys > 0 || !plan.mix.uses_numeric(),
-            "a mix with incr or decr needs numeric keys"
-        );
         let picker = |keys| {
             let picker = KeyPicker::new(plan.popularity.clone(), keys, plan.seed);
             picker.with_walkers(plan.walkers)
@@ -169,9 +167,9 @@ impl MixSource {
             turn: (plan.order == MixOrder::Turn).then(|| Turn::new(&plan.mix)),
             multiget: plan.multiget,
             many_below: (plan.multiget_share < 1.0).then_some(below),
-            keys: plan.keys,
             ordinary: picker(plan.keys).with_stride(plan.multiget),
-            numeric: picker(plan.numeric_keys.max(1)),
+            numeric_from: if plan.numeric_keys > 0 { plan.keys } else { 0 },
+            numeric: picker(if plan.numeric_keys > 0 { plan.numeric_keys } else { plan.keys }),
         }
     }
 }
@@ -196,7 +194,7 @@ impl Source for MixSource {
             Some(turn) => turn.next(),
         };
         let key = if kind.is_numeric() {
-            self.keys + self.numeric.pick(index, 0)
+            self.numeric_from + self.numeric.pick(index, 0)
         } else {
             self.ordinary.pick(index, 0)
         };

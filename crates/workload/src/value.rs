@@ -11,8 +11,8 @@ pub use lifetimes::{Expiring, Lifetimes};
 pub use oracle::Oracle;
 pub use proof::{Finding, ValueCheck, Version, Wrong};
 
-use crate::size::SizeLaw;
-use memtide_base::rng::{Random, Stream, below, hash, unit};
+use crate::size::{Draws, SizeLaw, Sizes};
+use memtide_base::rng::{Random, Stream, below, hash};
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct ValueSpace {
     pool: Arc<[u8]>,
-    size: SizeLaw,
-    constant: Option<usize>,
-    bytes_max: usize,
+    sizes: Sizes,
     /// Ids that leave the same rest when divided by this have the same size, if it is given.
     period: Option<NonZeroU64>,
+    /// How much incr and decr change a number by; 1 without a law.
+    deltas: Option<Sizes>,
     seed: u64,
 }
 
@@ -39,11 +39,9 @@ impl ValueSpace {
     /// Values with sizes by a law, clamped to `0..=bytes_max`. Allocates twice the largest of
     /// them, or 128 KiB.
     pub fn new(size: SizeLaw, bytes_max: usize, seed: u64) -> Self {
-        let clamp = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX).min(bytes_max);
-        let largest = size.bounds().1.map_or(bytes_max, clamp);
-        let constant = size.constant().map(clamp);
-        let pool = pool(2 * largest.max(POOL_HALF_MIN), seed);
-        Self { pool, size, constant, bytes_max, period: None, seed }
+        let sizes = Sizes::new(size, bytes_max as u64, seed, Stream::VALUE_SIZE);
+        let pool = pool(2 * (sizes.largest() as usize).max(POOL_HALF_MIN), seed);
+        Self { pool, sizes, period: None, deltas: None, seed }
     }
 
     /// The same space with sizes that repeat themselves after `period` ids.
@@ -51,16 +49,31 @@ impl ValueSpace {
         Self { period: Some(period), ..self }
     }
 
+    /// The same with sizes, and what incr and decr change a number by, drawn in another way.
+    pub fn with_draws(self, draws: Draws) -> Self {
+        let deltas = self.deltas.map(|deltas| deltas.with_draws(draws));
+        Self { sizes: self.sizes.with_draws(draws), deltas, ..self }
+    }
+
+    /// The same with values that consist of one letter.
+    pub fn filled_with(self, letter: u8) -> Self {
+        Self { pool: vec![letter; self.pool.len()].into(), ..self }
+    }
+
+    /// The same where incr and decr change a number by a draw of `law`, not by 1.
+    pub fn with_deltas(self, law: SizeLaw) -> Self {
+        let deltas = Sizes::new(law, u64::MAX, self.seed, Stream::DELTA);
+        Self { deltas: Some(deltas.with_draws(self.sizes.draws())), ..self }
+    }
+
+    /// How much operation `index` changes a number by.
+    pub fn delta(&self, index: u64) -> u64 {
+        self.deltas.as_ref().map_or(1, |deltas| deltas.at(index))
+    }
+
     /// How long the value of key `id` is, in bytes.
     pub fn len(&self, id: u64) -> usize {
-        match self.constant {
-            Some(len) => len,
-            None => {
-                let id = self.period.map_or(id, |period| id % period);
-                let drawn = self.size.size_at(unit(hash(self.seed, Stream::VALUE_SIZE, id)));
-                usize::try_from(drawn).unwrap_or(usize::MAX).min(self.bytes_max)
-            }
-        }
+        self.sizes.at(self.period.map_or(id, |period| id % period)) as usize
     }
 
     /// The value of key `id`, without a proof.

@@ -38,6 +38,9 @@ struct Shape {
     multiget: u32,
     /// Gets per second at exponential gaps; 0 for as fast as possible.
     rate: u32,
+    /// Calls of each connection, which is then closed, and counted instead of keys; 0 when
+    /// connections stay.
+    calls: u32,
     server: Which,
     /// Whether the client runs on the server's CPU.
     shares_cpu: bool,
@@ -54,12 +57,26 @@ const fn shape(
     (connections, depth, multiget): (u32, u32, u32),
     server: Which,
 ) -> Shape {
-    Shape { name, connections, depth, multiget, rate: 0, server, shares_cpu: false }
+    Shape { name, connections, depth, multiget, rate: 0, calls: 0, server, shares_cpu: false }
 }
 
 const fn paced(name: &'static str, rate: u32, shares_cpu: bool) -> Shape {
     let server = Which::Memcached;
-    Shape { name, connections: 16, depth: 1, multiget: 1, rate, server, shares_cpu }
+    Shape { name, connections: 16, depth: 1, multiget: 1, rate, calls: 0, server, shares_cpu }
+}
+
+/// Connections at a time, each of as many gets, which it sends in one write.
+const fn lives(name: &'static str, connections: u32, calls: u32, server: Which) -> Shape {
+    Shape {
+        name,
+        connections,
+        depth: calls,
+        multiget: 1,
+        rate: 0,
+        calls,
+        server,
+        shares_cpu: false,
+    }
 }
 
 /// 30-byte keys and 200-byte values are common to all of them, and nine gets to one set to most.
@@ -73,6 +90,8 @@ const SHAPES: &[Shape] = &[
     shape("multiget of 100, per key, memcached", (16, 1, 100), Which::Memcached),
     shape("multiget of 100, per key, null server", (16, 1, 100), Which::Null),
     shape("16 000 connections, depth 1, memcached", (16_000, 1, 1), Which::Memcached),
+    lives("connection per 10 calls, memcached", 16, 10, Which::Memcached),
+    lives("connection per 10 calls, null server", 16, 10, Which::Null),
     paced("paced at 1 000/s, memcached", 1_000, false),
     paced("paced at 20 000/s, memcached", 20_000, false),
     paced("paced at 100 000/s, memcached", 100_000, false),
@@ -88,6 +107,10 @@ enum Client {
     Bare(&'static str),
     /// memtide in a closed loop, over this `--io`.
     Memtide(&'static str),
+    /// Connections that come and go, as fast as it can.
+    BareLives,
+    /// The same by memtide, over this `--io`.
+    MemtideLives(&'static str),
     /// At a rate, with this `--wait`.
     BarePaced(&'static str),
     /// memtide at a rate, with these `--io` and `--wait`.
@@ -101,6 +124,8 @@ impl Client {
         match self {
             Self::Bare(io) => format!("bare-{io}"),
             Self::Memtide(io) => format!("memtide, {io}"),
+            Self::BareLives => "bare-lives".to_owned(),
+            Self::MemtideLives(io) => format!("memtide, {io}"),
             Self::BarePaced(wait) => format!("bare, {wait}"),
             Self::MemtidePaced(io, wait) => format!("{io}, {wait}"),
             Self::Peer(peer) => peer.program.to_owned(),
@@ -114,6 +139,9 @@ const CLIENTS: &[Client] = &[
     Client::Memtide("epoll"),
     Client::Memtide("uring"),
 ];
+
+const LIFE_CLIENTS: &[Client] =
+    &[Client::BareLives, Client::MemtideLives("epoll"), Client::MemtideLives("uring")];
 
 const PACED_CLIENTS: &[Client] = &[
     Client::BarePaced("sleep"),
@@ -217,7 +245,11 @@ impl Bench {
 
     /// Each round begins with another client: a drift of the machine then falls on all alike.
     fn rounds(&self, shape: &Shape, count: u32) -> Result<Rounds, String> {
-        let own = if shape.rate > 0 { PACED_CLIENTS } else { CLIENTS };
+        let own = match shape {
+            Shape { calls: 1.., .. } => LIFE_CLIENTS,
+            Shape { rate: 1.., .. } => PACED_CLIENTS,
+            _ => CLIENTS,
+        };
         let peers = if self.peers { Peer::present(shape) } else { Vec::new() };
         let peers = peers.into_iter().map(Client::Peer);
         let clients: Vec<Client> = own.iter().copied().chain(peers).collect();
@@ -229,6 +261,8 @@ impl Bench {
                 let run = match clients[number] {
                     Client::Bare(io) => self.bare(shape, io)?,
                     Client::Memtide(io) => self.memtide(shape, io, "sleep")?,
+                    Client::BareLives => self.bare_lives(shape)?,
+                    Client::MemtideLives(io) => self.memtide_lives(shape, io)?,
                     Client::BarePaced(wait) => self.bare_paced(shape, wait)?,
                     Client::MemtidePaced(io, wait) => self.memtide(shape, io, wait)?,
                     Client::Peer(peer) => {
@@ -300,6 +334,60 @@ impl Bench {
             cpu_s_per_mops: cpu_s(&said, "")? / ops * 1e6,
             rss_max_bytes: number(&said, "/rss_max_bytes")?,
             response_us: Some((number(&said, "/p50_ns")? / 1e3, number(&said, "/p99_ns")? / 1e3)),
+            lag_us: None,
+        })
+    }
+
+    /// Figures are per connection.
+    fn bare_lives(&self, shape: &Shape) -> Result<Run, String> {
+        let words = [
+            ("--server", self.address(shape).to_string()),
+            ("--connections", shape.connections.to_string()),
+            ("--calls", shape.calls.to_string()),
+            ("--seconds", self.seconds.to_string()),
+        ];
+        let words: Vec<String> =
+            words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
+        let said = self.client("bare-lives", self.cpu(shape), &words)?;
+        let lives = number(&said, "/lives")?;
+        Ok(Run {
+            ops_per_s: lives / number(&said, "/wall_s")?,
+            cpu_s_per_mops: cpu_s(&said, "")? / lives * 1e6,
+            rss_max_bytes: number(&said, "/rss_max_bytes")?,
+            response_us: None,
+            lag_us: None,
+        })
+    }
+
+    /// The same.
+    fn memtide_lives(&self, shape: &Shape, io: &str) -> Result<Run, String> {
+        let fields = [
+            ("--server", self.address(shape).to_string()),
+            ("--io", io.to_owned()),
+            ("--connections", shape.connections.to_string()),
+            ("--calls", shape.calls.to_string()),
+            ("--depth", shape.depth.to_string()),
+            ("--linger", "0".to_owned()),
+            ("--threads", "1".to_owned()),
+            ("--mix", "get=1".to_owned()),
+            ("--key-size", "fixed:30".to_owned()),
+            ("--value-size", "fixed:200".to_owned()),
+            ("--keys", KEYS.to_owned()),
+            ("--duration", format!("{}s", self.seconds)),
+            ("--json", "-".to_owned()),
+        ];
+        let words = fields.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
+        let words: Vec<String> =
+            ["run", "--quiet"].map(str::to_owned).into_iter().chain(words).collect();
+        let record = self.client("memtide", self.cpu(shape), &words)?;
+        let lives = number(&record, "/lives/measure/lived")?;
+        let microseconds = |name| Some(number(&record, name).ok()? / 1e3);
+        Ok(Run {
+            ops_per_s: lives / number(&record, "/measured_s")?,
+            cpu_s_per_mops: cpu_s(&record, "/client")? / lives * 1e6,
+            rss_max_bytes: number(&record, "/client/rss_max_bytes")?,
+            response_us: microseconds("/lives/lifetime/p50_ns")
+                .zip(microseconds("/lives/lifetime/p99_ns")),
             lag_us: None,
         })
     }

@@ -77,7 +77,7 @@ pub(super) const PEERS: &[Peer] = &[
     Peer {
         // Its keys are its own, which only the null server holds; it knows gets alone.
         program: "twemperf",
-        can: |it| it.depth == 1 && it.multiget == 1 && it.server == Which::Null,
+        can: |it| (it.depth == 1 || it.calls > 0) && it.multiget == 1 && it.server == Which::Null,
         keys: None,
         words: twemperf,
         read: read_twemperf,
@@ -111,7 +111,8 @@ impl Peer {
     pub(super) fn present(shape: &Shape) -> Vec<&'static Self> {
         let here = |peer: &&Self| crate::setup::find(peer.program).is_some();
         let able = |peer: &&Self| {
-            shape.connections <= CONNECTIONS_MAX && !shape.shares_cpu && (peer.can)(shape)
+            let lives = shape.calls == 0 || peer.program == "twemperf";
+            lives && shape.connections <= CONNECTIONS_MAX && !shape.shares_cpu && (peer.can)(shape)
         };
         PEERS.iter().filter(here).filter(able).collect()
     }
@@ -128,7 +129,8 @@ impl Peer {
         }
         let short = self.once(shape, address, (cpu, 1, folder))?;
         let long = self.once(shape, address, (cpu, 1 + seconds, folder))?;
-        let keys = long.keys - short.keys;
+        // What is counted of connections that come and go is these.
+        let keys = (long.keys - short.keys) / f64::from(shape.calls.max(1));
         Ok(Run {
             ops_per_s: keys / (long.seconds - short.seconds),
             cpu_s_per_mops: (long.cpu_s - short.cpu_s) / keys * 1e6,
@@ -360,9 +362,22 @@ fn read_memaslap(text: &str, _: &Load) -> Option<Said> {
 
 /// It ends by calls, not by time, and takes about so many in a second.
 const CALLS_PER_S: u32 = 100_000;
+/// Without a rate it makes one connection at a time.
+const CONNECTIONS_PER_S: u32 = 5_000;
 
 fn twemperf(load: &Load) -> (Vec<String>, Option<String>) {
     let Load { shape: it, address, seconds, .. } = load;
+    if it.calls > 0 {
+        let line = format!(
+            "--server={} --port={} --num-conns={} --conn-rate={CONNECTIONS_PER_S} \
+             --num-calls={} --call-rate=0 --linger=0 --method=get --prefix=mcp:",
+            address.ip(),
+            address.port(),
+            seconds * CONNECTIONS_PER_S,
+            it.calls
+        );
+        return (words(&line), None);
+    }
     let (calls, rate) = match it.rate {
         0 => (seconds * CALLS_PER_S / it.connections, 0),
         rate => (seconds * rate / it.connections, rate / it.connections),

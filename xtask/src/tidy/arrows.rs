@@ -48,9 +48,8 @@ const ALLOWED: &[Arrows] = &[
         inside: &["base", "metrics", "schema"],
         outside: &["plotters", "png", "epaint_default_fonts"],
     },
-    Arrows { package: "compat", inside: &["base", "metrics", "schema"], outside: &[] },
     Arrows { package: "sinks", inside: &["base", "metrics", "schema"], outside: &["csv"] },
-    Arrows { package: "compat", inside: &["base", "workload", "metrics", "schema"], outside: &[] },
+    Arrows { package: "compat", inside: &["base", "metrics", "schema"], outside: &[] },
     Arrows {
         package: "memtide",
         inside: &[

@@ -18,7 +18,8 @@ pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
         Request::Store { verb, key: name, flags, expiry, value, cas, noreply } => {
             command(out, verb);
             key(out, name);
-            store_tail(out, StoreTail { flags, expiry, bytes: value.len(), cas, noreply });
+            let (bytes, end) = (value.len(), noreply.into());
+            store_tail(out, StoreTail { flags, expiry, bytes, cas, end });
             out.extend_from_slice(value);
             out.extend_from_slice(b"\r\n");
         }
@@ -152,8 +153,26 @@ pub struct StoreTail {
     pub bytes: usize,
     /// The cas number which must still be valid: for cas alone.
     pub cas: Option<u64>,
-    /// Whether the client wants no answer.
-    pub noreply: bool,
+    /// How the line ends.
+    pub end: LineEnd,
+}
+
+/// How a request's line ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineEnd {
+    /// With what it asks for.
+    Plain,
+    /// With the wish for no answer.
+    Noreply,
+    /// With a blank, which servers pass over: so some clients write.
+    Blank,
+}
+
+impl From<bool> for LineEnd {
+    /// Whether no answer is wished for.
+    fn from(noreply: bool) -> Self {
+        if noreply { Self::Noreply } else { Self::Plain }
+    }
 }
 
 /// The end of a storage command's line.
@@ -164,12 +183,16 @@ pub fn store_tail(out: &mut Vec<u8>, tail: StoreTail) {
     if let Some(cas) = tail.cas {
         number(out, cas);
     }
-    line_end(out, tail.noreply);
+    line_end(out, tail.end);
 }
 
-/// The end of any line, after the wish for no answer if there is one.
-pub fn line_end(out: &mut Vec<u8>, noreply: bool) {
-    out.extend_from_slice(if noreply { b" noreply\r\n" } else { b"\r\n" });
+/// The end of any line.
+pub fn line_end(out: &mut Vec<u8>, end: impl Into<LineEnd>) {
+    out.extend_from_slice(match end.into() {
+        LineEnd::Plain => b"\r\n",
+        LineEnd::Noreply => b" noreply\r\n",
+        LineEnd::Blank => b" \r\n",
+    });
 }
 
 fn bare(out: &mut Vec<u8>, verb: Verb) {

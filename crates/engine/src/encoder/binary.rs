@@ -14,6 +14,10 @@ impl Encoder {
         (version, opaque): (Option<Version>, u32),
         out: &mut Vec<u8>,
     ) {
+        if let (OpKind::Cas, Some(unique)) = (op.kind, self.cas_unique) {
+            let opcode = if self.noreply { Opcode::SetQ } else { Opcode::Set };
+            return self.stored(Head { opcode, opaque, cas: unique }, op.key, version, out);
+        }
         let (loud, quiet) = opcodes(op.kind, self.keyed);
         let opcode = if self.is_noreply(op.kind) { quiet } else { loud };
         let head = Head { opcode, opaque, cas: 0 };
@@ -29,7 +33,8 @@ impl Encoder {
                 self.stored(head, op.key, version, out);
             }
             OpKind::Incr | OpKind::Decr => {
-                let extras = Extras::Count { delta: 1, initial: 0, expiry: NEVER_CREATE };
+                let delta = self.values.delta(op.index);
+                let extras = Extras::Count { delta, initial: 0, expiry: NEVER_CREATE };
                 self.on_key(head, extras, op.key, out);
             }
         }

@@ -1,6 +1,7 @@
 //! The half of a worker that hears from servers: replies, connections that open, fail and go away,
 //! and deadlines.
 
+use super::lives::lost_as;
 use super::timers::Timer;
 use super::{Desk, Worker, connection_number};
 use crate::connection::greeting::Rejection;
@@ -51,6 +52,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             }
             self.flush();
             self.fresh = None;
+            self.look_at_life(number, at);
             // What became due meanwhile must not wait for the rest of the batch.
             self.serve_agenda(at);
             completed = true;
@@ -151,9 +153,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             count => Some(sources[connection_number(&self.facts, connection) as usize % count]),
         };
         at_connection.state = State::Opening(now);
-        let nagle = self.facts.nagle;
+        let sockets = self.facts.sockets;
         let connection_id = ConnectionId(connection);
-        let connect = Submission::Connect { connection: connection_id, address, source, nagle };
+        let connect = Submission::Connect { connection: connection_id, address, source, sockets };
         self.driver.submit(connect).expect("a driver has room for every connection");
         self.arm_deadline(connection, now + self.facts.timeout);
     }
@@ -196,6 +198,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.stage = Stage::Ready;
         }
         self.clients[client as usize].route.set_available(connection, true);
+        if self.lives.is_some() {
+            self.opened_life(connection, at);
+            return self.serve(client, at);
+        }
         self.made_room(connection, at);
     }
 
@@ -209,6 +215,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.connect_failed(at);
         if tried_all {
             self.trouble = Some(Trouble { server, at, what });
+            if self.lives.is_some() {
+                return self.failed_life(connection, at, what);
+            }
             self.retry(connection, at);
         } else {
             self.connect(connection, at);
@@ -230,6 +239,11 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         let client = at_connection.client;
         let server = at_connection.server;
+        if self.lives.is_some() {
+            self.recorder.connection_lost(at, why);
+            self.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
+            return self.end_life(connection, at, lost_as(why));
+        }
         let carried = at_connection.in_flight() as u32;
         let route = &mut self.clients[client as usize].route;
         route.set_available(connection, false);
@@ -280,14 +294,18 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.timers.arm(at + delay, Timer::Reconnect(connection));
     }
 
-    fn close(&mut self, connection: u32) {
+    pub(super) fn close(&mut self, connection: u32) {
+        let linger = self.lives.as_ref().and_then(|lives| lives.linger);
         self.driver
-            .submit(Submission::Close { connection: ConnectionId(connection) })
+            .submit(Submission::Close { connection: ConnectionId(connection), linger })
             .expect("a driver has room to close every connection");
     }
 
     /// Gives up what is still in flight and closes everything.
     pub(super) fn finish(&mut self) {
+        if self.lives.is_some() {
+            self.abandon_lives(self.driver.now());
+        }
         for number in 0..self.connections.len() as u32 {
             let connection = &mut self.connections[number as usize];
             let place = (connection.server, connection_number(&self.facts, number));
@@ -335,9 +353,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 let before = at_connection.in_flight();
                 let next = at_connection.handle_timeout(now, self.facts.timeout, &mut desk);
                 let freed = (before - at_connection.in_flight()) as u32;
+                let expired = self.lives.is_some() && at_connection.has_expired();
                 self.arm_deadline(connection, next);
                 self.export();
-                if freed > 0 {
+                if expired {
+                    self.give_up_life(connection, now);
+                } else if freed > 0 {
                     self.gave_up(connection, freed, now);
                 }
             }

@@ -6,10 +6,9 @@ use super::{BATCH_MAX, Desk, Worker, connection_number};
 use crate::connection::{Ending, InFlight, InFlightStage, Sink};
 use crate::driver::{Driver, Submission, Submitted};
 use crate::fleet::Stage;
-use crate::plan::OnFull;
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_metrics::Fate;
-use memtide_workload::{Next, Outcome, Source};
+use memtide_workload::{Next, OpKind, Outcome, Source};
 use std::cmp::Reverse;
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
@@ -20,12 +19,18 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             acted = true;
             match timer {
                 Timer::Deadline(connection) => self.check_deadlines(connection, now),
+                Timer::Birth => self.birth_due(now),
+                Timer::BirthDeadline => self.birth_overdue(now),
                 Timer::Reconnect(connection) => self.connect(connection, now),
-                Timer::Rest(connection) => self.rested(connection, now),
+                Timer::Rest(connection) => {
+                    self.rested(connection, now);
+                    self.look_at_life(connection, now);
+                }
                 Timer::Queue(client) => {
                     self.clients[client as usize].queue_armed = Instant::NEVER;
                     if self.clients[client as usize].blocked {
                         self.serve(client, now);
+                        self.look_at_life(client, now);
                     }
                 }
             }
@@ -43,6 +48,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let Reverse((_, client)) = self.agenda.pop().expect("it was peeked at");
             self.clients[client as usize].scheduled = false;
             self.serve(client, now);
+            self.look_at_life(client, now);
             turns -= 1;
             acted = true;
         }
@@ -53,7 +59,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     /// Makes operations of `client` that are due, as far as there is room.
-    fn serve(&mut self, client: u32, now: Instant) {
+    pub(super) fn serve(&mut self, client: u32, now: Instant) {
         for _ in 0..BATCH_MAX {
             let at_client = &self.clients[client as usize];
             let connection = at_client.route.pick();
@@ -94,17 +100,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Whether an operation of `client` that was due `at` and finds no room is dropped.
     fn gives_up(&mut self, client: u32, at: Instant, now: Instant) -> bool {
-        match self.facts.on_full {
-            OnFull::Queue => false,
-            OnFull::Drop => true,
-            OnFull::Skip { behind, until } => {
-                let client = &mut self.clients[client as usize];
-                if now.since(at) > behind {
-                    client.skip_to = Instant::from_ns(now.ns() - until.ns());
-                }
-                at < client.skip_to
-            }
-        }
+        let skip_to = &mut self.clients[client as usize].skip_to;
+        self.facts.on_full.gives_up(skip_to, at, now)
     }
 
     /// Makes one operation and appends its request.
@@ -138,7 +135,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             keys: op.keys,
             hits: 0,
             kind: op.kind,
-            stage: InFlightStage::First,
+            stage: match self.encoder.is_cas_alone(op.kind) {
+                true => InFlightStage::Alone,
+                false => InFlightStage::First,
+            },
         };
         let before = self.out.len();
         if before > 0 {
@@ -158,7 +158,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             return self.refuse(connection, &entry, now);
         }
         let at_connection = &mut self.connections[connection as usize];
-        self.recorder.requested(segment, at_connection.server, op.kind, op.keys, bytes);
+        // To the server such a cas is a store like any other.
+        let is_store = entry.stage == InFlightStage::Alone;
+        let kind = if is_store { OpKind::Set } else { op.kind };
+        self.recorder.requested(segment, at_connection.server, kind, op.keys, bytes);
         self.recorder.in_flight += 1;
         if self.encoder.is_noreply(op.kind) {
             // It leaves no load behind, but the connection has had its turn.

@@ -16,6 +16,10 @@ pub(crate) enum Timer {
     Reconnect(u32),
     /// The deadline of the operation that waits at the head of this client's schedule.
     Queue(u32),
+    /// The next connection, where connections are the load.
+    Birth,
+    /// The deadline of the connection that waits for a place.
+    BirthDeadline,
     /// The pause of this connection after its last answer is over.
     Rest(u32),
 }

@@ -5,8 +5,10 @@
 mod world;
 
 mod faults;
+mod lives;
 mod lag;
 mod mutilate;
 mod pacing;
 mod rig;
 mod sequence;
+mod wire;

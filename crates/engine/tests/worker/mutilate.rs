@@ -27,7 +27,7 @@ fn walking(sharing: Sharing) -> Plan {
         Plan { connections: 3, ..plan() }.mixing("get=1").open(1_000.0, Arrival::Poisson, sharing);
     plan.source.popularity = "walk:7".parse().expect("a popularity");
     plan.source.walkers = 3;
-    plan.keys = KeySpace::in_form(KeyForm::Decimal, 200, SizeLaw::fixed(30), plan.seed)
+    plan.keys = KeySpace::in_shape(KeyForm::Decimal, 200, SizeLaw::fixed(30), plan.seed)
         .expect("room for 200 keys");
     plan
 }

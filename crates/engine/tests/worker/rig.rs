@@ -5,8 +5,8 @@ use crate::world::{Script, World, WorldDriver};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{Backoff, RequestPlan, RowPlan, segment};
 use memtide_engine::{
-    Address, Clients, Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, Stage, Unit, Wait,
-    Window, Worker, WorkerReport,
+    Address, Clients, Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, SocketPlan, Stage,
+    Unit, Wait, Window, Worker, WorkerReport,
 };
 use memtide_metrics::{Counters, Histogram, Totals};
 use memtide_workload::{
@@ -62,10 +62,11 @@ pub fn plan() -> Plan {
         wait: Wait::Sleep,
         io: Io::Simulated,
         samples: true,
+        message_sizes: false,
         rows: RowPlan::default(),
         verify: None,
         sources: Vec::new(),
-        nagle: false,
+        sockets: SocketPlan::default(),
         credentials: None,
     }
     .open(1_000.0, Arrival::Fixed, Sharing::Shared)

@@ -6,7 +6,9 @@ use crate::world::{Script, Stretch, World, ms};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::TroubleKind;
 use memtide_engine::probe::{Answer, AskError, Question, ask};
-use memtide_engine::{ConnectError, Cooldown, Credentials, Plan, Protocol, Sharing, Stage, Worker};
+use memtide_engine::{
+    ConnectError, Cooldown, Credentials, Plan, Protocol, Sharing, SocketPlan, Stage, Worker,
+};
 use memtide_workload::{Arrival, OpKind, PlannedSource};
 use std::sync::Arc;
 
@@ -121,10 +123,11 @@ fn credentials_that_nobody_asked_for_are_a_failed_connect() {
 }
 
 #[test]
-fn connections_are_made_with_nagle_if_the_plan_says_so() {
+fn connections_are_made_with_sockets_as_the_plan_says() {
     for nagle in [false, true] {
-        let ran = run(&Plan { nagle, ..plan() }, Script::default());
-        assert_eq!(ran.world.seen.borrow().nagle, nagle);
+        let sockets = SocketPlan { nagle, send_buffer_bytes: Some(4096), ..SocketPlan::default() };
+        let ran = run(&Plan { sockets, ..plan() }, Script::default());
+        assert_eq!(ran.world.seen.borrow().sockets, sockets);
     }
 }
 

@@ -164,15 +164,15 @@ impl Driver for WorldDriver {
 
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         Ok(match submission {
-            Submission::Connect { connection, address, nagle, .. } => {
-                self.world.seen.borrow_mut().nagle = nagle;
+            Submission::Connect { connection, address, sockets, .. } => {
+                self.world.seen.borrow_mut().sockets = sockets;
                 self.connect(connection.0, matches!(address, Address::Udp(_)));
                 Submitted::Done
             }
             Submission::Send { connection, message } => {
                 self.send(connection.0, message.flat(&mut Vec::new()))
             }
-            Submission::Close { connection } => {
+            Submission::Close { connection, .. } => {
                 self.close(connection.0);
                 Submitted::Done
             }

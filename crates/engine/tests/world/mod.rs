@@ -6,7 +6,7 @@ mod driver;
 pub use driver::{Sent, WorldDriver};
 
 use memtide_base::{Instant, Span};
-use memtide_engine::Sample;
+use memtide_engine::{Sample, SocketPlan};
 use memtide_server::{Store, StoreOptions};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -79,8 +79,8 @@ pub struct World {
 pub struct Seen {
     pub sent: Vec<Sent>,
     pub connects: Vec<(Instant, u32)>,
-    /// Whether the last of them asked for Nagle's algorithm.
-    pub nagle: bool,
+    /// How the last of them wanted its socket.
+    pub sockets: SocketPlan,
     pub samples: Vec<Sample>,
 }
 

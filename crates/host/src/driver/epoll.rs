@@ -10,7 +10,7 @@ use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
-use memtide_engine::{Address, Message, Wait};
+use memtide_engine::{Address, Message, SocketPlan, Wait};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{Timespec, epoll as readiness};
 use rustix::fd::OwnedFd;
@@ -66,10 +66,10 @@ impl EpollDriver {
         id: ConnectionId,
         address: &Address,
         source: Option<IpAddr>,
-        nagle: bool,
+        sockets: SocketPlan,
     ) {
         let peer = &mut self.peers[id.index()];
-        let happened = match peer.connect(address, source, nagle) {
+        let happened = match peer.connect(address, source, sockets) {
             Ok(connecting) => {
                 let flags = match connecting {
                     Connecting::Connected => EventFlags::IN,
@@ -163,13 +163,13 @@ impl Driver for EpollDriver {
 
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         match submission {
-            Submission::Connect { connection, address, source, nagle } => {
-                self.connect(connection, address, source, nagle);
+            Submission::Connect { connection, address, source, sockets } => {
+                self.connect(connection, address, source, sockets);
                 Ok(Submitted::Done)
             }
             Submission::Send { connection, message } => Ok(self.send(connection, message)),
-            Submission::Close { connection } => {
-                self.peers[connection.index()].forget();
+            Submission::Close { connection, linger } => {
+                self.peers[connection.index()].end(linger);
                 self.early.retain(|(id, _)| *id != connection);
                 Ok(Submitted::Done)
             }

@@ -86,7 +86,7 @@ impl Driver for NullDriver {
                 let flat = message.as_plain().unwrap_or_else(|| message.flat(&mut room));
                 self.answer(connection, flat);
             }
-            Submission::Close { connection } => self.answers[connection.index()].clear(),
+            Submission::Close { connection, .. } => self.answers[connection.index()].clear(),
         }
         Ok(Submitted::Done)
     }

@@ -2,8 +2,9 @@
 //! keep of a connection. It waits for nothing; a driver tells it when something can be done.
 
 use crate::driver::socket::{self, Connecting};
+use memtide_base::Span;
 use memtide_engine::driver::{Closed, ConnectError, Event};
-use memtide_engine::{Address, Message, SendBuffer};
+use memtide_engine::{Address, Message, SendBuffer, SocketPlan};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use socket2::Socket;
@@ -42,10 +43,10 @@ impl Peer {
         &mut self,
         address: &Address,
         source: Option<IpAddr>,
-        nagle: bool,
+        plan: SocketPlan,
     ) -> Result<Connecting, ConnectError> {
         self.generation = (self.generation + 1) % GENERATIONS;
-        let (socket, connecting) = socket::connect(address, source, nagle)?;
+        let (socket, connecting) = socket::connect(address, source, plan)?;
         self.datagrams = matches!(address, Address::Udp(_));
         self.socket = Some(socket);
         self.opening = matches!(connecting, Connecting::Pending);
@@ -103,7 +104,15 @@ impl Peer {
         Happened::Closed(socket::close_reason(errno))
     }
 
-    /// Closes the socket.
+    /// Closes the socket: in good order, or as `linger` says.
+    pub(crate) fn end(&mut self, linger: Option<Span>) {
+        if let (Some(socket), Some(linger)) = (&self.socket, linger) {
+            socket::prepare_close(socket, linger);
+        }
+        self.forget();
+    }
+
+    /// Forgets the socket, which closes it.
     pub(crate) fn forget(&mut self) {
         self.socket = None;
         self.opening = false;

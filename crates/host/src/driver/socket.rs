@@ -1,11 +1,13 @@
 //! Sockets as the drivers need them: non-blocking, and without Nagle's delay unless asked for.
 
-use memtide_engine::{Address, Closed, ConnectError};
+use memtide_base::Span;
+use memtide_engine::{Address, Closed, ConnectError, SocketPlan};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 /// How far a connect got at once.
 pub(crate) enum Connecting {
@@ -18,12 +20,11 @@ pub(crate) enum Connecting {
 /// What the kernel may keep of datagrams that have come and were not taken.
 const DATAGRAMS_BYTES: usize = 1 << 20;
 
-/// Starts to connect to `address`, from `source` if one is given; with `nagle`, TCP may hold back
-/// what is small.
+/// Starts to connect to `address`, from `source` if one is given, with a socket as `plan` says.
 pub(crate) fn connect(
     address: &Address,
     source: Option<IpAddr>,
-    nagle: bool,
+    plan: SocketPlan,
 ) -> Result<(Socket, Connecting), ConnectError> {
     let (domain, kind, protocol, peer) = match address {
         Address::Tcp(peer) => {
@@ -39,13 +40,14 @@ pub(crate) fn connect(
     };
     let socket =
         Socket::new(domain, kind.nonblocking(), protocol).map_err(|error| connect_error(&error))?;
-    match address {
-        Address::Tcp(_) => {
-            socket.set_tcp_nodelay(!nagle).map_err(|error| connect_error(&error))?;
-        }
+    if let Address::Udp(_) = address {
         // With less, more is lost of long answers; the kernel may allow only less.
-        Address::Udp(_) => drop(socket.set_recv_buffer_size(DATAGRAMS_BYTES)),
-        Address::Unix(_) => {}
+        drop(socket.set_recv_buffer_size(DATAGRAMS_BYTES));
+    }
+    // The windows of a connection are agreed on when it opens.
+    set_buffers(&socket, plan).map_err(|error| connect_error(&error))?;
+    if let Address::Tcp(_) = address {
+        socket.set_tcp_nodelay(!plan.nagle).map_err(|error| connect_error(&error))?;
     }
     if let (Address::Tcp(_) | Address::Udp(_), Some(source)) = (address, source) {
         // The port is chosen at connect, when the destination is known: far more are free.
@@ -63,6 +65,27 @@ pub(crate) fn connect(
         }
         Err(error) => Err(connect_error(&error)),
     }
+}
+
+/// Sees to it that closing `socket` takes `linger` for what is not sent; zero resets it at once.
+/// A connection that is gone already has nothing to wait for, so failures do not matter.
+pub(crate) fn prepare_close(socket: &Socket, linger: Span) {
+    // Not by closing: an io_uring that still receives would keep the socket, and the server could
+    // close its end first, which leaves the port in TIME_WAIT.
+    if linger.is_zero() && rustix::net::connect_unspec(socket).is_ok() {
+        return;
+    }
+    let _ = socket.set_linger(Some(Duration::from_secs(linger.ns() / 1_000_000_000)));
+}
+
+fn set_buffers(socket: &Socket, plan: SocketPlan) -> io::Result<()> {
+    if let Some(bytes) = plan.send_buffer_bytes {
+        socket.set_send_buffer_size(bytes as usize)?;
+    }
+    if let Some(bytes) = plan.receive_buffer_bytes {
+        socket.set_recv_buffer_size(bytes as usize)?;
+    }
+    Ok(())
 }
 
 fn choose_port_at_connect(socket: &Socket) -> io::Result<()> {
@@ -90,8 +113,10 @@ pub(crate) fn connect_error(error: &io::Error) -> ConnectError {
         Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::NETDOWN | Errno::AFNOSUPPORT => {
             ConnectError::Unreachable
         }
-        Errno::TIMEDOUT => ConnectError::TimedOut,
-        Errno::MFILE | Errno::NFILE => ConnectError::FilesExhausted,
+        Errno::TIMEDOUT => ConnectError::Unanswered,
+        Errno::CONNRESET => ConnectError::Reset,
+        Errno::MFILE => ConnectError::FilesExhausted,
+        Errno::NFILE => ConnectError::FileTableFull,
         Errno::ADDRNOTAVAIL | Errno::ADDRINUSE => ConnectError::PortsExhausted,
         Errno::NOENT => ConnectError::NoSuchPath,
         other => ConnectError::Other(other.raw_os_error()),
@@ -102,6 +127,7 @@ pub(crate) fn connect_error(error: &io::Error) -> ConnectError {
 pub(crate) fn close_reason(errno: Errno) -> Closed {
     match errno {
         Errno::CONNRESET | Errno::PIPE => Closed::Reset,
+        Errno::TIMEDOUT => Closed::Unanswered,
         // Only datagrams can be refused by a peer that was connected to.
         Errno::CONNREFUSED => Closed::Unheard,
         other => Closed::Other(other.raw_os_error()),

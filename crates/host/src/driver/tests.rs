@@ -6,7 +6,7 @@ use crate::driver::epoll::EpollDriver;
 use crate::driver::uring::{UringDriver, check_uring};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Closed, ConnectError, Driver, Event, Sample, Submission, Submitted};
-use memtide_engine::{Address, Message, SendBuffer, Wait};
+use memtide_engine::{Address, Message, SendBuffer, SocketPlan, Wait};
 use socket2::SockRef;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -71,7 +71,8 @@ fn listener() -> (TcpListener, Address) {
 
 fn connect(driver: &mut impl Driver, id: u32, address: &Address) {
     let connection = ConnectionId(id);
-    let connect = Submission::Connect { connection, address, source: None, nagle: false };
+    let connect =
+        Submission::Connect { connection, address, source: None, sockets: SocketPlan::default() };
     assert_eq!(driver.submit(connect), Ok(Submitted::Done));
 }
 
@@ -85,7 +86,11 @@ fn send_message(driver: &mut impl Driver, id: u32, message: Message<'_>) -> Subm
 }
 
 fn close(driver: &mut impl Driver, id: u32) {
-    let close = Submission::Close { connection: ConnectionId(id) };
+    end(driver, id, None);
+}
+
+fn end(driver: &mut impl Driver, id: u32, linger: Option<Span>) {
+    let close = Submission::Close { connection: ConnectionId(id), linger };
     driver.submit(close).expect("there is room");
 }
 
@@ -136,6 +141,7 @@ for_every_driver! {
     a_closed_connection_is_not_heard_of_any_more,
     the_next_connection_of_a_number_does_not_hear_of_the_last_one,
     closing_takes_back_what_was_about_to_be_heard,
+    an_end_is_in_good_order_and_one_without_linger_a_reset_that_frees_its_port,
     a_wait_without_events_ends_at_its_instant,
     an_export_that_nobody_takes_is_refused,
 }
@@ -145,7 +151,8 @@ fn small_sends_are_held_back_only_if_they_may_be<D: Make>() {
         let mut driver = D::make(Wait::Sleep, 1, None);
         let (listener, address) = listener();
         let connection = ConnectionId(0);
-        let connect = Submission::Connect { connection, address: &address, source: None, nagle };
+        let sockets = SocketPlan { nagle, ..SocketPlan::default() };
+        let connect = Submission::Connect { connection, address: &address, source: None, sockets };
         assert_eq!(driver.submit(connect), Ok(Submitted::Done));
         let (_stream, client) = listener.accept().expect("somebody connects");
         assert_eq!(next(&mut driver), (0, Heard::Connected));
@@ -391,6 +398,42 @@ fn closing_takes_back_what_was_about_to_be_heard<D: Make>() {
     assert_eq!(heard(&mut driver), None);
 }
 
+fn an_end_is_in_good_order_and_one_without_linger_a_reset_that_frees_its_port<D: Make>() {
+    let mut driver = D::make(Wait::Sleep, 1, None);
+    for (linger, reset) in [(None, false), (Some(Span::ZERO), true), (Some(Span::from_s(1)), false)]
+    {
+        for round in 0..50 {
+            let mut server = open(&mut driver, 0);
+            assert_eq!(send(&mut driver, 0, b"last"), Submitted::Done);
+            driver.wait(Instant::ZERO).expect("waiting works");
+            let mut got = [0; 4];
+            server.read_exact(&mut got).expect("it arrives");
+            let port = server.peer_addr().expect("it is connected").port();
+            let to = server.local_addr().expect("it is connected").port();
+            end(&mut driver, 0, linger);
+            // An io_uring lets go of the socket when it is next called.
+            driver.wait(Instant::ZERO).expect("waiting works");
+            match server.read(&mut got) {
+                Ok(0) => assert!(!reset, "an end in good order, round {round}"),
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
+                    assert!(reset, "a reset, round {round}");
+                    assert!(!is_known(port, to), "port {port} is free, round {round}");
+                }
+                other => panic!("{other:?} with linger {linger:?}"),
+            }
+        }
+    }
+    assert_eq!(heard(&mut driver), None, "of what was closed nothing is heard");
+}
+
+/// Whether the kernel still knows the connection from `client` to `server`, two ports of the
+/// loopback interface.
+fn is_known(client: u16, server: u16) -> bool {
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux has this table");
+    let ends = format!(" 0100007F:{client:04X} 0100007F:{server:04X} ");
+    table.lines().any(|line| line.contains(&ends))
+}
+
 fn a_wait_without_events_ends_at_its_instant<D: Make>() {
     for wait in [Wait::Sleep, Wait::Hybrid, Wait::Spin] {
         let mut driver = D::make(wait, 1, None);
@@ -419,4 +462,26 @@ fn an_export_that_nobody_takes_is_refused<D: Make>() {
     assert_eq!(driver.export(sample), Err(Full));
     assert_eq!(receiver.recv(), Ok(sample));
     assert_eq!(driver.export(sample), Ok(()));
+}
+
+#[test]
+fn sockets_are_made_as_the_plan_says() {
+    let (_listener, address) = listener();
+    let made = |plan| {
+        let (socket, _) = crate::driver::socket::connect(&address, None, plan).expect("a socket");
+        let sizes = (socket.send_buffer_size().unwrap(), socket.recv_buffer_size().unwrap());
+        (sizes, socket.tcp_nodelay().unwrap())
+    };
+    let (usual, nodelay) = made(SocketPlan::default());
+    assert!(nodelay);
+    let small = SocketPlan {
+        send_buffer_bytes: Some(4096),
+        receive_buffer_bytes: Some(16_384),
+        nagle: true,
+    };
+    // The kernel doubles what is asked for, and has a least size of its own.
+    let ((send, receive), nodelay) = made(small);
+    assert!((8192..=16_384).contains(&send) && send < usual.0, "{send} of {}", usual.0);
+    assert!((32_768..=65_536).contains(&receive) && receive < usual.1, "{receive}");
+    assert!(!nodelay);
 }

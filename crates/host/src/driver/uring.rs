@@ -8,7 +8,7 @@ mod headers;
 
 use crate::clock::{Clock, SPIN_WINDOW};
 use crate::driver::peer::{Happened, Peer, SEND_FLAGS};
-use crate::driver::socket::close_reason;
+use crate::driver::socket::{close_reason, prepare_close};
 use buffers::{BUFFER_GROUP, Buffers};
 use errand::{Errand, Task};
 use headers::Headers;
@@ -18,7 +18,7 @@ use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
-use memtide_engine::{Address, Mark, Message, SendBuffer, Wait};
+use memtide_engine::{Address, Mark, Message, SendBuffer, SocketPlan, Wait};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown};
@@ -146,10 +146,10 @@ impl UringDriver {
         id: ConnectionId,
         address: &Address,
         source: Option<IpAddr>,
-        nagle: bool,
+        sockets: SocketPlan,
     ) {
         let peer = &mut self.peers[id.index()];
-        match peer.connect(address, source, nagle) {
+        match peer.connect(address, source, sockets) {
             Ok(_) if peer.opening => self.ask(Task::Open, id),
             Ok(_) => {
                 self.early.push_back((id, Happened::Connected));
@@ -193,17 +193,26 @@ impl UringDriver {
         }
     }
 
-    fn close(&mut self, id: ConnectionId) {
+    fn close(&mut self, id: ConnectionId, linger: Option<Span>) {
         self.send_gathered();
-        self.forget(id);
+        self.end(id, linger);
         self.early.retain(|(other, _)| *other != id);
     }
 
-    /// Closes the socket. A receive that is armed holds on to it until the shutdown ends it.
+    /// Closes the socket of a connection that is no more.
     fn forget(&mut self, id: ConnectionId) {
+        self.end(id, None);
+    }
+
+    /// Closes the socket. A receive that is armed holds on to it until a reset or the shutdown
+    /// ends it.
+    fn end(&mut self, id: ConnectionId, linger: Option<Span>) {
         let peer = &mut self.peers[id.index()];
         if let Some(socket) = &peer.socket {
-            // A connection that the peer has reset is shut down already.
+            if let Some(linger) = linger {
+                prepare_close(socket, linger);
+            }
+            // A connection that was reset is shut down already.
             let _ = socket.shutdown(Shutdown::Both);
         }
         peer.forget();
@@ -468,13 +477,13 @@ impl Driver for UringDriver {
 
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
         match submission {
-            Submission::Connect { connection, address, source, nagle } => {
-                self.connect(connection, address, source, nagle);
+            Submission::Connect { connection, address, source, sockets } => {
+                self.connect(connection, address, source, sockets);
                 Ok(Submitted::Done)
             }
             Submission::Send { connection, message } => Ok(self.send(connection, message)),
-            Submission::Close { connection } => {
-                self.close(connection);
+            Submission::Close { connection, linger } => {
+                self.close(connection, linger);
                 Ok(Submitted::Done)
             }
         }

@@ -17,6 +17,8 @@ const REPORT: WorkerReport = WorkerReport {
     refusal: None,
     last_settled: Instant::ZERO,
     last_intended: Instant::ZERO,
+    lives_most: 0,
+    last_started: Instant::ZERO,
     idle: Span::ZERO,
     run_delay: None,
     cpu: None,
@@ -32,6 +34,8 @@ fn tally() -> Box<Tally> {
         rows_max: 1024,
         rows_get_times: false,
         depth: 1,
+        lives: false,
+        message_sizes: false,
     };
     Box::new(Tally::new(&shape))
 }

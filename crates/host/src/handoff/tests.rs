@@ -16,6 +16,8 @@ fn shape() -> Shape {
         rows_max: 1024,
         rows_get_times: false,
         depth: 1,
+        lives: false,
+        message_sizes: false,
     }
 }
 
@@ -29,6 +31,8 @@ fn report(last_settled_ns: u64) -> WorkerReport {
         refusal: None,
         last_settled: Instant::from_ns(last_settled_ns),
         last_intended: Instant::ZERO,
+        lives_most: 0,
+        last_started: Instant::ZERO,
         idle: Span::ZERO,
         run_delay: None,
         cpu: None,

@@ -126,14 +126,15 @@ fn flag_layer(matches: &ArgMatches) -> Layer {
 }
 
 /// The names of the faces: of subcommands, and of links to this program.
-pub(crate) const FACES: [&str; 3] = ["mutilate", "mcperf", "mcperf-dynamic"];
+pub(crate) const FACES: [&str; 4] = ["mutilate", "mcperf", "mcperf-dynamic", "twemperf"];
 
 /// The faces, for the list of commands alone: their words are read by their own rules.
 fn faces() -> impl Iterator<Item = Command> {
     let about = |name: &'static str| match name {
         "mutilate" => "mutilate, with its own options and output",
         "mcperf" => "mcperf 0.3 (memcache-perf), with its own options and output",
-        _ => "mcperf with dynamic load, with its own options and output",
+        "mcperf-dynamic" => "mcperf with dynamic load, with its own options and output",
+        _ => "twemperf (Twitter's mcperf), with its own options and output",
     };
     FACES.into_iter().map(move |name| {
         Command::new(name).about(about(name)).disable_help_flag(true).arg(
@@ -148,7 +149,7 @@ fn faces() -> impl Iterator<Item = Command> {
 
 fn install_command() -> Command {
     Command::new("install-faces")
-        .about("Makes links by which scripts find memtide as mutilate and mcperf")
+        .about("Makes links by which scripts find memtide as mutilate, mcperf and twemperf")
         .arg(
             Arg::new("folder")
                 .required(true)

@@ -7,18 +7,6 @@ use memtide_schema::record::{CheckKind, CheckResult, EndedBy, GoalResult, Verdic
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(30);
-
-fn await_figure(peer: &Peer, name: &str, least: u64) {
-    let started = Instant::now();
-    while peer.figure(name) < least {
-        assert!(started.elapsed() < PATIENCE, "the run does not get under way");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
 
 #[test]
 fn an_interrupted_run_still_reports_and_writes_its_files() {
@@ -30,7 +18,7 @@ fn an_interrupted_run_still_reports_and_writes_its_files() {
         let flags = "--rate 2k --duration 50s --keys 100 --load never --mix get=1";
         let files = format!("--json {} --samples {}", json.display(), samples.display());
         let running = Running::start(&format!("run -s {} {flags} {files}", peer.name));
-        await_figure(&peer, "cmd_get", 1_000);
+        peer.await_figure("cmd_get", 1_000);
         running.signal(signal);
         let run = running.finish().exits(130);
         assert!(run.out.starts_with("partial"), "{run}");
@@ -52,7 +40,7 @@ fn an_interrupted_fill_ends_as_well() {
     let peer = Peer::memcached("-m 1024");
     let line = format!("load -s {} --keys 100M --value-size 10", peer.name);
     let running = Running::start(&line);
-    await_figure(&peer, "cmd_set", 100);
+    peer.await_figure("cmd_set", 100);
     running.signal(Signal::INT);
     let run = running.finish().exits(130);
     assert!(!run.err.contains("panicked"), "{run}");

@@ -7,6 +7,7 @@ mod filling;
 mod operations;
 mod binary;
 mod pacing;
+mod lives;
 mod pauses;
 mod bad_days;
 mod datagrams;
@@ -16,6 +17,7 @@ mod instants;
 mod merging;
 mod steps;
 mod mutilate;
+mod twemperf;
 
 mod peer;
 mod child;

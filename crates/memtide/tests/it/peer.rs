@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 
 /// How long a server may take to start, and an answer to come.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a run may take until it is under way.
+const BEGINNING_MAX: Duration = Duration::from_secs(30);
 /// Ports that are tried: others may use some of them.
 const ATTEMPTS: usize = 50;
 /// Below the ports that systems choose by themselves (from 32768 on Linux).
@@ -211,6 +213,15 @@ impl Peer {
         let figures = self.figures();
         let figure = figures.get(name).unwrap_or_else(|| panic!("it does not count {name}"));
         figure.parse().unwrap()
+    }
+
+    /// Waits until one of its counts is at least so high.
+    pub(crate) fn await_figure(&self, name: &str, least: u64) {
+        let started = Instant::now();
+        while self.figure(name) < least {
+            assert!(started.elapsed() < BEGINNING_MAX, "the run does not get under way");
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Stops or continues the whole process, or ends it.

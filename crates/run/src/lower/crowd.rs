@@ -1,6 +1,7 @@
 //! Who makes the operations, over how many connections, and which keys and values they are about:
 //! the part of lowering in which these depend on each other.
 
+use super::lives;
 use memtide_engine::{Clients, ConnectionTurn};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{self as word, Load, Problem, RateUnit};
@@ -30,7 +31,11 @@ impl Crowd {
         why: &mut BTreeMap<String, String>,
     ) -> Result<Self, Problem> {
         if scenario.clients.is_none() && scenario.window.is_none() {
-            let connections = scenario.connections.unwrap_or(CONNECTIONS_PER_SERVER) * servers;
+            let each = match scenario.is_of_lives() {
+                true => lives::places(scenario),
+                false => CONNECTIONS_PER_SERVER,
+            };
+            let connections = scenario.connections.unwrap_or(each) * servers;
             let clients = Clients::Workers;
             return Ok(Self { clients, connections, workers_max: connections, window: None });
         }
@@ -114,22 +119,34 @@ impl Data {
     pub(super) fn of(scenario: &Scenario, crowd: &Crowd) -> Result<Self, Problem> {
         let seed = scenario.seed;
         let window = crowd.window.clone();
-        let numeric = if scenario.mix.uses_numeric() { scenario.keys } else { 0 };
-        let (ordinary, numeric_from) = match &window {
+        let has_own_numbers = scenario.numeric_keys == word::NumericKeys::Own;
+        let numeric =
+            if has_own_numbers && scenario.mix.uses_numeric() { scenario.keys } else { 0 };
+        let (ordinary, below_numeric) = match &window {
             None => (scenario.keys, scenario.keys),
             Some(window) => (window.places().get(), window.ids()),
         };
         let size = scenario.key_size.clone();
-        let keys =
-            KeySpace::in_form(scenario.key_form, numeric_from.saturating_add(numeric), size, seed)
-                .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
-        let values =
-            ValueSpace::new(scenario.value_size.clone(), scenario.value_max as usize, seed);
+        let all = below_numeric.saturating_add(numeric);
+        let keys = KeySpace::in_shape(scenario.key_shape(), all, size, seed)
+            .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
+        let values = values(scenario);
         // What takes the place of an object is as large as that was.
         let (keys, values) = match &window {
             None => (keys, values),
             Some(window) => (keys.repeating(window.places()), values.repeating(window.places())),
         };
+        let numeric_from = if has_own_numbers { below_numeric } else { u64::MAX };
         Ok(Self { ordinary, numeric, numeric_from, keys, values, window })
+    }
+}
+
+fn values(scenario: &Scenario) -> ValueSpace {
+    let (size, bytes_max) = (scenario.value_size.clone(), scenario.value_max as usize);
+    let values = ValueSpace::new(size, bytes_max, scenario.seed);
+    let values = values.with_deltas(scenario.delta.clone()).with_draws(scenario.value_draws);
+    match scenario.value_fill {
+        word::ValueFill::Drawn => values,
+        word::ValueFill::Letter(letter) => values.filled_with(letter),
     }
 }

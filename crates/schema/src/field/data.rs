@@ -2,7 +2,7 @@
 //!
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
-use super::parse::{count, one, parsed};
+use super::parse::{bits, count, given, one, parsed};
 use super::{Field, Section};
 use crate::scenario::parse_switch;
 use memtide_base::units;
@@ -10,11 +10,15 @@ use memtide_base::units;
 /// The grammar of sizes, shared by the rows of keys and values.
 macro_rules! size_laws {
     () => {
-        "`fixed:N` or just `N`, `uniform:A,B`, `normal:MEAN,SD`, `exponential:MEAN`, \
+        "`fixed:N` or just `N`, `uniform:A,B`, `uniform-real:A,B` (evenly from A up to B and then \
+         rounded, so that both ends are half as likely), `normal:MEAN,SD`, `exponential:MEAN`, \
          `pareto:LOC,SCALE,SHAPE`, `gev:LOC,SCALE,SHAPE`, `etc-key` and `etc-value` (Facebook's \
          ETC pool), or `table:SIZE=WEIGHT,…`; sizes are bytes and may carry `k`, `KiB`, `MiB`."
     };
 }
+
+/// Bytes of a prefix at most; what is left has room for any number.
+const PREFIX_BYTES_MAX: usize = 200;
 
 pub(super) const KEYS: Field = Field {
     name: "keys",
@@ -65,9 +69,10 @@ pub(super) const KEY_FORM: Field = Field {
     long: "`base32`: the number in base 32 (0-9, a-v), as short as all keys allow, then filler \
            drawn by the seed. `decimal`: the number in decimal, padded with zeros from the left up \
            to the key's length: the keys of mutilate, so that a server filled by one can be \
-           measured with the other. The length of a decimal key does not depend on the seed but \
-           follows from the number as in mutilate; it is never less than the count of keys has \
-           digits nor more than 250 bytes, whatever the law.",
+           measured with the other. `hex`: the same in hexadecimal (0-9, a-f), with lengths drawn \
+           by the seed. The length of a decimal key does not depend on the seed but \
+           follows from the number as in mutilate. Decimal and hexadecimal keys are never shorter \
+           than the largest number has digits nor longer than 250 bytes, whatever the law.",
     section: Section::Data,
     many: false,
     set: |scenario, word| {
@@ -75,6 +80,50 @@ pub(super) const KEY_FORM: Field = Field {
         Ok(())
     },
     show: |scenario| one(scenario.key_form),
+};
+
+pub(super) const KEY_PREFIX: Field = Field {
+    name: "key-prefix",
+    short: None,
+    value: Some("TEXT"),
+    default: "",
+    help: "What every key begins with",
+    long: "Up to 200 bytes without blanks and control characters, such as `user:`. It is a part of \
+           the key, and so of its length.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        let strange = |letter: char| letter.is_whitespace() || letter.is_control();
+        if word.len() > PREFIX_BYTES_MAX || word.contains(strange) {
+            return Err(format!(
+                "{word:?} is not a beginning of keys: at most {PREFIX_BYTES_MAX} bytes without \
+                 blanks and control characters"
+            ));
+        }
+        scenario.key_prefix = word.to_owned();
+        Ok(())
+    },
+    show: |scenario| match scenario.key_prefix.is_empty() {
+        true => Vec::new(),
+        false => one(&scenario.key_prefix),
+    },
+};
+
+pub(super) const KEY_FIRST: Field = Field {
+    name: "key-first",
+    short: None,
+    value: Some("N"),
+    default: "0",
+    help: "The number of the first key",
+    long: "A count up to `1000G`. The keys of a run have this number and those that follow it, so \
+           that runs beside each other can have keys of their own.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.key_first = count(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.key_first),
 };
 
 pub(super) const VALUE_SIZE: Field = Field {
@@ -86,8 +135,9 @@ pub(super) const VALUE_SIZE: Field = Field {
     long: concat!(
         "A law of lengths: ",
         size_laws!(),
-        " No value is longer than `value-max`: laws without an end are cut there, and a law that \
-         names a longer value is refused."
+        " `ascending:FIRST`: the value of key n is FIRST + n bytes long, rounded. No value is \
+         longer than `value-max`: laws without an end are cut there, and a law that names a \
+         longer value is refused."
     ),
     section: Section::Data,
     many: false,
@@ -96,6 +146,43 @@ pub(super) const VALUE_SIZE: Field = Field {
         Ok(())
     },
     show: |scenario| one(&scenario.value_size),
+};
+
+pub(super) const VALUE_DRAWS: Field = Field {
+    name: "value-draws",
+    short: None,
+    value: Some("DRAWS"),
+    default: "seed",
+    help: "How the lengths of values are drawn",
+    long: "`seed`: the length of key n's value is a function of n and the seed. \
+           `rand48:LOW,MIDDLE,HIGH`: it is made of draw n of C's erand48, whose state begins with \
+           these three words from 0 to 65535, whatever the seed; so is what incr and decr change a \
+           number by. `popularity sequential` then asks for the draws in their order.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.value_draws = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.value_draws),
+};
+
+pub(super) const VALUE_FILL: Field = Field {
+    name: "value-fill",
+    short: None,
+    value: Some("FILL"),
+    default: "drawn",
+    help: "What values consist of: drawn, or one letter",
+    long: "`drawn`: letters, digits, - and _ by the seed. Any one printable ASCII letter or digit, \
+           such as `0`: nothing but that, so that with a digit every value is a number for incr \
+           and decr. Not with verify, which could not tell such values apart.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.value_fill = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.value_fill),
 };
 
 pub(super) const VALUE_MAX: Field = Field {
@@ -149,7 +236,8 @@ pub(super) const MIX: Field = Field {
     help: "The kinds of operation and their weights",
     long: "Weights over `get gets set add replace append prepend cas delete incr decr touch gat`; \
            only their proportions count. A cas is a gets and then a cas with what it brought: \
-           one operation. incr and decr use numeric keys of their own. Example: \
+           one operation; see `cas-unique`. incr and decr use numeric keys of their own; see \
+           `numeric-keys`. Example: \
            `get=30,set=1,delete=0.5`.",
     section: Section::Data,
     many: false,
@@ -158,6 +246,62 @@ pub(super) const MIX: Field = Field {
         Ok(())
     },
     show: |scenario| one(&scenario.mix),
+};
+
+pub(super) const DELTA: Field = Field {
+    name: "delta",
+    short: None,
+    value: Some("LAW"),
+    default: "fixed:1",
+    help: "What incr and decr change a number by",
+    long: "A law like that of `value-size`, of whole numbers up to `1G`. Operation n has draw n.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.delta = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(&scenario.delta),
+};
+
+pub(super) const NUMERIC_KEYS: Field = Field {
+    name: "numeric-keys",
+    short: None,
+    value: Some("WHOSE"),
+    default: "own",
+    help: "Which keys incr and decr work on: own or shared",
+    long: "`own`: as many keys again as there are others, filled with numbers. `shared`: the same \
+           keys as everything else; what is stored there may be no number, and the server then \
+           says so. With `value-fill` a digit, short values are numbers.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        scenario.numeric_keys = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.numeric_keys),
+};
+
+pub(super) const CAS_UNIQUE: Field = Field {
+    name: "cas-unique",
+    short: None,
+    value: Some("N"),
+    default: "what a gets brought",
+    help: "The number that a cas sends without reading first",
+    long: "A whole number from 1 to 2^64 - 1. A cas is then one request, which can be sent \
+           without wanting an answer, and is answered with exists or not_found unless the number \
+           happens to be right. Not with verify.",
+    section: Section::Data,
+    many: false,
+    set: |scenario, word| {
+        let number = bits(word)?;
+        if number == 0 {
+            return Err("'0' is no number of a value; they begin at 1".to_owned());
+        }
+        scenario.habits.cas_unique = Some(number);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.habits.cas_unique),
 };
 
 pub(super) const MULTIGET: Field = Field {

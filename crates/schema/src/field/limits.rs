@@ -10,7 +10,7 @@ pub(super) const DURATION: Field = Field {
     name: "duration",
     short: None,
     value: Some("TIME"),
-    default: "10s; none with ops-max",
+    default: "10s; none with ops-max or connections-total",
     help: "How long to measure",
     long: "A time with its unit: `500ms`, `30s`, `2m`, `1h`; at most `366d`. Measured are the \
            operations that the \

@@ -125,6 +125,23 @@ pub(super) const INTERVAL: Field = Field {
     show: |scenario| given_span(scenario.interval),
 };
 
+pub(super) const MESSAGE_SIZES: Field = Field {
+    name: "message-sizes",
+    short: None,
+    value: None,
+    default: "off",
+    help: "Keep the sizes of requests and replies",
+    long: "The record then has their distributions as `message_sizes`. Of a cas that reads first \
+           the request of its gets counts, and the reply to its cas.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.message_sizes = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.message_sizes),
+};
+
 pub(super) const INTERVAL_TIMES: Field = Field {
     name: "interval-times",
     short: None,

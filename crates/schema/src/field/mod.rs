@@ -7,6 +7,7 @@ mod clients;
 mod data;
 mod layer;
 mod limits;
+mod lives;
 mod load;
 mod measurement;
 mod output;
@@ -91,6 +92,9 @@ pub static FIELDS: &[Field] = &[
     target::NAGLE,
     target::PROTOCOL,
     target::TRANSPORT,
+    target::TRAILING_BLANK,
+    target::SEND_BUFFER,
+    target::RECEIVE_BUFFER,
     target::USER,
     target::PASSWORD,
     load::RATE,
@@ -102,6 +106,11 @@ pub static FIELDS: &[Field] = &[
     load::WAVE,
     load::BEFORE,
     load::AFTER,
+    lives::CALLS,
+    lives::CONNECTION_RATE,
+    lives::CONNECTION_ARRIVAL,
+    lives::CALL_RATE,
+    lives::LINGER,
     load::THREADS,
     load::PIN,
     load::WAIT,
@@ -109,7 +118,11 @@ pub static FIELDS: &[Field] = &[
     data::KEYS,
     data::KEY_SIZE,
     data::KEY_FORM,
+    data::KEY_PREFIX,
+    data::KEY_FIRST,
     data::VALUE_SIZE,
+    data::VALUE_DRAWS,
+    data::VALUE_FILL,
     data::VALUE_MAX,
     data::POPULARITY,
     clients::WINDOW,
@@ -117,6 +130,9 @@ pub static FIELDS: &[Field] = &[
     clients::PICK,
     data::MIX,
     clients::MIX_ORDER,
+    data::DELTA,
+    data::NUMERIC_KEYS,
+    data::CAS_UNIQUE,
     data::MULTIGET,
     data::MULTIGET_SHARE,
     data::EXPIRY,
@@ -128,12 +144,14 @@ pub static FIELDS: &[Field] = &[
     limits::DURATION,
     limits::WARMUP,
     limits::OPS_MAX,
+    lives::CONNECTIONS_TOTAL,
     limits::TIMEOUT,
     measurement::GOAL,
     measurement::STRICT,
     measurement::VERIFY,
     measurement::VERIFY_KEYS,
     measurement::VERIFY_EXPIRY,
+    measurement::MESSAGE_SIZES,
     measurement::INTERVAL,
     measurement::INTERVAL_TIMES,
     measurement::COOLDOWN,

@@ -5,6 +5,7 @@
 use super::parse::{count, given, one, parsed};
 use super::{Field, Section};
 use crate::scenario::{Secret, Target, parse_switch};
+use memtide_base::units;
 use std::net::IpAddr;
 
 pub(super) const SERVER: Field = Field {
@@ -31,11 +32,12 @@ pub(super) const CONNECTIONS: Field = Field {
     name: "connections",
     short: None,
     value: Some("N"),
-    default: "64",
+    default: "64; with connection-rate 1024, with calls alone 1",
     help: "Connections to each server, over all workers",
     long: "How many connections are opened to each server; the workers share them as evenly as \
            they can, and each worker needs at least one. A count from 1 to 1M, such as `16` or \
-           `2k`.",
+           `2k`. Where connections come and go (see `calls`) this is how many live at once at \
+           most.",
     section: Section::Target,
     many: false,
     set: |scenario, word| {
@@ -49,7 +51,7 @@ pub(super) const DEPTH: Field = Field {
     name: "depth",
     short: None,
     value: Some("N"),
-    default: "1 in a closed loop, 64 with a rate",
+    default: "1 in a closed loop, 64 with a rate, with call-rate up to 1024",
     help: "Operations outstanding on one connection at most",
     long: "A connection on which this many operations wait for their answers is full; what an \
            operation does that finds every connection full is said by `on-full`. A count from 1 \
@@ -120,10 +122,10 @@ pub(super) const NAGLE: Field = Field {
     section: Section::Target,
     many: false,
     set: |scenario, word| {
-        scenario.nagle = parse_switch(word)?;
+        scenario.habits.nagle = parse_switch(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.nagle),
+    show: |scenario| one(scenario.habits.nagle),
 };
 
 pub(super) const PROTOCOL: Field = Field {
@@ -163,6 +165,58 @@ pub(super) const TRANSPORT: Field = Field {
         Ok(())
     },
     show: |scenario| one(scenario.transport),
+};
+
+pub(super) const TRAILING_BLANK: Field = Field {
+    name: "trailing-blank",
+    short: None,
+    value: None,
+    default: "off",
+    help: "End request lines with a blank, as some clients do",
+    long: "A blank then stands before the end of each line that asks for an answer, as in \
+           `get key `, so that requests are as long as those of clients that write them so. Only \
+           over `protocol text`.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.habits.trailing_blank = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.habits.trailing_blank),
+};
+
+pub(super) const SEND_BUFFER: Field = Field {
+    name: "send-buffer",
+    short: None,
+    value: Some("SIZE"),
+    default: "the system's",
+    help: "The send buffer of each socket",
+    long: "What SO_SNDBUF is set to: a size up to `1GiB`, such as `4KiB`. The kernel doubles it \
+           and has bounds of its own.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.habits.send_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.habits.send_buffer),
+};
+
+pub(super) const RECEIVE_BUFFER: Field = Field {
+    name: "receive-buffer",
+    short: None,
+    value: Some("SIZE"),
+    default: "the system's",
+    help: "The receive buffer of each socket",
+    long: "What SO_RCVBUF is set to: a size up to `1GiB`, such as `16KiB`. The kernel doubles it \
+           and has bounds of its own.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.habits.receive_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.habits.receive_buffer),
 };
 
 pub(super) const USER: Field = Field {

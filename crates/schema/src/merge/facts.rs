@@ -4,7 +4,8 @@
 //! facts stay in the shard.
 
 use crate::record::{
-    Figure, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ServerCounters, ShardRecord,
+    Figure, LifePlanRecord, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ServerCounters,
+    ShardRecord,
 };
 use std::collections::BTreeMap;
 
@@ -22,12 +23,31 @@ pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
         servers: servers(shards),
         rate_per_s: rates().reduce(|a, b| Some(a? + b?)).flatten(),
         ops_max: operations().reduce(|a, b| Some(a?.saturating_add(b?))).flatten(),
+        lives: lives(shards),
         workers: sum(|plan| plan.workers),
         connections: sum(|plan| plan.connections),
         cpus: plans().flat_map(|plan| plan.cpus.clone()).collect(),
         why: BTreeMap::new(),
         ..shards[0].plan.clone()
     }
+}
+
+/// How connections come and go, if they do with all shards.
+fn lives(shards: &[ShardRecord]) -> Option<LifePlanRecord> {
+    let plans = || shards.iter().map(|shard| shard.plan.lives.as_ref());
+    let first = plans().collect::<Option<Vec<_>>>()?.first().copied()?.clone();
+    let each = || plans().flatten();
+    Some(LifePlanRecord {
+        connection_rate_per_s: each()
+            .map(|plan| plan.connection_rate_per_s)
+            .reduce(|a, b| Some(a? + b?))
+            .flatten(),
+        connections_total: each()
+            .map(|plan| plan.connections_total)
+            .reduce(|a, b| Some(a?.saturating_add(b?)))
+            .flatten(),
+        ..first
+    })
 }
 
 /// Every server once, with the addresses that any shard found for it.

@@ -4,8 +4,9 @@
 
 use crate::kind::Kind;
 use crate::record::{
-    ConnectionCounts, Counts, DatagramCounts, Distribution, LagSplit, PhaseCounts, Phases, Record,
-    ServerRecord, Totals, VerificationCounts, per_second,
+    ConnectionCounts, Counts, DatagramCounts, Distribution, LagSplit, LifeCounts, LifeRecord,
+    MessageSizes, PhaseCounts, Phases, Record, ServerRecord, Totals, VerificationCounts,
+    per_second,
 };
 use memtide_base::Span;
 use memtide_metrics::Histogram;
@@ -22,6 +23,9 @@ pub(super) struct Sums {
     client_delay: Times,
     in_flight_at_send: Histogram<u64>,
     outstanding_at_send: Histogram<u64>,
+    lives: Option<Lives>,
+    /// Requests and replies, once a record has them.
+    message_sizes: Option<[Histogram<u64>; 2]>,
     servers: BTreeMap<String, Server>,
     pub(super) sent_in_window: BTreeMap<Kind, u64>,
 }
@@ -46,6 +50,17 @@ impl Sums {
         let outstanding = record.outstanding_at_send.counts();
         let outstanding = outstanding.ok_or_else(|| histogram_damaged("outstanding_at_send"))?;
         self.outstanding_at_send.absorb(&outstanding);
+        if let Some(lives) = &record.lives {
+            let sum = self.lives.get_or_insert_default().absorb(lives);
+            sum.ok_or_else(|| histogram_damaged("lives"))?;
+        }
+        if let Some(MessageSizes { requests, replies }) = &record.message_sizes {
+            let sums = self.message_sizes.get_or_insert_default();
+            for (sum, part) in sums.iter_mut().zip([requests, replies]) {
+                let part = part.counts().ok_or_else(|| histogram_damaged("message_sizes"))?;
+                sum.absorb(&part);
+            }
+        }
         for server in &record.servers {
             let sum = self.servers.entry(server.name.clone()).or_default();
             sum.absorb(server).ok_or_else(|| histogram_damaged(&server.name))?;
@@ -69,8 +84,13 @@ impl Sums {
         record.client_delay = self.client_delay.seal();
         record.in_flight_at_send = Counts::of(&self.in_flight_at_send);
         record.outstanding_at_send = Counts::of(&self.outstanding_at_send);
+        record.message_sizes = self.message_sizes.map(|[requests, replies]| MessageSizes {
+            requests: Counts::of(&requests),
+            replies: Counts::of(&replies),
+        });
         record.sent_in_window = self.sent_in_window;
         let length = Span::from_ns(record.window_ns);
+        record.lives = self.lives.map(|lives| lives.seal(length));
         let rows = self.servers.into_iter().map(|(name, server)| server.seal(name, length));
         record.servers = rows.collect();
         let place = |name: &str| record.plan.servers.iter().position(|server| server.name == name);
@@ -116,6 +136,75 @@ impl Times {
         let at_least = Span::from_ns(self.at_least_ns.unwrap_or(0));
         Distribution::of(&self.answered, self.unanswered, at_least)
     }
+}
+
+/// The sum of connections that were the load.
+#[derive(Default)]
+struct Lives {
+    concurrent_max: u64,
+    phases: [LifeCounts; 3],
+    times: [Times; 3],
+    calls_planned: u64,
+    calls_intended: u64,
+}
+
+impl Lives {
+    /// None when the figures of `part` cannot be those of any times.
+    fn absorb(&mut self, part: &LifeRecord) -> Option<()> {
+        add(&mut self.concurrent_max, part.concurrent_max);
+        for (sum, (_, part)) in self.phases.iter_mut().zip(part.phases()) {
+            add_lives(sum, part);
+        }
+        add(&mut self.calls_planned, part.calls_planned);
+        add(&mut self.calls_intended, part.calls_intended);
+        let parts = [&part.connect, &part.connect_service, &part.lifetime];
+        self.times.iter_mut().zip(parts).try_for_each(|(sum, part)| sum.absorb(part))
+    }
+
+    /// All but the rate that was asked for, which does not add up.
+    fn seal(self, length: Span) -> LifeRecord {
+        let [warmup, measure, cooldown] = self.phases;
+        let [connect, connect_service, lifetime] = self.times.map(Times::seal);
+        LifeRecord {
+            target_per_s: None,
+            begun_per_s: per_second(measure.begun, length),
+            concurrent_max: self.concurrent_max,
+            warmup,
+            measure,
+            cooldown,
+            connect,
+            connect_service,
+            lifetime,
+            calls_planned: self.calls_planned,
+            calls_intended: self.calls_intended,
+        }
+    }
+}
+
+/// Every count is named, so that a new one cannot be forgotten.
+fn add_lives(sum: &mut LifeCounts, part: &LifeCounts) {
+    let LifeCounts {
+        intended,
+        begun,
+        opened,
+        lived,
+        failed,
+        lost,
+        dropped,
+        abandoned,
+        calls_unmade,
+        causes,
+    } = part;
+    add(&mut sum.intended, *intended);
+    add(&mut sum.begun, *begun);
+    add(&mut sum.opened, *opened);
+    add(&mut sum.lived, *lived);
+    add(&mut sum.failed, *failed);
+    add(&mut sum.lost, *lost);
+    add(&mut sum.dropped, *dropped);
+    add(&mut sum.abandoned, *abandoned);
+    add(&mut sum.calls_unmade, *calls_unmade);
+    add_counts(&mut sum.causes, causes);
 }
 
 /// The sum of a server's rows.

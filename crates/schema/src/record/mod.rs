@@ -7,6 +7,7 @@ mod base64;
 mod count;
 mod distribution;
 mod judgement;
+mod lives;
 mod measured;
 mod plan;
 mod server;
@@ -19,8 +20,9 @@ pub use judgement::{
     Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
     WarningRecord,
 };
+pub use lives::{LifeCounts, LifeRecord};
 pub(crate) use measured::per_second;
-pub use plan::{LoopKind, MachineRecord, PlanRecord, PlannedServer};
+pub use plan::{LifePlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
 pub use server::{Figure, ServerCounters, ServerRecord};
 pub use shard::ShardRecord;
 pub use verification::VerificationCounts;
@@ -109,6 +111,12 @@ pub struct Record {
     /// How many were outstanding on its own connection when one was sent, itself included.
     #[serde(default)]
     pub outstanding_at_send: Counts,
+    /// What became of connections; none unless these were the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lives: Option<LifeRecord>,
+    /// How long requests and replies were, in bytes; none unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_sizes: Option<MessageSizes>,
     /// The measured window in pieces, by intended instant.
     pub intervals: Vec<IntervalRecord>,
     /// The same in at most 64 pieces, with their whole distributions.
@@ -124,6 +132,15 @@ pub struct Record {
     pub shards: Vec<ShardRecord>,
 }
 
+/// How long messages were, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageSizes {
+    /// Requests.
+    pub requests: Counts,
+    /// Replies to them, errors included.
+    pub replies: Counts,
+}
+
 /// What ended a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -131,7 +148,7 @@ pub enum EndedBy {
     /// The measured window was over.
     #[default]
     Duration,
-    /// The last operation was issued.
+    /// The last operation was issued, or the last connection had ended where these are the load.
     Operations,
     /// Somebody interrupted it.
     Interrupted,
@@ -268,10 +285,19 @@ impl Record {
     }
 
     /// Whether every intended operation of every phase ended in exactly one outcome, and the
-    /// totals are those of the measured phase. The error names the phase and the counts.
+    /// totals are those of the measured phase; and the same of connections that were the load. The
+    /// error names the phase and the counts.
     pub fn check_conservation(&self) -> Result<(), String> {
         for (phase, counts) in self.phases.each() {
             counts.totals.check_conservation().map_err(|why| format!("{phase}: {why}"))?;
+        }
+        if let Some(lives) = &self.lives {
+            lives.check_conservation()?;
+            // Records of other loads may have been merged into one.
+            if self.shards.is_empty() && lives.calls_intended != LifeRecord::calls_of(&self.phases)
+            {
+                return Err("the calls of connections are not the operations".to_owned());
+            }
         }
         match self.totals == self.phases.measure.totals {
             true => Ok(()),

@@ -53,6 +53,9 @@ pub struct PlanRecord {
     pub warmup_s: f64,
     /// How many operations are issued; none when the duration ends the run.
     pub ops_max: Option<u64>,
+    /// Connections as the load; none when they stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lives: Option<LifePlanRecord>,
     /// Workers.
     pub workers: u32,
     /// The CPU of each worker; empty when they are not pinned.
@@ -126,6 +129,23 @@ pub struct PlanRecord {
     pub seed: u64,
     /// Why decided fields are what they are, by the field's name.
     pub why: BTreeMap<String, String>,
+}
+
+/// How connections come and go, where they are the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LifePlanRecord {
+    /// Connections per second; none when each comes when another has ended, or the wave says it.
+    pub connection_rate_per_s: Option<f64>,
+    /// The law of the gaps between them; none when each comes when another has ended.
+    pub connection_arrival: Option<String>,
+    /// How many there are; none when the duration ends the run.
+    pub connections_total: Option<u64>,
+    /// Calls of each.
+    pub calls: u64,
+    /// Calls per second on each; none when a call comes when another has its answer.
+    pub call_rate_per_s: Option<f64>,
+    /// How long closing one may take, 0 resets it; none when it is closed in good order.
+    pub linger_s: Option<f64>,
 }
 
 /// A server of the plan.

@@ -30,6 +30,9 @@ pub struct ShardRecord {
     pub ended_by: EndedBy,
     /// The rate that was asked of it and the one that it achieved.
     pub rate: RateRecord,
+    /// The rate of connections that was asked of it, where these were the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lives_target_per_s: Option<f64>,
     /// Whether its numbers can be believed.
     pub believable: Believable,
     /// What was not as it should be.
@@ -64,6 +67,7 @@ impl ShardRecord {
             partial: record.partial,
             ended_by: record.ended_by,
             rate: record.rate.clone(),
+            lives_target_per_s: record.lives.as_ref().and_then(|lives| lives.target_per_s),
             believable: record.believable.clone(),
             warnings: record.warnings.clone(),
             client: record.client.clone(),

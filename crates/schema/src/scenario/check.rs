@@ -6,11 +6,11 @@
 mod clients;
 mod transport;
 
-use super::{Goal, OnFull, Protocol, Scenario, Subject, span_word};
+use super::{Goal, NumericKeys, OnFull, Protocol, Scenario, Subject, ValueFill, span_word};
 use crate::kind::Kind;
 use memtide_base::Span;
 use memtide_metrics::series::ROWS_ASKED_MAX;
-use memtide_workload::{KeySpace, OpKind, Wave};
+use memtide_workload::{KeySpace, OpKind, SizeLaw, Wave};
 use std::fmt;
 
 /// Workers at most.
@@ -65,7 +65,9 @@ impl Scenario {
         self.check_clients(&mut problems);
         self.check_window(&mut problems);
         self.check_expiry(&mut problems);
+        self.check_lives(|field, message| problems.add(field, message));
         self.check_data(&mut problems);
+        self.check_wire(&mut problems);
         self.check_intervals(&mut problems);
         self.check_verification(&mut problems);
         self.check_goals(&mut problems);
@@ -191,14 +193,14 @@ impl Scenario {
         }
         if matches!(self.wave, Wave::Ramp { .. })
             && self.duration.is_none()
-            && self.ops_max.is_some()
+            && (self.ops_max.is_some() || self.connections_total.is_some())
         {
             problems.add(
                 "duration",
                 format!("wave {} needs to know how long it is: give a duration as well", self.wave),
             );
         }
-        if self.on_full != OnFull::Queue && self.is_closed_loop() {
+        if self.on_full != OnFull::Queue && self.is_closed_loop() && !self.is_of_lives() {
             problems.add(
                 "on-full",
                 format!(
@@ -225,7 +227,7 @@ impl Scenario {
     /// Keys, values and mix against each other.
     fn check_data(&self, problems: &mut Problems) {
         let (keys, size) = (self.keys.max(1), self.key_size.clone());
-        if let Err(error) = KeySpace::in_form(self.key_form, keys, size, self.seed) {
+        if let Err(error) = KeySpace::in_shape(self.key_shape(), keys, size, self.seed) {
             problems.add("key-size", format!("key-size {}: {error}", self.key_size));
         }
         let (low, high) = self.value_size.bounds();
@@ -263,7 +265,9 @@ impl Scenario {
             );
         }
         let quiet = |kind: OpKind| {
-            kind.allows_noreply() && (self.protocol == Protocol::Text || kind != OpKind::Touch)
+            let alone = kind == OpKind::Cas && self.habits.cas_unique.is_some();
+            (kind.allows_noreply() || alone)
+                && (self.protocol == Protocol::Text || kind != OpKind::Touch)
         };
         if self.noreply && !self.mix.kinds().any(quiet) {
             problems.add(
@@ -274,6 +278,65 @@ impl Scenario {
                     self.mix
                 ),
             );
+        }
+    }
+
+    /// What requests look like, and how sockets are made, against what there is to ask.
+    fn check_wire(&self, problems: &mut Problems) {
+        if self.key_first > KEYS_MAX {
+            let given = self.key_first;
+            problems.add("key-first", format!("key-first {given} is too high: give at most 1000G"));
+        }
+        let buffers = [
+            ("send-buffer", self.habits.send_buffer),
+            ("receive-buffer", self.habits.receive_buffer),
+        ];
+        for (field, given) in buffers {
+            if let Some(given) = given.filter(|&given| given > VALUE_MAX) {
+                let given = size_word(given);
+                problems.add(field, format!("{field} {given} is too large: give at most 1GiB"));
+            }
+        }
+        if self.habits.trailing_blank && self.protocol == Protocol::Binary {
+            problems.add(
+                "trailing-blank",
+                "trailing-blank ends lines, and protocol binary has none: leave one of them out",
+            );
+        }
+        let numbers = self.mix.uses_numeric();
+        let names_cas = self.mix.kinds().any(|kind| kind == OpKind::Cas);
+        let one = SizeLaw::fixed(1);
+        let needs = [
+            ("delta", self.delta != one && !numbers, "incr or decr"),
+            ("numeric-keys", self.numeric_keys != NumericKeys::Own && !numbers, "incr or decr"),
+            ("cas-unique", self.habits.cas_unique.is_some() && !names_cas, "cas"),
+        ];
+        for (field, is_missing, what) in needs {
+            if is_missing {
+                let mix = &self.mix;
+                problems.add(
+                    field,
+                    format!(
+                        "{field} is about {what}, of which mix {mix} has none: add one, or leave \
+                         it out"
+                    ),
+                );
+            }
+        }
+        let hides = [
+            ("value-fill", self.value_fill != ValueFill::Drawn),
+            ("cas-unique", self.habits.cas_unique.is_some()),
+        ];
+        for (field, is_given) in hides {
+            if is_given && self.verify > 0.0 {
+                problems.add(
+                    field,
+                    format!(
+                        "{field} leaves verify nothing to tell values apart by: leave one of them \
+                         out"
+                    ),
+                );
+            }
         }
     }
 

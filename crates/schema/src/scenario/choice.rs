@@ -71,6 +71,46 @@ choice! {
     }
 }
 
+choice! {
+    /// Which keys incr and decr work on.
+    NumericKeys {
+        /// On keys of their own beside the others.
+        Own = "own",
+        /// On the same keys as everything else, whatever their values are.
+        Shared = "shared",
+    }
+}
+
+/// What values consist of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueFill {
+    /// Of letters drawn by the seed.
+    Drawn,
+    /// Of this one printable ASCII letter.
+    Letter(u8),
+}
+
+impl fmt::Display for ValueFill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Drawn => f.pad("drawn"),
+            Self::Letter(letter) => write!(f, "{}", char::from(*letter)),
+        }
+    }
+}
+
+impl FromStr for ValueFill {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word.as_bytes() {
+            b"drawn" => Ok(Self::Drawn),
+            [letter] if letter.is_ascii_graphic() => Ok(Self::Letter(*letter)),
+            _ => Err(format!("'{word}' is not drawn or one letter or digit, such as 0")),
+        }
+    }
+}
+
 /// What happens to an operation that is due while every connection is at its depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFull {

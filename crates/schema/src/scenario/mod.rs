@@ -6,13 +6,14 @@
 mod check;
 mod choice;
 mod goal;
+mod lives;
 mod target;
 mod word;
 
 pub use check::Problem;
 pub use choice::{
-    ConnectionTurn, Cooldown, Io, Load, OnFull, Protocol, RateUnit, Reconnect, ScheduleKind,
-    Secret, Transport, Wait,
+    ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit, Reconnect,
+    ScheduleKind, Secret, Transport, ValueFill, Wait,
 };
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use target::Target;
@@ -20,7 +21,7 @@ pub(crate) use word::{parse_list, parse_switch, span_word};
 
 use memtide_base::Span;
 use memtide_workload::{
-    Arrival, KeyForm, Mix, MixOrder, Pick, Popularity, SizeLaw, Wave, WindowLaw,
+    Arrival, Draws, KeyForm, KeyShape, Mix, MixOrder, Pick, Popularity, SizeLaw, Wave, WindowLaw,
 };
 use std::net::IpAddr;
 
@@ -49,6 +50,18 @@ pub struct Scenario {
     pub pause_after_reply: Span,
     /// The rate over time; anything but constant replaces `rate`.
     pub wave: Wave,
+    /// Calls of each connection, where these are the load.
+    pub calls: Option<u64>,
+    /// Connections per second over all workers; 0 opens one when another has ended.
+    pub connection_rate: Option<f64>,
+    /// The law of the gaps between them.
+    pub connection_arrival: Arrival,
+    /// Calls per second on each of them; 0 asks for a closed loop.
+    pub call_rate: Option<f64>,
+    /// How long closing them may take, in whole seconds; 0 resets them.
+    pub linger: Option<Span>,
+    /// How many of them there are.
+    pub connections_total: Option<u64>,
     /// How long to measure.
     pub duration: Option<Span>,
     /// How long to load before measuring.
@@ -75,8 +88,16 @@ pub struct Scenario {
     pub key_size: SizeLaw,
     /// How a key is made of its number.
     pub key_form: KeyForm,
+    /// What every key begins with.
+    pub key_prefix: String,
+    /// The number of the first key.
+    pub key_first: u64,
     /// The law of value lengths, in bytes.
     pub value_size: SizeLaw,
+    /// How lengths of values, and what incr and decr change a number by, are drawn.
+    pub value_draws: Draws,
+    /// What values consist of.
+    pub value_fill: ValueFill,
     /// The longest value that may be sent, in bytes.
     pub value_max: u64,
     /// Which keys are asked for how often.
@@ -91,6 +112,10 @@ pub struct Scenario {
     pub mix: Mix,
     /// In which order they come.
     pub mix_order: MixOrder,
+    /// What incr and decr change a number by.
+    pub delta: SizeLaw,
+    /// Which keys incr and decr work on.
+    pub numeric_keys: NumericKeys,
     /// Keys in one get or gets.
     pub multiget: u16,
     /// The fraction of them that asks for so many; the others ask for one.
@@ -123,6 +148,8 @@ pub struct Scenario {
     pub interval: Option<Span>,
     /// Whether each row keeps the times of its gets.
     pub interval_times: bool,
+    /// Whether the sizes of requests and replies are recorded.
+    pub message_sizes: bool,
     /// The seed of everything random.
     pub seed: u64,
     /// How a worker waits for the next instant.
@@ -133,8 +160,6 @@ pub struct Scenario {
     pub cooldown: Cooldown,
     /// Source addresses, used in turn; empty leaves the choice to the system.
     pub bind: Vec<IpAddr>,
-    /// Whether TCP may hold back small requests.
-    pub nagle: bool,
     /// What every server is told before the load: a line of the text protocol, without its end.
     pub before: Option<String>,
     /// What every server is told after the load.
@@ -143,6 +168,8 @@ pub struct Scenario {
     pub protocol: Protocol,
     /// How they travel.
     pub transport: Transport,
+    /// What some clients do besides.
+    pub habits: Habits,
     /// Who we are to the servers.
     pub user: Option<String>,
     /// What proves it.
@@ -163,10 +190,35 @@ pub struct Scenario {
     pub strict: bool,
 }
 
+/// What some clients do on the wire and most do not. Each is a field by its own name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// Whether a blank ends the lines that ask for an answer.
+    pub trailing_blank: bool,
+    /// What a cas says without reading first.
+    pub cas_unique: Option<u64>,
+    /// Bytes of a socket's send buffer.
+    pub send_buffer: Option<u64>,
+    /// Bytes of a socket's receive buffer.
+    pub receive_buffer: Option<u64>,
+    /// Whether TCP may hold back small requests.
+    pub nagle: bool,
+}
+
 impl Scenario {
+    /// What all keys have in common.
+    pub fn key_shape(&self) -> KeyShape {
+        let (prefix, first) = (self.key_prefix.clone(), self.key_first);
+        KeyShape { form: self.key_form, prefix, first }
+    }
+
     /// Whether the load is as fast as the connections allow: asked for with rate 0, or meant by
-    /// naming a server and no rate or wave.
+    /// naming a server and no rate or wave; of connections that are the load, when neither they nor
+    /// their calls come at a rate.
     pub fn is_closed_loop(&self) -> bool {
+        if self.is_of_lives() {
+            return !self.has_births_paced() && !self.has_calls_paced();
+        }
         match self.rate {
             Some(rate) => rate == 0.0,
             None => !self.servers.is_empty() && self.wave == Wave::Constant,
@@ -185,6 +237,12 @@ impl Default for Scenario {
             on_full: OnFull::Queue,
             pause_after_reply: Span::ZERO,
             wave: Wave::Constant,
+            calls: None,
+            connection_rate: None,
+            connection_arrival: Arrival::Fixed,
+            call_rate: None,
+            linger: None,
+            connections_total: None,
             duration: None,
             warmup: Span::ZERO,
             ops_max: None,
@@ -198,7 +256,11 @@ impl Default for Scenario {
             keys: 100_000,
             key_size: known("fixed:30"),
             key_form: KeyForm::Base32,
+            key_prefix: String::new(),
+            key_first: 0,
             value_size: known("fixed:200"),
+            value_draws: Draws::Seed,
+            value_fill: ValueFill::Drawn,
             value_max: VALUE_MAX_BYTES,
             popularity: Popularity::Uniform,
             window: None,
@@ -206,6 +268,8 @@ impl Default for Scenario {
             pick: Pick::Random,
             mix: known("get=9,set=1"),
             mix_order: MixOrder::Drawn,
+            delta: known("fixed:1"),
+            numeric_keys: NumericKeys::Own,
             multiget: 1,
             multiget_share: 1.0,
             expiry: 0,
@@ -222,16 +286,17 @@ impl Default for Scenario {
             verify_keys: 65_536,
             interval: None,
             interval_times: false,
+            message_sizes: false,
             seed: SEED,
             wait: None,
             io: Io::Auto,
             cooldown: Cooldown::Load,
             bind: Vec::new(),
-            nagle: false,
             before: None,
             after: None,
             protocol: Protocol::Text,
             transport: Transport::Tcp,
+            habits: Habits::default(),
             user: None,
             password: None,
             json: None,

@@ -406,6 +406,49 @@ fn a_value_above_the_limit_says_what_to_raise() {
 }
 
 #[test]
+fn connections_as_the_load_have_rates_of_their_own() {
+    let living = |change: fn(&mut Scenario)| {
+        problems(|s| {
+            s.calls = Some(10);
+            change(s);
+        })
+    };
+    assert_eq!(living(|_| {}), [""; 0]);
+    assert_eq!(living(|s| s.connection_rate = Some(1e3)), [""; 0]);
+    assert_eq!(living(|s| s.wave = "ramp:10,20".parse().unwrap()), [""; 0]);
+    assert_eq!(problems(|s| s.connection_rate = Some(1e3)), [""; 0], "one call each");
+    assert_eq!(living(|s| s.rate = Some(1e3)), ["rate"]);
+    assert_eq!(living(|s| s.ops_max = Some(100)), ["ops-max"]);
+    assert_eq!(living(|s| s.schedule = ScheduleKind::Connection), ["schedule"]);
+    assert_eq!(living(|s| s.calls = Some(0)), ["calls"]);
+    assert_eq!(living(|s| s.connections_total = Some(1 << 40)), ["connections-total"]);
+    assert_eq!(living(|s| s.connection_rate = Some(1e7)), ["connection-rate"]);
+    assert_eq!(living(|s| s.linger = Some(Span::from_ms(1_500))), ["linger"]);
+    assert_eq!(living(|s| s.on_full = OnFull::Drop), ["on-full"]);
+    assert_eq!(
+        living(|s| {
+            s.wave = "step:10,20@1s".parse().unwrap();
+            s.connection_rate = Some(5.0);
+        }),
+        ["connection-rate"]
+    );
+    // Without calls they mean nothing.
+    assert_eq!(problems(|s| s.linger = Some(Span::ZERO)), ["linger"]);
+    assert_eq!(problems(|s| s.call_rate = Some(1.0)), ["call-rate"]);
+    assert_eq!(problems(|s| s.connections_total = Some(1)), ["connections-total"]);
+}
+
+#[test]
+fn connections_without_any_rate_are_a_closed_loop() {
+    let closed = |connections, calls| {
+        let connection_rate = Some(connections);
+        let scenario = Scenario { connection_rate, call_rate: Some(calls), ..Scenario::default() };
+        scenario.is_closed_loop()
+    };
+    assert!(closed(0.0, 0.0) && !closed(1.0, 0.0) && !closed(0.0, 1.0));
+}
+
+#[test]
 fn a_named_server_without_a_rate_means_a_closed_loop() {
     let mut scenario = Scenario::default();
     assert!(!scenario.is_closed_loop());
@@ -415,4 +458,28 @@ fn a_named_server_without_a_rate_means_a_closed_loop() {
     assert!(!scenario.is_closed_loop());
     scenario = Scenario { rate: Some(0.0), ..Scenario::default() };
     assert!(scenario.is_closed_loop());
+}
+
+#[test]
+fn what_requests_look_like_must_fit_what_is_asked() {
+    assert_eq!(problems(|s| s.delta = known("fixed:2")), ["delta"]);
+    assert_eq!(problems(|s| s.numeric_keys = NumericKeys::Shared), ["numeric-keys"]);
+    assert_eq!(problems(|s| s.habits.cas_unique = Some(1)), ["cas-unique"]);
+    let numbers = problems(|s| {
+        s.mix = known("incr=1,cas=1");
+        s.delta = known("fixed:2");
+        s.numeric_keys = NumericKeys::Shared;
+        s.habits.cas_unique = Some(1);
+        s.noreply = true;
+        s.habits.trailing_blank = true;
+    });
+    assert_eq!(numbers, [""; 0]);
+    let blank = problems(|s| (s.habits.trailing_blank, s.protocol) = (true, Protocol::Binary));
+    assert_eq!(blank, ["trailing-blank"]);
+    let hidden = problems(|s| (s.value_fill, s.verify) = (ValueFill::Letter(b'0'), 1.0));
+    assert_eq!(hidden, ["value-fill"]);
+    assert_eq!(problems(|s| s.habits.send_buffer = Some(1 << 31)), ["send-buffer"]);
+    assert_eq!(problems(|s| s.key_first = u64::MAX), ["key-first"]);
+    assert_eq!(problems(|s| s.key_size = known("ascending:5")), ["key-size"]);
+    assert_eq!(problems(|s| s.value_size = known("ascending:5")), [""; 0]);
 }

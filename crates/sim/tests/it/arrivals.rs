@@ -14,12 +14,12 @@ const SEED: u64 = 11;
 const RATE: f64 = 2_000.0;
 const DURATION_S: f64 = 8.0;
 /// Above this times 1/√n the distance comes by chance in 1 % of cases (Smirnov 1948).
-const KS_AT_1_PERCENT: f64 = 1.628;
+pub(crate) const KS_AT_1_PERCENT: f64 = 1.628;
 
 /// A law's word and the share of its gaps, in units of their mean, that are at most x.
-type Law = (&'static str, fn(f64) -> f64);
+pub(crate) type Law = (&'static str, fn(f64) -> f64);
 
-const LAWS: [Law; 4] = [
+pub(crate) const LAWS: [Law; 4] = [
     ("poisson", |x| 1.0 - (-x).exp()),
     ("uniform", |x| (x / 2.0).clamp(0.0, 1.0)),
     ("pareto:4,16,0.15", |x| pareto(x, 4.0, 16.0, 0.15)),
@@ -84,7 +84,7 @@ fn arrivals(law: &str, wave: &str) -> Vec<f64> {
 }
 
 /// The largest distance between the distribution of `values` and `law`.
-fn distance(values: &mut [f64], law: fn(f64) -> f64) -> f64 {
+pub(crate) fn distance(values: &mut [f64], law: fn(f64) -> f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let n = values.len() as f64;
     let steps = values.iter().enumerate();

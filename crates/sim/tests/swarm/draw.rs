@@ -93,6 +93,9 @@ fn load(draw: &mut Draw, words: &mut Words) {
     words.push(("cooldown", draw.pick(&["load", "drain"]).to_owned()));
     let pauses = ["0", "0", "0", "250us", "2ms"];
     words.push(("pause-after-reply", draw.pick(&pauses).to_owned()));
+    if draw.chance(0.2) {
+        return lives(draw, words);
+    }
     if draw.chance(0.25) {
         words.push(("rate", "0".to_owned()));
         words.push(("ops-max", draw.between(1, 1500).to_string()));
@@ -115,6 +118,29 @@ fn load(draw: &mut Draw, words: &mut Words) {
     words.push(("arrival", draw.pick(&laws).to_owned()));
     words.push(("schedule", draw.pick(&["shared", "connection"]).to_owned()));
     words.push(("on-full", draw.pick(&["queue", "queue", "drop", "skip:5ms,4ms"]).to_owned()));
+}
+
+/// Connections as the load, of which places and depth are drawn already.
+fn lives(draw: &mut Draw, words: &mut Words) {
+    words.push(("calls", draw.between(1, 8).to_string()));
+    let laws = ["poisson", "fixed", "uniform", "etc"];
+    words.push(("connection-arrival", draw.pick(&laws).to_owned()));
+    words.push(("arrival", draw.pick(&laws).to_owned()));
+    words.push(("call-rate", draw.pick(&["0", "100", "5k"]).to_owned()));
+    // Where nothing takes time only a count ends connections that follow each other.
+    let chained = draw.chance(0.3);
+    if chained {
+        words.push(("connection-rate", "0".to_owned()));
+    } else if draw.chance(0.5) {
+        words.push(("wave", format!("ramp:10,{}", draw.between(20, 1000))));
+    } else {
+        words.push(("connection-rate", draw.between(20, 2000).to_string()));
+    }
+    words.push(("duration", draw.ms(50, 600)));
+    words.push(("warmup", draw.ms(0, 100)));
+    if chained || draw.chance(0.5) {
+        words.push(("connections-total", draw.between(1, 300).to_string()));
+    }
 }
 
 fn data(draw: &mut Draw, words: &mut Words) {

@@ -121,7 +121,7 @@ fn impossible_sizes_are_refused_with_what_is_possible() {
 }
 
 fn decimal(count: u64, law: &str) -> KeySpace {
-    KeySpace::in_form(KeyForm::Decimal, count, law.parse().unwrap(), 1).unwrap()
+    KeySpace::in_shape(KeyForm::Decimal, count, law.parse().unwrap(), 1).unwrap()
 }
 
 #[test]
@@ -170,4 +170,51 @@ fn forms_are_read_and_written() {
     }
     let refused = "decimla".parse::<KeyForm>().unwrap_err().to_string();
     assert!(refused.contains("the nearest name is 'decimal'"), "{refused}");
+}
+
+fn shaped(form: KeyForm, prefix: &str, first: u64, law: &str) -> Result<KeySpace, KeyError> {
+    let shape = KeyShape { form, prefix: prefix.to_owned(), first };
+    KeySpace::in_shape(shape, 1000, law.parse().unwrap(), 1)
+}
+
+#[test]
+fn keys_can_have_a_prefix_and_a_first_number() {
+    let keys = |form, prefix, first, law| {
+        let space = shaped(form, prefix, first, law).unwrap();
+        [0, 9, 999].map(|id| String::from_utf8(key(&space, id)).unwrap())
+    };
+    let hex = keys(KeyForm::Hex, "mcp:", 1, "fixed:12");
+    assert_eq!(hex, ["mcp:00000001", "mcp:0000000a", "mcp:000003e8"]);
+    assert_eq!(keys(KeyForm::Hex, "", 0, "fixed:1"), ["000", "009", "3e7"]);
+    assert_eq!(keys(KeyForm::Decimal, "user:", 5, "fixed:0")[2], "user:1004");
+    assert_eq!(keys(KeyForm::Base32, "k", 32, "fixed:4"), ["k010", "k019", "k107"]);
+}
+
+#[test]
+fn shaped_keys_differ_and_are_read_back() {
+    for form in [KeyForm::Base32, KeyForm::Decimal, KeyForm::Hex] {
+        for (prefix, first, law) in
+            [("", 7, "fixed:30"), ("mcp:", 1, "fixed:12"), ("p", 1 << 40, "uniform:20,40")]
+        {
+            let space = shaped(form, prefix, first, law).unwrap();
+            for id in 0..1000 {
+                let key = key(&space, id);
+                assert_eq!(key.len(), space.len(id), "{form} {prefix} {law}");
+                assert_eq!(space.id_of(&key), Some(id), "{form} {prefix} {law}");
+            }
+            for stranger in ["", "mcp", "mcp:", "x00000001", "mcp:0000000g", "mcp:00000000"] {
+                assert_eq!(space.id_of(stranger.as_bytes()), None, "{stranger}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_prefix_counts_as_a_part_of_the_key() {
+    let refused = |form, prefix: &str, law| shaped(form, prefix, 0, law).unwrap_err();
+    let small = KeyError::TooSmall { asked: 5, needed: 6, keys: 1000 };
+    assert_eq!(refused(KeyForm::Base32, "mcp:", "fixed:5"), small);
+    let long = "p".repeat(249);
+    assert_eq!(refused(KeyForm::Hex, &long, "fixed:1"), KeyError::TooLarge { asked: 252 });
+    assert_eq!(refused(KeyForm::Hex, "", "ascending:5"), KeyError::Ascending);
 }

@@ -230,3 +230,36 @@ fn several_steps_at_once_end_where_single_ones_do() {
         }
     }
 }
+
+#[test]
+fn a_schedule_that_begins_anew_is_due_at_once_and_draws_other_gaps() {
+    for arrival in [Arrival::Fixed, Arrival::Poisson, Arrival::Uniform] {
+        let mut schedule = single(arrival, 1e3);
+        let instants = |schedule: &mut Schedule, stream| {
+            schedule.restart(stream);
+            take(schedule.clone(), 100).iter().map(|due| due.at).collect::<Vec<_>>()
+        };
+        let first = instants(&mut schedule, Stream::CALL.of_lane(1));
+        schedule.advance();
+        let second = instants(&mut schedule, Stream::CALL.of_lane(2));
+        assert_eq!((first[0], second[0]), (Span::ZERO, Span::ZERO));
+        assert_eq!(instants(&mut schedule, Stream::CALL.of_lane(1)), first, "{arrival:?}");
+        assert_eq!(first == second, arrival == Arrival::Fixed, "{arrival:?}");
+    }
+}
+
+#[test]
+fn gaps_of_a_stream_of_their_own_follow_the_law_and_are_not_the_operations() {
+    let law = |stream| {
+        let lane = lane(0, 1, false);
+        let schedule = Schedule::of_stream(Arrival::Poisson, constant(1e4), (1, stream), lane);
+        take(schedule, 20_000)
+    };
+    let births = law(Stream::BIRTH);
+    assert_ne!(births[..10], take(single(Arrival::Poisson, 1e4), 10)[..]);
+    assert_eq!(law(Stream::GAP), take(single(Arrival::Poisson, 1e4), 20_000));
+    let gaps = births.windows(2).map(|two| (two[1].at.ns() - two[0].at.ns()) as f64 / 1e5);
+    let gaps: Vec<f64> = gaps.collect();
+    let critical = critical_distance(gaps.len());
+    assert!(distance(gaps, exponential) < critical);
+}

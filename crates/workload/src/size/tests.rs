@@ -12,13 +12,17 @@ fn sizes(law: &SizeLaw, n: u64) -> impl Iterator<Item = u64> + '_ {
     (0..n).map(|i| law.size_at(unit(hash(23, Stream::VALUE_SIZE, i))))
 }
 
-const WORDS: [&str; 16] = [
+const WORDS: [&str; 20] = [
     "200",
     "64KiB",
     "fixed:0",
     "fixed:1k",
     "uniform:10,64k",
     "uniform:7,7",
+    "uniform-real:1,16",
+    "uniform-real:2.5,2.5",
+    "ascending:5",
+    "ascending:0.5",
     "normal:200,30",
     "normal:1k,0",
     "exponential:194.5",
@@ -103,4 +107,48 @@ fn refusals_name_the_fault_and_every_form() {
     assert!(refused("etc-key:1").contains("it takes no argument"));
     let long: Vec<String> = (0..1001).map(|k| format!("{k}=1")).collect();
     assert!(refused(&format!("table:{}", long.join(","))).contains("at most 1000 rows"));
+}
+
+/// The first sizes of `word` as a client of twemperf draws them whose words are these.
+fn drawn(word: &str, words: &str, n: u64) -> Vec<u64> {
+    let sizes = Sizes::new(law(word), 1 << 20, 1, Stream::VALUE_SIZE);
+    let sizes = sizes.with_draws(words.parse().unwrap());
+    (0..n).map(|index| sizes.at(index)).collect()
+}
+
+#[test]
+fn sizes_can_be_those_that_a_c_program_drew() {
+    // Seen of mcperf 0.1.1 with --client=0/1 and --client=3/8.
+    let (first, third) = ("rand48:4660,22136,25923", "rand48:4663,21880,25920");
+    let even = "uniform-real:1,16";
+    assert_eq!(drawn(even, first, 12), [13, 5, 2, 7, 11, 5, 3, 6, 12, 3, 11, 5]);
+    assert_eq!(drawn(even, third, 12), [4, 16, 4, 12, 12, 13, 5, 11, 16, 11, 10, 15]);
+    let exponential = "exponential:40";
+    assert_eq!(drawn(exponential, first, 12), [66, 13, 4, 23, 41, 13, 7, 16, 49, 5, 43, 13]);
+    assert_eq!(drawn(exponential, third, 12), [8, 142, 11, 54, 48, 71, 14, 46, 161, 41, 36, 99]);
+    assert_eq!(drawn("ascending:5", first, 4), [5, 6, 7, 8]);
+    assert_eq!(drawn("ascending:5.5", first, 6), [6, 6, 8, 8, 10, 10]);
+    assert_eq!(drawn("ascending:1048575", first, 4), [1_048_575, 1 << 20, 1 << 20, 1 << 20]);
+}
+
+#[test]
+fn real_numbers_are_rounded_to_the_nearest_size() {
+    let law = law("uniform-real:1,4");
+    assert_eq!(law.bounds(), (1, Some(4)));
+    let mut counts = [0; 4];
+    sizes(&law, 60_000).for_each(|size| counts[size as usize - 1] += 1);
+    assert_shares(&counts, &[1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0]);
+    let ends = "uniform-real:2.5,2.5".parse::<SizeLaw>().unwrap();
+    assert_eq!(ends.bounds(), (3, Some(3)));
+    assert!(sizes(&ends, 100).all(|size| size == 3));
+}
+
+#[test]
+fn ways_to_draw_are_read_and_written() {
+    let words = ["seed", "rand48:0,1,65535"];
+    words.iter().for_each(|word| assert_round_trip::<Draws>(word));
+    assert_survives_nonsense::<Draws>(5, &words);
+    for word in ["rand48", "rand48:1,2", "rand48:1,2,65536", "seed:1", "rand", "rand48:1,-2,3"] {
+        assert!(word.parse::<Draws>().is_err(), "{word}");
+    }
 }

@@ -135,9 +135,11 @@ fn a_share_of_the_gets_asks_for_many_keys() {
 }
 
 #[test]
-#[should_panic(expected = "needs numeric keys")]
-fn a_plan_that_contradicts_itself_is_a_bug() {
-    let mut broken = plan("incr=1", "uniform");
-    broken.numeric_keys = 0;
-    MixSource::new(&broken);
+fn without_numeric_keys_incr_and_decr_ask_for_the_others() {
+    let mut shared = plan("set=1,incr=1", "sequential");
+    shared.numeric_keys = 0;
+    let mut source = MixSource::new(&shared);
+    for i in 0..2 * shared.keys {
+        assert_eq!(op(&mut source, i).key, i % shared.keys);
+    }
 }

@@ -74,3 +74,22 @@ fn numbers_have_ten_digits_and_room_both_ways() {
     }
     assert_eq!(seen.len(), 1000);
 }
+
+#[test]
+fn values_can_consist_of_one_letter() {
+    let space = space("uniform:0,500", MIB).filled_with(b'0');
+    assert!((0..500).all(|id| space.slice(id).iter().all(|&byte| byte == b'0')));
+}
+
+#[test]
+fn numbers_change_by_one_or_by_a_law() {
+    let plain = space("fixed:10", MIB);
+    assert!((0..100).all(|index| plain.delta(index) == 1));
+    let law = |word: &str| plain.clone().with_deltas(word.parse().unwrap());
+    assert_eq!(law("fixed:1GiB").delta(7), 1 << 30);
+    let even = law("uniform:5,9");
+    assert!((0..1000).all(|index| (5..=9).contains(&even.delta(index))));
+    let draws = "rand48:4660,22136,25923".parse().unwrap();
+    let as_c = law("uniform-real:1,16").with_draws(draws);
+    assert_eq!([0, 1, 2].map(|index| as_c.delta(index)), [13, 5, 2]);
+}

@@ -78,7 +78,8 @@ impl Source {
         Stop::complaint(message, FATAL)
     }
 
-    /// A distribution of gaps that cannot be scaled to a rate.
+    /// A distribution of gaps that cannot be scaled to a rate. The sentence is the original's, word
+    /// for word, and speaks of the original.
     pub(super) fn law_without_rate(&self) -> Stop {
         Stop::complaint("Generator.h(46): set_lambda() not implemented", FATAL)
     }

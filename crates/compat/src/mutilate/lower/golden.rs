@@ -7,6 +7,8 @@ use super::super::args::tests::{COMMON, DYNAMICS, MCPERFS, MUTILATES};
 use super::super::rows::ROWS;
 use super::super::{Face, parse};
 use super::*;
+use memtide_schema::field::find;
+use memtide_schema::{Layer, Origin};
 use std::path::Path;
 
 type Said = serde_json::Map<String, serde_json::Value>;

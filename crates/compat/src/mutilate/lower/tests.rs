@@ -19,8 +19,8 @@ fn a_lost_connection_ends_every_run() {
 
 #[test]
 fn nagles_algorithm_stays_on_if_asked_for() {
-    assert!(!scenario(Face::Mutilate, "-s h").nagle);
-    assert!(scenario(Face::Mutilate, "-s h --no_nodelay").nagle);
+    assert!(!scenario(Face::Mutilate, "-s h").habits.nagle);
+    assert!(scenario(Face::Mutilate, "-s h --no_nodelay").habits.nagle);
 }
 
 #[test]

@@ -5,42 +5,71 @@
 
 mod install;
 mod mutilate;
+mod twemperf;
 mod screen;
 
 pub(super) use install::install;
 
+use crate::output::{say_part, show};
 use memtide_compat::mutilate::{Face, face_for};
+use memtide_compat::twemperf::is_asked_for;
 use std::ffi::OsString;
 use std::path::Path;
 
 /// A face that was asked for.
 pub(crate) struct Call {
-    face: Face,
+    tool: Tool,
     /// The name under which it complains.
     program: String,
     /// The words after that name.
     words: Vec<String>,
 }
 
+/// An older load generator.
+enum Tool {
+    /// One of mutilate's family.
+    Mutilate(Face),
+    Twemperf,
+}
+
+impl Tool {
+    /// The tool of this name; of the two called `mcperf` the one whose options `words` are.
+    fn named(name: &str, words: &[String]) -> Option<Self> {
+        match name {
+            "twemperf" => Some(Self::Twemperf),
+            "mcperf" if is_asked_for(words) => Some(Self::Twemperf),
+            _ => Face::named(name).map(|face| Self::Mutilate(face_for(face, words))),
+        }
+    }
+}
+
 impl Call {
     /// The face that these arguments ask for, the program's own name being the first.
     pub(crate) fn of(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
-        let mut words = arguments.map(|word| word.to_string_lossy().into_owned());
-        let program = words.next()?;
-        let name = Path::new(&program).file_name()?.to_str()?.to_owned();
-        if let Some(face) = Face::named(&name) {
-            return Some(Self::new(face, program, words.collect()));
+        let mut arguments = arguments.map(|word| word.to_string_lossy().into_owned());
+        let program = arguments.next()?;
+        let link = Path::new(&program).file_name()?.to_str()?;
+        let mut words: Vec<_> = arguments.collect();
+        if let Some(tool) = Tool::named(link, &words) {
+            return Some(Self { tool, program, words });
         }
-        let name = words.next()?;
-        Face::named(&name).map(|face| Self::new(face, name.clone(), words.collect()))
-    }
-
-    fn new(face: Face, program: String, words: Vec<String>) -> Self {
-        Self { face: face_for(face, &words), program, words }
+        let program = (!words.is_empty()).then(|| words.remove(0))?;
+        Tool::named(&program, &words).map(|tool| Self { tool, program, words })
     }
 
     /// Does what was asked; returns the exit code.
     pub(crate) fn answer(&self) -> u8 {
-        mutilate::run(self.face, &self.program, &self.words)
+        match self.tool {
+            Tool::Mutilate(face) => mutilate::run(face, &self.program, &self.words),
+            Tool::Twemperf => twemperf::run(&self.words),
+        }
     }
+}
+
+/// Ends with words that were all decided beforehand.
+fn ended(stop: &memtide_compat::Stop) -> u8 {
+    // Nobody is left to tell if stdout is gone.
+    drop(show(&stop.stdout));
+    say_part(&stop.stderr);
+    stop.code
 }

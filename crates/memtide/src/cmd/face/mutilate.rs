@@ -1,10 +1,11 @@
 //! `memtide mutilate`, `mcperf` and `mcperf-dynamic`: their command lines carried out on this
 //! machine, and their exit codes.
 
+use super::ended;
 use super::screen::{Pictures, Screen};
 use crate::cmd::run::{check_files, create, row, surroundings, unwritable};
 use crate::exit::{INTERRUPTED, Stop};
-use crate::output::{complain, say, show};
+use crate::output::{complain, say};
 use crate::witness::HostWitness;
 use memtide_base::Span;
 use memtide_compat::mutilate::voice::{SavedOperations, Times, sample_line};
@@ -54,15 +55,6 @@ pub(super) fn run(face: Face, program: &str, words: &[String]) -> u8 {
             FATAL
         }
     }
-}
-
-fn ended(stop: &memtide_compat::Stop) -> u8 {
-    // Nobody is left to tell if stdout is gone.
-    drop(show(&stop.stdout));
-    if !stop.stderr.is_empty() {
-        say(stop.stderr.trim_end());
-    }
-    stop.code
 }
 
 fn perform(options: &Options, scenario: &Scenario, targets: &[u32]) -> Result<u8, Stop> {

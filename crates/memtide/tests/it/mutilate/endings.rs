@@ -13,14 +13,6 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn await_figure(peer: &Peer, name: &str, least: u64) {
-    let started = Instant::now();
-    while peer.figure(name) < least {
-        assert!(started.elapsed() < PATIENCE, "the run does not get under way");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
-
 #[test]
 fn interrupted_runs_print_their_report() {
     let _turn = shared();
@@ -32,7 +24,7 @@ fn interrupted_runs_print_their_report() {
         let peer = Peer::memcached("");
         let flags = "-t 50 -q 2000 -r 100 --noload";
         let running = Running::start(&format!("{name} -s {} {flags}", peer.name));
-        await_figure(&peer, "cmd_get", 500);
+        peer.await_figure("cmd_get", 500);
         running.signal(signal);
         let ran = running.finish().exits(130);
         let report = parser::report(dialect, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
@@ -47,7 +39,7 @@ fn an_interrupted_waveform_prints_the_rows_that_it_came_to() {
     let peer = Peer::memcached("");
     let flags = "--qps_interval 0.25 --qps_target 1000,1000,1000,1000,1000,1000,1000,1000 --noload";
     let running = Running::start(&format!("mcperf -s {} {flags}", peer.name));
-    await_figure(&peer, "cmd_get", 600);
+    peer.await_figure("cmd_get", 600);
     running.signal(Signal::INT);
     let ran = running.finish().exits(130);
     let printed = parser::waveform(&ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
@@ -61,7 +53,7 @@ fn an_interrupted_scan_has_printed_its_rows() {
     let peer = Peer::memcached("");
     let running =
         Running::start(&format!("mcperf -s {} -t 1 --scan 500:500:0 --noload", peer.name));
-    await_figure(&peer, "cmd_get", 800);
+    peer.await_figure("cmd_get", 800);
     running.signal(Signal::INT);
     let ran = running.finish().exits(130);
     let printed =
@@ -103,7 +95,7 @@ fn a_server_that_is_killed_ends_it_with_what_was_measured() {
         let peer = Peer::memcached("");
         let flags = "-t 10 -q 2000 -r 100 --noload";
         let running = Running::start(&format!("{name} -s {} {flags}", peer.name));
-        await_figure(&peer, "cmd_get", 500);
+        peer.await_figure("cmd_get", 500);
         let server = peer.name.clone();
         peer.kill();
         let ran = running.finish().exits(255);

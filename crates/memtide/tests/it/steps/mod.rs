@@ -9,10 +9,6 @@ use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reads the JSON of steps, which must keep its written schema; no record may lose an operation.
 fn read(text: &str) -> Steps {
@@ -37,14 +33,6 @@ fn rows(run: &Finished) -> Vec<Vec<&str>> {
     let rows = lines.take_while(|line| !line.is_empty());
     rows.map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
         .collect()
-}
-
-fn await_figure(peer: &Peer, name: &str, least: u64) {
-    let started = Instant::now();
-    while peer.figure(name) < least {
-        assert!(started.elapsed() < PATIENCE, "the steps do not get under way");
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]
@@ -130,7 +118,7 @@ fn an_endless_scan_is_interrupted_with_its_rows() {
         let line =
             format!("scan -s {} --rates 2k..2k+0 {flags} --json {}", peer.name, json.display());
         let running = Running::start(&line);
-        await_figure(&peer, "cmd_get", 1_500);
+        peer.await_figure("cmd_get", 1_500);
         running.signal(signal);
         let run = running.finish().exits(130);
         assert!(rows(&run).len() >= 2, "{run}");
@@ -148,7 +136,7 @@ fn a_search_interrupted_inside_its_first_step_says_so() {
     let peer = Peer::memcached("");
     let flags = "--duration 50s --keys 100 --load never --mix get=1 --goal all.p95<10ms";
     let running = Running::start(&format!("search -s {} {flags}", peer.name));
-    await_figure(&peer, "cmd_get", 100);
+    peer.await_figure("cmd_get", 100);
     running.signal(Signal::INT);
     let run = running.finish().exits(130);
     assert!(run.out.starts_with("partial: it was interrupted before a step was over"), "{run}");
@@ -162,7 +150,7 @@ fn a_server_that_is_killed_ends_it_with_what_was_found() {
     let flags = "--duration 300ms --timeout 500ms --keys 100 --load never --mix get=1";
     let words = format!("{flags} --goal all.mean<50s --json {}", json.display());
     let running = Running::start(&format!("scan -s {} --rates 1k..1k+0 {words}", peer.name));
-    await_figure(&peer, "cmd_get", 700);
+    peer.await_figure("cmd_get", 700);
     let name = peer.name.clone();
     peer.kill();
     let run = running.finish().exits(3);

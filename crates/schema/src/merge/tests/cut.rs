@@ -57,6 +57,8 @@ fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
         rows_max: 1024,
         rows_get_times: true,
         depth: 9,
+        lives: false,
+        message_sizes: true,
     };
     let (mut tally, mut sums) = (Tally::new(&shape), Sums::new(&shape));
     for operation in operations {

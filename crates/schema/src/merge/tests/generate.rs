@@ -57,6 +57,7 @@ impl Generator {
             measured_s: Span::from_ns(window_ns).as_s_f64(),
             answered_until_s: (self.below(4) > 0).then(|| self.fraction() * 30.0),
             totals: phases.measure.totals.clone(),
+            lives: (self.below(2) == 0).then(|| self.lives(&phases)),
             phases,
             servers: self.servers(),
             server: self.counters(),
@@ -175,6 +176,43 @@ impl Generator {
         };
         totals.intended = totals.answered + totals.unanswered() + totals.unacknowledged;
         PhaseCounts { totals, ops: self.names(&[Kind::Get, Kind::Set]) }
+    }
+
+    fn lives(&mut self, phases: &Phases) -> LifeRecord {
+        let mut counts = || {
+            let (lived, dropped, abandoned) = (self.below(500), self.below(5), self.below(5));
+            let causes = self.names(&["refused".to_owned(), "reset".to_owned()]);
+            let cause = |name: &str| causes.get(name).copied().unwrap_or(0);
+            let (failed, lost) = (cause("refused"), cause("reset"));
+            LifeCounts {
+                intended: lived + failed + lost + dropped + abandoned,
+                begun: self.below(500),
+                opened: lived + lost,
+                lived,
+                failed,
+                lost,
+                dropped,
+                abandoned,
+                calls_unmade: self.below(99),
+                causes,
+            }
+        };
+        let [warmup, measure, cooldown] = [counts(), counts(), counts()];
+        let unmade = warmup.calls_unmade + measure.calls_unmade + cooldown.calls_unmade;
+        let calls_intended = LifeRecord::calls_of(phases);
+        LifeRecord {
+            target_per_s: (self.below(3) > 0).then(|| self.fraction() * 1e3),
+            begun_per_s: self.fraction() * 1e3,
+            concurrent_max: self.below(100),
+            warmup,
+            measure,
+            cooldown,
+            connect: self.distribution(true),
+            connect_service: self.distribution(false),
+            lifetime: self.distribution(false),
+            calls_planned: calls_intended + unmade,
+            calls_intended,
+        }
     }
 
     fn names<K: Clone + Ord>(&mut self, names: &[K]) -> BTreeMap<K, u64> {

@@ -1,0 +1,172 @@
+//! The bare client of connections that come and go: connect, write, read, close, and again.
+//!
+//! It sends prebuilt gets in one write, counts the bytes of their replies, and resets the
+//! connection. It parses nothing and times nothing, so what it costs is what the system calls cost.
+#![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
+
+use clap::{Arg, Command, value_parser};
+use memtide_bench::pattern::{Pattern, Shape};
+use memtide_bench::{peer, usage};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
+use std::io;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("bare-lives: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn command() -> Command {
+    let number = |name: &'static str, default: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name("N")
+            .default_value(default)
+            .value_parser(value_parser!(u32).range(1..=1_000_000))
+            .help(help)
+    };
+    Command::new("bare-lives")
+        .about("The floor of what connections that come and go cost a memcached client")
+        .arg(
+            Arg::new("server")
+                .long("server")
+                .value_name("ADDRESS")
+                .default_value("127.0.0.1:11211")
+                .value_parser(value_parser!(SocketAddr))
+                .help("An IP address and port"),
+        )
+        .arg(number("connections", "16", "Connections at a time"))
+        .arg(number("calls", "10", "Gets on each, in one write"))
+        .arg(number("seconds", "10", "Stop after N seconds"))
+}
+
+/// Runs until the time is up, and tells what it used as a line of JSON.
+fn run() -> io::Result<String> {
+    let words = command().get_matches();
+    let number = |name: &str| *words.get_one::<u32>(name).expect("every number has a default");
+    let server = *words.get_one::<SocketAddr>("server").expect("the server has a default");
+    let pattern = Pattern::new(Shape {
+        keys: 1_000,
+        key_bytes: 30,
+        value_bytes: 200,
+        set_every: 0,
+        keys_per_get: 1,
+        depth: 1,
+    });
+    peer::fill(server, &pattern)?;
+    let (get, reply) = pattern.probe();
+    let calls = number("calls") as usize;
+    let mut client = Client {
+        server,
+        request: get.repeat(calls),
+        reply_bytes: reply.len() * calls,
+        epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+        places: (0..number("connections")).map(|_| None).collect(),
+        input: vec![0; 64 * 1024],
+        lives: 0,
+    };
+    let time_max = Duration::from_secs(u64::from(number("seconds")));
+    let cpu_before = usage::Cpu::used();
+    let began = Instant::now();
+    for place in 0..client.places.len() {
+        client.open(place)?;
+    }
+    let mut events = Vec::with_capacity(client.places.len());
+    while began.elapsed() < time_max {
+        client.turn(&mut events)?;
+    }
+    let wall_s = began.elapsed().as_secs_f64();
+    let cpu = usage::Cpu::used().since(cpu_before);
+    let rss = usage::rss_max_bytes().map_or("null".to_owned(), |bytes| bytes.to_string());
+    Ok(format!(
+        "{{\"lives\":{},\"wall_s\":{wall_s:.6},\"cpu_user_s\":{:.6},\"cpu_system_s\":{:.6},\
+         \"rss_max_bytes\":{rss}}}",
+        client.lives, cpu.user_s, cpu.system_s
+    ))
+}
+
+struct Client {
+    server: SocketAddr,
+    request: Vec<u8>,
+    reply_bytes: usize,
+    epoll: OwnedFd,
+    places: Vec<Option<Life>>,
+    input: Vec<u8>,
+    /// Connections that have got all their replies.
+    lives: u64,
+}
+
+struct Life {
+    socket: OwnedFd,
+    /// None while it connects.
+    received: Option<usize>,
+}
+
+impl Client {
+    fn open(&mut self, place: usize) -> io::Result<()> {
+        let family = if self.server.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let tcp = Some(ipproto::TCP);
+        let socket = net::socket_with(family, SocketType::STREAM, flags, tcp)?;
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        match net::connect(&socket, &self.server) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let data = EventData::new_u64(place as u64);
+        epoll::add(&self.epoll, &socket, data, EventFlags::OUT)?;
+        self.places[place] = Some(Life { socket, received: None });
+        Ok(())
+    }
+
+    /// Waits once, 100 ms at most, and serves all that is ready.
+    fn turn(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
+        events.clear();
+        let patience = rustix::event::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), Some(&patience)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        events.iter().try_for_each(|event| self.serve(event.data.u64() as usize))
+    }
+
+    fn serve(&mut self, place: usize) -> io::Result<()> {
+        let Some(life) = &mut self.places[place] else { return Ok(()) };
+        let Some(received) = &mut life.received else {
+            sockopt::socket_error(&life.socket)??;
+            let sent = net::send(&life.socket, &self.request, net::SendFlags::NOSIGNAL)?;
+            if sent < self.request.len() {
+                return Err(io::Error::other("a new connection did not take a few requests"));
+            }
+            life.received = Some(0);
+            let data = EventData::new_u64(place as u64);
+            return Ok(epoll::modify(&self.epoll, &life.socket, data, EventFlags::IN)?);
+        };
+        match net::recv(&life.socket, &mut self.input[..], net::RecvFlags::empty()) {
+            Ok((0, _)) => return Err(io::Error::other("the server closed a connection")),
+            Ok((bytes, _)) => *received += bytes,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        if *received < self.reply_bytes {
+            return Ok(());
+        }
+        sockopt::set_socket_linger(&life.socket, Some(Duration::ZERO))?;
+        self.places[place] = None;
+        self.lives += 1;
+        self.open(place)
+    }
+}

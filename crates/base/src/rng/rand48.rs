@@ -1,0 +1,166 @@
+//! The generator behind POSIX's `drand48` family, as a value: for runs that must draw what a C
+//! program drew.
+//!
+//! Its low bits are poor and its period short, so nothing else should use it. It reads no clock
+//! to seed itself.
+
+/// Bits of the state.
+const MASK: u64 = (1 << 48) - 1;
+/// The recurrence that POSIX prescribes (drand48, "DESCRIPTION"): X → X · `FACTOR` + `ADDEND`.
+const FACTOR: u64 = 0x5_deec_e66d;
+const ADDEND: u64 = 0xb;
+
+/// The linear congruential generator of `erand48`: 48 bits of state.
+///
+/// Draw i follows from the seed alone in a few steps ([`Rand48::skip`]), and several parties can
+/// deal the draws of one stream among them without asking each other ([`Rand48::every`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rand48 {
+    state: u64,
+    step: Step,
+}
+
+/// Some steps of the recurrence at once, which again is X → X · factor + addend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Step {
+    factor: u64,
+    addend: u64,
+}
+
+impl Step {
+    const NONE: Self = Self { factor: 1, addend: 0 };
+
+    const fn apply(self, state: u64) -> u64 {
+        state.wrapping_mul(self.factor).wrapping_add(self.addend) & MASK
+    }
+
+    /// This, then `next`.
+    const fn then(self, next: Self) -> Self {
+        let factor = self.factor.wrapping_mul(next.factor) & MASK;
+        Self { factor, addend: next.apply(self.addend) }
+    }
+
+    /// This, `times` over, by squaring.
+    const fn times(self, mut times: u64) -> Self {
+        let (mut sum, mut power) = (Self::NONE, self);
+        while times > 0 {
+            if times & 1 == 1 {
+                sum = sum.then(power);
+            }
+            power = power.then(power);
+            times >>= 1;
+        }
+        sum
+    }
+}
+
+/// The plain recurrence 2^k times at once, for each k.
+const POWERS: [Step; 48] = {
+    let mut powers = [Step { factor: FACTOR, addend: ADDEND }; 48];
+    let mut k = 1;
+    while k < powers.len() {
+        powers[k] = powers[k - 1].then(powers[k - 1]);
+        k += 1;
+    }
+    powers
+};
+
+/// What `erand48` makes of a state: a multiple of 2^-48 in [0, 1).
+fn unit_of(state: u64) -> f64 {
+    state as f64 * (1.0 / (1u64 << 48) as f64)
+}
+
+impl Rand48 {
+    /// The generator of the three words that C keeps in `unsigned short xsubi[3]`, the lowest
+    /// first.
+    pub const fn new(words: [u16; 3]) -> Self {
+        let [low, middle, high] = words;
+        let state = low as u64 | (middle as u64) << 16 | (high as u64) << 32;
+        Self { state, step: Step { factor: FACTOR, addend: ADDEND } }
+    }
+
+    /// What `erand48` gives next: a multiple of 2^-48 in [0, 1). 0 comes out once in a period,
+    /// and every law's quantile that is finite at 0 takes it.
+    pub fn unit(&mut self) -> f64 {
+        self.state = self.step.apply(self.state);
+        unit_of(self.state)
+    }
+
+    /// Draw `index`, from 0, of the generator of these words, in a step for each bit that is set
+    /// in the index.
+    pub fn draw(words: [u16; 3], index: u64) -> f64 {
+        let mut state = Self::new(words).state;
+        let mut steps = index.wrapping_add(1) & MASK;
+        while steps > 0 {
+            state = POWERS[steps.trailing_zeros() as usize].apply(state);
+            steps &= steps - 1;
+        }
+        unit_of(state)
+    }
+
+    /// The same without its next `draws` draws.
+    #[must_use]
+    pub const fn skip(self, draws: u64) -> Self {
+        Self { state: self.step.times(draws).apply(self.state), ..self }
+    }
+
+    /// Every `stride`-th draw, the next one being the first; `stride` must not be 0. Of n parties
+    /// that share a stream, party i takes `skip(i).every(n)`.
+    #[must_use]
+    pub const fn every(self, stride: u64) -> Self {
+        assert!(stride > 0, "a stride of 0 would repeat one draw for ever");
+        // One step of the old kind must lead to the first draw: back `stride` of them, on by one.
+        // The recurrence's order divides 2^48, so going on by 2^48 less a number goes back.
+        let back = (MASK + 1).wrapping_sub((stride - 1) & MASK);
+        let state = self.step.times(back).apply(self.state);
+        Self { state, step: self.step.times(stride) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The recurrence against itself; against the C library it stands in `tests/rand48.rs`.
+
+    use super::*;
+
+    const WORDS: [u16; 3] = [0x1234, 0x5678, 0x9abc];
+
+    fn draws(mut random: Rand48, count: usize) -> Vec<f64> {
+        (0..count).map(|_| random.unit()).collect()
+    }
+
+    #[test]
+    fn skipping_is_drawing_in_vain() {
+        let all = draws(Rand48::new(WORDS), 1000);
+        for skipped in [0, 1, 2, 3, 17, 500, 999] {
+            let rest = draws(Rand48::new(WORDS).skip(skipped as u64), 1000 - skipped);
+            assert_eq!(rest, all[skipped..], "{skipped}");
+        }
+        let far = Rand48::new(WORDS).skip(1 << 40).skip((1 << 48) - (1 << 40));
+        assert_eq!(draws(far, 10), all[..10], "the period is 2^48");
+    }
+
+    #[test]
+    fn any_draw_can_be_had_at_once() {
+        let all = draws(Rand48::new(WORDS), 2000);
+        for (index, &draw) in all.iter().enumerate() {
+            assert_eq!(Rand48::draw(WORDS, index as u64), draw, "{index}");
+        }
+        assert_eq!(Rand48::draw(WORDS, 1 << 48), all[0], "the period is 2^48");
+    }
+
+    #[test]
+    fn a_stream_is_dealt_among_many() {
+        let all = draws(Rand48::new(WORDS), 120);
+        for parties in [1usize, 2, 3, 8] {
+            for party in 0..parties {
+                let own = Rand48::new(WORDS).skip(party as u64).every(parties as u64);
+                let meant: Vec<f64> = all.iter().skip(party).step_by(parties).copied().collect();
+                assert_eq!(draws(own, meant.len()), meant, "{party} of {parties}");
+            }
+        }
+        let nested = Rand48::new(WORDS).every(2).skip(1).every(3);
+        let meant: Vec<f64> = all.iter().skip(2).step_by(6).copied().collect();
+        assert_eq!(draws(nested, meant.len()), meant);
+    }
+}

@@ -1,0 +1,320 @@
+//! From a command line to [`Options`]: twemperf's options in their order and its words, then what
+//! it does not check and should.
+
+mod further;
+
+use super::distribution::{Distribution, real};
+use super::options::{Method, Options};
+use super::page;
+use crate::getopt::{Argument, Entry, Fault, Words};
+use crate::{Stop, number};
+use memtide_base::Span;
+
+/// The exit code of a wrong command line.
+const USAGE: u8 = 1;
+/// The longest prefix of a key.
+const PREFIX_BYTES_MAX: usize = 16;
+/// The longest time that can be asked for: some thirty years.
+const TIME_S_MAX: f64 = 1e9;
+
+/// Reads a command line; `argv` is without the program's name, which the original does not use in
+/// its complaints either.
+///
+/// # Errors
+/// Whatever ends the program before it makes load, all of it on stderr: help and version (0), and
+/// whatever is wrong, with the page of options behind it (1). A complaint wins over help and
+/// version wherever it stands.
+pub fn parse(argv: &[String]) -> Result<Options, Stop> {
+    let complain = |line: String| {
+        let text = format!("mcperf: {line}\n{}", page::usage());
+        Stop { stdout: String::new(), stderr: text, code: USAGE }
+    };
+    let draft = Draft::read(argv).map_err(complain)?;
+    if draft.is_version_asked || draft.is_help_asked {
+        let page = if draft.is_help_asked { page::usage() } else { String::new() };
+        let stderr = format!("{}{page}", page::VERSION);
+        return Err(Stop { stdout: String::new(), stderr, code: 0 });
+    }
+    draft.decide().map_err(complain)
+}
+
+/// Whether a command line uses an option that of all programs called `mcperf` only this one has.
+/// Abbreviations count when they reach a hyphen, which no option of the others has; letters do not
+/// count, for the others have the same ones.
+pub fn is_asked_for(argv: &[String]) -> bool {
+    const OWN: [&str; 9] = [
+        "num-conns",
+        "conn-rate",
+        "call-rate",
+        "num-calls",
+        "sizes",
+        "linger",
+        "method",
+        "use-noreply",
+        "print-histogram",
+    ];
+    let options = argv.iter().take_while(|word| *word != "--");
+    let mut names = options.filter_map(|word| word.strip_prefix("--")?.split('=').next());
+    names.any(|name| {
+        OWN.contains(&name) || name.contains('-') && OWN.iter().any(|own| own.starts_with(name))
+    })
+}
+
+/// One option, and how it is known to [`Draft::take`].
+const fn theirs(long: &'static str, short: char, argument: Argument) -> Entry {
+    Entry { long, short: Some(short), argument, value: short as u32, yields: false }
+}
+
+/// An option that the original does not have. It makes no abbreviation ambiguous, and each has a
+/// value that is no letter.
+const fn ours(long: &'static str, value: u32, argument: Argument) -> Entry {
+    Entry { long, short: None, argument, value, yields: true }
+}
+
+const NO: Argument = Argument::None;
+const ONE: Argument = Argument::Required;
+const OPTIONS: &[Entry] = &[
+    theirs("help", 'h', NO),
+    theirs("version", 'V', NO),
+    theirs("verbosity", 'v', ONE),
+    theirs("output", 'o', ONE),
+    theirs("server", 's', ONE),
+    theirs("port", 'p', ONE),
+    theirs("print-histogram", 'H', NO),
+    theirs("timeout", 't', ONE),
+    theirs("linger", 'l', ONE),
+    theirs("send-buffer", 'b', ONE),
+    theirs("recv-buffer", 'B', ONE),
+    theirs("disable-nodelay", 'D', NO),
+    theirs("method", 'm', ONE),
+    theirs("expiry", 'e', ONE),
+    theirs("use-noreply", 'q', NO),
+    theirs("prefix", 'P', ONE),
+    theirs("client", 'c', ONE),
+    theirs("num-conns", 'n', ONE),
+    theirs("num-calls", 'N', ONE),
+    theirs("conn-rate", 'r', ONE),
+    theirs("call-rate", 'R', ONE),
+    theirs("sizes", 'z', ONE),
+    ours("threads", 1, ONE),
+    ours("time", 2, ONE),
+    ours("report-stdout", 3, NO),
+    ours("fail-on-error", 4, NO),
+    ours("json", 5, ONE),
+    ours("own-keys", 6, NO),
+];
+
+/// What was given, each number one that its option takes.
+#[derive(Clone, Debug)]
+struct Draft {
+    is_help_asked: bool,
+    is_version_asked: bool,
+    verbosity: u32,
+    log: String,
+    server: String,
+    port: u16,
+    is_histogram_shown: bool,
+    timeout_s: f64,
+    linger_s: Option<u32>,
+    send_buffer_bytes: u32,
+    receive_buffer_bytes: u32,
+    is_nagle_on: bool,
+    method: Method,
+    expiry_s: u32,
+    is_noreply: bool,
+    prefix: String,
+    /// Which client this is, and of how many.
+    client: (u32, u32),
+    connections: Option<u32>,
+    calls_each: Option<u32>,
+    connection_gaps: Option<Distribution>,
+    call_gaps: Option<Distribution>,
+    sizes: Distribution,
+    /// The word of the sizes when it is a plain number, which makes it a rate.
+    size_rate: Option<String>,
+    threads: u32,
+    time_s: Option<f64>,
+    is_on_stdout: bool,
+    is_error_fatal: bool,
+    json: Option<String>,
+    has_own_keys: bool,
+}
+
+impl Default for Draft {
+    fn default() -> Self {
+        Self {
+            is_help_asked: false,
+            is_version_asked: false,
+            verbosity: 5,
+            log: String::new(),
+            server: "localhost".to_owned(),
+            port: 11_211,
+            is_histogram_shown: false,
+            timeout_s: 0.0,
+            linger_s: None,
+            send_buffer_bytes: 4096,
+            receive_buffer_bytes: 16_384,
+            is_nagle_on: false,
+            method: Method::Set,
+            expiry_s: 0,
+            is_noreply: false,
+            prefix: "mcp:".to_owned(),
+            client: (0, 1),
+            connections: None,
+            calls_each: None,
+            connection_gaps: None,
+            call_gaps: None,
+            sizes: Distribution::Fixed(1.0),
+            size_rate: None,
+            threads: 1,
+            time_s: None,
+            is_on_stdout: false,
+            is_error_fatal: false,
+            json: None,
+            has_own_keys: false,
+        }
+    }
+}
+
+impl Draft {
+    /// The error is a line without the program's name.
+    fn read(argv: &[String]) -> Result<Self, String> {
+        let mut draft = Self::default();
+        for found in Words::new(OPTIONS, argv) {
+            let found = found.map_err(|fault| misread(&fault))?;
+            let entry = &OPTIONS[found.index];
+            match found.argument {
+                Some(word) => draft.take(entry, word)?,
+                None => draft.switch(entry),
+            }
+        }
+        Ok(draft)
+    }
+
+    /// An option without an argument.
+    fn switch(&mut self, entry: &Entry) {
+        let value = match entry.long {
+            "help" => &mut self.is_help_asked,
+            "version" => &mut self.is_version_asked,
+            "print-histogram" => &mut self.is_histogram_shown,
+            "disable-nodelay" => &mut self.is_nagle_on,
+            "use-noreply" => &mut self.is_noreply,
+            "report-stdout" => &mut self.is_on_stdout,
+            "fail-on-error" => &mut self.is_error_fatal,
+            _ => &mut self.has_own_keys,
+        };
+        *value = true;
+    }
+
+    /// An option with its argument.
+    fn take(&mut self, entry: &Entry, word: &str) -> Result<(), String> {
+        let number = || integer(word).ok_or_else(|| wanting(entry));
+        match entry.long {
+            "verbosity" => self.verbosity = number()?,
+            "output" => self.log = word.to_owned(),
+            "server" => self.server = word.to_owned(),
+            "port" => self.port = port(number()?)?,
+            "timeout" => {
+                self.timeout_s = real(word).ok_or("option -T requires a real number")?;
+            }
+            "linger" => self.linger_s = Some(number()?),
+            "send-buffer" => self.send_buffer_bytes = number()?,
+            "recv-buffer" => self.receive_buffer_bytes = number()?,
+            "method" => self.method = method(word)?,
+            "expiry" => self.expiry_s = number()?,
+            "prefix" if word.len() > PREFIX_BYTES_MAX => {
+                return Err(format!("key prefix cannot exceed {PREFIX_BYTES_MAX} in length"));
+            }
+            "prefix" => self.prefix = word.to_owned(),
+            "client" => self.client = client(word)?,
+            "num-conns" => self.connections = Some(number()?),
+            "num-calls" => self.calls_each = Some(number()?),
+            "conn-rate" => self.connection_gaps = Distribution::read(word)?,
+            "call-rate" => self.call_gaps = Distribution::read(word)?,
+            "sizes" => {
+                let law = Distribution::read(word)?;
+                self.sizes = law.ok_or("invalid distribution type 0 for item sizes")?;
+                let is_rate = !word.starts_with(['d', 'u', 'e', 's']);
+                self.size_rate = is_rate.then(|| word.trim_ascii().to_owned());
+            }
+            "threads" => self.threads = number()?,
+            "time" => self.time_s = Some(real(word).ok_or_else(|| wanting(entry))?),
+            _ => self.json = Some(word.to_owned()),
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a word that getopt cannot read.
+fn misread(fault: &Fault) -> String {
+    let named = |name: &str| {
+        let entry = OPTIONS.iter().find(|entry| entry.long == name);
+        entry.expect("getopt names only what the table has")
+    };
+    let invalid = |letter: char| format!("invalid option -- '{letter}'");
+    match fault {
+        // Of a long option getopt remembers no letter.
+        Fault::Unrecognized(_) | Fault::Ambiguous(..) => invalid(' '),
+        Fault::Invalid(letter) => invalid(*letter),
+        Fault::DoesNotAllow(name) => match named(name).short {
+            Some(letter) => invalid(letter),
+            None => format!("option --{name} takes no argument"),
+        },
+        Fault::Requires(name) => wanting(named(name)),
+        Fault::ShortRequires(letter) => {
+            let entry = OPTIONS.iter().find(|entry| entry.short == Some(*letter));
+            wanting(entry.expect("getopt names only what the table has"))
+        }
+    }
+}
+
+/// What an option says that has no argument, or not the one that it takes.
+fn wanting(entry: &Entry) -> String {
+    let name = entry.short.map_or_else(|| format!("-{}", entry.long), String::from);
+    let what = match entry.long {
+        "output" | "json" => "a file name",
+        "server" | "method" | "prefix" | "client" => "a string",
+        "timeout" | "time" => "a real number",
+        "conn-rate" | "call-rate" | "sizes" => "a distribution",
+        _ => "a number",
+    };
+    format!("option -{name} requires {what}")
+}
+
+/// A decimal number that a C int holds and that is not negative.
+fn integer(word: &str) -> Option<u32> {
+    let number = number::whole_decimal(word).and_then(|number| i32::try_from(number).ok())?;
+    u32::try_from(number).ok()
+}
+
+fn port(number: u32) -> Result<u16, String> {
+    let port = u16::try_from(number).ok().filter(|&port| port > 0);
+    port.ok_or_else(|| format!("option -p value {number} is not a valid port"))
+}
+
+fn method(word: &str) -> Result<Method, String> {
+    Method::ALL.into_iter().find(|method| method.name() == word).ok_or_else(|| {
+        format!(
+            "'{word}' is an invalid method; valid methods are get, gets, delete, cas, set, add, \
+             replace, prepend, incr and decr"
+        )
+    })
+}
+
+fn client(word: &str) -> Result<(u32, u32), String> {
+    let parts = word.split_once('/');
+    let (index, count) = parts.ok_or_else(|| format!("invalid client id format '{word}'"))?;
+    let read_index =
+        integer(index).ok_or_else(|| format!("client id is not a number '{index}'"))?;
+    let read_count =
+        integer(count).ok_or_else(|| format!("number of clients is not a number '{count}'"))?;
+    Ok((read_index, read_count))
+}
+
+/// A length of time that was checked to be at most [`TIME_S_MAX`].
+fn span(seconds: f64) -> Span {
+    Span::from_ns((seconds * 1e9).round() as u64)
+}
+
+#[cfg(test)]
+mod tests;

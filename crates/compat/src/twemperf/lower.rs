@@ -1,0 +1,160 @@
+//! From a decided command line to a scenario: each of its values under the name that memtide has
+//! for it. Decides nothing that the command line has not decided.
+
+use super::distribution::Distribution;
+use super::options::{Options, Sizes, Target};
+use crate::Stop;
+use crate::said::Said;
+use memtide_base::Span;
+use memtide_schema::Scenario;
+
+/// The longest that memtide waits; the original waits for ever.
+const TIMEOUT_MAX: Span = Span::from_s(3600);
+/// The largest socket buffer; the kernel has bounds far below.
+const BUFFER_BYTES_MAX: u32 = 1 << 30;
+/// Connections that come at a rate may live at once, and calls be outstanding on one: any number,
+/// as far as memory goes.
+const PLACES_MAX: u32 = 65_536;
+const DEPTH_MAX: u32 = 65_536;
+/// Calls outstanding on all of them.
+const OUTSTANDING_MAX: u32 = 1 << 26;
+/// Calls of a connection that ends when the time is over.
+const CALLS_MAX: u32 = 1 << 31;
+/// The longest linger, in seconds.
+const LINGER_S_MAX: u32 = 3600;
+/// What a face exits with when it cannot begin.
+const FATAL: u8 = 1;
+
+/// The scenario of `options`.
+///
+/// # Errors
+/// When no machine could do it; the sentence names the field of the scenario.
+pub fn lower(options: &Options) -> Result<Scenario, Stop> {
+    let refused = |problem: String| Stop::complaint(format!("mcperf: {problem}"), FATAL);
+    let mut words = Said::new();
+    target(&mut words, options);
+    data(&mut words, options);
+    load(&mut words, options).map_err(refused)?;
+    words.scenario().map_err(refused)
+}
+
+fn target(words: &mut Said, options: &Options) {
+    words.say(
+        "server",
+        match &options.target {
+            Target::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
+            Target::Tcp { host, port } => format!("{host}:{port}"),
+            Target::Unix(path) => format!("unix:{path}"),
+        },
+    );
+    let socket = &options.socket;
+    words.say("send-buffer", socket.send_buffer_bytes.min(BUFFER_BYTES_MAX));
+    words.say("receive-buffer", socket.receive_buffer_bytes.min(BUFFER_BYTES_MAX));
+    words.switch("nagle", socket.is_nagle_on);
+    let timeout = socket.timeout.unwrap_or(TIMEOUT_MAX).min(TIMEOUT_MAX);
+    words.say("timeout", nanoseconds(timeout));
+    words.switch("trailing-blank", true);
+}
+
+fn data(words: &mut Said, options: &Options) {
+    let (keys, request) = (&options.keys, &options.request);
+    words.say("keys", keys.count);
+    words.say("key-form", "hex");
+    words.say("key-first", keys.first);
+    if !keys.prefix.is_empty() {
+        words.say("key-prefix", &keys.prefix);
+    }
+    // Eight digits, as `%08x` prints them; the counter never needs more.
+    words.say("key-size", format!("fixed:{}", keys.prefix.len() + 8));
+    words.say("popularity", "sequential");
+    let method = request.method;
+    words.say("mix", format!("{}=1", method.name()));
+    words.switch("noreply", request.is_noreply);
+    words.say("expiry", request.expiry_s);
+    words.say("value-fill", "0");
+    let [low, middle, high] = options.load.seed_words;
+    words.say("value-draws", format!("rand48:{low},{middle},{high}"));
+    if method.is_arithmetic() {
+        words.say("numeric-keys", "shared");
+        words.say("delta", sizes(&request.sizes));
+    } else if method.is_storage() {
+        words.say("value-size", sizes(&request.sizes));
+        words.say("value-max", request.sizes.size_max);
+    }
+    if method.name() == "cas" {
+        words.say("cas-unique", 1);
+    }
+    words.say("load", "never");
+}
+
+fn load(words: &mut Said, options: &Options) -> Result<(), String> {
+    let load = &options.load;
+    words.say("threads", load.threads);
+    let calls = load.calls_each.unwrap_or(CALLS_MAX);
+    words.say("calls", calls);
+    let mut places = 1;
+    if let Some(gaps) = load.connection_gaps {
+        let (rate, law) = pace("--conn-rate", gaps)?;
+        words.say("connection-rate", rate);
+        words.say("connection-arrival", law);
+        places = load.connections.unwrap_or(PLACES_MAX).min(PLACES_MAX);
+    }
+    words.say("connections", places);
+    let mut depth = 1;
+    if let Some(gaps) = load.call_gaps {
+        let (rate, law) = pace("--call-rate", gaps)?;
+        words.say("call-rate", rate);
+        words.say("arrival", law);
+        depth = calls.min(DEPTH_MAX).min(OUTSTANDING_MAX / places);
+    }
+    words.say("depth", depth);
+    if let Some(total) = load.connections {
+        words.say("connections-total", total);
+    }
+    if let Some(linger_s) = options.socket.linger_s {
+        words.say("linger", format!("{}s", linger_s.min(LINGER_S_MAX)));
+    }
+    words.say("wait", "sleep");
+    words.say("cooldown", "drain");
+    if let Some(time) = load.time {
+        words.say("duration", nanoseconds(time));
+    }
+    words.switch("message-sizes", true);
+    words.switch("quiet", true);
+    Ok(())
+}
+
+/// Gaps in seconds as a rate and the law of the gaps at it.
+fn pace(option: &str, gaps: Distribution) -> Result<(f64, String), String> {
+    Ok(match gaps {
+        Distribution::Fixed(gap) => (1.0 / gap, "fixed".to_owned()),
+        Distribution::Exponential(mean) => (1.0 / mean, "poisson".to_owned()),
+        Distribution::Uniform(least, most) => {
+            let mean = least / 2.0 + most / 2.0;
+            (1.0 / mean, format!("uniform:{}", least / mean))
+        }
+        Distribution::Ascending(first) => {
+            return Err(format!(
+                "{option}=s{first} makes each gap a second longer than the last, which memtide has \
+                 no schedule for; give a rate, or gaps with d, u or e"
+            ));
+        }
+    })
+}
+
+/// A law of whole numbers. A fixed one is rounded as C's lrint rounds, halves to even numbers.
+fn sizes(sizes: &Sizes) -> String {
+    match sizes.law {
+        Distribution::Fixed(size) => format!("fixed:{}", size.round_ties_even()),
+        Distribution::Uniform(least, most) => format!("uniform-real:{least},{most}"),
+        Distribution::Exponential(mean) => format!("exponential:{mean}"),
+        Distribution::Ascending(first) => format!("ascending:{first}"),
+    }
+}
+
+fn nanoseconds(span: Span) -> String {
+    format!("{}ns", span.ns())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! What a report is made of: the figures of one run under the names that twemperf has for them.
+//! It is filled from a record as far as a record goes; nothing is estimated.
+
+use memtide_metrics::histogram::Histogram;
+use memtide_schema::Kind;
+use memtide_schema::record::{LifeCounts, Record, Totals};
+
+/// Nanoseconds in a millisecond, the unit of the report's times.
+const MS_NS: f64 = 1e6;
+
+/// The figures of one run. The default is that of a run in which nothing happened.
+#[derive(Clone, Debug, Default)]
+pub struct Material {
+    /// Connects that were attempted.
+    pub connections: u64,
+    /// Requests that were sent as a whole.
+    pub requests: u64,
+    /// Answers that arrived, whatever they said.
+    pub responses: u64,
+    /// From the beginning of the run to its last event, in seconds.
+    pub duration_s: f64,
+    /// The most connections that lived at once.
+    pub concurrent_max: u64,
+    /// From the connect to the end of a connection that was established, in ms.
+    pub connection_ms: Figures,
+    /// From the connect to when the connection was established, in ms.
+    pub connect_ms: Figures,
+    /// The bytes of a request.
+    pub request_bytes: Figures,
+    /// The bytes of an answer.
+    pub response_bytes: Figures,
+    /// From when a request was sent to the last byte of its answer, in nanoseconds.
+    pub response_ns: Histogram<u64>,
+    /// What the answers said.
+    pub replies: Replies,
+    /// What went wrong.
+    pub errors: Errors,
+    /// What the run cost this process.
+    pub cpu: Cpu,
+}
+
+/// A distribution in a line: 0 everywhere when it is of nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// The mean.
+    pub mean: f64,
+    /// The least.
+    pub min: f64,
+    /// The most.
+    pub max: f64,
+    /// The deviation, estimated (divided by n − 1); 0 of one value.
+    pub deviation: f64,
+}
+
+/// Answers by what they said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replies {
+    /// STORED.
+    pub stored: u64,
+    /// NOT_STORED.
+    pub not_stored: u64,
+    /// EXISTS.
+    pub exists: u64,
+    /// NOT_FOUND.
+    pub not_found: u64,
+    /// A number.
+    pub number: u64,
+    /// DELETED.
+    pub deleted: u64,
+    /// A retrieval that found nothing.
+    pub end: u64,
+    /// A retrieval that found its key.
+    pub value: u64,
+    /// ERROR.
+    pub error: u64,
+    /// CLIENT_ERROR.
+    pub client_error: u64,
+    /// SERVER_ERROR.
+    pub server_error: u64,
+}
+
+/// Connections that came to no good end, by why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Errors {
+    /// The client's own patience was over.
+    pub client_timed_out: u64,
+    /// ETIMEDOUT.
+    pub socket_timed_out: u64,
+    /// ECONNREFUSED.
+    pub refused: u64,
+    /// ECONNRESET and EPIPE.
+    pub reset: u64,
+    /// EMFILE.
+    pub no_descriptors: u64,
+    /// ENFILE.
+    pub file_table_full: u64,
+    /// EADDRNOTAVAIL.
+    pub no_ports: u64,
+    /// Everything else.
+    pub other: u64,
+}
+
+/// What a run cost its process, in seconds of CPU time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cpu {
+    /// In the program.
+    pub user_s: f64,
+    /// In the kernel.
+    pub system_s: f64,
+}
+
+impl Material {
+    /// The figures of `record`. Response times are those from sending to the last byte of the
+    /// answer. The error names a histogram that cannot be read back.
+    pub fn of(record: &Record) -> Result<Self, String> {
+        let damaged = |name: &str| {
+            format!("the record is damaged: the histogram of {name} does not hold its counts")
+        };
+        let mut response_ns = Histogram::new();
+        for (kind, times) in record.service.iter().filter(|(kind, _)| is_single(**kind)) {
+            response_ns.absorb(&times.times().ok_or_else(|| damaged(kind.name()))?);
+        }
+        let sizes = record.message_sizes.clone().unwrap_or_default();
+        let requests = sizes.requests.counts().ok_or_else(|| damaged("requests"))?;
+        let replies = sizes.replies.counts().ok_or_else(|| damaged("replies"))?;
+        let lives = record.lives.clone().unwrap_or_default();
+        let lifetimes = lives.lifetime.times().ok_or_else(|| damaged("connection times"))?;
+        let connects = lives.connect_service.times().ok_or_else(|| damaged("connect times"))?;
+        Ok(Self {
+            connections: lives.measure.begun,
+            concurrent_max: lives.concurrent_max,
+            connection_ms: Figures::of(&lifetimes, MS_NS),
+            connect_ms: Figures::of(&connects, MS_NS),
+            errors: Errors::of(&lives.measure),
+            requests: record.totals.sent,
+            responses: replies.count(),
+            duration_s: record.measured_s,
+            request_bytes: Figures::of(&requests, 1.0),
+            response_bytes: Figures::of(&replies, 1.0),
+            response_ns,
+            replies: Replies::of(&record.totals),
+            cpu: Cpu { user_s: record.client.cpu_user_s, system_s: record.client.cpu_system_s },
+        })
+    }
+}
+
+/// Whether a row holds what no other row holds as well.
+fn is_single(kind: Kind) -> bool {
+    !matches!(kind, Kind::All | Kind::GetHit | Kind::GetMiss)
+}
+
+impl Replies {
+    fn of(totals: &Totals) -> Self {
+        let said = |name: &str| totals.replies.get(name).copied().unwrap_or(0);
+        let wrong = |name: &str| totals.errors.get(name).copied().unwrap_or(0);
+        Self {
+            stored: said("stored"),
+            not_stored: said("not_stored"),
+            exists: said("exists"),
+            not_found: said("not_found"),
+            number: said("number"),
+            deleted: said("deleted"),
+            end: totals.misses,
+            value: totals.hits,
+            error: wrong("error"),
+            client_error: wrong("client_error"),
+            server_error: wrong("server_error"),
+        }
+    }
+}
+
+impl Figures {
+    /// Of `values`, of whose units `unit` make one of the report's.
+    pub fn of(values: &Histogram<u64>, unit: f64) -> Self {
+        let moments = values.moments();
+        let count = moments.count as f64;
+        if moments.count == 0 {
+            return Self::default();
+        }
+        // In whole numbers nothing cancels; only sums beyond 2^128 need the rounded way.
+        let exact = || {
+            let squares = moments.sum_squares.checked_mul(u128::from(moments.count))?;
+            Some(squares.checked_sub(moments.sum.checked_mul(moments.sum)?)? as f64)
+        };
+        let rounded = || (moments.deviation().unwrap_or(0.0) * count).powi(2);
+        let spread = exact().unwrap_or_else(rounded) / count;
+        let deviation = if moments.count > 1 { (spread / (count - 1.0)).sqrt() } else { 0.0 };
+        Self {
+            mean: moments.sum as f64 / count / unit,
+            min: moments.min as f64 / unit,
+            max: moments.max as f64 / unit,
+            deviation: deviation / unit,
+        }
+    }
+}
+
+impl Errors {
+    fn of(lives: &LifeCounts) -> Self {
+        let mut errors = Self::default();
+        for (cause, count) in &lives.causes {
+            *match cause.as_str() {
+                "connect_timed_out" | "call_timed_out" => &mut errors.client_timed_out,
+                "connect_unanswered" | "lost_unanswered" => &mut errors.socket_timed_out,
+                "refused" => &mut errors.refused,
+                "connect_reset" | "reset" => &mut errors.reset,
+                "no_descriptors" => &mut errors.no_descriptors,
+                "file_table_full" => &mut errors.file_table_full,
+                "no_ports" => &mut errors.no_ports,
+                _ => &mut errors.other,
+            } += count;
+        }
+        errors
+    }
+
+    /// All of them.
+    pub const fn total(&self) -> u64 {
+        self.client_timed_out
+            + self.socket_timed_out
+            + self.refused
+            + self.reset
+            + self.no_descriptors
+            + self.file_table_full
+            + self.no_ports
+            + self.other
+    }
+}

@@ -1,0 +1,14 @@
+//! What twemperf prints, byte for byte: one report at the end of a run.
+//!
+//! Scripts parse this text, so a word, a place or a blank line is never improved here. Its numbers
+//! are the true ones, in the units that the labels name. A voice opens no file.
+
+mod report;
+
+mod material;
+
+#[cfg(test)]
+mod tests;
+
+pub use material::{Cpu, Errors, Figures, Material, Replies};
+pub use report::report;

@@ -1,0 +1,99 @@
+//! `memtide twemperf`, and `mcperf` with options that only twemperf has: a command line carried
+//! out on this machine, its report and its exit codes.
+
+use crate::cmd::run::{create, surroundings, unwritable};
+use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
+use crate::output::{say, say_part, show};
+use crate::witness::HostWitness;
+use memtide_compat::twemperf::voice::{Material, report};
+use memtide_compat::twemperf::{Options, lower, parse};
+use memtide_host::signal::StopFlag;
+use memtide_host::{Clock, HostFleet, machine};
+use memtide_run::{Failure, Outcome};
+use memtide_schema::Scenario;
+use memtide_schema::record::EndedBy;
+use memtide_sinks::write_record;
+use std::fs::OpenOptions;
+use std::io::Write;
+
+/// What the original exits with when it cannot begin.
+const FATAL: u8 = 1;
+
+/// Carries out a command line; returns the exit code.
+pub(super) fn run(words: &[String]) -> u8 {
+    let options = match parse(words) {
+        Ok(options) => options,
+        Err(stop) => return super::ended(&stop),
+    };
+    let performed = lower(&options).map_err(Refusal::Worded).and_then(|scenario| {
+        note(&options)?;
+        Ok(perform(&options, &scenario)?)
+    });
+    match performed {
+        Ok(code) => code,
+        Err(Refusal::Worded(stop)) => super::ended(&stop),
+        Err(Refusal::Plain(stop)) => {
+            say(&format!("mcperf: {}", stop.message));
+            FATAL
+        }
+    }
+}
+
+/// Why there is no report.
+enum Refusal {
+    /// In the face's own words.
+    Worded(memtide_compat::Stop),
+    Plain(Stop),
+}
+
+impl From<Stop> for Refusal {
+    fn from(stop: Stop) -> Self {
+        Self::Plain(stop)
+    }
+}
+
+/// Says what a user should know before the load: to the log, or to stderr.
+fn note(options: &Options) -> Result<(), Stop> {
+    let Some(path) = &options.output.log else {
+        options.notes.iter().for_each(|note| say(note));
+        return Ok(());
+    };
+    let log = OpenOptions::new().create(true).append(true).open(path);
+    let said = log.and_then(|mut log| options.notes.iter().try_for_each(|n| writeln!(log, "{n}")));
+    said.map_err(|error| unwritable("--output", &error))
+}
+
+fn perform(options: &Options, scenario: &Scenario) -> Result<u8, Stop> {
+    let output = &options.output;
+    machine::raise_file_limit();
+    let machine = machine::look();
+    let around = surroundings(scenario, None, &machine)?;
+    let lowered = memtide_run::lower(scenario, &around)?;
+    let mut json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
+    let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
+        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
+    let mut fleet = HostFleet::new(Clock::start(), stop, lowered.pin, None);
+    let mut witness = HostWitness::new(machine, true);
+    let Outcome { record, failure, .. } =
+        memtide_run::run(&mut fleet, scenario, &lowered, false, &mut witness)?;
+    if let Some(json) = &mut json {
+        write_record(&record, json).map_err(|error| unwritable("--json", &error))?;
+    }
+    let material = Material::of(&record).map_err(Stop::usage)?;
+    let text = report(&material, output.is_histogram_shown);
+    match output.is_on_stdout {
+        true => show(&text).map_err(|error| unwritable("stdout", &error))?,
+        false => say_part(&text),
+    }
+    match failure {
+        // Connections that cannot be had are counted, and no reason to fail.
+        None | Some(Failure { exit: UNREACHABLE, .. }) => {}
+        Some(Failure { message, .. }) => return Err(Stop { code: FATAL, message }),
+    }
+    let is_wrong = output.is_error_fatal && material.errors.total() > 0;
+    Ok(match record.ended_by {
+        EndedBy::Interrupted => INTERRUPTED,
+        _ if is_wrong => FATAL,
+        _ => 0,
+    })
+}

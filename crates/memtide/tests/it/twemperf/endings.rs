@@ -1,0 +1,144 @@
+//! How twemperf's face ends: errors in the counters that scripts read, signals, wrong words, and
+//! the names it is called by.
+
+use super::{errors, figure, report, target, total, twemperf};
+use crate::child::{Running, memtide, program, scratch, shared};
+use crate::peer::Peer;
+use rustix::process::Signal;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn await_figure(peer: &Peer, name: &str, least: u64) {
+    let started = Instant::now();
+    while peer.figure(name) < least {
+        assert!(started.elapsed() < PATIENCE, "the run does not get under way");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_dead_port_refuses() {
+    for pace in ["", "-r 100"] {
+        let line = format!("twemperf -s 127.0.0.1 -p 1 -n 5 -N 3 {pace}");
+        let run = memtide(&line).exits(0);
+        let text = report(&run.err);
+        assert_eq!((errors(text, "connrefused"), errors(text, "total")), (5.0, 5.0), "{run}");
+        assert_eq!((total(text, "connections"), total(text, "requests")), (5.0, 0.0), "{run}");
+        let run = memtide(&format!("{line} --fail-on-error")).exits(1);
+        assert_eq!(errors(report(&run.err), "connrefused"), 5.0, "{run}");
+    }
+}
+
+#[test]
+fn a_stopped_server_lets_the_client_time_out() {
+    let peer = Peer::memcached("");
+    peer.signal(Signal::STOP);
+    for pace in ["-n 2", "-n 5 -r 100"] {
+        let run = twemperf(&peer, &format!("{pace} -N 3 --timeout=0.3 --linger=0")).exits(0);
+        let text = report(&run.err);
+        let lost = total(text, "connections");
+        assert!(lost > 0.0 && errors(text, "client-timo") == lost, "{run}");
+        assert_eq!(errors(text, "total"), lost, "{run}");
+        assert_eq!(total(text, "responses"), 0.0, "{run}");
+    }
+    peer.signal(Signal::CONT);
+}
+
+#[test]
+fn a_killed_server_resets() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let line = format!("twemperf {} -n 5 -r 100 -R 200 -N 100000", target(&peer));
+    let running = Running::start(&line);
+    await_figure(&peer, "cmd_set", 100);
+    // What is killed with requests unread says so to whoever sent them.
+    peer.signal(Signal::STOP);
+    thread::sleep(Duration::from_millis(200));
+    peer.kill();
+    let run = running.finish().exits(0);
+    let text = report(&run.err);
+    assert_eq!((errors(text, "connreset"), errors(text, "total")), (5.0, 5.0), "{run}");
+    assert!(total(text, "responses") >= 100.0, "{run}");
+}
+
+#[test]
+fn few_descriptors_are_counted() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let path = program().get_program().to_string_lossy().into_owned();
+    let line = format!("twemperf {} -n 100 -r 200 -R 20 -N 5 -l 0", target(&peer));
+    let mut shell = Command::new("sh");
+    let command = shell.arg("-c").arg(format!("ulimit -n 20; exec '{path}' {line}"));
+    let run = Running::of(command).finish().exits(0);
+    let text = report(&run.err);
+    let none = errors(text, "fd-unavail");
+    assert!(none > 0.0 && none < 100.0 && errors(text, "total") == none, "{run}");
+    assert_eq!(total(text, "responses"), (100.0 - none) * 5.0, "{run}");
+}
+
+#[test]
+fn interrupted_runs_print_their_report() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let line = format!("twemperf {} -n 4 -r 100 -R 100 -N 100000", target(&peer));
+    let running = Running::start(&line);
+    await_figure(&peer, "cmd_set", 100);
+    running.signal(Signal::INT);
+    let run = running.finish().exits(130);
+    let text = report(&run.err);
+    assert_eq!(total(text, "responses"), peer.figure("cmd_set") as f64, "{run}");
+    assert_eq!((total(text, "connections"), errors(text, "total")), (4.0, 0.0), "{run}");
+}
+
+#[test]
+fn time_ends_a_run() {
+    let peer = Peer::memcached("");
+    let run = twemperf(&peer, "--time=0.5 -n 2 -r 100 -R 100 -N 100000 -t 5").exits(0);
+    let text = report(&run.err);
+    assert!(figure(text, "Response type:", "stored") > 0.0, "{run}");
+    assert!(total(text, "test-duration") < 30.0, "{run}");
+}
+
+#[test]
+fn wrong_words_are_complained_of_with_the_page() {
+    let run = memtide("twemperf --num-conns=x").exits(1);
+    assert!(run.err.starts_with("mcperf: option -n requires a number\n"), "{run}");
+    assert!(run.err.contains("\r\n") && run.out.is_empty(), "{run}");
+    let run = memtide("twemperf -V").exits(0);
+    assert_eq!((&*run.err, &*run.out), ("This is mcperf-0.1.1\r\n\n", ""));
+    let run = memtide("twemperf -s no.such.host.invalid").exits(1);
+    assert!(run.err.contains("no.such.host.invalid"), "{run}");
+}
+
+#[test]
+fn notes_go_to_the_log() {
+    let peer = Peer::memcached("");
+    let log = scratch("twemperf.log");
+    let run = twemperf(&peer, &format!("-z 100 -o {}", log.display())).exits(0);
+    assert!(run.err.starts_with("\nTotal: "), "{run}");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("--sizes=d100"), "{log}");
+}
+
+#[test]
+fn it_is_found_by_the_names_of_links() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let folder = scratch("twemperf-links");
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    Running::start(&format!("install-faces {}", folder.display())).finish().exits(0);
+    for (name, words) in [("twemperf", "-n 2"), ("mcperf", "--num-conns=2")] {
+        let mut command = Command::new(folder.join(name));
+        let line = format!("{} {words}", target(&peer));
+        let run = Running::of(command.args(line.split_whitespace())).finish().exits(0);
+        assert_eq!(total(report(&run.err), "connections"), 2.0, "{run}");
+    }
+    // Without a word that only twemperf knows it is the other mcperf.
+    let mut command = Command::new(folder.join("mcperf"));
+    let run = Running::of(command.args(["-s", &peer.name, "-t", "1", "-q", "100"])).finish();
+    assert!(run.exits(0).out.contains("#type"));
+}

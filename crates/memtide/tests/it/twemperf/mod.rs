@@ -1,0 +1,225 @@
+//! twemperf's face as scripts meet it: published command lines, shortened, against Debian's
+//! memcached, and what they print.
+
+mod endings;
+
+use crate::child::{Finished, Running, memtide, read_record, scratch, shared};
+use crate::peer::Peer;
+use memtide_schema::Record;
+
+/// Runs `words` as twemperf against `peer`.
+fn twemperf(peer: &Peer, words: &str) -> Finished {
+    memtide(&format!("twemperf {} {words}", target(peer)))
+}
+
+/// How a command line names `peer`.
+fn target(peer: &Peer) -> String {
+    let address = peer.address();
+    format!("--server={} --port={}", address.ip(), address.port())
+}
+
+/// The report in `text`, without what stands before it.
+fn report(text: &str) -> &str {
+    text.find("\nTotal: ").map_or("", |at| &text[at..])
+}
+
+/// The number behind `name` in the line that begins with `line`.
+fn figure(report: &str, line: &str, name: &str) -> f64 {
+    let lines = report.lines().filter_map(|text| text.strip_prefix(line));
+    let mut words = lines.flat_map(str::split_whitespace).skip_while(|word| *word != name);
+    let number = words.nth(1).unwrap_or_else(|| panic!("no {line} {name} in {report}"));
+    number.parse().unwrap_or_else(|_| panic!("{line} {name} is '{number}'"))
+}
+
+fn total(report: &str, name: &str) -> f64 {
+    figure(report, "Total:", name)
+}
+
+fn errors(report: &str, name: &str) -> f64 {
+    figure(report, "Errors:", name)
+}
+
+/// The text with `N` for every number and `U` for the unit of the bytes.
+fn shape(text: &str) -> String {
+    let mut shape = String::new();
+    let mut word = String::new();
+    let is_part = |c: char| c.is_ascii_digit() || c == '.';
+    for c in text.chars().chain(['\0']) {
+        match (is_part(c), word.is_empty()) {
+            (true, _) => word.push(c),
+            (false, false) => {
+                shape.push('N');
+                word.clear();
+                shape.push(c);
+            }
+            (false, true) => shape.push(c),
+        }
+    }
+    for unit in ["GB", "MB", "KB", "B"] {
+        shape = shape.replace(&format!("bytes N {unit} rate"), "bytes N U rate");
+    }
+    shape.trim_end_matches('\0').to_owned()
+}
+
+const SHAPE: &str = "
+Total: connections N requests N responses N test-duration N s
+
+Connection rate: N conn/s (N ms/conn <= N concurrent connections)
+Connection time [ms]: avg N min N max N stddev N
+Connect time [ms]: avg N min N max N stddev N
+
+Request rate: N req/s (N ms/req)
+Request size [B]: avg N min N max N stddev N
+
+Response rate: N rsp/s (N ms/rsp)
+Response size [B]: avg N min N max N stddev N
+Response time [ms]: avg N min N max N stddev N
+Response time [ms]: pN N pN N pN N
+Response time [ms]: pN N pN N pN N
+Response type: stored N not_stored N exists N not_found N
+Response type: num N deleted N end N value N
+Response type: error N client_error N server_error N
+
+Errors: total N client-timo N socket-timo N connrefused N connreset N
+Errors: fd-unavail N ftab-full N addrunavail N other N
+
+CPU time [s]: user N system N (user N% system N% total N%)
+Net I/O: bytes N U rate N KB/s (N*N^N bps)
+
+";
+
+/// What is said of a run in which every one of `connections` made `calls` calls.
+fn assert_whole(run: &Finished, connections: u32, calls: u32) {
+    let text = report(&run.err);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(run.out, "", "{run}");
+    assert_eq!(shape(text), SHAPE, "{run}");
+    let requests = f64::from(connections * calls);
+    assert_eq!(total(text, "connections"), f64::from(connections), "{run}");
+    assert_eq!(total(text, "requests"), requests, "{run}");
+    assert_eq!(total(text, "responses"), requests, "{run}");
+    assert_eq!(errors(text, "total"), 0.0, "{run}");
+}
+
+#[test]
+fn the_first_example_of_its_readme() {
+    let peer = Peer::memcached("");
+    let run = twemperf(
+        &peer,
+        "--linger=0 --timeout=5 --conn-rate=1000 --call-rate=1000 --num-calls=10 --num-conns=1000 \
+         --sizes=u1,16",
+    );
+    assert_whole(&run, 1_000, 10);
+    let text = report(&run.err);
+    // The draws are the original's, so the sizes are.
+    assert!(text.contains("\nRequest size [B]: avg 35.9 min 28.0 max 44.0 stddev"), "{run}");
+    assert!(text.contains("\nResponse size [B]: avg 8.0 min 8.0 max 8.0 stddev 0.00\n"), "{run}");
+    assert_eq!(figure(text, "Response type:", "stored"), 10_000.0, "{run}");
+    // No connection comes before its time.
+    assert!(total(text, "test-duration") >= 0.999, "{run}");
+}
+
+#[test]
+fn the_second_example_of_its_readme() {
+    let peer = Peer::memcached("");
+    let run = twemperf(
+        &peer,
+        "--linger=0 --call-rate=0 --num-calls=100 --conn-rate=0 --num-conns=100 --sizes=d1",
+    );
+    assert_whole(&run, 100, 100);
+    let text = report(&run.err);
+    assert!(text.contains(" ms/conn <= 1 concurrent connections)\n"), "{run}");
+    assert!(text.contains("\nRequest size [B]: avg 28.0 min 28.0 max 28.0 stddev 0.00\n"), "{run}");
+    assert!(run.err.contains("for concurrency give a rate"), "{run}");
+}
+
+#[test]
+fn published_runs_set_and_then_get_the_same_keys() {
+    let peer = Peer::memcached("");
+    let set = twemperf(
+        &peer,
+        "--sizes=u100,100 --num-calls=100 --num-conns=100 --call-rate=1000 --conn-rate=10000 \
+         --method=set",
+    );
+    assert_whole(&set, 100, 100);
+    assert!(set.err.contains("\nRequest size [B]: avg 129.0 min 129.0 max 129.0 stddev 0.00\n"));
+    let get = twemperf(
+        &peer,
+        "--sizes=u100,100 --num-calls=100 --num-conns=100 --call-rate=40 --conn-rate=10000 \
+         --method=get",
+    );
+    assert_whole(&get, 100, 100);
+    assert!(get.err.contains("\nRequest size [B]: avg 19.0 min 19.0 max 19.0 stddev 0.00\n"));
+    let text = report(&get.err);
+    assert_eq!(figure(text, "Response type:", "value"), 10_000.0, "{get}");
+    assert_eq!(figure(text, "Response type:", "end"), 0.0, "{get}");
+    assert!(total(text, "test-duration") >= 2.47, "{get}");
+    assert_eq!(peer.figure("get_hits"), 10_000);
+    assert!(peer.figure("curr_connections") <= 3);
+}
+
+#[test]
+fn eight_instances_side_by_side_merge_to_their_sum() {
+    let _turn = shared();
+    let peers: Vec<Peer> = (0..8).map(|_| Peer::memcached("-m 16 -t 1")).collect();
+    let start = |(number, peer): (usize, &Peer)| {
+        let file = scratch(&format!("twemperf-{number}.json"));
+        let line = format!(
+            "twemperf --sizes=u100,100 --num-calls=50 --num-conns=100 --call-rate=100 \
+             --conn-rate=10000 --method=set {} --json={}",
+            target(peer),
+            file.display()
+        );
+        (Running::start(&line), file)
+    };
+    let running: Vec<_> = peers.iter().enumerate().map(start).collect();
+    let mut files = Vec::new();
+    for (running, file) in running {
+        let run = running.finish();
+        assert_whole(&run, 100, 50);
+        assert!(run.err.contains("\nRequest size [B]: avg 129.0 min 129.0 max 129.0 stddev"));
+        files.push(file.display().to_string());
+    }
+    // Their servers are not the same.
+    let merged = Running::start(&format!("merge {} --force --json -", files.join(" "))).finish();
+    let record: Record = read_record(&merged.out).unwrap_or_else(|why| panic!("{why}: {merged}"));
+    assert_eq!(record.totals.answered, 40_000, "{merged}");
+    assert_eq!(record.lives.as_ref().map(|lives| lives.measure.lived), Some(800), "{merged}");
+}
+
+#[test]
+fn every_method_is_answered_as_the_protocol_says() {
+    let peer = Peer::memcached("");
+    for (method, kind) in [
+        ("set", "stored"),
+        ("get", "value"),
+        ("gets", "value"),
+        ("add", "not_stored"),
+        ("replace", "stored"),
+        ("incr", "num"),
+        ("decr", "num"),
+        ("append", "stored"),
+        ("prepend", "stored"),
+        ("cas", "exists"),
+        ("delete", "deleted"),
+        ("get", "end"),
+        ("cas", "not_found"),
+    ] {
+        let run = twemperf(&peer, &format!("-m {method} -n 2 -N 5 -z d3 -l 0"));
+        assert_whole(&run, 2, 5);
+        assert_eq!(figure(report(&run.err), "Response type:", kind), 10.0, "{method}: {run}");
+    }
+}
+
+#[test]
+fn what_needs_no_answer_has_none() {
+    let peer = Peer::memcached("");
+    let run = twemperf(&peer, "-q -m set -n 3 -N 4 -z d3");
+    let text = report(&run.err);
+    assert_eq!((total(text, "requests"), total(text, "responses")), (12.0, 0.0), "{run}");
+    assert!(!text.contains("Response"), "{run}");
+    let run = twemperf(&peer, "-m get -n 3 -N 4 -H --report-stdout");
+    assert_eq!(figure(&run.out, "Response type:", "value"), 12.0, "{run}");
+    assert!(run.out.contains("\nResponse time histogram [ms]:\n"), "{run}");
+    assert!(!run.err.contains("Total:"), "{run}");
+}

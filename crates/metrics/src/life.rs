@@ -1,0 +1,235 @@
+//! Connections that are themselves the load: what became of each, how long connecting and living
+//! took. Their calls are operations and counted as such.
+
+use crate::histogram::Histogram;
+use hdrhistogram::Counter;
+
+/// Where the life of an intended connection ends: each ends in exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LifeFate {
+    /// All its calls were made and ended, and it was closed.
+    Lived,
+    /// Never opened: nobody listens there.
+    Refused,
+    /// Never opened: there is no way there.
+    Unreachable,
+    /// Never opened: not in time, be it for want of an answer or of a place.
+    ConnectTimedOut,
+    /// Never opened: the system gave up on it, for want of an answer.
+    ConnectUnanswered,
+    /// Never opened: reset on the way.
+    ConnectReset,
+    /// Never opened: this process may have no more files open.
+    NoDescriptors,
+    /// Never opened: the system may have no more files open.
+    FileTableFull,
+    /// Never opened: no local port was left.
+    NoPorts,
+    /// Never opened, for another reason.
+    ConnectOther,
+    /// Opened, and closed by the server before its end.
+    Closed,
+    /// Opened, and reset before its end.
+    Reset,
+    /// Opened, and closed because the server broke the protocol.
+    Protocol,
+    /// Opened, and given up because a call had no answer in time.
+    CallTimedOut,
+    /// Opened, and given up by the system, for want of an answer.
+    LostUnanswered,
+    /// Opened, and gone for another reason.
+    LostOther,
+    /// Every place was taken, and the scenario says to drop.
+    Dropped,
+    /// The run ended first.
+    Abandoned,
+}
+
+impl LifeFate {
+    /// Every fate, in the order of its counters.
+    pub const ALL: [Self; 18] = [
+        Self::Lived,
+        Self::Refused,
+        Self::Unreachable,
+        Self::ConnectTimedOut,
+        Self::ConnectUnanswered,
+        Self::ConnectReset,
+        Self::NoDescriptors,
+        Self::FileTableFull,
+        Self::NoPorts,
+        Self::ConnectOther,
+        Self::Closed,
+        Self::Reset,
+        Self::Protocol,
+        Self::CallTimedOut,
+        Self::LostUnanswered,
+        Self::LostOther,
+        Self::Dropped,
+        Self::Abandoned,
+    ];
+
+    /// The name in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lived => "lived",
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::ConnectTimedOut => "connect_timed_out",
+            Self::ConnectUnanswered => "connect_unanswered",
+            Self::ConnectReset => "connect_reset",
+            Self::NoDescriptors => "no_descriptors",
+            Self::FileTableFull => "file_table_full",
+            Self::NoPorts => "no_ports",
+            Self::ConnectOther => "connect_other",
+            Self::Closed => "closed",
+            Self::Reset => "reset",
+            Self::Protocol => "protocol",
+            Self::CallTimedOut => "call_timed_out",
+            Self::LostUnanswered => "lost_unanswered",
+            Self::LostOther => "lost_other",
+            Self::Dropped => "dropped",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// Whether the connect failed.
+    pub const fn is_failed(self) -> bool {
+        matches!(
+            self,
+            Self::Refused
+                | Self::Unreachable
+                | Self::ConnectTimedOut
+                | Self::ConnectUnanswered
+                | Self::ConnectReset
+                | Self::NoDescriptors
+                | Self::FileTableFull
+                | Self::NoPorts
+                | Self::ConnectOther
+        )
+    }
+
+    /// Whether the connection was open and came to an early end.
+    pub const fn is_lost(self) -> bool {
+        matches!(
+            self,
+            Self::Closed
+                | Self::Reset
+                | Self::Protocol
+                | Self::CallTimedOut
+                | Self::LostUnanswered
+                | Self::LostOther
+        )
+    }
+}
+
+/// Counts of the lives of one phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LifeCounters {
+    /// Connections that their schedule (or the end of another) called for.
+    pub intended: u64,
+    /// Of these, the ones for which a connect was begun.
+    pub started: u64,
+    /// Of these, the ones that opened.
+    pub opened: u64,
+    /// Calls that these never made, because they did not open or came to an early end.
+    pub calls_unmade: u64,
+    /// Ends, in the order of [`LifeFate::ALL`].
+    pub fates: [u64; LifeFate::ALL.len()],
+}
+
+impl LifeCounters {
+    /// How many ended, in whatever way. In a phase that is over it equals `intended`.
+    pub fn ended(&self) -> u64 {
+        self.fates.iter().sum()
+    }
+
+    /// How many ended in a way for which `which` holds.
+    pub fn of(&self, which: impl Fn(LifeFate) -> bool) -> u64 {
+        let chosen = LifeFate::ALL.into_iter().filter(|fate| which(*fate));
+        chosen.map(|fate| self.fates[fate as usize]).sum()
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.intended += other.intended;
+        self.started += other.started;
+        self.opened += other.opened;
+        self.calls_unmade += other.calls_unmade;
+        self.fates.iter_mut().zip(other.fates).for_each(|(sum, part)| *sum += part);
+    }
+}
+
+/// What is recorded of connections that are the load; times are of the measured ones.
+#[derive(Clone, Debug)]
+pub struct Lives<C: Counter> {
+    /// Counts of each segment.
+    pub segments: Vec<LifeCounters>,
+    /// From a connection's intended instant to its being open.
+    pub connect_response: Histogram<C>,
+    /// From the connect to its being open.
+    pub connect_service: Histogram<C>,
+    /// From the connect to the end, of those that opened.
+    pub lifetime: Histogram<C>,
+}
+
+impl<C: Counter> Lives<C> {
+    pub(crate) fn new(segments: usize) -> Self {
+        Self {
+            segments: vec![LifeCounters::default(); segments],
+            connect_response: Histogram::new(),
+            connect_service: Histogram::new(),
+            lifetime: Histogram::new(),
+        }
+    }
+}
+
+impl Lives<u32> {
+    pub(crate) fn clear(&mut self) {
+        self.segments.fill(LifeCounters::default());
+        self.connect_response.clear();
+        self.connect_service.clear();
+        self.lifetime.clear();
+    }
+}
+
+impl Lives<u64> {
+    pub(crate) fn absorb(&mut self, other: &Lives<u32>) {
+        for (sum, part) in self.segments.iter_mut().zip(&other.segments) {
+            sum.absorb(part);
+        }
+        self.connect_response.absorb(&other.connect_response);
+        self.connect_service.absorb(&other.connect_service);
+        self.lifetime.absorb(&other.lifetime);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fate_has_its_own_counter_and_name() {
+        for (place, fate) in LifeFate::ALL.into_iter().enumerate() {
+            assert_eq!(fate as usize, place);
+            assert!(LifeFate::ALL[..place].iter().all(|other| other.name() != fate.name()));
+            assert!(!(fate.is_failed() && fate.is_lost()));
+        }
+    }
+
+    #[test]
+    fn what_one_worker_counted_is_added_and_gone() {
+        let (mut part, mut sum) = (Lives::<u32>::new(3), Lives::<u64>::new(3));
+        for _ in 0..2 {
+            part.segments[1].intended += 2;
+            part.segments[1].started += 1;
+            part.segments[1].fates[LifeFate::Refused as usize] += 1;
+            part.segments[1].fates[LifeFate::Dropped as usize] += 1;
+            part.lifetime.record(5);
+            sum.absorb(&part);
+            part.clear();
+        }
+        let counted = sum.segments[1];
+        assert_eq!((counted.intended, counted.started, counted.ended()), (4, 2, 4));
+        assert_eq!(counted.of(LifeFate::is_failed), 2);
+        assert_eq!((sum.lifetime.count(), part.lifetime.count()), (2, 0));
+    }
+}

@@ -1,0 +1,77 @@
+//! Lines about connections that were the load: how fast they came, and what became of them.
+
+use crate::layout::labelled;
+use crate::number::{counted, rate, whole};
+use memtide_schema::record::{LifeCounts, LifeRecord, Record};
+
+/// How many connections came per second, where they were the load.
+pub(crate) fn lives_rate(out: &mut String, record: &Record) {
+    let Some(lives) = &record.lives else { return };
+    let begun = rate(lives.begun_per_s);
+    let text = match lives.target_per_s {
+        Some(target) => format!("{begun} begun of {} asked", rate(target)),
+        None => format!("{begun} begun, each when another had ended"),
+    };
+    labelled(out, "connects", &text);
+}
+
+/// What became of them.
+pub(crate) fn lives(out: &mut String, record: &Record) {
+    let Some(lives) = &record.lives else { return };
+    let mut text = outcomes(&lives.measure);
+    text.push_str(&format!("; at most {} at once", whole(lives.concurrent_max)));
+    if is_full(lives, record) {
+        text.push_str(", which is as many as --connections allows");
+    }
+    labelled(out, "lives", &text);
+    let causes: Vec<String> = lives
+        .measure
+        .causes
+        .iter()
+        .map(|(name, count)| format!("{name} {}", whole(*count)))
+        .collect();
+    if !causes.is_empty() {
+        labelled(out, "causes", &causes.join(", "));
+    }
+    if lives.measure.calls_unmade > 0 {
+        let unmade = counted(lives.measure.calls_unmade, "call");
+        labelled(out, "unmade", &format!("{unmade} of connections that did not live"));
+    }
+}
+
+/// Whether connections that were due at a rate may have waited for a place.
+fn is_full(lives: &LifeRecord, record: &Record) -> bool {
+    lives.target_per_s.is_some() && lives.concurrent_max >= u64::from(record.plan.connections)
+}
+
+fn outcomes(counts: &LifeCounts) -> String {
+    let parts = [
+        (counts.lived, "lived"),
+        (counts.failed, "failed"),
+        (counts.lost, "lost"),
+        (counts.dropped, "dropped"),
+        (counts.abandoned, "abandoned"),
+    ];
+    let parts: Vec<_> = parts.into_iter().filter(|(count, _)| *count > 0).collect();
+    let intended = counted(counts.intended, "connection");
+    match parts.as_slice() {
+        [] => "no connection was due".to_owned(),
+        [(_, name)] => format!("{intended}, all {name}"),
+        parts => {
+            let each = parts.iter().map(|(count, name)| format!("{} {name}", whole(*count)));
+            format!("{intended} intended: {}", each.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::expect::expect;
+    use crate::fixture;
+
+    #[test]
+    fn connections_as_the_load_are_reported_with_their_failures() {
+        expect("lives.txt", &crate::text(&fixture::lives()));
+        expect("lives_plan.txt", &crate::plan_text(&fixture::lives().plan));
+    }
+}

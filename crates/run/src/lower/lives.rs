@@ -1,0 +1,67 @@
+//! Connections that come and go: how many places they have, how deep each is, when they are due.
+
+use super::on_full;
+use memtide_base::Span;
+use memtide_engine::{LifePlan, Pace, Window};
+use memtide_schema::Scenario;
+use memtide_schema::record::LifePlanRecord;
+use memtide_workload::{RateCurve, Wave};
+
+/// Places of connections that come at a rate, for each server.
+const PLACES_PACED: u32 = 1024;
+/// Calls that one of them can have outstanding where they come at a rate.
+const DEPTH_PACED_MAX: u64 = 1024;
+
+/// How many connections to one server may live at once, unless somebody said it.
+pub(super) fn places(scenario: &Scenario) -> u32 {
+    let most = if scenario.has_births_paced() { PLACES_PACED } else { 1 };
+    let total = scenario.connections_total.unwrap_or(u64::MAX);
+    u64::from(most).min(total) as u32
+}
+
+/// Outstanding calls of each, unless somebody said it.
+pub(super) fn depth(scenario: &Scenario) -> u32 {
+    match scenario.has_calls_paced() {
+        true => calls(scenario).min(DEPTH_PACED_MAX) as u32,
+        false => 1,
+    }
+}
+
+fn calls(scenario: &Scenario) -> u64 {
+    scenario.calls.unwrap_or(1)
+}
+
+pub(super) fn plan(scenario: &Scenario, window: Window) -> LifePlan {
+    let births = scenario.has_births_paced().then(|| {
+        let rate = scenario.connection_rate.unwrap_or(0.0);
+        let Window { warmup, duration, .. } = window;
+        let curve = RateCurve::new(&scenario.wave, rate, warmup, duration, scenario.seed);
+        Pace { arrival: scenario.connection_arrival, curve }
+    });
+    // A connection may live at any time, so its calls know nothing of the window.
+    let call_pace = scenario.call_rate.filter(|rate| *rate > 0.0).map(|rate| {
+        let curve = RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::MAX, scenario.seed);
+        Pace { arrival: scenario.arrival, curve }
+    });
+    LifePlan {
+        births,
+        births_max: scenario.connections_total,
+        calls: calls(scenario),
+        call_pace,
+        linger: scenario.linger,
+        on_full: on_full(scenario),
+    }
+}
+
+pub(super) fn record(scenario: &Scenario) -> Option<LifePlanRecord> {
+    let paced = scenario.has_births_paced();
+    let constant = paced && scenario.wave == Wave::Constant;
+    scenario.is_of_lives().then(|| LifePlanRecord {
+        connection_rate_per_s: scenario.connection_rate.filter(|_| constant),
+        connection_arrival: paced.then(|| scenario.connection_arrival.to_string()),
+        connections_total: scenario.connections_total,
+        calls: calls(scenario),
+        call_rate_per_s: scenario.call_rate.filter(|rate| *rate > 0.0),
+        linger_s: scenario.linger.map(Span::as_s_f64),
+    })
+}

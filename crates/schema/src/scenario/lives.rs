@@ -1,0 +1,140 @@
+//! Connections as the load: whether a scenario asks for them, and what does not go with them.
+
+use super::{OnFull, RateUnit, Scenario, ScheduleKind, Transport, span_word};
+use memtide_base::Span;
+use memtide_workload::Wave;
+
+/// The highest rate of connections.
+const CONNECTION_RATE_MAX: f64 = 1e6;
+/// The highest rate of calls on one of them: one each nanosecond.
+const CALL_RATE_MAX: f64 = 1e9;
+/// Connections of a run, and calls of each, at most; their product numbers operations.
+const COUNT_MAX: u64 = 1 << 31;
+/// The longest linger.
+const LINGER_MAX: Span = Span::from_s(3600);
+
+impl Scenario {
+    /// Whether connections come and go as the load, and do not stay for all of the run.
+    pub fn is_of_lives(&self) -> bool {
+        self.calls.is_some() || self.connection_rate.is_some()
+    }
+
+    /// Whether connections come at a rate, and not each when another has ended.
+    pub fn has_births_paced(&self) -> bool {
+        self.wave != Wave::Constant || self.connection_rate.is_some_and(|rate| rate > 0.0)
+    }
+
+    /// Whether their calls come at a rate, and not each when another has ended.
+    pub fn has_calls_paced(&self) -> bool {
+        self.call_rate.is_some_and(|rate| rate > 0.0)
+    }
+
+    /// What is wrong with the fields of connections that are the load.
+    pub(super) fn check_lives(&self, mut add: impl FnMut(&'static str, String)) {
+        let given = [
+            ("call-rate", self.call_rate.is_some()),
+            ("connections-total", self.connections_total.is_some()),
+            ("linger", self.linger.is_some()),
+        ];
+        if !self.is_of_lives() {
+            for (field, _) in given.into_iter().filter(|(_, given)| *given) {
+                add(
+                    field,
+                    format!(
+                        "{field} is for connections that come and go: say with calls how many \
+                         operations each makes, or leave it out"
+                    ),
+                );
+            }
+            return;
+        }
+        self.check_life_bounds(&mut add);
+        if self.rate.is_some() {
+            let what = "rate is of connections that stay, and calls or connection-rate ask for \
+                        some that come and go: use call-rate and connection-rate";
+            add("rate", what.to_owned());
+        }
+        if self.ops_max.is_some() {
+            let what = "ops-max does not count connections: use connections-total, each of which \
+                        makes all its calls";
+            add("ops-max", what.to_owned());
+        }
+        self.check_life_alone(&mut add);
+        if self.schedule == ScheduleKind::Connection {
+            let what = "schedule connection is what connections that come and go have in any \
+                        case: leave it out";
+            add("schedule", what.to_owned());
+        }
+        let waves = self.wave != Wave::Constant;
+        if waves && let Some(rate) = self.connection_rate {
+            add(
+                "connection-rate",
+                format!(
+                    "connection-rate {rate} is a second rate beside wave {}: leave one of them \
+                     out, and say with calls that connections are the load",
+                    self.wave
+                ),
+            );
+        }
+        if self.on_full != OnFull::Queue && !self.has_births_paced() && !self.has_calls_paced() {
+            add(
+                "on-full",
+                format!(
+                    "on-full {} has nothing to drop without a connection-rate or a call-rate: \
+                     give one, or leave it out",
+                    self.on_full
+                ),
+            );
+        }
+    }
+
+    /// What connections that come and go cannot be besides.
+    fn check_life_alone(&self, add: &mut impl FnMut(&'static str, String)) {
+        let others = [
+            ("clients", self.clients.is_some(), "has clients that keep their connections"),
+            ("window", self.window.is_some(), "has clients that keep their connections"),
+            ("transport", self.transport == Transport::Udp, "opens no connection"),
+            ("rate-unit", self.rate_unit == RateUnit::Keys, "counts what connections that stay do"),
+        ];
+        for (field, _, does) in others.into_iter().filter(|(_, given, _)| *given) {
+            let what = format!(
+                "{field} {does}, and calls or connection-rate ask for some that come and go: \
+                 leave one of them out"
+            );
+            add(field, what);
+        }
+    }
+
+    /// Single fields against their limits.
+    fn check_life_bounds(&self, add: &mut impl FnMut(&'static str, String)) {
+        for (field, count) in [("calls", self.calls), ("connections-total", self.connections_total)]
+        {
+            if let Some(count) = count.filter(|count| *count == 0 || *count > COUNT_MAX) {
+                add(
+                    field,
+                    format!("{field} {count} is out of bounds: give a count from 1 to 2^31"),
+                );
+            }
+        }
+        let rates = [
+            ("connection-rate", self.connection_rate, CONNECTION_RATE_MAX, "1M"),
+            ("call-rate", self.call_rate, CALL_RATE_MAX, "1G"),
+        ];
+        for (field, rate, most, word) in rates {
+            if let Some(rate) = rate.filter(|rate| *rate > most) {
+                add(field, format!("{field} {rate} is too high: give at most {word}"));
+            }
+        }
+        let second = 1_000_000_000;
+        let bad = |linger: &Span| *linger > LINGER_MAX || !linger.ns().is_multiple_of(second);
+        if let Some(linger) = self.linger.filter(bad) {
+            add(
+                "linger",
+                format!(
+                    "linger {} is not what sockets can do: give whole seconds from 0 to 1h",
+                    span_word(linger)
+                ),
+            );
+        }
+    }
+}

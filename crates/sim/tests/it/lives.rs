@@ -1,0 +1,143 @@
+//! Connections as the load, in virtual time: they and their calls follow their laws, and none is
+//! lost from the books, whatever goes wrong.
+
+use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
+use crate::harness::{Rehearsal, World};
+use memtide_base::Instant;
+use memtide_schema::record::{EndedBy, LifeRecord};
+use std::collections::BTreeMap;
+
+const CALLS: usize = 5;
+
+/// 4 000 connections at 500 per second, of five calls at 2 000 per second each.
+fn world(words: &[(&'static str, &str)]) -> World {
+    let mut all = vec![
+        ("connections-total", "4000"),
+        ("connection-rate", "500"),
+        ("calls", "5"),
+        ("call-rate", "2k"),
+        ("mix", "get=1"),
+        ("load", "never"),
+        ("threads", "1"),
+        ("connections", "512"),
+    ];
+    all.retain(|(name, _)| !words.iter().any(|(other, _)| other == name));
+    all.extend(words);
+    World::new(&all).seed(11)
+}
+
+fn lives(rehearsal: &Rehearsal) -> &LifeRecord {
+    rehearsal.record.lives.as_ref().expect("connections are the load")
+}
+
+/// When the calls of each connection were intended; nothing was lost. On a place connections
+/// follow each other, each with all its calls.
+fn calls(rehearsal: &Rehearsal) -> Vec<Vec<Instant>> {
+    let mut places: BTreeMap<u32, Vec<Instant>> = BTreeMap::new();
+    for sample in &rehearsal.samples {
+        places.entry(sample.connection).or_default().push(sample.intended);
+    }
+    let mut calls = Vec::new();
+    for mut instants in places.into_values() {
+        instants.sort_unstable();
+        calls.extend(instants.chunks(CALLS).map(<[Instant]>::to_vec));
+    }
+    calls.sort_unstable();
+    calls
+}
+
+fn assert_follows(mut gaps: Vec<f64>, (law, share): (&str, fn(f64) -> f64), what: &str) {
+    let critical = KS_AT_1_PERCENT / (gaps.len() as f64).sqrt();
+    let distance = distance(&mut gaps, share);
+    assert!(
+        distance < critical,
+        "{what} by {law}: distance {distance:.4} over {} gaps, {critical:.4} is allowed",
+        gaps.len()
+    );
+}
+
+#[test]
+fn connections_follow_their_law_and_calls_theirs() {
+    for (nth, births) in LAWS.into_iter().enumerate() {
+        let of_calls = LAWS[(nth + 1) % LAWS.len()];
+        let words = [("connection-arrival", births.0), ("arrival", of_calls.0)];
+        let rehearsal = world(&words).rehearse();
+        assert_eq!(lives(&rehearsal).measure.lived, 4_000);
+        let calls = calls(&rehearsal);
+        assert_eq!(calls.len(), 4_000);
+        // The first call is due when its connection opens, a fixed time after its birth.
+        let gaps = |instants: &[Instant], per_s: f64| -> Vec<f64> {
+            let gap = |pair: &[Instant]| pair[1].since(pair[0]).as_s_f64() * per_s;
+            instants.windows(2).map(gap).collect()
+        };
+        let opened: Vec<Instant> = calls.iter().map(|calls| calls[0]).collect();
+        assert_follows(gaps(&opened, 500.0), births, "connections");
+        let each = calls.iter().flat_map(|calls| gaps(calls, 2_000.0)).collect();
+        assert_follows(each, of_calls, "calls");
+    }
+}
+
+#[test]
+fn a_wave_is_of_connections() {
+    let mut words = vec![("wave", "ramp:100,900"), ("duration", "8s")];
+    words.push(("connections-total", "100000"));
+    let mut world = world(&words);
+    world.words.retain(|(name, _)| *name != "connection-rate");
+    let rehearsal = world.rehearse();
+    let measure = &lives(&rehearsal).measure;
+    assert!(measure.intended.abs_diff(4_000) <= 1, "{measure:?}");
+    let calls = calls(&rehearsal);
+    let start = calls[0][0];
+    let half = calls.iter().filter(|calls| calls[0].since(start).as_s_f64() < 4.0).count();
+    // 100 × 4 + 100 × 4² / 2
+    assert!(half.abs_diff(1_200) <= 2, "{half} in the first half");
+}
+
+#[test]
+fn workers_share_the_connections_of_one_sequence() {
+    let alone = world(&[("connection-arrival", "uniform")]).rehearse();
+    let shared = world(&[("connection-arrival", "uniform"), ("threads", "3")]).rehearse();
+    let opened = |rehearsal: &Rehearsal| -> Vec<Instant> {
+        calls(rehearsal).iter().map(|calls| calls[0]).collect()
+    };
+    assert!(opened(&alone) == opened(&shared), "whoever gives birth, it is at the same instants");
+}
+
+#[test]
+fn every_connection_and_call_has_one_end_under_faults() {
+    let faults = ["reset:1%", "stall:1%", "refuse:5%", "garbage:1%", "server-error:5%"];
+    for faults in faults {
+        let chained = [("connection-rate", "0"), ("connections", "8")];
+        for words in [&[][..], &[("call-rate", "0")], &chained[..]] {
+            let mut words = words.to_vec();
+            words.extend([("timeout", "200ms"), ("connections-total", "2000")]);
+            let mut world = world(&words);
+            world.servers[0].faults = faults.parse().expect("a list of faults");
+            world.deaths = vec![(0, ms(100), ms(200))];
+            let rehearsal = world.rehearse();
+            let LifeRecord { measure, calls_planned, calls_intended, .. } = lives(&rehearsal);
+            // Sealing has looked whether all adds up; these say that there was something to add.
+            assert_eq!(measure.intended, 2_000, "{faults} {words:?}");
+            assert_eq!(*calls_planned, 10_000);
+            assert_eq!(*calls_intended + measure.calls_unmade, 10_000);
+            assert!(measure.lived > 0 && measure.failed + measure.lost > 0, "{measure:?}");
+            assert_eq!(rehearsal.record.ended_by, EndedBy::Operations);
+            assert!(rehearsal.failure.is_none());
+        }
+    }
+}
+
+#[test]
+fn nobody_there_is_a_failure_with_every_connection_counted() {
+    let mut world = world(&[("connections-total", "100")]);
+    world.deaths = vec![(0, Instant::ZERO, Instant::NEVER)];
+    let rehearsal = world.rehearse();
+    let measure = &lives(&rehearsal).measure;
+    assert_eq!((measure.failed, measure.causes["refused"]), (100, 100));
+    assert_eq!(rehearsal.failure.map(|failure| failure.exit), Some(3));
+    assert_eq!(rehearsal.record.warnings.iter().filter(|w| w.code == "connects_failed").count(), 1);
+}
+
+const fn ms(ms: u64) -> Instant {
+    Instant::from_ns(ms * 1_000_000)
+}

@@ -1,0 +1,63 @@
+//! Where uniform numbers come from. Which law they are fed to is not known here.
+
+use crate::word::{Grammar, WordError, split};
+use memtide_base::rng::{Rand48, Stream, hash, unit};
+use std::fmt;
+use std::str::FromStr;
+
+/// Where the uniform numbers of one purpose come from, each by its index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Draws {
+    /// The seed of the run.
+    #[default]
+    Seed,
+    /// C's `erand48`, whose state begins with these words, the lowest first; whatever the seed.
+    Rand48([u16; 3]),
+}
+
+const GRAMMAR: Grammar = Grammar {
+    what: "a way to draw",
+    names: &["seed", "rand48"],
+    forms: "seed, or rand48:LOW,MIDDLE,HIGH (three numbers from 0 to 65535)",
+};
+
+impl Draws {
+    /// Draw `index`, in [0, 1); `seed` and `stream` are those of a run that draws by its seed.
+    pub(crate) fn unit(self, seed: u64, stream: Stream, index: u64) -> f64 {
+        match self {
+            Self::Seed => unit(hash(seed, stream, index)),
+            Self::Rand48(words) => Rand48::draw(words, index),
+        }
+    }
+}
+
+impl FromStr for Draws {
+    type Err = WordError;
+
+    fn from_str(word: &str) -> Result<Self, WordError> {
+        let (name, arguments) = split(word);
+        match name {
+            "seed" => GRAMMAR.arguments::<0>(word, arguments).map(|_| Self::Seed),
+            "rand48" => {
+                let arguments: [&str; 3] = GRAMMAR.arguments(word, arguments)?;
+                let mut words = [0; 3];
+                for (number, argument) in words.iter_mut().zip(arguments) {
+                    *number = argument.parse().map_err(|_| {
+                        GRAMMAR.wrong(word, format!("'{argument}' is not from 0 to 65535"))
+                    })?;
+                }
+                Ok(Self::Rand48(words))
+            }
+            _ => Err(GRAMMAR.unknown(word, name)),
+        }
+    }
+}
+
+impl fmt::Display for Draws {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seed => f.write_str("seed"),
+            Self::Rand48([low, middle, high]) => write!(f, "rand48:{low},{middle},{high}"),
+        }
+    }
+}
