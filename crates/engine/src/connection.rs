@@ -58,6 +58,11 @@ pub(crate) enum InFlightStage {
 }
 
 impl InFlightStage {
+    /// Of an operation whose first request is made, which may be a cas that reads nothing.
+    pub(crate) const fn begun(is_cas_alone: bool) -> Self {
+        if is_cas_alone { Self::Alone } else { Self::First }
+    }
+
     pub(crate) const fn is_expired(self) -> bool {
         matches!(self, Self::Expired | Self::ExpiredSecond)
     }

@@ -143,7 +143,7 @@ fn other_than(usual: &str, word: &str) -> Option<String> {
 }
 
 fn key_form(plan: &PlanRecord) -> Option<String> {
-    other_than(&Scenario::default().key_form.to_string(), &plan.key_form)
+    other_than(&Scenario::default().key_shape.form.to_string(), &plan.key_form)
 }
 
 /// How wide rows over time are, where somebody asked.

@@ -301,7 +301,7 @@ fn is_local(around: &Surroundings) -> bool {
 }
 
 fn window(scenario: &Scenario) -> Window {
-    let count = scenario.ops_max.or(scenario.connections_total);
+    let count = scenario.ops_max.or(scenario.lives.connections_total);
     let duration = match (scenario.duration, count) {
         (Some(duration), _) => duration,
         (None, Some(_)) => Span::MAX,
@@ -420,7 +420,7 @@ fn as_said(scenario: &Scenario, plan: &Plan) -> PlanRecord {
         rate_unit: (plan.unit == Unit::Keys).then(|| scenario.rate_unit.to_string()),
         keys: plan.source.keys,
         key_size: scenario.key_size.to_string(),
-        key_form: scenario.key_form.to_string(),
+        key_form: scenario.key_shape.form.to_string(),
         value_size: scenario.value_size.to_string(),
         popularity: match &plan.source.window {
             None => scenario.popularity.to_string(),

@@ -135,10 +135,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             keys: op.keys,
             hits: 0,
             kind: op.kind,
-            stage: match self.encoder.is_cas_alone(op.kind) {
-                true => InFlightStage::Alone,
-                false => InFlightStage::First,
-            },
+            stage: InFlightStage::begun(self.encoder.is_cas_alone(op.kind)),
         };
         let before = self.out.len();
         if before > 0 {

@@ -30,7 +30,7 @@ impl Crowd {
         servers: u32,
         why: &mut BTreeMap<String, String>,
     ) -> Result<Self, Problem> {
-        if scenario.clients.is_none() && scenario.window.is_none() {
+        if scenario.crowd.clients.is_none() && scenario.crowd.window.is_none() {
             let each = match scenario.is_of_lives() {
                 true => lives::places(scenario),
                 false => CONNECTIONS_PER_SERVER,
@@ -39,29 +39,29 @@ impl Crowd {
             let clients = Clients::Workers;
             return Ok(Self { clients, connections, workers_max: connections, window: None });
         }
-        let count = scenario.clients.unwrap_or_else(|| {
+        let count = scenario.crowd.clients.unwrap_or_else(|| {
             let reason = format!("{CONNECTIONS_PER_SERVER} to each server, as nobody said");
             why.insert("clients".to_owned(), reason);
             CONNECTIONS_PER_SERVER * servers
         });
-        let each = scenario.connections_per_client;
+        let each = scenario.crowd.connections_per_client;
         let connections = count.checked_mul(each).ok_or_else(|| Problem {
             field: "connections-per-client",
             message: format!("connections-per-client {each} of {count} clients are too many"),
         })?;
-        let turn = match scenario.connection_turn {
+        let turn = match scenario.crowd.connection_turn {
             word::ConnectionTurn::RoundRobin => ConnectionTurn::RoundRobin,
             word::ConnectionTurn::Random => ConnectionTurn::Random,
         };
         let clients = Clients::Counted { count, connections: each, turn };
-        let window = scenario.window.map(|law| {
+        let window = scenario.crowd.window.map(|law| {
             let objects = objects(scenario, law, count.div_ceil(servers), why);
             let reads_only = !scenario.mix.kinds().any(|kind| kind == OpKind::Set);
             WindowPlan {
                 clients: count,
                 objects,
-                overwrite: scenario.overwrite,
-                pick: scenario.pick,
+                overwrite: scenario.crowd.overwrite,
+                pick: scenario.crowd.pick,
                 full: reads_only || scenario.load == Load::Always,
                 keys_end: scenario.ops_max.filter(|_| scenario.rate_unit == RateUnit::Keys),
             }
@@ -128,7 +128,7 @@ impl Data {
         };
         let size = scenario.key_size.clone();
         let all = below_numeric.saturating_add(numeric);
-        let keys = KeySpace::in_shape(scenario.key_shape(), all, size, seed)
+        let keys = KeySpace::in_shape(scenario.key_shape.clone(), all, size, seed)
             .map_err(|error| Problem { field: "key-size", message: error.to_string() })?;
         let values = values(scenario);
         // What takes the place of an object is as large as that was.

@@ -15,7 +15,7 @@ const DEPTH_PACED_MAX: u64 = 1024;
 /// How many connections to one server may live at once, unless somebody said it.
 pub(super) fn places(scenario: &Scenario) -> u32 {
     let most = if scenario.has_births_paced() { PLACES_PACED } else { 1 };
-    let total = scenario.connections_total.unwrap_or(u64::MAX);
+    let total = scenario.lives.connections_total.unwrap_or(u64::MAX);
     u64::from(most).min(total) as u32
 }
 
@@ -28,27 +28,27 @@ pub(super) fn depth(scenario: &Scenario) -> u32 {
 }
 
 fn calls(scenario: &Scenario) -> u64 {
-    scenario.calls.unwrap_or(1)
+    scenario.lives.calls.unwrap_or(1)
 }
 
 pub(super) fn plan(scenario: &Scenario, window: Window) -> LifePlan {
     let births = scenario.has_births_paced().then(|| {
-        let rate = scenario.connection_rate.unwrap_or(0.0);
+        let rate = scenario.lives.connection_rate.unwrap_or(0.0);
         let Window { warmup, duration, .. } = window;
         let curve = RateCurve::new(&scenario.wave, rate, warmup, duration, scenario.seed);
-        Pace { arrival: scenario.connection_arrival, curve }
+        Pace { arrival: scenario.lives.connection_arrival, curve }
     });
     // A connection may live at any time, so its calls know nothing of the window.
-    let call_pace = scenario.call_rate.filter(|rate| *rate > 0.0).map(|rate| {
+    let call_pace = scenario.lives.call_rate.filter(|rate| *rate > 0.0).map(|rate| {
         let curve = RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::MAX, scenario.seed);
         Pace { arrival: scenario.arrival, curve }
     });
     LifePlan {
         births,
-        births_max: scenario.connections_total,
+        births_max: scenario.lives.connections_total,
         calls: calls(scenario),
         call_pace,
-        linger: scenario.linger,
+        linger: scenario.lives.linger,
         on_full: on_full(scenario),
     }
 }
@@ -57,11 +57,11 @@ pub(super) fn record(scenario: &Scenario) -> Option<LifePlanRecord> {
     let paced = scenario.has_births_paced();
     let constant = paced && scenario.wave == Wave::Constant;
     scenario.is_of_lives().then(|| LifePlanRecord {
-        connection_rate_per_s: scenario.connection_rate.filter(|_| constant),
-        connection_arrival: paced.then(|| scenario.connection_arrival.to_string()),
-        connections_total: scenario.connections_total,
+        connection_rate_per_s: scenario.lives.connection_rate.filter(|_| constant),
+        connection_arrival: paced.then(|| scenario.lives.connection_arrival.to_string()),
+        connections_total: scenario.lives.connections_total,
         calls: calls(scenario),
-        call_rate_per_s: scenario.call_rate.filter(|rate| *rate > 0.0),
-        linger_s: scenario.linger.map(Span::as_s_f64),
+        call_rate_per_s: scenario.lives.call_rate.filter(|rate| *rate > 0.0),
+        linger_s: scenario.lives.linger.map(Span::as_s_f64),
     })
 }

@@ -22,10 +22,10 @@ pub(super) const CLIENTS: Field = Field {
     section: Section::Target,
     many: false,
     set: |scenario, word| {
-        scenario.clients = Some(count(word)?);
+        scenario.crowd.clients = Some(count(word)?);
         Ok(())
     },
-    show: |scenario| given(&scenario.clients),
+    show: |scenario| given(&scenario.crowd.clients),
 };
 
 pub(super) const CONNECTIONS_PER_CLIENT: Field = Field {
@@ -40,10 +40,10 @@ pub(super) const CONNECTIONS_PER_CLIENT: Field = Field {
     section: Section::Target,
     many: false,
     set: |scenario, word| {
-        scenario.connections_per_client = count(word)?;
+        scenario.crowd.connections_per_client = count(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.connections_per_client),
+    show: |scenario| one(scenario.crowd.connections_per_client),
 };
 
 pub(super) const CONNECTION_TURN: Field = Field {
@@ -57,10 +57,10 @@ pub(super) const CONNECTION_TURN: Field = Field {
     section: Section::Target,
     many: false,
     set: |scenario, word| {
-        scenario.connection_turn = parsed(word)?;
+        scenario.crowd.connection_turn = parsed(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.connection_turn),
+    show: |scenario| one(scenario.crowd.connection_turn),
 };
 
 pub(super) const WINDOW: Field = Field {
@@ -83,10 +83,10 @@ pub(super) const WINDOW: Field = Field {
     section: Section::Data,
     many: false,
     set: |scenario, word| {
-        scenario.window = Some(parsed(word)?);
+        scenario.crowd.window = Some(parsed(word)?);
         Ok(())
     },
-    show: |scenario| given(&scenario.window),
+    show: |scenario| given(&scenario.crowd.window),
 };
 
 pub(super) const OVERWRITE: Field = Field {
@@ -100,10 +100,10 @@ pub(super) const OVERWRITE: Field = Field {
     section: Section::Data,
     many: false,
     set: |scenario, word| {
-        scenario.overwrite = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
+        scenario.crowd.overwrite = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
         Ok(())
     },
-    show: |scenario| one(scenario.overwrite),
+    show: |scenario| one(scenario.crowd.overwrite),
 };
 
 pub(super) const PICK: Field = Field {
@@ -117,10 +117,10 @@ pub(super) const PICK: Field = Field {
     section: Section::Data,
     many: false,
     set: |scenario, word| {
-        scenario.pick = parsed(word)?;
+        scenario.crowd.pick = parsed(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.pick),
+    show: |scenario| one(scenario.crowd.pick),
 };
 
 pub(super) const MIX_ORDER: Field = Field {

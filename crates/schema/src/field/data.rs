@@ -76,10 +76,10 @@ pub(super) const KEY_FORM: Field = Field {
     section: Section::Data,
     many: false,
     set: |scenario, word| {
-        scenario.key_form = parsed(word)?;
+        scenario.key_shape.form = parsed(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.key_form),
+    show: |scenario| one(scenario.key_shape.form),
 };
 
 pub(super) const KEY_PREFIX: Field = Field {
@@ -100,12 +100,12 @@ pub(super) const KEY_PREFIX: Field = Field {
                  blanks and control characters"
             ));
         }
-        scenario.key_prefix = word.to_owned();
+        scenario.key_shape.prefix = word.to_owned();
         Ok(())
     },
-    show: |scenario| match scenario.key_prefix.is_empty() {
+    show: |scenario| match scenario.key_shape.prefix.is_empty() {
         true => Vec::new(),
-        false => one(&scenario.key_prefix),
+        false => one(&scenario.key_shape.prefix),
     },
 };
 
@@ -120,10 +120,10 @@ pub(super) const KEY_FIRST: Field = Field {
     section: Section::Data,
     many: false,
     set: |scenario, word| {
-        scenario.key_first = count(word)?;
+        scenario.key_shape.first = count(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.key_first),
+    show: |scenario| one(scenario.key_shape.first),
 };
 
 pub(super) const VALUE_SIZE: Field = Field {

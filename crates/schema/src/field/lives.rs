@@ -21,10 +21,10 @@ pub(super) const CALLS: Field = Field {
     section: Section::Load,
     many: false,
     set: |scenario, word| {
-        scenario.calls = Some(count(word)?);
+        scenario.lives.calls = Some(count(word)?);
         Ok(())
     },
-    show: |scenario| given(&scenario.calls),
+    show: |scenario| given(&scenario.lives.calls),
 };
 
 pub(super) const CONNECTION_RATE: Field = Field {
@@ -39,10 +39,10 @@ pub(super) const CONNECTION_RATE: Field = Field {
     section: Section::Load,
     many: false,
     set: |scenario, word| {
-        scenario.connection_rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
+        scenario.lives.connection_rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
         Ok(())
     },
-    show: |scenario| given(&scenario.connection_rate),
+    show: |scenario| given(&scenario.lives.connection_rate),
 };
 
 pub(super) const CONNECTION_ARRIVAL: Field = Field {
@@ -56,10 +56,10 @@ pub(super) const CONNECTION_ARRIVAL: Field = Field {
     section: Section::Load,
     many: false,
     set: |scenario, word| {
-        scenario.connection_arrival = parsed(word)?;
+        scenario.lives.connection_arrival = parsed(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.connection_arrival),
+    show: |scenario| one(scenario.lives.connection_arrival),
 };
 
 pub(super) const CALL_RATE: Field = Field {
@@ -74,10 +74,10 @@ pub(super) const CALL_RATE: Field = Field {
     section: Section::Load,
     many: false,
     set: |scenario, word| {
-        scenario.call_rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
+        scenario.lives.call_rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
         Ok(())
     },
-    show: |scenario| given(&scenario.call_rate),
+    show: |scenario| given(&scenario.lives.call_rate),
 };
 
 pub(super) const LINGER: Field = Field {
@@ -95,10 +95,10 @@ pub(super) const LINGER: Field = Field {
     section: Section::Load,
     many: false,
     set: |scenario, word| {
-        scenario.linger = Some(span(word)?);
+        scenario.lives.linger = Some(span(word)?);
         Ok(())
     },
-    show: |scenario| given_span(scenario.linger),
+    show: |scenario| given_span(scenario.lives.linger),
 };
 
 pub(super) const CONNECTIONS_TOTAL: Field = Field {
@@ -112,8 +112,8 @@ pub(super) const CONNECTIONS_TOTAL: Field = Field {
     section: Section::Limits,
     many: false,
     set: |scenario, word| {
-        scenario.connections_total = Some(count(word)?);
+        scenario.lives.connections_total = Some(count(word)?);
         Ok(())
     },
-    show: |scenario| given(&scenario.connections_total),
+    show: |scenario| given(&scenario.lives.connections_total),
 };

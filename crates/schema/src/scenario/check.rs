@@ -193,7 +193,7 @@ impl Scenario {
         }
         if matches!(self.wave, Wave::Ramp { .. })
             && self.duration.is_none()
-            && (self.ops_max.is_some() || self.connections_total.is_some())
+            && (self.ops_max.is_some() || self.lives.connections_total.is_some())
         {
             problems.add(
                 "duration",
@@ -227,7 +227,7 @@ impl Scenario {
     /// Keys, values and mix against each other.
     fn check_data(&self, problems: &mut Problems) {
         let (keys, size) = (self.keys.max(1), self.key_size.clone());
-        if let Err(error) = KeySpace::in_shape(self.key_shape(), keys, size, self.seed) {
+        if let Err(error) = KeySpace::in_shape(self.key_shape.clone(), keys, size, self.seed) {
             problems.add("key-size", format!("key-size {}: {error}", self.key_size));
         }
         let (low, high) = self.value_size.bounds();
@@ -283,8 +283,8 @@ impl Scenario {
 
     /// What requests look like, and how sockets are made, against what there is to ask.
     fn check_wire(&self, problems: &mut Problems) {
-        if self.key_first > KEYS_MAX {
-            let given = self.key_first;
+        if self.key_shape.first > KEYS_MAX {
+            let given = self.key_shape.first;
             problems.add("key-first", format!("key-first {given} is too high: give at most 1000G"));
         }
         let buffers = [

@@ -16,25 +16,25 @@ const LINGER_MAX: Span = Span::from_s(3600);
 impl Scenario {
     /// Whether connections come and go as the load, and do not stay for all of the run.
     pub fn is_of_lives(&self) -> bool {
-        self.calls.is_some() || self.connection_rate.is_some()
+        self.lives.calls.is_some() || self.lives.connection_rate.is_some()
     }
 
     /// Whether connections come at a rate, and not each when another has ended.
     pub fn has_births_paced(&self) -> bool {
-        self.wave != Wave::Constant || self.connection_rate.is_some_and(|rate| rate > 0.0)
+        self.wave != Wave::Constant || self.lives.connection_rate.is_some_and(|rate| rate > 0.0)
     }
 
     /// Whether their calls come at a rate, and not each when another has ended.
     pub fn has_calls_paced(&self) -> bool {
-        self.call_rate.is_some_and(|rate| rate > 0.0)
+        self.lives.call_rate.is_some_and(|rate| rate > 0.0)
     }
 
     /// What is wrong with the fields of connections that are the load.
     pub(super) fn check_lives(&self, mut add: impl FnMut(&'static str, String)) {
         let given = [
-            ("call-rate", self.call_rate.is_some()),
-            ("connections-total", self.connections_total.is_some()),
-            ("linger", self.linger.is_some()),
+            ("call-rate", self.lives.call_rate.is_some()),
+            ("connections-total", self.lives.connections_total.is_some()),
+            ("linger", self.lives.linger.is_some()),
         ];
         if !self.is_of_lives() {
             for (field, _) in given.into_iter().filter(|(_, given)| *given) {
@@ -66,7 +66,7 @@ impl Scenario {
             add("schedule", what.to_owned());
         }
         let waves = self.wave != Wave::Constant;
-        if waves && let Some(rate) = self.connection_rate {
+        if waves && let Some(rate) = self.lives.connection_rate {
             add(
                 "connection-rate",
                 format!(
@@ -91,8 +91,8 @@ impl Scenario {
     /// What connections that come and go cannot be besides.
     fn check_life_alone(&self, add: &mut impl FnMut(&'static str, String)) {
         let others = [
-            ("clients", self.clients.is_some(), "has clients that keep their connections"),
-            ("window", self.window.is_some(), "has clients that keep their connections"),
+            ("clients", self.crowd.clients.is_some(), "has clients that keep their connections"),
+            ("window", self.crowd.window.is_some(), "has clients that keep their connections"),
             ("transport", self.transport == Transport::Udp, "opens no connection"),
             ("rate-unit", self.rate_unit == RateUnit::Keys, "counts what connections that stay do"),
         ];
@@ -107,7 +107,8 @@ impl Scenario {
 
     /// Single fields against their limits.
     fn check_life_bounds(&self, add: &mut impl FnMut(&'static str, String)) {
-        for (field, count) in [("calls", self.calls), ("connections-total", self.connections_total)]
+        for (field, count) in
+            [("calls", self.lives.calls), ("connections-total", self.lives.connections_total)]
         {
             if let Some(count) = count.filter(|count| *count == 0 || *count > COUNT_MAX) {
                 add(
@@ -117,8 +118,8 @@ impl Scenario {
             }
         }
         let rates = [
-            ("connection-rate", self.connection_rate, CONNECTION_RATE_MAX, "1M"),
-            ("call-rate", self.call_rate, CALL_RATE_MAX, "1G"),
+            ("connection-rate", self.lives.connection_rate, CONNECTION_RATE_MAX, "1M"),
+            ("call-rate", self.lives.call_rate, CALL_RATE_MAX, "1G"),
         ];
         for (field, rate, most, word) in rates {
             if let Some(rate) = rate.filter(|rate| *rate > most) {
@@ -127,7 +128,7 @@ impl Scenario {
         }
         let second = 1_000_000_000;
         let bad = |linger: &Span| *linger > LINGER_MAX || !linger.ns().is_multiple_of(second);
-        if let Some(linger) = self.linger.filter(bad) {
+        if let Some(linger) = self.lives.linger.filter(bad) {
             add(
                 "linger",
                 format!(

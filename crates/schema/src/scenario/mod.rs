@@ -50,18 +50,8 @@ pub struct Scenario {
     pub pause_after_reply: Span,
     /// The rate over time; anything but constant replaces `rate`.
     pub wave: Wave,
-    /// Calls of each connection, where these are the load.
-    pub calls: Option<u64>,
-    /// Connections per second over all workers; 0 opens one when another has ended.
-    pub connection_rate: Option<f64>,
-    /// The law of the gaps between them.
-    pub connection_arrival: Arrival,
-    /// Calls per second on each of them; 0 asks for a closed loop.
-    pub call_rate: Option<f64>,
-    /// How long closing them may take, in whole seconds; 0 resets them.
-    pub linger: Option<Span>,
-    /// How many of them there are.
-    pub connections_total: Option<u64>,
+    /// The connections, where these are the load.
+    pub lives: Lives,
     /// How long to measure.
     pub duration: Option<Span>,
     /// How long to load before measuring.
@@ -76,22 +66,14 @@ pub struct Scenario {
     pub connections: Option<u32>,
     /// Operations outstanding on one connection at most.
     pub depth: Option<u32>,
-    /// Clients with one operation outstanding each, over all workers.
-    pub clients: Option<u32>,
-    /// Connections of each of them.
-    pub connections_per_client: u32,
-    /// Which of these is used next.
-    pub connection_turn: ConnectionTurn,
+    /// The clients, where these are counted.
+    pub crowd: Crowd,
     /// How many different keys there are.
     pub keys: u64,
     /// The law of key lengths, in bytes.
     pub key_size: SizeLaw,
-    /// How a key is made of its number.
-    pub key_form: KeyForm,
-    /// What every key begins with.
-    pub key_prefix: String,
-    /// The number of the first key.
-    pub key_first: u64,
+    /// What all keys have in common. Its parts are fields by their own names.
+    pub key_shape: KeyShape,
     /// The law of value lengths, in bytes.
     pub value_size: SizeLaw,
     /// How lengths of values, and what incr and decr change a number by, are drawn.
@@ -102,12 +84,6 @@ pub struct Scenario {
     pub value_max: u64,
     /// Which keys are asked for how often.
     pub popularity: Popularity,
-    /// How many objects of its own each client works on instead.
-    pub window: Option<WindowLaw>,
-    /// The fraction of its sets that overwrites one of them.
-    pub overwrite: f64,
-    /// Which of them is read or overwritten.
-    pub pick: Pick,
     /// The weights of the kinds of operation.
     pub mix: Mix,
     /// In which order they come.
@@ -190,6 +166,66 @@ pub struct Scenario {
     pub strict: bool,
 }
 
+/// Connections that come and go. Each is a field by its own name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lives {
+    /// Calls of each connection.
+    pub calls: Option<u64>,
+    /// Connections per second over all workers; 0 opens one when another has ended.
+    pub connection_rate: Option<f64>,
+    /// The law of the gaps between them.
+    pub connection_arrival: Arrival,
+    /// Calls per second on each of them; 0 asks for a closed loop.
+    pub call_rate: Option<f64>,
+    /// How long closing them may take, in whole seconds; 0 resets them.
+    pub linger: Option<Span>,
+    /// How many of them there are.
+    pub connections_total: Option<u64>,
+}
+
+impl Default for Lives {
+    fn default() -> Self {
+        Self {
+            calls: None,
+            connection_rate: None,
+            connection_arrival: Arrival::Fixed,
+            call_rate: None,
+            linger: None,
+            connections_total: None,
+        }
+    }
+}
+
+/// Clients that are counted, and what each works on. Each is a field by its own name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Crowd {
+    /// Clients with one operation outstanding each, over all workers.
+    pub clients: Option<u32>,
+    /// Connections of each of them.
+    pub connections_per_client: u32,
+    /// Which of these is used next.
+    pub connection_turn: ConnectionTurn,
+    /// How many objects of its own each works on, if not on all keys.
+    pub window: Option<WindowLaw>,
+    /// The fraction of its sets that overwrites one of them.
+    pub overwrite: f64,
+    /// Which of them is read or overwritten.
+    pub pick: Pick,
+}
+
+impl Default for Crowd {
+    fn default() -> Self {
+        Self {
+            clients: None,
+            connections_per_client: 1,
+            connection_turn: ConnectionTurn::RoundRobin,
+            window: None,
+            overwrite: 0.0,
+            pick: Pick::Random,
+        }
+    }
+}
+
 /// What some clients do on the wire and most do not. Each is a field by its own name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
@@ -206,12 +242,6 @@ pub struct Habits {
 }
 
 impl Scenario {
-    /// What all keys have in common.
-    pub fn key_shape(&self) -> KeyShape {
-        let (prefix, first) = (self.key_prefix.clone(), self.key_first);
-        KeyShape { form: self.key_form, prefix, first }
-    }
-
     /// Whether the load is as fast as the connections allow: asked for with rate 0, or meant by
     /// naming a server and no rate or wave; of connections that are the load, when neither they nor
     /// their calls come at a rate.
@@ -237,12 +267,7 @@ impl Default for Scenario {
             on_full: OnFull::Queue,
             pause_after_reply: Span::ZERO,
             wave: Wave::Constant,
-            calls: None,
-            connection_rate: None,
-            connection_arrival: Arrival::Fixed,
-            call_rate: None,
-            linger: None,
-            connections_total: None,
+            lives: Lives::default(),
             duration: None,
             warmup: Span::ZERO,
             ops_max: None,
@@ -250,22 +275,15 @@ impl Default for Scenario {
             pin: false,
             connections: None,
             depth: None,
-            clients: None,
-            connections_per_client: 1,
-            connection_turn: ConnectionTurn::RoundRobin,
+            crowd: Crowd::default(),
             keys: 100_000,
             key_size: known("fixed:30"),
-            key_form: KeyForm::Base32,
-            key_prefix: String::new(),
-            key_first: 0,
+            key_shape: KeyForm::Base32.into(),
             value_size: known("fixed:200"),
             value_draws: Draws::Seed,
             value_fill: ValueFill::Drawn,
             value_max: VALUE_MAX_BYTES,
             popularity: Popularity::Uniform,
-            window: None,
-            overwrite: 0.0,
-            pick: Pick::Random,
             mix: known("get=9,set=1"),
             mix_order: MixOrder::Drawn,
             delta: known("fixed:1"),

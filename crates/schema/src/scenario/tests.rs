@@ -267,29 +267,29 @@ fn contradictions_are_refused() {
 fn clients_and_windows_that_cannot_be_are_refused() {
     let windowed = |change: fn(&mut Scenario)| {
         problems(|s| {
-            s.window = Some("10k".parse().unwrap());
+            s.crowd.window = Some("10k".parse().unwrap());
             change(s);
         })
     };
     let counted = |change: fn(&mut Scenario)| {
         problems(|s| {
-            s.clients = Some(16);
+            s.crowd.clients = Some(16);
             change(s);
         })
     };
     assert_eq!(windowed(|_| {}), [""; 0]);
-    assert_eq!(counted(|s| s.connections_per_client = 1_000), [""; 0]);
-    assert_eq!(counted(|s| s.connections_per_client = 100_000), ["connections-per-client"]);
+    assert_eq!(counted(|s| s.crowd.connections_per_client = 1_000), [""; 0]);
+    assert_eq!(counted(|s| s.crowd.connections_per_client = 100_000), ["connections-per-client"]);
     assert_eq!(counted(|s| s.connections = Some(16)), ["connections"]);
     assert_eq!(counted(|s| s.depth = Some(2)), ["depth"]);
     assert_eq!(counted(|s| s.depth = Some(1)), [""; 0]);
     assert_eq!(counted(|s| s.threads = Some(17)), ["threads"]);
     assert_eq!(counted(|s| s.servers = Target::parse_list("h:1-17").unwrap()), ["clients"]);
     assert_eq!(counted(|s| s.mix_order = MixOrder::Turn), [""; 0]);
-    assert_eq!(problems(|s| s.clients = Some(0)), ["clients"]);
-    assert_eq!(problems(|s| s.connections_per_client = 2), ["connections-per-client"]);
+    assert_eq!(problems(|s| s.crowd.clients = Some(0)), ["clients"]);
+    assert_eq!(problems(|s| s.crowd.connections_per_client = 2), ["connections-per-client"]);
     assert_eq!(problems(|s| s.mix_order = MixOrder::Turn), ["mix-order"]);
-    assert_eq!(problems(|s| s.overwrite = 0.2), ["overwrite"]);
+    assert_eq!(problems(|s| s.crowd.overwrite = 0.2), ["overwrite"]);
     assert_eq!(windowed(|s| s.mix = "get=1,delete=1".parse().unwrap()), ["mix"]);
     assert_eq!(windowed(|s| s.popularity = Popularity::Sequential), ["popularity"]);
     assert_eq!(windowed(|s| (s.multiget, s.multiget_share) = (10, 0.5)), ["multiget-share"]);
@@ -340,7 +340,7 @@ fn data_that_cannot_be_is_refused() {
         ["interval-times"]
     );
     let decimal = |s: &mut Scenario, size: &str| {
-        s.key_form = "decimal".parse().unwrap();
+        s.key_shape.form = "decimal".parse().unwrap();
         s.key_size = size.parse().unwrap();
     };
     assert_eq!(problems(|s| decimal(s, "fixed:2")), [""; 0], "a decimal key is stretched");
@@ -409,40 +409,41 @@ fn a_value_above_the_limit_says_what_to_raise() {
 fn connections_as_the_load_have_rates_of_their_own() {
     let living = |change: fn(&mut Scenario)| {
         problems(|s| {
-            s.calls = Some(10);
+            s.lives.calls = Some(10);
             change(s);
         })
     };
     assert_eq!(living(|_| {}), [""; 0]);
-    assert_eq!(living(|s| s.connection_rate = Some(1e3)), [""; 0]);
+    assert_eq!(living(|s| s.lives.connection_rate = Some(1e3)), [""; 0]);
     assert_eq!(living(|s| s.wave = "ramp:10,20".parse().unwrap()), [""; 0]);
-    assert_eq!(problems(|s| s.connection_rate = Some(1e3)), [""; 0], "one call each");
+    assert_eq!(problems(|s| s.lives.connection_rate = Some(1e3)), [""; 0], "one call each");
     assert_eq!(living(|s| s.rate = Some(1e3)), ["rate"]);
     assert_eq!(living(|s| s.ops_max = Some(100)), ["ops-max"]);
     assert_eq!(living(|s| s.schedule = ScheduleKind::Connection), ["schedule"]);
-    assert_eq!(living(|s| s.calls = Some(0)), ["calls"]);
-    assert_eq!(living(|s| s.connections_total = Some(1 << 40)), ["connections-total"]);
-    assert_eq!(living(|s| s.connection_rate = Some(1e7)), ["connection-rate"]);
-    assert_eq!(living(|s| s.linger = Some(Span::from_ms(1_500))), ["linger"]);
+    assert_eq!(living(|s| s.lives.calls = Some(0)), ["calls"]);
+    assert_eq!(living(|s| s.lives.connections_total = Some(1 << 40)), ["connections-total"]);
+    assert_eq!(living(|s| s.lives.connection_rate = Some(1e7)), ["connection-rate"]);
+    assert_eq!(living(|s| s.lives.linger = Some(Span::from_ms(1_500))), ["linger"]);
     assert_eq!(living(|s| s.on_full = OnFull::Drop), ["on-full"]);
     assert_eq!(
         living(|s| {
             s.wave = "step:10,20@1s".parse().unwrap();
-            s.connection_rate = Some(5.0);
+            s.lives.connection_rate = Some(5.0);
         }),
         ["connection-rate"]
     );
     // Without calls they mean nothing.
-    assert_eq!(problems(|s| s.linger = Some(Span::ZERO)), ["linger"]);
-    assert_eq!(problems(|s| s.call_rate = Some(1.0)), ["call-rate"]);
-    assert_eq!(problems(|s| s.connections_total = Some(1)), ["connections-total"]);
+    assert_eq!(problems(|s| s.lives.linger = Some(Span::ZERO)), ["linger"]);
+    assert_eq!(problems(|s| s.lives.call_rate = Some(1.0)), ["call-rate"]);
+    assert_eq!(problems(|s| s.lives.connections_total = Some(1)), ["connections-total"]);
 }
 
 #[test]
 fn connections_without_any_rate_are_a_closed_loop() {
     let closed = |connections, calls| {
-        let connection_rate = Some(connections);
-        let scenario = Scenario { connection_rate, call_rate: Some(calls), ..Scenario::default() };
+        let rates = (Some(connections), Some(calls));
+        let mut scenario = Scenario::default();
+        (scenario.lives.connection_rate, scenario.lives.call_rate) = rates;
         scenario.is_closed_loop()
     };
     assert!(closed(0.0, 0.0) && !closed(1.0, 0.0) && !closed(0.0, 1.0));
@@ -479,7 +480,7 @@ fn what_requests_look_like_must_fit_what_is_asked() {
     let hidden = problems(|s| (s.value_fill, s.verify) = (ValueFill::Letter(b'0'), 1.0));
     assert_eq!(hidden, ["value-fill"]);
     assert_eq!(problems(|s| s.habits.send_buffer = Some(1 << 31)), ["send-buffer"]);
-    assert_eq!(problems(|s| s.key_first = u64::MAX), ["key-first"]);
+    assert_eq!(problems(|s| s.key_shape.first = u64::MAX), ["key-first"]);
     assert_eq!(problems(|s| s.key_size = known("ascending:5")), ["key-size"]);
     assert_eq!(problems(|s| s.value_size = known("ascending:5")), [""; 0]);
 }

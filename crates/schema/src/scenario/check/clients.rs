@@ -13,10 +13,10 @@ const EXPIRY_JUDGED_S: RangeInclusive<i64> = 5..=2_592_000;
 impl Scenario {
     /// Clients against connections and servers.
     pub(super) fn check_clients(&self, problems: &mut Problems) {
-        problems.count("clients", self.clients, CONNECTIONS_MAX);
-        let each = self.connections_per_client;
+        problems.count("clients", self.crowd.clients, CONNECTIONS_MAX);
+        let each = self.crowd.connections_per_client;
         problems.count("connections-per-client", Some(each), CONNECTIONS_MAX);
-        if self.clients.is_none() && self.window.is_none() {
+        if self.crowd.clients.is_none() && self.crowd.window.is_none() {
             if each != 1 {
                 problems.add(
                     "connections-per-client",
@@ -52,14 +52,14 @@ impl Scenario {
                 ),
             );
         }
-        if let Some(clients) = self.clients {
+        if let Some(clients) = self.crowd.clients {
             self.check_shares(clients, problems);
         }
     }
 
     /// Whether each server and each worker has a client, and connections are not too many.
     fn check_shares(&self, clients: u32, problems: &mut Problems) {
-        let each = self.connections_per_client;
+        let each = self.crowd.connections_per_client;
         let all = u64::from(clients) * u64::from(each);
         if all > u64::from(CONNECTIONS_MAX) {
             problems.add(
@@ -105,7 +105,7 @@ impl Scenario {
         if !self.verify_expiry {
             return;
         }
-        if self.window.is_none() {
+        if self.crowd.window.is_none() {
             problems.add(
                 "verify-expiry",
                 "verify-expiry needs to know when each key was last stored, and by whom: give a \
@@ -128,9 +128,9 @@ impl Scenario {
 
     /// Windows against the mix and the keys.
     pub(super) fn check_window(&self, problems: &mut Problems) {
-        if self.window.is_none() {
-            if self.overwrite > 0.0 {
-                let given = self.overwrite;
+        if self.crowd.window.is_none() {
+            if self.crowd.overwrite > 0.0 {
+                let given = self.crowd.overwrite;
                 problems.add(
                     "overwrite",
                     format!("overwrite {given} needs a window: give one such as window 10k"),
