@@ -4,18 +4,15 @@
 //! bucket and reported as saturated. The exact minimum, maximum, sum and sum of squares are kept
 //! apart because the histogram's own are rounded to its buckets.
 
-use hdrhistogram::Counter;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+mod buckets;
 
-/// The largest value told apart: one hour, in nanoseconds.
-const VALUE_NS_MAX: u64 = 3_600_000_000_000;
-/// Two significant digits give 256 sub-buckets, so a bucket is at most 1/128 wide.
-const DIGITS: u8 = 2;
+pub use buckets::Count;
+use buckets::{Buckets, VALUE_MAX};
 
 /// A distribution of nanoseconds (or of plain counts), recorded with counters of type `C`.
 #[derive(Clone, Debug)]
-pub struct Histogram<C: Counter> {
-    buckets: hdrhistogram::Histogram<C>,
+pub struct Histogram<C> {
+    buckets: Buckets<C>,
     moments: Moments,
 }
 
@@ -24,7 +21,7 @@ pub struct Histogram<C: Counter> {
 pub struct Moments {
     /// How many values were recorded.
     pub count: u64,
-    /// How many of them were above [`VALUE_NS_MAX`].
+    /// How many of them were above an hour.
     pub saturated: u64,
     /// The smallest value; `u64::MAX` when there is none.
     pub min: u64,
@@ -41,9 +38,10 @@ impl Moments {
     pub const EMPTY: Self =
         Self { count: 0, saturated: 0, min: u64::MAX, max: 0, sum: 0, sum_squares: 0 };
 
+    #[inline]
     fn record(&mut self, value: u64) {
         self.count += 1;
-        self.saturated += u64::from(value > VALUE_NS_MAX);
+        self.saturated += u64::from(value > VALUE_MAX);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
         self.sum += u128::from(value);
@@ -73,25 +71,23 @@ impl Moments {
     }
 }
 
-impl<C: Counter> Histogram<C> {
+impl<C: Count> Histogram<C> {
     /// An empty distribution. Allocates once, about 4 700 counters.
     pub fn new() -> Self {
-        let buckets = hdrhistogram::Histogram::new_with_bounds(1, VALUE_NS_MAX, DIGITS)
-            .expect("the bounds are constants that the library accepts");
-        Self { buckets, moments: Moments::EMPTY }
+        Self { buckets: Buckets::new(), moments: Moments::EMPTY }
     }
 
     /// Counts one value. Never fails and never allocates.
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.moments.record(value);
-        self.buckets.saturating_record(value.min(VALUE_NS_MAX));
+        self.buckets.record(value);
     }
 
     /// Forgets every value; keeps the memory.
     pub fn clear(&mut self) {
         if self.moments.count > 0 {
-            self.buckets.reset();
+            self.buckets.clear();
             self.moments = Moments::EMPTY;
         }
     }
@@ -108,10 +104,7 @@ impl<C: Counter> Histogram<C> {
 
     /// The buckets in use, ascending: the middle of the bucket, and its count.
     pub fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.buckets.iter_recorded().map(|step| {
-            let middle = self.buckets.median_equivalent(step.value_iterated_to());
-            (middle, step.count_since_last_iteration())
-        })
+        self.buckets.recorded()
     }
 
     /// The value at `rank` (1 is the smallest), to the width of a bucket and never outside the
@@ -129,11 +122,7 @@ impl<C: Counter> Histogram<C> {
 
     /// The buckets in HdrHistogram's V2 format with DEFLATE, as other tools read it.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.buckets, &mut bytes)
-            .expect("writing to memory succeeds");
-        bytes
+        self.buckets.to_bytes()
     }
 }
 
@@ -143,7 +132,7 @@ impl Histogram<u64> {
     pub fn from_recorded(recorded: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut histogram = Self::new();
         for (value, count) in recorded {
-            histogram.buckets.saturating_record_n(value, count);
+            histogram.buckets.record_many(value, count);
             let moments = &mut histogram.moments;
             moments.count += count;
             moments.min = moments.min.min(value);
@@ -161,7 +150,7 @@ impl Histogram<u64> {
     ) -> Self {
         let mut histogram = Self::new();
         for (&value, &count) in recorded {
-            histogram.buckets.saturating_record_n(value, count);
+            histogram.buckets.record_many(value, count);
         }
         histogram.moments = moments;
         histogram
@@ -172,32 +161,27 @@ impl Histogram<u64> {
         if times > 0 {
             self.moments.count += times;
             self.moments.min = 0;
-            self.buckets.saturating_record_n(0, times);
+            self.buckets.record_many(0, times);
         }
     }
 
     /// Adds all of `other`.
-    pub fn absorb<C: Counter>(&mut self, other: &Histogram<C>) {
+    pub fn absorb<C: Count>(&mut self, other: &Histogram<C>) {
         self.moments.absorb(&other.moments);
         if other.moments.count > 0 {
-            for (value, count) in other.recorded() {
-                self.buckets.saturating_record_n(value, count);
-            }
+            self.buckets.absorb(&other.buckets);
         }
     }
 
     /// Reads back [`Histogram::to_bytes`] together with its exact moments. `None` when the bytes
     /// are not such a histogram or do not hold as many values as the moments say.
     pub fn from_bytes(bytes: &[u8], moments: Moments) -> Option<Self> {
-        let read = Deserializer::new().deserialize(&mut &bytes[..]).ok()?;
-        let mut histogram = Self::new();
-        histogram.buckets.add(&read).ok()?;
-        histogram.moments = moments;
-        (histogram.buckets.len() == moments.count).then_some(histogram)
+        let buckets = Buckets::from_bytes(bytes)?;
+        (buckets.count() == moments.count).then_some(Self { buckets, moments })
     }
 }
 
-impl<C: Counter> Default for Histogram<C> {
+impl<C: Count> Default for Histogram<C> {
     fn default() -> Self {
         Self::new()
     }
@@ -239,8 +223,8 @@ mod tests {
     #[test]
     fn too_large_a_value_is_counted_as_saturated() {
         let mut histogram = Histogram::<u32>::new();
-        histogram.record(VALUE_NS_MAX * 2);
+        histogram.record(VALUE_MAX * 2);
         assert_eq!(histogram.moments().saturated, 1);
-        assert_eq!(histogram.moments().max, VALUE_NS_MAX * 2);
+        assert_eq!(histogram.moments().max, VALUE_MAX * 2);
     }
 }

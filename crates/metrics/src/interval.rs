@@ -4,11 +4,10 @@
 //! give it back. Tallies use 32-bit counts, totals 64-bit ones.
 
 use crate::counter::{Counters, KINDS_MAX};
-use crate::histogram::Histogram;
+use crate::histogram::{Count, Histogram};
 use crate::life::Lives;
 use crate::mismatch::Mismatches;
 use crate::series::Series;
-use hdrhistogram::Counter;
 use memtide_base::Span;
 
 /// Wrong values that a worker keeps between two hand-overs.
@@ -42,7 +41,7 @@ pub struct Shape {
 
 /// The distributions of the measured operations.
 #[derive(Clone, Debug)]
-pub struct Times<C: Counter> {
+pub struct Times<C: Count> {
     /// received − intended, per slot.
     pub response: Vec<Option<Histogram<C>>>,
     /// received − sent, per slot.
@@ -71,7 +70,7 @@ pub struct Times<C: Counter> {
     pub reply_bytes: Option<Histogram<C>>,
 }
 
-impl<C: Counter> Times<C> {
+impl<C: Count> Times<C> {
     fn new(shape: &Shape) -> Self {
         let slots = || shape.slots.iter().map(|&used| used.then(Histogram::new)).collect();
         let servers = if shape.servers > 1 { shape.servers } else { 0 };

@@ -1,8 +1,7 @@
 //! Connections that are themselves the load: what became of each, how long connecting and living
 //! took. Their calls are operations and counted as such.
 
-use crate::histogram::Histogram;
-use hdrhistogram::Counter;
+use crate::histogram::{Count, Histogram};
 
 /// Where the life of an intended connection ends: each ends in exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +159,7 @@ impl LifeCounters {
 
 /// What is recorded of connections that are the load; times are of the measured ones.
 #[derive(Clone, Debug)]
-pub struct Lives<C: Counter> {
+pub struct Lives<C: Count> {
     /// Counts of each segment.
     pub segments: Vec<LifeCounters>,
     /// From a connection's intended instant to its being open.
@@ -171,7 +170,7 @@ pub struct Lives<C: Counter> {
     pub lifetime: Histogram<C>,
 }
 
-impl<C: Counter> Lives<C> {
+impl<C: Count> Lives<C> {
     pub(crate) fn new(segments: usize) -> Self {
         Self {
             segments: vec![LifeCounters::default(); segments],

@@ -4,8 +4,7 @@
 //! there are too many rows, pairs of neighbours become one and the width doubles: memory does not
 //! grow with the length of a run.
 
-use crate::histogram::{Histogram, Moments};
-use hdrhistogram::Counter;
+use crate::histogram::{Count, Histogram, Moments};
 use memtide_base::Span;
 use std::collections::BTreeMap;
 
@@ -61,7 +60,7 @@ impl GetTimes {
 
 impl Sparse {
     /// Adds all of `times`.
-    pub fn absorb_times<C: Counter>(&mut self, times: &Histogram<C>) {
+    pub fn absorb_times<C: Count>(&mut self, times: &Histogram<C>) {
         self.moments.absorb(times.moments());
         for (value, count) in times.recorded() {
             *self.buckets.entry(value).or_default() += count;

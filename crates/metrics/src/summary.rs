@@ -1,7 +1,7 @@
 //! Quantiles that can be printed: ranked with the unanswered on top, and only where the sample
 //! is large enough to say anything.
 
-use crate::histogram::Histogram;
+use crate::histogram::{Count, Histogram};
 
 /// What can be said about a quantile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +27,7 @@ pub fn samples_needed(p: f64) -> u64 {
 
 /// Quantile `p` of the answered values in `times` with `unanswered` operations ranked above them
 /// all, so that failing fast cannot improve it.
-pub fn quantile<C: hdrhistogram::Counter>(
-    times: &Histogram<C>,
-    unanswered: u64,
-    p: f64,
-) -> Quantile {
+pub fn quantile<C: Count>(times: &Histogram<C>, unanswered: u64, p: f64) -> Quantile {
     let total = times.count().saturating_add(unanswered);
     let needed = samples_needed(p);
     if total < needed {

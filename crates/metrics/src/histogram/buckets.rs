@@ -1,0 +1,173 @@
+//! Counts in buckets that are laid out as HdrHistogram lays them out for two significant digits:
+//! counting is what every operation pays for several times, so it is a shift, an index and an
+//! addition. What buckets look like in files is the library's.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+
+/// The largest value told apart: one hour, in nanoseconds.
+pub(super) const VALUE_MAX: u64 = 3_600_000_000_000;
+/// Two significant digits need 200 values told apart, and 256 is the next power of two: buckets
+/// are one wide below it, and at most 1/128 of their value from there on.
+const DIGITS: u8 = 2;
+const SINGLE_BITS: u32 = 8;
+const BUCKETS: usize = index(VALUE_MAX) + 1;
+
+/// How a tally counts: in few bytes while an interval lasts, in many for a run.
+pub trait Count: Copy + Into<u64> {
+    /// Of nothing.
+    const NONE: Self;
+
+    /// One more, up to the end of its type.
+    fn increment(&mut self);
+}
+
+impl Count for u32 {
+    const NONE: Self = 0;
+
+    #[inline]
+    fn increment(&mut self) {
+        *self = self.saturating_add(1);
+    }
+}
+
+impl Count for u64 {
+    const NONE: Self = 0;
+
+    #[inline]
+    fn increment(&mut self) {
+        *self = self.saturating_add(1);
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Buckets<C> {
+    counts: Box<[C]>,
+}
+
+/// The bucket of `value`: the number of its doublings past the single values, in steps of half
+/// as many, and its leading bits.
+#[inline]
+const fn index(value: u64) -> usize {
+    let doublings = u64::BITS - SINGLE_BITS - (value | ((1 << SINGLE_BITS) - 1)).leading_zeros();
+    ((doublings as usize) << (SINGLE_BITS - 1)) + (value >> doublings) as usize
+}
+
+/// The smallest value of a bucket, and how many it has.
+const fn range(index: usize) -> (u64, u64) {
+    let half = 1 << (SINGLE_BITS - 1);
+    let doublings = (index / half).saturating_sub(1);
+    (((index - doublings * half) as u64) << doublings, 1 << doublings)
+}
+
+impl<C: Count> Buckets<C> {
+    pub(super) fn new() -> Self {
+        Self { counts: vec![C::NONE; BUCKETS].into() }
+    }
+
+    /// Counts one value; what is above [`VALUE_MAX`] falls into the last bucket.
+    #[inline]
+    pub(super) fn record(&mut self, value: u64) {
+        self.counts[index(value.min(VALUE_MAX))].increment();
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.counts.fill(C::NONE);
+    }
+
+    /// The buckets in use, ascending: the middle of each, and its count.
+    pub(super) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let counts = self.counts.iter().map(|&count| count.into()).enumerate();
+        counts.filter(|&(_, count)| count > 0).map(|(index, count)| {
+            let (smallest, width) = range(index);
+            (smallest + width / 2, count)
+        })
+    }
+
+    /// In HdrHistogram's V2 format with DEFLATE.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut library = library();
+        self.recorded().for_each(|(value, count)| library.saturating_record_n(value, count));
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&library, &mut bytes)
+            .expect("writing to memory succeeds");
+        bytes
+    }
+}
+
+impl Buckets<u64> {
+    /// Counts a value `times` times.
+    pub(super) fn record_many(&mut self, value: u64, times: u64) {
+        let count = &mut self.counts[index(value.min(VALUE_MAX))];
+        *count = count.saturating_add(times);
+    }
+
+    pub(super) fn absorb<C: Count>(&mut self, other: &Buckets<C>) {
+        for (count, &more) in self.counts.iter_mut().zip(&other.counts) {
+            *count = count.saturating_add(more.into());
+        }
+    }
+
+    /// `None` when `bytes` are not what [`Buckets::to_bytes`] makes.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).ok()?;
+        // Other bounds than ours are refused here.
+        let mut library = library();
+        library.add(&read).ok()?;
+        let mut buckets = Self::new();
+        for step in library.iter_recorded() {
+            buckets.record_many(step.value_iterated_to(), step.count_at_value());
+        }
+        Some(buckets)
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
+    }
+}
+
+fn library() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, VALUE_MAX, DIGITS)
+        .expect("the bounds are constants that the library accepts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memtide_base::Random;
+
+    #[test]
+    fn every_bucket_is_the_librarys() {
+        let library = library();
+        let mut random = Random::new(0xB0C4);
+        let edges = (0..BUCKETS).flat_map(|index| {
+            let (smallest, width) = range(index);
+            [smallest, smallest + width / 2, smallest + width - 1]
+        });
+        let drawn = (0..100_000).map(|_| random.bits() >> (22 + random.bits() % 40));
+        for value in edges.chain(drawn).filter(|&value| value <= VALUE_MAX) {
+            let (smallest, width) = range(index(value));
+            assert_eq!(smallest, library.lowest_equivalent(value), "of {value}");
+            assert_eq!(width, library.equivalent_range(value), "of {value}");
+            assert_eq!(smallest + width / 2, library.median_equivalent(value), "of {value}");
+        }
+        assert_eq!(index(VALUE_MAX) + 1, BUCKETS);
+    }
+
+    #[test]
+    fn bytes_are_what_the_library_makes_of_the_same_values() {
+        let (mut ours, mut theirs) = (Buckets::<u64>::new(), library());
+        let mut random = Random::new(0xB0C5);
+        for _ in 0..10_000 {
+            let value = random.bits() >> (22 + random.bits() % 40);
+            ours.record(value);
+            theirs.saturating_record(value.min(VALUE_MAX));
+        }
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(&theirs, &mut bytes).unwrap();
+        assert!(ours.to_bytes() == bytes, "the same counts make other bytes");
+        let back = Buckets::from_bytes(&bytes).unwrap();
+        assert!(back.recorded().eq(ours.recorded()));
+    }
+}
