@@ -233,6 +233,44 @@ fn every_method_is_answered_as_the_protocol_says() {
 }
 
 #[test]
+fn long_prefixes_and_expiries_leave_requests_whole() {
+    let peer = Peer::memcached("");
+    // In 2033: so long an expiry is an instant to memcached.
+    for prefix in ["123456789012345", "1234567890123456"] {
+        let words = format!("-P {prefix} -n 2 -N 5 -z d3 -e 2000000000");
+        assert_whole(&twemperf(&peer, &format!("{words} -m set")), 2, 5);
+        let get = twemperf(&peer, &format!("{words} -m get"));
+        assert_whole(&get, 2, 5);
+        assert_eq!(figure(report(&get.err), "Response type:", "value"), 10.0, "{get}");
+        let answer = peer.ask(&format!("get {prefix}0000000a"));
+        assert_eq!(answer, [&format!("VALUE {prefix}0000000a 0 3"), "000", "END"]);
+        let delete = twemperf(&peer, &format!("{words} -m delete"));
+        assert_eq!(figure(report(&delete.err), "Response type:", "deleted"), 10.0, "{delete}");
+    }
+}
+
+#[test]
+fn it_sleeps_while_nothing_is_due() {
+    let peer = Peer::memcached("");
+    let run = twemperf(&peer, "-r 20 -n 30 -R 20 -N 10");
+    assert_whole(&run, 30, 10);
+    let text = report(&run.err);
+    let cpu_s = figure(text, "CPU time [s]:", "user") + figure(text, "CPU time [s]:", "system");
+    // The original spends all of the time, and this some thousandths of it.
+    assert!(cpu_s < total(text, "test-duration") / 2.0, "{run}");
+}
+
+#[test]
+fn a_server_may_be_a_unix_socket() {
+    let peer = Peer::memcached_unix("twemperf");
+    let path = peer.name.strip_prefix("unix:").unwrap();
+    for options in ["-n 3", "-D -n 3 -l 0", "-n 30 -r 500 --threads=2"] {
+        let run = memtide(&format!("twemperf -s {path} -N 4 -z d3 {options}"));
+        assert_whole(&run, if options.contains("30") { 30 } else { 3 }, 4);
+    }
+}
+
+#[test]
 fn what_needs_no_answer_has_none() {
     let peer = Peer::memcached("");
     let run = twemperf(&peer, "-q -m set -n 3 -N 4 -z d3");
