@@ -6,7 +6,7 @@ use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_workload::{
-    Arrival, KeySpace, OpKind, Oracle, RateCurve, SourcePlan, ValueSpace, Version,
+    Arrival, Draws, KeySpace, OpKind, Oracle, RateCurve, SourcePlan, ValueSpace, Version,
 };
 use std::fmt;
 use std::net::IpAddr;
@@ -200,6 +200,8 @@ pub struct LifePlan {
 pub struct Pace {
     /// The law of the gaps.
     pub arrival: Arrival,
+    /// What they are drawn from.
+    pub draws: Draws,
     /// How many per second.
     pub curve: RateCurve,
 }

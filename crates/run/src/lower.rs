@@ -143,7 +143,7 @@ fn connections(scenario: &Scenario, servers: u32, closed: bool) -> (u32, u32) {
 fn values(scenario: &Scenario) -> ValueSpace {
     let (size, bytes_max) = (scenario.value_size.clone(), scenario.value_max as usize);
     let values = ValueSpace::new(size, bytes_max, scenario.seed);
-    let values = values.with_deltas(scenario.delta.clone()).with_draws(scenario.value_draws);
+    let values = values.with_deltas(scenario.delta.clone()).with_draws(scenario.draws.values);
     match scenario.value_fill {
         word::ValueFill::Drawn => values,
         word::ValueFill::Letter(letter) => values.filled_with(letter),

@@ -73,7 +73,8 @@ impl Lives {
             Some(pace) => {
                 let draws = (plan.seed, Stream::BIRTH);
                 let curve = pace.curve.clone();
-                Births::Open(Schedule::of_stream(pace.arrival, curve, draws, lane))
+                let schedule = Schedule::of_stream(pace.arrival, curve, draws, lane);
+                Births::Open(schedule.with_draws(pace.draws))
             }
             None => Births::Closed { next: u64::from(worker), stride: u64::from(plan.workers) },
         };

@@ -161,10 +161,10 @@ pub(super) const VALUE_DRAWS: Field = Field {
     section: Section::Data,
     many: false,
     set: |scenario, word| {
-        scenario.value_draws = parsed(word)?;
+        scenario.draws.values = parsed(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.value_draws),
+    show: |scenario| one(scenario.draws.values),
 };
 
 pub(super) const VALUE_FILL: Field = Field {

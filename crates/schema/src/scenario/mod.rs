@@ -84,8 +84,8 @@ pub struct Scenario {
     pub key_first: u64,
     /// The law of value lengths, in bytes.
     pub value_size: SizeLaw,
-    /// How lengths of values, and what incr and decr change a number by, are drawn.
-    pub value_draws: Draws,
+    /// What lengths and gaps are drawn from.
+    pub draws: DrawSources,
     /// What values consist of.
     pub value_fill: ValueFill,
     /// The longest value that may be sent, in bytes.
@@ -181,6 +181,15 @@ pub struct Habits {
     pub nagle: bool,
 }
 
+/// What is drawn from something else than the seed where a run does as another program did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DrawSources {
+    /// The lengths of values, and what incr and decr change a number by.
+    pub values: Draws,
+    /// The gaps between connections, and between the calls of each.
+    pub gaps: Draws,
+}
+
 impl Scenario {
     /// What all keys have in common.
     pub fn key_shape(&self) -> KeyShape {
@@ -231,7 +240,7 @@ impl Default for Scenario {
             key_prefix: String::new(),
             key_first: 0,
             value_size: known("fixed:200"),
-            value_draws: Draws::Seed,
+            draws: DrawSources::default(),
             value_fill: ValueFill::Drawn,
             value_max: VALUE_MAX_BYTES,
             popularity: Popularity::Uniform,
