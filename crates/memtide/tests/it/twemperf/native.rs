@@ -13,7 +13,7 @@ const UNSAID: &str = "--send-buffer 4096 --receive-buffer 16384 --trailing-blank
     --cooldown drain --message-sizes --quiet";
 
 /// Lines of twemperf's and what else the native ones say. The gets find what the sets stored.
-const LINES: [(&str, &str); 4] = [
+const LINES: [(&str, &str); 5] = [
     (
         "--linger=0 --timeout=5 --conn-rate=1000 --call-rate=1000 --num-calls=10 --num-conns=300 \
          --sizes=u1,16",
@@ -29,7 +29,14 @@ const LINES: [(&str, &str); 4] = [
         "-m incr -z d5 -r e0.002 -R u0.001,0.003 -N 5 -n 100 -t 9 -l 1",
         "--mix incr=1 --numeric-keys shared --delta fixed:5 --linger 1s --timeout 9s \
          --connection-rate 500 --connection-arrival poisson --call-rate 500 \
-         --arrival uniform:0.5 --calls 5 --depth 5 --connections 100 --connections-total 100",
+         --arrival uniform:0.5 --gap-draws rand48:4660,22136,25923 --calls 5 --depth 5 \
+         --connections 100 --connections-total 100",
+    ),
+    (
+        "-n 2 -N 2 -r s0.05 -R s0.02 -t 9",
+        "--mix set=1 --value-size fixed:1 --timeout 9s --connection-rate 20 --call-rate 50 \
+         --connection-arrival ascending:20 --arrival ascending:50 --calls 2 --depth 2 \
+         --connections 2 --connections-total 2",
     ),
     (
         "-m delete -q -n 20 -N 7 -r 100 -t 9",
