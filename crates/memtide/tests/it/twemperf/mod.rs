@@ -277,7 +277,7 @@ fn what_needs_no_answer_has_none() {
     let text = report(&run.err);
     assert_eq!((total(text, "requests"), total(text, "responses")), (12.0, 0.0), "{run}");
     assert!(!text.contains("Response"), "{run}");
-    let run = twemperf(&peer, "-m get -n 3 -N 4 -H --report-stdout");
+    let run = twemperf(&peer, "-q -m get -n 3 -N 4 -H --report-stdout");
     assert_eq!(figure(&run.out, "Response type:", "value"), 12.0, "{run}");
     assert!(run.out.contains("\nResponse time histogram [ms]:\n"), "{run}");
     assert!(!run.err.contains("Total:"), "{run}");
