@@ -33,6 +33,8 @@ pub enum LifeFate {
     Reset,
     /// Opened, and closed because the server broke the protocol.
     Protocol,
+    /// Opened, and sent away because the server has too many.
+    TurnedAway,
     /// Opened, and given up because a call had no answer in time.
     CallTimedOut,
     /// Opened, and given up by the system, for want of an answer.
@@ -47,7 +49,7 @@ pub enum LifeFate {
 
 impl LifeFate {
     /// Every fate, in the order of its counters.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Lived,
         Self::Refused,
         Self::Unreachable,
@@ -61,6 +63,7 @@ impl LifeFate {
         Self::Closed,
         Self::Reset,
         Self::Protocol,
+        Self::TurnedAway,
         Self::CallTimedOut,
         Self::LostUnanswered,
         Self::LostOther,
@@ -84,6 +87,7 @@ impl LifeFate {
             Self::Closed => "closed",
             Self::Reset => "reset",
             Self::Protocol => "protocol",
+            Self::TurnedAway => "turned_away",
             Self::CallTimedOut => "call_timed_out",
             Self::LostUnanswered => "lost_unanswered",
             Self::LostOther => "lost_other",
@@ -115,6 +119,7 @@ impl LifeFate {
             Self::Closed
                 | Self::Reset
                 | Self::Protocol
+                | Self::TurnedAway
                 | Self::CallTimedOut
                 | Self::LostUnanswered
                 | Self::LostOther

@@ -6,7 +6,7 @@ use super::timers::Timer;
 use super::{BATCH_MAX, Desk, Worker, connection_number};
 use crate::client::Offer;
 use crate::connection::State;
-use crate::driver::{Closed, ConnectError, Driver};
+use crate::driver::{Closed, ConnectError, Driver, PeerError};
 use crate::fleet::{Stage, TroubleKind};
 use crate::plan::{LifePlan, Plan};
 use crate::recorder::LifeEnd;
@@ -159,6 +159,7 @@ pub(super) fn lost_as(why: Closed) -> LifeFate {
     match why {
         Closed::ByPeer => LifeFate::Closed,
         Closed::Reset => LifeFate::Reset,
+        Closed::Broken(PeerError::TooManyConnections) => LifeFate::TurnedAway,
         Closed::Broken(_) => LifeFate::Protocol,
         Closed::Unanswered => LifeFate::LostUnanswered,
         Closed::Other(_) => LifeFate::LostOther,

@@ -2,7 +2,7 @@
 //! the names it is called by.
 
 use super::{errors, figure, report, target, total, twemperf};
-use crate::child::{Running, memtide, program, scratch, shared};
+use crate::child::{Running, memtide, program, read_record, scratch, shared};
 use crate::peer::Peer;
 use crate::peer::rogue::Crowded;
 use rustix::process::Signal;
@@ -50,6 +50,20 @@ fn a_connect_that_nobody_takes_times_out() {
         assert!(lost > 0.0 && errors(text, "client-timo") == lost, "{run}");
         assert_eq!((errors(text, "total"), total(text, "requests")), (lost, 0.0), "{run}");
     }
+}
+
+#[test]
+fn a_full_server_turns_away() {
+    let peer = Peer::memcached("-c 40");
+    let json = scratch("twemperf-full.json");
+    let words = format!("-n 100 -r 400 -R 20 -N 20 --json={}", json.display());
+    let run = twemperf(&peer, &words).exits(0);
+    let text = report(&run.err);
+    let away = errors(text, "other");
+    assert!(away > 0.0 && errors(text, "total") == away, "{run}");
+    assert_eq!(total(text, "responses"), (100.0 - away) * 20.0, "{run}");
+    let record = read_record(&std::fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(record.lives.unwrap().measure.causes["turned_away"] as f64, away, "{run}");
 }
 
 #[test]
