@@ -179,7 +179,8 @@ impl<S> Client<S> {
     pub(crate) fn begin_calls(&mut self, number: u64, count: u64, at: Instant) {
         let Pace::Calls(calls) = &mut self.pace else { return };
         if let Some(schedule) = &mut calls.schedule {
-            schedule.restart(Stream::CALL.of_lane(number));
+            // So many gaps are between the calls of each connection before it.
+            schedule.restart(Stream::CALL.of_lane(number), number * (count - 1));
         }
         calls.opened = at;
         calls.next = number * count;

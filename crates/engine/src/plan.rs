@@ -7,8 +7,8 @@ use memtide_codec::udp;
 use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_workload::{
-    Arrival, Expiring, KeySpace, Lifetimes, OpKind, Oracle, RateCurve, SourcePlan, ValueSpace,
-    Version,
+    Arrival, Draws, Expiring, KeySpace, Lifetimes, OpKind, Oracle, RateCurve, SourcePlan,
+    ValueSpace, Version,
 };
 use std::fmt;
 use std::net::IpAddr;
@@ -295,6 +295,8 @@ pub struct LifePlan {
 pub struct Pace {
     /// The law of the gaps.
     pub arrival: Arrival,
+    /// What they are drawn from.
+    pub draws: Draws,
     /// How many per second.
     pub curve: RateCurve,
 }

@@ -387,9 +387,10 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
             .collect(),
         Pacing::Lives(LifePlan { call_pace, .. }) => {
             let lane = Lane { index: 0, count: 1, own_stream: true };
-            let schedule = call_pace
-                .as_ref()
-                .map(|pace| Schedule::new(pace.arrival, pace.curve.clone(), plan.seed, lane));
+            let schedule = call_pace.as_ref().map(|pace| {
+                let schedule = Schedule::new(pace.arrival, pace.curve.clone(), plan.seed, lane);
+                schedule.with_draws(pace.draws)
+            });
             let calls = || Pace::Calls(Calls::new(schedule.clone()));
             let place = |nth| Route::new(nth, 1, plan.depth);
             let number = |nth| plan.connection_number(worker, nth);

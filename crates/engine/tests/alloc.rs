@@ -15,7 +15,9 @@ use memtide_engine::{
     Address, Completion, Driver, LifePlan, OnFull, Pace, Pacing, Plan, Protocol, Sample, Sharing,
     Submission, Submitted, Transport, Verify, Worker,
 };
-use memtide_workload::{Arrival, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave};
+use memtide_workload::{
+    Arrival, Draws, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave,
+};
 use rig::Change;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -104,7 +106,7 @@ fn allocations(plan: &Plan, script: Script) -> (u64, u64) {
 fn living(plan: &Plan) -> Plan {
     let pace = |rate| {
         let curve = RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::MAX, rig::SEED);
-        Pace { arrival: Arrival::Poisson, curve }
+        Pace { arrival: Arrival::Poisson, draws: Draws::Seed, curve }
     };
     let life = LifePlan {
         births: Some(pace(500.0)),

@@ -32,6 +32,8 @@ pub enum LifeFate {
     Reset,
     /// Opened, and closed because the server broke the protocol.
     Protocol,
+    /// Opened, and sent away because the server has too many.
+    TurnedAway,
     /// Opened, and given up because a call had no answer in time.
     CallTimedOut,
     /// Opened, and given up by the system, for want of an answer.
@@ -46,7 +48,7 @@ pub enum LifeFate {
 
 impl LifeFate {
     /// Every fate, in the order of its counters.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Lived,
         Self::Refused,
         Self::Unreachable,
@@ -60,6 +62,7 @@ impl LifeFate {
         Self::Closed,
         Self::Reset,
         Self::Protocol,
+        Self::TurnedAway,
         Self::CallTimedOut,
         Self::LostUnanswered,
         Self::LostOther,
@@ -83,6 +86,7 @@ impl LifeFate {
             Self::Closed => "closed",
             Self::Reset => "reset",
             Self::Protocol => "protocol",
+            Self::TurnedAway => "turned_away",
             Self::CallTimedOut => "call_timed_out",
             Self::LostUnanswered => "lost_unanswered",
             Self::LostOther => "lost_other",
@@ -114,6 +118,7 @@ impl LifeFate {
             Self::Closed
                 | Self::Reset
                 | Self::Protocol
+                | Self::TurnedAway
                 | Self::CallTimedOut
                 | Self::LostUnanswered
                 | Self::LostOther

@@ -310,11 +310,11 @@ fn over_time<T>(
 
 /// The mean rate that the schedule called for in the measured window.
 fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
-    let Pacing::Open { curve, .. } = &plan.pacing else { return None };
+    let Pacing::Open { arrival, curve, .. } = &plan.pacing else { return None };
     let (start, end) = ended.window(plan);
-    let (from, to) = (start.since(ended.start), end.since(ended.start));
+    let until = |at: Instant| arrival.expected(curve.cumulative(at.since(ended.start)));
     let length_s = end.since(start).as_s_f64();
-    (length_s > 0.0).then(|| (curve.cumulative(to) - curve.cumulative(from)) / length_s)
+    (length_s > 0.0).then(|| (until(end) - until(start)) / length_s)
 }
 
 fn servers(totals: &Totals, plan: &Plan, record: &Record) -> Vec<ServerRecord> {

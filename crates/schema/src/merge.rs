@@ -26,7 +26,8 @@ pub const SHARDS_MAX: usize = 1024;
 /// Which scenarios may be merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenarios {
-    /// Only one and the same, but for where it ran and where its results went.
+    /// Only one and the same, but for where it ran, which servers it loaded and where its results
+    /// went.
     Same,
     /// Any: the user answers for it that the numbers belong together.
     Any,
@@ -74,7 +75,7 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
         partial: shards.iter().any(|shard| shard.partial),
         ended_by: shards.iter().map(|shard| shard.ended_by).fold(first.ended_by, worse),
         loop_kind: first.plan.loop_kind,
-        scenario: first.scenario.clone(),
+        scenario: agree::scenario(&shards),
         plan: facts::plan(&shards),
         machine: facts::machine(&shards),
         started_unix_ms: shards.iter().map(|s| s.started_unix_ms).fold(u64::MAX, u64::min),

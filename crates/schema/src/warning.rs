@@ -138,6 +138,13 @@ pub enum Warning {
         /// What became of it: a sentence without its subject, the server.
         why: String,
     },
+    /// Runs that became one record did not all load the same servers.
+    ServersDiffer {
+        /// How many runs.
+        runs: usize,
+        /// Servers of all of them.
+        servers: usize,
+    },
 }
 
 impl Warning {
@@ -162,6 +169,7 @@ impl Warning {
             Self::HistogramSaturated { .. } => "histogram_saturated",
             Self::LoadPartial { .. } => "load_partial",
             Self::LineRefused { .. } => "line_refused",
+            Self::ServersDiffer { .. } => "servers_differ",
         }
     }
 
@@ -225,6 +233,10 @@ impl Warning {
             Self::LineRefused { server, line, why } => {
                 format!("{server} was told '{line}' and {why}")
             }
+            Self::ServersDiffer { runs, servers } => format!(
+                "the {runs} merged runs loaded {servers} servers, not all the same ones: the times \
+                 are those of all of them together"
+            ),
         }
     }
 
@@ -274,6 +286,9 @@ impl Warning {
                 "give the server more memory (its -m), or count misses as what they are"
             }
             Self::LineRefused { .. } => "give --before and --after commands that the server knows",
+            Self::ServersDiffer { .. } => {
+                "look at the times of each server before these are taken for those of any one"
+            }
         }
     }
 }

@@ -18,6 +18,9 @@ pub enum Arrival {
     Uniform,
     /// Gaps evenly between this, from 0 to 1, and 2 less this, in mean gaps.
     UniformFrom(f64),
+    /// The first gap is 1, and each further one is longer by this: what a program does that adds a
+    /// constant to its interval. It has no mean, so the rate is that of the first gap.
+    Ascending(f64),
     /// Gaps of a normal law, with none below 0.
     Normal(NormalGaps),
     /// Generalised Pareto gaps: location, scale, shape.
@@ -34,8 +37,9 @@ const ETC: Arrival = match ETC_GAP_US {
 
 const GRAMMAR: Grammar = Grammar {
     what: "an arrival law",
-    names: &["poisson", "fixed", "uniform", "normal", "pareto", "etc"],
+    names: &["poisson", "fixed", "uniform", "ascending", "normal", "pareto", "etc"],
     forms: "poisson, fixed, uniform, uniform:LEAST (of the mean gap, such as uniform:0.5), \
+            ascending:STEP (of the first gap, such as ascending:0.5), \
             normal:DEVIATION (of the mean gap, such as normal:0.2), etc, or \
             pareto:LOCATION,SCALE,SHAPE (such as pareto:0,16,0.15)",
 };
@@ -86,7 +90,8 @@ impl Arrival {
         match self {
             // 1 - u is exact for every u that base::rng::unit gives.
             Self::Poisson => -(1.0 - u).ln(),
-            Self::Fixed => 1.0,
+            // Their positions are known without adding up.
+            Self::Fixed | Self::Ascending(_) => 1.0,
             Self::Uniform => 2.0 * u,
             Self::UniformFrom(least) => least + (2.0 - 2.0 * least) * u,
             Self::Normal(normal) => {
@@ -100,9 +105,27 @@ impl Arrival {
         }
     }
 
-    /// Whether operation i stands at position i exactly, so that nothing has to be added up.
-    pub const fn is_grid(&self) -> bool {
-        matches!(self, Self::Fixed)
+    /// Where operation `index` stands, in mean gaps after the first one; `None` where gaps are
+    /// drawn and have to be added up.
+    pub(crate) fn position(&self, index: u64) -> Option<f64> {
+        let index = index as f64;
+        match self {
+            Self::Fixed => Some(index),
+            Self::Ascending(step) => Some(index + step * index * (index - 1.0).max(0.0) / 2.0),
+            _ => None,
+        }
+    }
+
+    /// How many operations are expected within so many mean gaps.
+    pub fn expected(&self, gaps: f64) -> f64 {
+        match self {
+            // The inverse of the position: step/2 · n² + (1 − step/2) · n = gaps.
+            Self::Ascending(step) if *step > 0.0 => {
+                let linear = 1.0 - step / 2.0;
+                ((linear * linear + 2.0 * step * gaps).sqrt() - linear) / step
+            }
+            _ => gaps,
+        }
     }
 
     /// The variance of a gap of mean 1. The variance of the number of operations in a long window
@@ -110,7 +133,7 @@ impl Arrival {
     pub fn squared_variation(&self) -> f64 {
         match self {
             Self::Poisson => 1.0,
-            Self::Fixed => 0.0,
+            Self::Fixed | Self::Ascending(_) => 0.0,
             Self::Uniform => 1.0 / 3.0,
             Self::UniformFrom(least) => (1.0 - least).powi(2) / 3.0,
             Self::Normal(normal) => normal.squared_variation,
@@ -143,6 +166,12 @@ impl FromStr for Arrival {
                 let range = "a part of the mean gap, from 0 to 1";
                 let least = GRAMMAR.number(word, least, range, |v| (0.0..=1.0).contains(&v))?;
                 Ok(if least == 0.0 { Self::Uniform } else { Self::UniformFrom(least) })
+            }
+            "ascending" => {
+                let [step] = GRAMMAR.arguments(word, arguments)?;
+                let range = "a step from 0 to 1e12 first gaps";
+                let allowed = |v: f64| (0.0..=1e12).contains(&v);
+                Ok(Self::Ascending(GRAMMAR.number(word, step, range, allowed)?))
             }
             "normal" => {
                 let [deviation] = GRAMMAR.arguments(word, arguments)?;
@@ -177,6 +206,7 @@ impl fmt::Display for Arrival {
             Self::Fixed => f.write_str("fixed"),
             Self::Uniform => f.write_str("uniform"),
             Self::UniformFrom(least) => write!(f, "uniform:{least}"),
+            Self::Ascending(step) => write!(f, "ascending:{step}"),
             Self::Normal(normal) => write!(f, "normal:{}", normal.deviation),
             Self::Pareto(location, scale, shape) => write!(f, "pareto:{location},{scale},{shape}"),
             Self::Etc => f.write_str("etc"),

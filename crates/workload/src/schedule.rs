@@ -2,9 +2,10 @@
 //! start, given out once and never changed afterwards; what became of its operation is not asked.
 
 use crate::arrival::Arrival;
+use crate::size::Draws;
 use crate::wave::{Cursor, RateCurve};
 use memtide_base::Span;
-use memtide_base::rng::{Stream, hash, unit};
+use memtide_base::rng::Stream;
 
 /// Which part of the run's one sequence a schedule takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub struct Schedule {
 /// How a lane gets from one of its operations to its next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Walk {
-    /// Operation i stands at position i.
+    /// Where operation i stands is known.
     Grid,
     /// The run's gaps are summed, those of the other lanes' operations too.
     Shared,
@@ -56,7 +57,10 @@ enum Walk {
 /// digits as it grows.
 #[derive(Clone, Debug)]
 struct Gaps {
+    draws: Draws,
     stream: Stream,
+    /// The draw that is the first gap's.
+    first: u64,
     drawn: u64,
     whole: u64,
     part: f64,
@@ -66,7 +70,7 @@ impl Schedule {
     /// The schedule of a lane, standing at its first operation.
     pub fn new(arrival: Arrival, curve: RateCurve, seed: u64, lane: Lane) -> Self {
         assert!(lane.index < lane.count, "a lane is one of those that share the sequence");
-        let walk = if arrival.is_grid() {
+        let walk = if arrival.position(0).is_some() {
             Walk::Grid
         } else if lane.own_stream || arrival == Arrival::Poisson {
             Walk::Own
@@ -78,7 +82,7 @@ impl Schedule {
         } else {
             Stream::GAP
         };
-        let gaps = Gaps { stream, drawn: 0, whole: 0, part: 0.0 };
+        let gaps = Gaps { draws: Draws::Seed, stream, first: 0, drawn: 0, whole: 0, part: 0.0 };
         let due = Due { index: u64::from(lane.index), at: Span::ZERO };
         let cursor = Cursor::default();
         let mut schedule = Self { arrival, curve, cursor, seed, lane, walk, gaps, due };
@@ -103,11 +107,30 @@ impl Schedule {
         schedule
     }
 
-    /// Begins anew with the gaps of `stream`, and with an operation that is due at once: something
-    /// happened that it waited for.
-    pub fn restart(&mut self, stream: Stream) {
+    /// The same lane with gaps of `draws`. Where these are a C program's, so is the rest: the
+    /// first operation of the run is due at once, and draw i is the gap behind operation i.
+    pub fn with_draws(mut self, draws: Draws) -> Self {
+        if draws == Draws::Seed {
+            return self;
+        }
+        if self.walk == Walk::Own {
+            self.walk = Walk::Shared;
+        }
+        self.gaps.draws = draws;
         self.gaps.clear();
-        self.gaps.stream = stream;
+        self.cursor = Cursor::default();
+        self.step(u64::from(self.lane.index));
+        self
+    }
+
+    /// Begins anew with the gaps of `stream`, or from draw `first` on where draws have no streams,
+    /// and with an operation that is due at once: something happened that it waited for.
+    pub fn restart(&mut self, stream: Stream, first: u64) {
+        self.gaps.clear();
+        match self.gaps.draws {
+            Draws::Seed => self.gaps.stream = stream,
+            Draws::Rand48(_) => self.gaps.first = first,
+        }
         self.cursor = Cursor::default();
         self.due = Due { index: u64::from(self.lane.index), at: Span::ZERO };
     }
@@ -140,7 +163,7 @@ impl Schedule {
     /// Works out the instant of `due.index`, which lies `ahead` operations of the run further.
     fn step(&mut self, ahead: u64) {
         let position = match self.walk {
-            Walk::Grid => self.due.index as f64,
+            Walk::Grid => self.arrival.position(self.due.index).unwrap_or(f64::INFINITY),
             Walk::Shared => {
                 self.gaps.add(&self.arrival, self.seed, ahead);
                 self.gaps.times(1)
@@ -156,12 +179,13 @@ impl Schedule {
 
 impl Gaps {
     fn clear(&mut self) {
-        *self = Self { stream: self.stream, drawn: 0, whole: 0, part: 0.0 };
+        *self = Self { drawn: 0, whole: 0, part: 0.0, ..*self };
     }
 
     fn add(&mut self, arrival: &Arrival, seed: u64, count: u64) {
         for _ in 0..count {
-            self.part += arrival.unit_gap(unit(hash(seed, self.stream, self.drawn)));
+            let index = self.first.wrapping_add(self.drawn);
+            self.part += arrival.unit_gap(self.draws.unit(seed, self.stream, index));
             self.drawn += 1;
             let whole = self.part as u64;
             self.whole += whole;

@@ -2,7 +2,7 @@
 //! for it. Decides nothing that the command line has not decided.
 
 use super::distribution::Distribution;
-use super::options::{Options, Sizes, Target};
+use super::options::{Load, Options, Sizes, Target};
 use crate::Stop;
 use crate::said::Said;
 use memtide_base::Span;
@@ -34,7 +34,7 @@ pub fn lower(options: &Options) -> Result<Scenario, Stop> {
     let mut words = Said::new();
     target(&mut words, options);
     data(&mut words, options);
-    load(&mut words, options).map_err(refused)?;
+    load(&mut words, options);
     words.scenario().map_err(refused)
 }
 
@@ -72,8 +72,7 @@ fn data(words: &mut Said, options: &Options) {
     words.switch("noreply", request.is_noreply);
     words.say("expiry", request.expiry_s);
     words.say("value-fill", "0");
-    let [low, middle, high] = options.load.seed_words;
-    words.say("value-draws", format!("rand48:{low},{middle},{high}"));
+    words.say("value-draws", draws(&options.load));
     if method.is_arithmetic() {
         words.say("numeric-keys", "shared");
         words.say("delta", sizes(&request.sizes));
@@ -87,14 +86,14 @@ fn data(words: &mut Said, options: &Options) {
     words.say("load", "never");
 }
 
-fn load(words: &mut Said, options: &Options) -> Result<(), String> {
+fn load(words: &mut Said, options: &Options) {
     let load = &options.load;
     words.say("threads", load.threads);
     let calls = load.calls_each.unwrap_or(CALLS_MAX);
     words.say("calls", calls);
     let mut places = 1;
     if let Some(gaps) = load.connection_gaps {
-        let (rate, law) = pace("--conn-rate", gaps)?;
+        let (rate, law) = pace(gaps);
         words.say("connection-rate", rate);
         words.say("connection-arrival", law);
         places = load.connections.unwrap_or(PLACES_MAX).min(PLACES_MAX);
@@ -102,12 +101,15 @@ fn load(words: &mut Said, options: &Options) -> Result<(), String> {
     words.say("connections", places);
     let mut depth = 1;
     if let Some(gaps) = load.call_gaps {
-        let (rate, law) = pace("--call-rate", gaps)?;
+        let (rate, law) = pace(gaps);
         words.say("call-rate", rate);
         words.say("arrival", law);
         depth = calls.min(DEPTH_MAX).min(OUTSTANDING_MAX / places);
     }
     words.say("depth", depth);
+    if is_drawn(load.connection_gaps) || is_drawn(load.call_gaps) {
+        words.say("gap-draws", draws(load));
+    }
     if let Some(total) = load.connections {
         words.say("connections-total", total);
     }
@@ -121,25 +123,31 @@ fn load(words: &mut Said, options: &Options) -> Result<(), String> {
     }
     words.switch("message-sizes", true);
     words.switch("quiet", true);
-    Ok(())
 }
 
 /// Gaps in seconds as a rate and the law of the gaps at it.
-fn pace(option: &str, gaps: Distribution) -> Result<(f64, String), String> {
-    Ok(match gaps {
+fn pace(gaps: Distribution) -> (f64, String) {
+    match gaps {
         Distribution::Fixed(gap) => (1.0 / gap, "fixed".to_owned()),
         Distribution::Exponential(mean) => (1.0 / mean, "poisson".to_owned()),
         Distribution::Uniform(least, most) => {
             let mean = least / 2.0 + most / 2.0;
             (1.0 / mean, format!("uniform:{}", least / mean))
         }
-        Distribution::Ascending(first) => {
-            return Err(format!(
-                "{option}=s{first} makes each gap a second longer than the last, which memtide has \
-                 no schedule for; give a rate, or gaps with d, u or e"
-            ));
-        }
-    })
+        // Each gap is a second longer than the one before.
+        Distribution::Ascending(first) => (1.0 / first, format!("ascending:{}", 1.0 / first)),
+    }
+}
+
+/// The client's draws.
+fn draws(load: &Load) -> String {
+    let [low, middle, high] = load.seed_words;
+    format!("rand48:{low},{middle},{high}")
+}
+
+/// Whether gaps depend on draws.
+const fn is_drawn(gaps: Option<Distribution>) -> bool {
+    matches!(gaps, Some(Distribution::Exponential(_) | Distribution::Uniform(..)))
 }
 
 /// A law of whole numbers. A fixed one is rounded as C's lrint rounds, halves to even numbers.

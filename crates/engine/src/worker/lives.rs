@@ -6,7 +6,7 @@ use super::timers::Timer;
 use super::{BATCH_MAX, Desk, Worker, connection_number};
 use crate::client::Offer;
 use crate::connection::State;
-use crate::driver::{Closed, ConnectError, Driver};
+use crate::driver::{Closed, ConnectError, Driver, PeerError};
 use crate::fleet::{Stage, TroubleKind};
 use crate::plan::{LifePlan, Plan};
 use crate::recorder::LifeEnd;
@@ -73,7 +73,8 @@ impl Lives {
             Some(pace) => {
                 let draws = (plan.seed, Stream::BIRTH);
                 let curve = pace.curve.clone();
-                Births::Open(Schedule::of_stream(pace.arrival, curve, draws, lane))
+                let schedule = Schedule::of_stream(pace.arrival, curve, draws, lane);
+                Births::Open(schedule.with_draws(pace.draws))
             }
             None => Births::Closed { next: u64::from(worker), stride: u64::from(plan.workers) },
         };
@@ -158,6 +159,7 @@ pub(super) fn lost_as(why: Closed) -> LifeFate {
     match why {
         Closed::ByPeer => LifeFate::Closed,
         Closed::Reset => LifeFate::Reset,
+        Closed::Broken(PeerError::TooManyConnections) => LifeFate::TurnedAway,
         Closed::Broken(_) => LifeFate::Protocol,
         Closed::Unanswered => LifeFate::LostUnanswered,
         // Only datagrams go unheard, and they open no connection.

@@ -7,11 +7,11 @@ use memtide_base::{Instant, Span};
 use memtide_engine::plan::segment;
 use memtide_engine::{Cooldown, LifePlan, OnFull, Pace, Pacing, Plan, Window};
 use memtide_metrics::{LifeCounters, LifeFate};
-use memtide_workload::{Arrival, RateCurve, Wave};
+use memtide_workload::{Arrival, Draws, RateCurve, Wave};
 
 fn pace(arrival: Arrival, rate: f64) -> Pace {
     let endless = RateCurve::new(&Wave::Constant, rate, WARMUP, Span::MAX, SEED);
-    Pace { arrival, curve: endless }
+    Pace { arrival, draws: Draws::Seed, curve: endless }
 }
 
 /// 200 connections at 100 per second and equal gaps, of 5 calls at 1 000 per second each.

@@ -36,12 +36,13 @@ pub(super) fn plan(scenario: &Scenario, window: Window) -> LifePlan {
         let rate = scenario.lives.connection_rate.unwrap_or(0.0);
         let Window { warmup, duration, .. } = window;
         let curve = RateCurve::new(&scenario.wave, rate, warmup, duration, scenario.seed);
-        Pace { arrival: scenario.lives.connection_arrival, curve }
+        let arrival = scenario.lives.connection_arrival;
+        Pace { arrival, draws: scenario.lives.gap_draws, curve }
     });
     // A connection may live at any time, so its calls know nothing of the window.
     let call_pace = scenario.lives.call_rate.filter(|rate| *rate > 0.0).map(|rate| {
         let curve = RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::MAX, scenario.seed);
-        Pace { arrival: scenario.arrival, curve }
+        Pace { arrival: scenario.arrival, draws: scenario.lives.gap_draws, curve }
     });
     LifePlan {
         births,

@@ -5,7 +5,7 @@ use super::per_second;
 use crate::conduct::Ended;
 use memtide_base::Instant;
 use memtide_engine::plan::segment;
-use memtide_engine::{LifePlan, Plan};
+use memtide_engine::{LifePlan, Pace, Plan};
 use memtide_metrics::{LifeCounters, LifeFate, Lives};
 use memtide_schema::Warning;
 use memtide_schema::record::{Distribution, LifeCounts, LifeRecord, Phases};
@@ -46,9 +46,9 @@ fn measured(lives: &Lives<u64>) -> &LifeCounters {
 /// How many connections the schedule called for from one instant to another; none if each came
 /// when another had ended.
 fn expected(ended: &Ended, life: &LifePlan, (from, to): (Instant, Instant)) -> Option<f64> {
-    let curve = &life.births.as_ref()?.curve;
-    let since = |at: Instant| at.since(ended.start);
-    Some(curve.cumulative(since(to)) - curve.cumulative(since(from)))
+    let Pace { arrival, curve, .. } = life.births.as_ref()?;
+    let until = |at: Instant| arrival.expected(curve.cumulative(at.since(ended.start)));
+    Some(until(to) - until(from))
 }
 
 /// Connections that the schedule called for up to the beginning of the last one, and those that

@@ -80,6 +80,26 @@ pub(super) const CALL_RATE: Field = Field {
     show: |scenario| given(&scenario.lives.call_rate),
 };
 
+pub(super) const GAP_DRAWS: Field = Field {
+    name: "gap-draws",
+    short: None,
+    value: Some("DRAWS"),
+    default: "seed",
+    help: "How the gaps of connections that are the load are drawn",
+    long: "`seed`: they are a function of the seed, and each connection has a stream of its own. \
+           `rand48:LOW,MIDDLE,HIGH`: as a C program draws them with erand48, whose state begins \
+           with these three words from 0 to 65535, whatever the seed. The first connection is then \
+           due at once, and draw n is the gap behind connection n; behind call i of connection n, \
+           both counted from 0, the gap is draw n · (`calls` − 1) + i of the same state.",
+    section: Section::Load,
+    many: false,
+    set: |scenario, word| {
+        scenario.lives.gap_draws = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.lives.gap_draws),
+};
+
 pub(super) const LINGER: Field = Field {
     name: "linger",
     short: None,

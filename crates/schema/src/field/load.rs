@@ -54,9 +54,11 @@ pub(super) const ARRIVAL: Field = Field {
     help: "The law of the gaps between operations",
     long: "`poisson` (independent users), `fixed` (a metronome), `uniform` (from 0 to twice the \
            mean gap) or `uniform:LEAST` (from this part of the mean gap up, evenly about the \
-           mean), `normal:DEVIATION` (in mean gaps; what would be below 0 is 0), \
-           `pareto:LOC,SCALE,SHAPE` (generalised Pareto, SHAPE below 1) or `etc` (the gaps of \
-           Facebook's ETC pool). Whatever the law, its gaps are rescaled to the asked rate.",
+           mean), `ascending:STEP` (each gap is longer than the one before it by this part of the \
+           first, and the rate is that of the first), `normal:DEVIATION` (in mean gaps; what would \
+           be below 0 is 0), `pareto:LOC,SCALE,SHAPE` (generalised Pareto, SHAPE below 1) or \
+           `etc` (the gaps of Facebook's ETC pool). Whatever the law, its gaps are rescaled to the \
+           asked rate.",
     section: Section::Load,
     many: false,
     set: |scenario, word| {

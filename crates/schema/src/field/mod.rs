@@ -110,6 +110,7 @@ pub static FIELDS: &[Field] = &[
     lives::CONNECTION_RATE,
     lives::CONNECTION_ARRIVAL,
     lives::CALL_RATE,
+    lives::GAP_DRAWS,
     lives::LINGER,
     load::THREADS,
     load::PIN,

@@ -13,6 +13,9 @@ use serde_json::{Map, Value};
 const FREE: [&str; 9] =
     ["seed", "bind", "json", "plot", "samples", "verify-details", "threads", "plan", "quiet"];
 
+/// The field that names servers. Many clients, each with its own server, are one load.
+const SERVER: &str = "server";
+
 /// Records that cannot become one. Records are numbered from 0 in the order they were given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeError {
@@ -166,7 +169,37 @@ fn difference<'a>(a: &'a Map<String, Value>, b: &'a Map<String, Value>) -> Optio
     // A record of a newer program may have fields that are in no table of this one.
     let known = FIELDS.iter().map(|field| field.name);
     let named = known.chain(a.keys().map(String::as_str)).chain(b.keys().map(String::as_str));
-    named.filter(|name| !FREE.contains(name)).find(|name| a.get(*name) != b.get(*name))
+    // Each run may have servers of its own, but one that brings its server measured something else.
+    let own_servers = [a, b].iter().all(|words| servers(words).next().is_some());
+    let free = |name: &str| FREE.contains(&name) || (name == SERVER && own_servers);
+    named.filter(|name| !free(name)).find(|name| a.get(*name) != b.get(*name))
+}
+
+/// The servers that a scenario names.
+fn servers(scenario: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let words = scenario.get(SERVER).and_then(Value::as_array);
+    words.into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The first shard's scenario, with the servers of all.
+pub(super) fn scenario(shards: &[ShardRecord]) -> Map<String, Value> {
+    let mut scenario = shards[0].scenario.clone();
+    if of_different_servers(shards) {
+        let mut names: Vec<&str> = Vec::new();
+        for name in shards.iter().flat_map(|shard| servers(&shard.scenario)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let names: Vec<Value> = names.into_iter().map(Value::from).collect();
+        scenario.insert(SERVER.to_owned(), names.into());
+    }
+    scenario
+}
+
+/// Whether some shard names other servers than the first one.
+pub(super) fn of_different_servers(shards: &[ShardRecord]) -> bool {
+    shards.iter().any(|shard| shard.scenario.get(SERVER) != shards[0].scenario.get(SERVER))
 }
 
 fn word(value: Option<&Value>) -> Option<String> {

@@ -2,10 +2,12 @@
 //!
 //! No check is made anew; only warnings that more operations can cure are asked for again.
 
+use super::agree::of_different_servers;
 use crate::record::{
     Believable, Check, CheckKind, CheckResult, Record, ShardRecord, Verdict, WarningRecord,
 };
 use crate::warning::Warning;
+use std::collections::BTreeSet;
 
 /// The verdict by the worst of all checks; no as well when some shard was not judged at all.
 pub(super) fn believable(shards: &[ShardRecord]) -> Believable {
@@ -89,7 +91,12 @@ pub(super) fn warnings(shards: &[ShardRecord], record: &Record) -> Vec<WarningRe
             warnings.push(warning.clone());
         }
     }
-    let of_merged = Warning::of_response(&record.response);
+    let mut of_merged = Warning::of_response(&record.response);
+    if of_different_servers(shards) {
+        let names = shards.iter().flat_map(|shard| &shard.plan.servers).map(|server| &server.name);
+        let servers = names.collect::<BTreeSet<_>>().len();
+        of_merged.push(Warning::ServersDiffer { runs: shards.len(), servers });
+    }
     warnings.extend(of_merged.iter().map(WarningRecord::from));
     warnings
 }

@@ -4,7 +4,7 @@ mod generate;
 mod cut;
 
 use super::*;
-use crate::record::{Believable, CheckResult, Verdict};
+use crate::record::{Believable, CheckResult, PlannedServer, Verdict};
 use crate::scenario::Scenario;
 use crate::warning::Warning;
 use generate::{Generator, run};
@@ -246,6 +246,33 @@ fn different_scenarios_are_refused_unless_the_user_insists() {
     assert_eq!(forced.shards.len(), 3);
     // What was forced once does not pass for one scenario afterwards.
     assert!(refused(&[run(7, 10), forced], Scenarios::Same).contains("A.json and B.json"));
+}
+
+#[test]
+fn runs_may_have_servers_of_their_own() {
+    let of = |start_ms, servers: &[&str]| {
+        let mut record = run(start_ms, 10);
+        record.scenario["server"] = servers.to_vec().into();
+        let server = |name: &&str| PlannedServer { name: (*name).into(), ..Default::default() };
+        record.plan.servers = servers.iter().map(server).collect();
+        record
+    };
+    let (a, b, c) = (of(0, &["a:1", "b:1"]), of(1, &["c:1"]), of(2, &["b:1", "d:1"]));
+    let merged = same(&[c.clone(), a.clone(), b.clone()]);
+    let all = ["a:1", "b:1", "c:1", "d:1"];
+    assert_eq!(merged.scenario["server"], serde_json::json!(all));
+    assert_eq!(merged.plan.servers.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), all);
+    let named = |record: &Record| record.shards[1].scenario["server"].clone();
+    assert_eq!(named(&merged), serde_json::json!(["c:1"]));
+    let note = merged.warnings.iter().find(|warning| warning.code == "servers_differ").unwrap();
+    assert!(note.message.starts_with("the 3 merged runs loaded 4 servers"), "{}", note.message);
+    // In whatever groups they were merged, and said once.
+    assert_eq!(json(&same(&[same(&[b.clone(), c]), a.clone()])), json(&merged));
+    let alike = same(&[a.clone(), of(3, &["a:1", "b:1"])]);
+    assert!(alike.warnings.iter().all(|warning| warning.code != "servers_differ"));
+    // A run that brought its server is none of them.
+    let sentence = refused(&[a, of(4, &[])], Scenarios::Same);
+    assert!(sentence.contains("server is 'a:1,b:1' in the one and not given"), "{sentence}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{OnFull, RateUnit, Scenario, ScheduleKind, Transport, span_word};
 use memtide_base::Span;
-use memtide_workload::Wave;
+use memtide_workload::{Draws, Wave};
 
 /// The highest rate of connections.
 const CONNECTION_RATE_MAX: f64 = 1e6;
@@ -35,6 +35,7 @@ impl Scenario {
             ("call-rate", self.lives.call_rate.is_some()),
             ("connections-total", self.lives.connections_total.is_some()),
             ("linger", self.lives.linger.is_some()),
+            ("gap-draws", self.lives.gap_draws != Draws::Seed),
         ];
         if !self.is_of_lives() {
             for (field, _) in given.into_iter().filter(|(_, given)| *given) {
@@ -73,6 +74,19 @@ impl Scenario {
                     "connection-rate {rate} is a second rate beside wave {}: leave one of them \
                      out, and say with calls that connections are the load",
                     self.wave
+                ),
+            );
+        }
+        if self.lives.gap_draws != Draws::Seed
+            && !self.has_births_paced()
+            && !self.has_calls_paced()
+        {
+            add(
+                "gap-draws",
+                format!(
+                    "gap-draws {} has no gap to draw without a connection-rate or a call-rate: \
+                     give one, or leave it out",
+                    self.lives.gap_draws
                 ),
             );
         }

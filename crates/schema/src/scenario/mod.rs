@@ -175,6 +175,8 @@ pub struct Lives {
     pub connection_rate: Option<f64>,
     /// The law of the gaps between them.
     pub connection_arrival: Arrival,
+    /// What the gaps between connections, and between their calls, are drawn from.
+    pub gap_draws: Draws,
     /// Calls per second on each of them; 0 asks for a closed loop.
     pub call_rate: Option<f64>,
     /// How long closing them may take, in whole seconds; 0 resets them.
@@ -189,6 +191,7 @@ impl Default for Lives {
             calls: None,
             connection_rate: None,
             connection_arrival: Arrival::Fixed,
+            gap_draws: Draws::Seed,
             call_rate: None,
             linger: None,
             connections_total: None,

@@ -425,6 +425,7 @@ fn connections_as_the_load_have_rates_of_their_own() {
     assert_eq!(living(|s| s.lives.connection_rate = Some(1e7)), ["connection-rate"]);
     assert_eq!(living(|s| s.lives.linger = Some(Span::from_ms(1_500))), ["linger"]);
     assert_eq!(living(|s| s.on_full = OnFull::Drop), ["on-full"]);
+    assert_eq!(living(|s| s.lives.gap_draws = known("rand48:1,2,3")), ["gap-draws"]);
     assert_eq!(
         living(|s| {
             s.wave = "step:10,20@1s".parse().unwrap();
@@ -433,6 +434,7 @@ fn connections_as_the_load_have_rates_of_their_own() {
         ["connection-rate"]
     );
     // Without calls they mean nothing.
+    assert_eq!(problems(|s| s.lives.gap_draws = known("rand48:1,2,3")), ["gap-draws"]);
     assert_eq!(problems(|s| s.lives.linger = Some(Span::ZERO)), ["linger"]);
     assert_eq!(problems(|s| s.lives.call_rate = Some(1.0)), ["call-rate"]);
     assert_eq!(problems(|s| s.lives.connections_total = Some(1)), ["connections-total"]);

@@ -33,6 +33,7 @@ fn every_warning() -> Vec<Warning> {
             line: "start_trace".to_owned(),
             why: "answered 'ERROR'".to_owned(),
         },
+        Warning::ServersDiffer { runs: 8, servers: 9 },
     ]
 }
 

@@ -4,7 +4,8 @@
 use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
 use crate::harness::{Rehearsal, World};
 use memtide_base::Instant;
-use memtide_schema::record::{EndedBy, LifeRecord};
+use memtide_base::rng::Rand48;
+use memtide_schema::record::{CheckKind, CheckResult, EndedBy, LifeRecord};
 use std::collections::BTreeMap;
 
 const CALLS: usize = 5;
@@ -75,6 +76,55 @@ fn connections_follow_their_law_and_calls_theirs() {
         let each = calls.iter().flat_map(|calls| gaps(calls, 2_000.0)).collect();
         assert_follows(each, of_calls, "calls");
     }
+}
+
+/// The first instants, in seconds, of who draws gaps from one draw of erand48 on.
+fn drawn(gap: impl Fn(f64) -> f64, skipped: u64, count: usize) -> Vec<f64> {
+    let mut random = Rand48::new([1, 2, 3]).skip(skipped);
+    let mut at = 0.0;
+    let next = |_| {
+        let due = at;
+        at += gap(random.unit());
+        due
+    };
+    (0..count).map(next).collect()
+}
+
+#[test]
+fn gaps_are_those_of_a_c_program_where_that_is_asked_for() {
+    let words = [
+        ("connection-arrival", "poisson"),
+        ("arrival", "uniform:0.5"),
+        ("gap-draws", "rand48:1,2,3"),
+        ("threads", "2"),
+    ];
+    let rehearsal = world(&words).rehearse();
+    assert_eq!(lives(&rehearsal).measure.lived, 4_000);
+    let calls = calls(&rehearsal);
+    let start = calls[0][0];
+    let births = drawn(|u| -(1.0 - u).ln() / 500.0, 0, 4_000);
+    let off = |at: Instant, since: Instant, second: f64| at.since(since).as_s_f64() - second;
+    for (number, (calls, birth)) in (0..).zip(calls.iter().zip(births)) {
+        assert!(off(calls[0], start, birth).abs() < 1e-8, "connection {number}");
+        let expected = drawn(|u| (0.5 + u) / 2_000.0, number * (CALLS as u64 - 1), CALLS);
+        for (&at, second) in calls.iter().zip(expected) {
+            assert!(off(at, calls[0], second).abs() < 1e-8, "calls of connection {number}");
+        }
+    }
+}
+
+#[test]
+fn growing_gaps_are_a_rate_that_falls() {
+    let words = [("connection-arrival", "ascending:1"), ("connections-total", "60")];
+    let rehearsal = world(&words).rehearse();
+    let opened: Vec<Instant> = calls(&rehearsal).iter().map(|calls| calls[0]).collect();
+    let gaps: Vec<u64> = opened.windows(2).map(|pair| pair[1].since(pair[0]).ns()).collect();
+    let expected: Vec<u64> = (1..60).map(|nth| nth * 2_000_000).collect();
+    assert_eq!(gaps, expected);
+    // It is what was asked for.
+    let rate =
+        rehearsal.record.believable.checks.iter().find(|check| check.code == CheckKind::Rate);
+    assert_eq!(rate.map(|check| check.result), Some(CheckResult::Passed), "{rate:?}");
 }
 
 #[test]

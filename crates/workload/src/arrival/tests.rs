@@ -89,6 +89,7 @@ fn words_are_read_and_written() {
         "pareto:0,16,0.15",
         "pareto: 1, 2, -0.5",
         "uniform:0.5",
+        "ascending:2.5",
         "normal:0.25",
     ];
     for word in words {
@@ -105,6 +106,7 @@ fn refusals_name_the_fault_and_every_form() {
         refused("poison"),
         "'poison' is not an arrival law: there is no 'poison', the nearest name is 'poisson'; \
          write poisson, fixed, uniform, uniform:LEAST (of the mean gap, such as uniform:0.5), \
+         ascending:STEP (of the first gap, such as ascending:0.5), \
          normal:DEVIATION (of the mean gap, such as normal:0.2), etc, or \
          pareto:LOCATION,SCALE,SHAPE (such as pareto:0,16,0.15)"
     );

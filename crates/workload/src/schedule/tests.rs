@@ -4,7 +4,7 @@
 use super::*;
 use crate::check::{critical_distance, distance, exponential};
 use crate::wave::Wave;
-use memtide_base::rng::mix;
+use memtide_base::rng::{Rand48, mix};
 
 fn constant(rate: f64) -> RateCurve {
     RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::from_s(10), 1)
@@ -236,7 +236,7 @@ fn a_schedule_that_begins_anew_is_due_at_once_and_draws_other_gaps() {
     for arrival in [Arrival::Fixed, Arrival::Poisson, Arrival::Uniform] {
         let mut schedule = single(arrival, 1e3);
         let instants = |schedule: &mut Schedule, stream| {
-            schedule.restart(stream);
+            schedule.restart(stream, 0);
             take(schedule.clone(), 100).iter().map(|due| due.at).collect::<Vec<_>>()
         };
         let first = instants(&mut schedule, Stream::CALL.of_lane(1));
@@ -262,4 +262,74 @@ fn gaps_of_a_stream_of_their_own_follow_the_law_and_are_not_the_operations() {
     let gaps: Vec<f64> = gaps.collect();
     let critical = critical_distance(gaps.len());
     assert!(distance(gaps, exponential) < critical);
+}
+
+const WORDS: [u16; 3] = [4660, 22136, 25923];
+
+/// The first `n` instants, in seconds, of a program that adds draws of erand48 to its interval.
+fn program(gap: impl Fn(f64) -> f64, n: usize, skipped: u64) -> Vec<f64> {
+    let mut random = Rand48::new(WORDS).skip(skipped);
+    let mut at = 0.0;
+    let next = |_| {
+        let due = at;
+        at += gap(random.unit());
+        due
+    };
+    (0..n).map(next).collect()
+}
+
+fn assert_near(dues: &[Due], seconds: &[f64]) {
+    for (due, second) in dues.iter().zip(seconds) {
+        let off = due.at.as_s_f64() - second;
+        assert!(off.abs() < 2e-9, "{due:?} is not at {second}");
+    }
+}
+
+#[test]
+fn gaps_of_a_c_program_are_its_own_for_any_number_of_lanes() {
+    // 200 gaps of 3 ms on average, evenly from 2 ms up or exponential.
+    type Gap = fn(f64) -> f64;
+    let laws: [(Arrival, Gap); 2] = [
+        (Arrival::UniformFrom(2.0 / 3.0), |u| 0.002 + 0.002 * u),
+        (Arrival::Poisson, |u| -0.003 * (1.0 - u).ln()),
+    ];
+    for (arrival, gap) in laws {
+        let expected = program(gap, 200, 0);
+        for count in [1, 2, 5] {
+            let of_lane = |index| {
+                let schedule =
+                    Schedule::new(arrival, constant(1e3 / 3.0), 1, lane(index, count, false));
+                take(schedule.with_draws(Draws::Rand48(WORDS)), 200 / count as usize)
+            };
+            let mut all: Vec<Due> = (0..count).flat_map(of_lane).collect();
+            all.sort_by_key(|due| due.index);
+            assert_eq!(all[0], Due { index: 0, at: Span::ZERO });
+            assert_near(&all, &expected);
+        }
+        // Who begins anew goes on in the stream where it is told to.
+        let own = Schedule::new(arrival, constant(1e3 / 3.0), 1, lane(0, 1, true));
+        let mut own = own.with_draws(Draws::Rand48(WORDS));
+        own.advance();
+        own.restart(Stream::CALL.of_lane(7), 70);
+        assert_near(&take(own, 10), &program(gap, 10, 70));
+    }
+}
+
+#[test]
+fn ascending_gaps_grow_by_their_step() {
+    // 10 a second at first: gaps of 100 ms, 350 ms, 600 ms.
+    let arrival = Arrival::Ascending(2.5);
+    let at = |dues: Vec<Due>| dues.iter().map(|due| due.at.ns() / 1_000_000).collect::<Vec<_>>();
+    assert_eq!(at(take(single(arrival, 10.0), 5)), [0, 100, 450, 1_050, 1_900]);
+    for own in [false, true] {
+        let lanes = [0, 1]
+            .map(|index| take(Schedule::new(arrival, constant(10.0), 1, lane(index, 2, own)), 3));
+        assert_eq!(lanes.map(at), [[0, 450, 1_900], [100, 1_050, 3_000]]);
+    }
+    for (step, count) in [(2.5, 4.0), (0.0, 19.0), (1e9, 2.0)] {
+        let law = Arrival::Ascending(step);
+        let gaps = law.position(count as u64).unwrap();
+        assert!((law.expected(gaps) - count).abs() < 1e-6, "{step}: {}", law.expected(gaps));
+    }
+    assert_eq!(Arrival::Poisson.expected(7.0), 7.0);
 }

@@ -109,10 +109,17 @@ fn each_option_reaches_its_field() {
 }
 
 #[test]
-fn gaps_that_grow_are_refused() {
-    for line in ["-r s1", "-R s0.5"] {
-        let stop = lower(&super::super::parse(&words(line)).unwrap()).unwrap_err();
-        assert!(stop.code == 1 && stop.stderr.contains("each gap a second longer"), "{stop:?}");
+fn gaps_follow_their_law_and_the_draws_of_the_client() {
+    for (line, field, word) in [
+        ("-r s2", "connection-rate", "0.5"),
+        ("-r s2", "connection-arrival", "ascending:0.5"),
+        ("-R s0.5", "call-rate", "2"),
+        ("-R s0.5", "arrival", "ascending:2"),
+        ("-r s2 -R d1", "gap-draws", "seed"),
+        ("-r e2", "gap-draws", "rand48:4660,22136,25923"),
+        ("-R u1,3 -c 3/8", "gap-draws", "rand48:4663,21880,25920"),
+    ] {
+        assert_eq!(says(line, field), word, "{line}");
     }
 }
 

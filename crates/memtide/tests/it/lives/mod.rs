@@ -3,10 +3,13 @@
 
 use crate::child::{Finished, Running, assert_counters_equal, memtide, program, scratch, shared};
 use crate::peer::Peer;
-use crate::peer::rogue::{Answer, Rogue, say};
+use crate::peer::rogue::{Answer, Crowded, Rogue, say};
 use memtide_schema::record::{EndedBy, LifeCounts, LifeRecord};
 use memtide_schema::{Record, Scenarios, merge};
+use rustix::process::Signal;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 /// Runs `line` over every door that this kernel has.
 fn over_every_door(line: &str, look: impl Fn(&Finished)) {
@@ -17,6 +20,11 @@ fn over_every_door(line: &str, look: impl Fn(&Finished)) {
             look(&run);
         }
     }
+}
+
+fn is_io_missing(io: &str) -> bool {
+    let run = memtide(&format!("run --plan --io {io}"));
+    run.code == Some(2) && run.err.contains("cannot be used")
 }
 
 fn lives(record: &Record) -> &LifeRecord {
@@ -137,6 +145,44 @@ fn a_server_that_falls_silent_or_hangs_up_costs_connections() {
     over_every_door(&format!("run -s {} {flags}", polite.name), |run| {
         assert_eq!(lives(&run.record()).measure.lived, 10, "{run}");
     });
+}
+
+#[test]
+fn each_way_to_lose_a_server_has_its_own_count() {
+    let flags = "--connection-rate 100 --calls 100000 --call-rate 200 --connections-total 5 \
+                 --load never --mix set=1 --keys 100 --json - --quiet";
+    for io in ["epoll", "uring"] {
+        if is_io_missing(io) {
+            continue;
+        }
+        // Killed: what it has not read is told to be lost.
+        let turn = shared();
+        let peer = Peer::memcached("");
+        let running = Running::start(&format!("run -s {} {flags} --io {io}", peer.name));
+        peer.await_figure("cmd_set", 100);
+        peer.signal(Signal::STOP);
+        thread::sleep(Duration::from_millis(200));
+        peer.kill();
+        let run = running.finish();
+        let record = run.record();
+        let measure = &lives(&record).measure;
+        assert_eq!((measure.causes["reset"], measure.lost), (5, 5), "{run}");
+        let calls = (lives(&record).calls_planned, lives(&record).calls_intended);
+        assert_eq!(calls, (500_000, 500_000 - measure.calls_unmade), "{run}");
+
+        // Stopped: connections open, and nobody answers.
+        let peer = Peer::memcached("");
+        peer.signal(Signal::STOP);
+        let flags = format!("{flags} --timeout 300ms --io {io}");
+        let run = Running::start(&format!("run -s {} {flags}", peer.name)).finish();
+        assert_eq!(lives(&run.record()).measure.causes["call_timed_out"], 5, "{run}");
+
+        // Too busy: they do not even open.
+        let crowded = Crowded::new();
+        let run = Running::start(&format!("run -s {} {flags}", crowded.name)).finish();
+        assert_eq!(lives(&run.record()).measure.causes["connect_timed_out"], 5, "{run}");
+        drop(turn);
+    }
 }
 
 #[test]

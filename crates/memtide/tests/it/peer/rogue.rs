@@ -7,6 +7,10 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// More connections than wait for a server with the shortest queue.
+const QUEUE_MAX: usize = 16;
 
 /// What a rogue does about a request line.
 pub(crate) enum Answer {
@@ -122,6 +126,28 @@ fn skip_value(line: &str, reader: &mut impl Read) -> std::io::Result<()> {
         reader.read_exact(&mut value)?;
     }
     Ok(())
+}
+
+/// A machine that is too busy to take connections: connects to it are neither taken nor refused.
+pub(crate) struct Crowded {
+    /// How `--server` names it.
+    pub(crate) name: String,
+    _listener: TcpListener,
+    _waiting: Vec<TcpStream>,
+}
+
+impl Crowded {
+    /// A new one.
+    pub(crate) fn new() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        // It accepts nobody, and its queue is as short as the system lets it be.
+        rustix::net::listen(&listener, 0).unwrap();
+        let wait = || TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok();
+        let waiting: Vec<TcpStream> = std::iter::from_fn(wait).take(QUEUE_MAX).collect();
+        assert!(waiting.len() < QUEUE_MAX, "the queue has no end");
+        Self { name: address.to_string(), _listener: listener, _waiting: waiting }
+    }
 }
 
 /// A server that has nothing, takes everything, and remembers what it was asked.

@@ -2,22 +2,13 @@
 //! the names it is called by.
 
 use super::{errors, figure, report, target, total, twemperf};
-use crate::child::{Running, memtide, program, scratch, shared};
+use crate::child::{Running, memtide, program, read_record, scratch, shared};
 use crate::peer::Peer;
+use crate::peer::rogue::Crowded;
 use rustix::process::Signal;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
-
-const PATIENCE: Duration = Duration::from_secs(30);
-
-fn await_figure(peer: &Peer, name: &str, least: u64) {
-    let started = Instant::now();
-    while peer.figure(name) < least {
-        assert!(started.elapsed() < PATIENCE, "the run does not get under way");
-        thread::sleep(Duration::from_millis(10));
-    }
-}
+use std::time::Duration;
 
 #[test]
 fn a_dead_port_refuses() {
@@ -27,6 +18,7 @@ fn a_dead_port_refuses() {
         let text = report(&run.err);
         assert_eq!((errors(text, "connrefused"), errors(text, "total")), (5.0, 5.0), "{run}");
         assert_eq!((total(text, "connections"), total(text, "requests")), (5.0, 0.0), "{run}");
+        assert!(!text.contains("nan") && !text.contains("inf"), "{run}");
         let run = memtide(&format!("{line} --fail-on-error")).exits(1);
         assert_eq!(errors(report(&run.err), "connrefused"), 5.0, "{run}");
     }
@@ -48,12 +40,39 @@ fn a_stopped_server_lets_the_client_time_out() {
 }
 
 #[test]
+fn a_connect_that_nobody_takes_times_out() {
+    let crowded = Crowded::new();
+    let (host, port) = crowded.name.split_once(':').unwrap();
+    for pace in ["-n 2", "-n 5 -r 100"] {
+        let run = memtide(&format!("twemperf -s {host} -p {port} {pace} -t 0.3 -N 3")).exits(0);
+        let text = report(&run.err);
+        let lost = total(text, "connections");
+        assert!(lost > 0.0 && errors(text, "client-timo") == lost, "{run}");
+        assert_eq!((errors(text, "total"), total(text, "requests")), (lost, 0.0), "{run}");
+    }
+}
+
+#[test]
+fn a_full_server_turns_away() {
+    let peer = Peer::memcached("-c 40");
+    let json = scratch("twemperf-full.json");
+    let words = format!("-n 100 -r 400 -R 20 -N 20 --json={}", json.display());
+    let run = twemperf(&peer, &words).exits(0);
+    let text = report(&run.err);
+    let away = errors(text, "other");
+    assert!(away > 0.0 && errors(text, "total") == away, "{run}");
+    assert_eq!(total(text, "responses"), (100.0 - away) * 20.0, "{run}");
+    let record = read_record(&std::fs::read_to_string(json).unwrap()).unwrap();
+    assert_eq!(record.lives.unwrap().measure.causes["turned_away"] as f64, away, "{run}");
+}
+
+#[test]
 fn a_killed_server_resets() {
     let _turn = shared();
     let peer = Peer::memcached("");
     let line = format!("twemperf {} -n 5 -r 100 -R 200 -N 100000", target(&peer));
     let running = Running::start(&line);
-    await_figure(&peer, "cmd_set", 100);
+    peer.await_figure("cmd_set", 100);
     // What is killed with requests unread says so to whoever sent them.
     peer.signal(Signal::STOP);
     thread::sleep(Duration::from_millis(200));
@@ -80,12 +99,30 @@ fn few_descriptors_are_counted() {
 }
 
 #[test]
+fn no_descriptor_at_all_ends_the_run_as_well() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let path = program().get_program().to_string_lossy().into_owned();
+    for pace in ["", "-r 200"] {
+        // Beside the three standard streams the program needs one for itself.
+        let line = format!("'{path}' twemperf {} -n 3 -N 2 {pace}", target(&peer));
+        let close = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
+        let mut shell = Command::new("sh");
+        let command = shell.arg("-c").arg(format!("{close}; ulimit -n 4; exec {line}"));
+        let run = Running::of(command).finish().exits(0);
+        let text = report(&run.err);
+        assert_eq!((errors(text, "fd-unavail"), errors(text, "total")), (3.0, 3.0), "{run}");
+        assert_eq!(total(text, "connections"), 3.0, "{run}");
+    }
+}
+
+#[test]
 fn interrupted_runs_print_their_report() {
     let _turn = shared();
     let peer = Peer::memcached("");
     let line = format!("twemperf {} -n 4 -r 100 -R 100 -N 100000", target(&peer));
     let running = Running::start(&line);
-    await_figure(&peer, "cmd_set", 100);
+    peer.await_figure("cmd_set", 100);
     running.signal(Signal::INT);
     let run = running.finish().exits(130);
     let text = report(&run.err);

@@ -2,6 +2,7 @@
 //! memcached, and what they print.
 
 mod endings;
+mod native;
 
 use crate::child::{Finished, Running, memtide, read_record, scratch, shared};
 use crate::peer::Peer;
@@ -136,12 +137,15 @@ fn the_second_example_of_its_readme() {
 #[test]
 fn published_runs_set_and_then_get_the_same_keys() {
     let peer = Peer::memcached("");
+    // A tenth of the calls; of the gets, which would take 25 s so, a hundredth.
     let set = twemperf(
         &peer,
-        "--sizes=u100,100 --num-calls=100 --num-conns=100 --call-rate=1000 --conn-rate=10000 \
+        "--sizes=u100,100 --num-calls=1000 --num-conns=100 --call-rate=1000 --conn-rate=10000 \
          --method=set",
     );
-    assert_whole(&set, 100, 100);
+    assert_whole(&set, 100, 1000);
+    assert_eq!(figure(report(&set.err), "Response type:", "stored"), 100_000.0, "{set}");
+    assert!(total(report(&set.err), "test-duration") >= 0.999, "{set}");
     assert!(set.err.contains("\nRequest size [B]: avg 129.0 min 129.0 max 129.0 stddev 0.00\n"));
     let get = twemperf(
         &peer,
@@ -162,11 +166,21 @@ fn published_runs_set_and_then_get_the_same_keys() {
 fn eight_instances_side_by_side_merge_to_their_sum() {
     let _turn = shared();
     let peers: Vec<Peer> = (0..8).map(|_| Peer::memcached("-m 16 -t 1")).collect();
+    // A tenth of the published rates of calls, for a second and for two and a half.
+    let set = merged(&peers, ("set", 100, 100), "avg 129.0 min 129.0 max 129.0 stddev 0.00");
+    assert_eq!(set.totals.replies["stored"], 80_000);
+    let get = merged(&peers, ("get", 4, 10), "avg 19.0 min 19.0 max 19.0 stddev 0.00");
+    assert_eq!((get.totals.hits, get.totals.misses), (8_000, 0));
+}
+
+/// Runs a method at a rate of calls, so many on each of 100 connections, beside each other on all
+/// `peers`; all requests have the same size.
+fn merged(peers: &[Peer], (method, rate, calls): (&str, u32, u32), size: &str) -> Record {
     let start = |(number, peer): (usize, &Peer)| {
-        let file = scratch(&format!("twemperf-{number}.json"));
+        let file = scratch(&format!("twemperf-{method}-{number}.json"));
         let line = format!(
-            "twemperf --sizes=u100,100 --num-calls=50 --num-conns=100 --call-rate=100 \
-             --conn-rate=10000 --method=set {} --json={}",
+            "twemperf --sizes=u100,100 --num-calls={calls} --num-conns=100 --call-rate={rate} \
+             --conn-rate=10000 --method={method} {} --json={}",
             target(peer),
             file.display()
         );
@@ -176,15 +190,22 @@ fn eight_instances_side_by_side_merge_to_their_sum() {
     let mut files = Vec::new();
     for (running, file) in running {
         let run = running.finish();
-        assert_whole(&run, 100, 50);
-        assert!(run.err.contains("\nRequest size [B]: avg 129.0 min 129.0 max 129.0 stddev"));
+        assert_whole(&run, 100, calls);
+        assert!(run.err.contains(&format!("\nRequest size [B]: {size}\n")), "{run}");
+        // No call comes before its time.
+        let least_s = f64::from(calls - 1) / f64::from(rate);
+        assert!(total(report(&run.err), "test-duration") >= least_s, "{run}");
         files.push(file.display().to_string());
     }
-    // Their servers are not the same.
-    let merged = Running::start(&format!("merge {} --force --json -", files.join(" "))).finish();
+    let merged = Running::start(&format!("merge {} --json -", files.join(" "))).finish().exits(0);
     let record: Record = read_record(&merged.out).unwrap_or_else(|why| panic!("{why}: {merged}"));
-    assert_eq!(record.totals.answered, 40_000, "{merged}");
+    let each = u64::from(100 * calls);
+    assert_eq!((record.shards.len(), record.totals.answered), (8, 8 * each), "{merged}");
     assert_eq!(record.lives.as_ref().map(|lives| lives.measure.lived), Some(800), "{merged}");
+    assert_eq!(record.scenario["server"].as_array().map(Vec::len), Some(8), "{merged}");
+    assert!(record.servers.iter().all(|server| server.totals.answered == each), "{merged}");
+    assert!(record.warnings.iter().any(|warning| warning.code == "servers_differ"), "{merged}");
+    record
 }
 
 #[test]
@@ -212,13 +233,51 @@ fn every_method_is_answered_as_the_protocol_says() {
 }
 
 #[test]
+fn long_prefixes_and_expiries_leave_requests_whole() {
+    let peer = Peer::memcached("");
+    // In 2033: so long an expiry is an instant to memcached.
+    for prefix in ["123456789012345", "1234567890123456"] {
+        let words = format!("-P {prefix} -n 2 -N 5 -z d3 -e 2000000000");
+        assert_whole(&twemperf(&peer, &format!("{words} -m set")), 2, 5);
+        let get = twemperf(&peer, &format!("{words} -m get"));
+        assert_whole(&get, 2, 5);
+        assert_eq!(figure(report(&get.err), "Response type:", "value"), 10.0, "{get}");
+        let answer = peer.ask(&format!("get {prefix}0000000a"));
+        assert_eq!(answer, [&format!("VALUE {prefix}0000000a 0 3"), "000", "END"]);
+        let delete = twemperf(&peer, &format!("{words} -m delete"));
+        assert_eq!(figure(report(&delete.err), "Response type:", "deleted"), 10.0, "{delete}");
+    }
+}
+
+#[test]
+fn it_sleeps_while_nothing_is_due() {
+    let peer = Peer::memcached("");
+    let run = twemperf(&peer, "-r 20 -n 30 -R 20 -N 10");
+    assert_whole(&run, 30, 10);
+    let text = report(&run.err);
+    let cpu_s = figure(text, "CPU time [s]:", "user") + figure(text, "CPU time [s]:", "system");
+    // The original spends all of the time, and this some thousandths of it.
+    assert!(cpu_s < total(text, "test-duration") / 2.0, "{run}");
+}
+
+#[test]
+fn a_server_may_be_a_unix_socket() {
+    let peer = Peer::memcached_unix("twemperf");
+    let path = peer.name.strip_prefix("unix:").unwrap();
+    for options in ["-n 3", "-D -n 3 -l 0", "-n 30 -r 500 --threads=2"] {
+        let run = memtide(&format!("twemperf -s {path} -N 4 -z d3 {options}"));
+        assert_whole(&run, if options.contains("30") { 30 } else { 3 }, 4);
+    }
+}
+
+#[test]
 fn what_needs_no_answer_has_none() {
     let peer = Peer::memcached("");
     let run = twemperf(&peer, "-q -m set -n 3 -N 4 -z d3");
     let text = report(&run.err);
     assert_eq!((total(text, "requests"), total(text, "responses")), (12.0, 0.0), "{run}");
     assert!(!text.contains("Response"), "{run}");
-    let run = twemperf(&peer, "-m get -n 3 -N 4 -H --report-stdout");
+    let run = twemperf(&peer, "-q -m get -n 3 -N 4 -H --report-stdout");
     assert_eq!(figure(&run.out, "Response type:", "value"), 12.0, "{run}");
     assert!(run.out.contains("\nResponse time histogram [ms]:\n"), "{run}");
     assert!(!run.err.contains("Total:"), "{run}");
