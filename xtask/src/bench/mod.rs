@@ -303,8 +303,7 @@ impl Bench {
             ("--keys", KEYS.to_owned()),
             ("--seconds", self.seconds.to_string()),
         ];
-        let words: Vec<String> =
-            words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
+        let words = flags(words);
         let said = self.client(&format!("bare-{io}"), self.cpu(shape), &words)?;
         let keys = number(&said, "/ops")? * f64::from(shape.multiget);
         Ok(Run {
@@ -325,8 +324,7 @@ impl Bench {
             ("--keys", KEYS.to_owned()),
             ("--seconds", self.seconds.to_string()),
         ];
-        let words: Vec<String> =
-            words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
+        let words = flags(words);
         let said = self.client("bare-paced", self.cpu(shape), &words)?;
         let ops = number(&said, "/ops")?;
         Ok(Run {
@@ -346,8 +344,7 @@ impl Bench {
             ("--calls", shape.calls.to_string()),
             ("--seconds", self.seconds.to_string()),
         ];
-        let words: Vec<String> =
-            words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
+        let words = flags(words);
         let said = self.client("bare-lives", self.cpu(shape), &words)?;
         let lives = number(&said, "/lives")?;
         Ok(Run {
@@ -447,6 +444,11 @@ impl Bench {
         serde_json::from_slice(&output.stdout)
             .map_err(|error| format!("{program} did not answer in JSON: {error}"))
     }
+}
+
+/// Names and values as the words of a command line.
+fn flags<const N: usize>(words: [(&str, String); N]) -> Vec<String> {
+    words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
 }
 
 fn number(value: &Value, pointer: &str) -> Result<f64, String> {

@@ -77,10 +77,15 @@ impl Scenario {
                 ),
             );
         }
-        if self.lives.gap_draws != Draws::Seed
-            && !self.has_births_paced()
-            && !self.has_calls_paced()
-        {
+        self.check_life_gaps(&mut add);
+    }
+
+    /// What has no meaning where nothing comes at a rate.
+    fn check_life_gaps(&self, add: &mut impl FnMut(&'static str, String)) {
+        if self.has_births_paced() || self.has_calls_paced() {
+            return;
+        }
+        if self.lives.gap_draws != Draws::Seed {
             add(
                 "gap-draws",
                 format!(
@@ -90,7 +95,7 @@ impl Scenario {
                 ),
             );
         }
-        if self.on_full != OnFull::Queue && !self.has_births_paced() && !self.has_calls_paced() {
+        if self.on_full != OnFull::Queue {
             add(
                 "on-full",
                 format!(
