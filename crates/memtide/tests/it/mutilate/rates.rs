@@ -215,30 +215,43 @@ fn searches_tell_how_they_go() {
 /// that of searches in a model of the queue; four of them are allowed.
 const FOUND_PER_S: std::ops::Range<f64> = 548.0..852.0;
 
+/// A machine that is busy with other things makes a search find too little, now and then; what is
+/// wrong in the program is wrong each time.
+fn found_in_range(search: impl Fn() -> (f64, Finished)) {
+    let mut attempts = (0..3).map(|_| search());
+    let mut last = attempts.next().expect("there are three");
+    while !FOUND_PER_S.contains(&last.0) {
+        let (found, ran) = last;
+        last = attempts.next().unwrap_or_else(|| panic!("{found} at last in {ran}"));
+    }
+}
+
 #[test]
 fn a_search_finds_what_queueing_theory_says() {
     let peer = Peer::embedded("--behaviour queue:1,exponential:1ms");
     let line = "mutilate -c 4 -d 512 -i exponential -t 2 --search 95:10000 -r 100";
-    let ran = face(&format!("{line} -s {}", peer.name)).exits(0);
-    let report = parser::report(Dialect::Mutilate, &ran.out).unwrap();
-    let found = report.total.rate_per_s;
-    assert!(FOUND_PER_S.contains(&found), "{found} in {ran}");
-    // The first step is a closed loop that fills the queue, and its answers all count.
-    let peak = report.peak_per_s.unwrap();
-    assert!((900.0..1100.0).contains(&peak), "{peak} in {ran}");
+    found_in_range(|| {
+        let ran = face(&format!("{line} -s {}", peer.name)).exits(0);
+        let report = parser::report(Dialect::Mutilate, &ran.out).unwrap();
+        // The first step is a closed loop that fills the queue, and its answers all count.
+        let peak = report.peak_per_s.unwrap();
+        assert!((900.0..1100.0).contains(&peak), "{peak} in {ran}");
+        (report.total.rate_per_s, ran)
+    });
 }
 
 #[test]
 fn a_native_search_finds_the_same() {
     let peer = Peer::embedded("--behaviour queue:1,exponential:1ms");
-    let json = fresh("native.json");
     let load = "--keys 100 --mix get=1 --connections 4 --depth 512 --duration 2s --warmup 0s";
-    let goal = format!("--goal all.p95<10ms --resolution 5% --json {}", json.display());
-    let ran = face(&format!("search -s {} {load} {goal}", peer.name)).exits(0);
-    let steps = Steps::from_json(&std::fs::read_to_string(json).unwrap()).unwrap();
-    let found = steps.conclusion.answer.unwrap().rate_per_s.unwrap();
-    assert!(FOUND_PER_S.contains(&found), "{found} in {ran}");
-    assert!(ran.out.contains("answer: all.p95<10ms is met up to"), "{ran}");
+    found_in_range(|| {
+        let json = fresh("native.json");
+        let goal = format!("--goal all.p95<10ms --resolution 5% --json {}", json.display());
+        let ran = face(&format!("search -s {} {load} {goal}", peer.name)).exits(0);
+        let steps = Steps::from_json(&std::fs::read_to_string(json).unwrap()).unwrap();
+        assert!(ran.out.contains("answer: all.p95<10ms is met up to"), "{ran}");
+        (steps.conclusion.answer.unwrap().rate_per_s.unwrap(), ran)
+    });
 }
 
 /// Profiles on a memcached that holds their connections. What it holds does not matter to them.
