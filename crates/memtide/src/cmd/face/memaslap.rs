@@ -8,7 +8,7 @@ use crate::exit::{INTERRUPTED, Stop};
 use crate::output::{complain, say, say_part};
 use crate::witness::HostWitness;
 use memtide_compat::memaslap::voice::failure;
-use memtide_compat::memaslap::{Environment, Options, Teller, lower, parse};
+use memtide_compat::memaslap::{Environment, Options, Teller, Transport, lower, parse};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, machine};
 use memtide_run::{Outcome, WrongValues};
@@ -75,9 +75,23 @@ fn perform(options: &Options, scenario: &Scenario) -> Result<u8, Stop> {
     if let Some(failure) = failure {
         return Err(screen.fatal(failure.message));
     }
+    if record.totals.sent > 0 && record.totals.bytes_received == 0 {
+        return Err(screen.fatal(unanswered(options)));
+    }
     screen.finish()?;
     let is_wrong = output.is_failing && record.phases.verification().wrong() > 0;
     Ok(if record.ended_by == EndedBy::Interrupted || is_wrong { FATAL } else { 0 })
+}
+
+/// The sentence about servers that said nothing at all.
+fn unanswered(options: &Options) -> String {
+    let why = match options.target.transport {
+        Transport::Tcp => "the servers are there, but say nothing",
+        Transport::Udp | Transport::Split => {
+            "a server has to be told to listen for UDP, as by memcached -U PORT"
+        }
+    };
+    format!("nothing was answered: {why}")
 }
 
 /// Each verification that failed, as far as they were kept.
