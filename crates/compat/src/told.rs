@@ -14,8 +14,8 @@ pub struct Told {
     pub stderr: String,
 }
 
-/// What no original says of a run, in one line: times from the intended instant, and how far they can be
-/// believed.
+/// What no original says of a run, in one line: times from the intended instant, and how far they
+/// can be believed.
 pub(crate) fn beside(record: &Record) -> String {
     let pair = |times: Option<&Distribution>| {
         let us = |ns: Option<u64>| {

@@ -19,8 +19,9 @@ const TIMEOUT_UDP: Span = Span::from_s(30);
 const SETS_LEAST: f64 = 0.001;
 /// Seconds that objects live which are to expire.
 const EXPIRY_S: u32 = 60;
-/// A rate is a limit: what this is too slow for is not made up for later.
-const BEHIND: Span = Span::from_ms(100);
+/// A rate is a limit: what is later than this is not made up for, nor what is late at the end.
+const BEHIND: Span = Span::from_s(1);
+const BEHIND_AT_END: Span = Span::from_ms(1);
 
 /// The scenario of `options`.
 ///
@@ -110,8 +111,8 @@ fn pace(said: &mut Said, options: &Options) {
         said.say("rate", rate_ops);
         said.say("arrival", "fixed");
         if matches!(options.length, Length::Time(_)) {
-            let behind = nanoseconds(BEHIND);
-            said.say("on-full", format!("skip:{behind},{behind}"));
+            let (behind, at_end) = (nanoseconds(BEHIND), nanoseconds(BEHIND_AT_END));
+            said.say("on-full", format!("skip:{behind},{at_end}"));
         }
     }
     let is_tcp = options.target.transport == Transport::Tcp;

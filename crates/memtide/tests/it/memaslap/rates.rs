@@ -28,11 +28,11 @@ fn a_limit_holds_within_a_hundredth_and_counts_keys() {
 #[test]
 fn a_limit_beyond_what_can_be_had_does_not_lengthen_the_run() {
     let peer = Peer::memcached("");
-    let ran = memaslap(&[&peer], "-P 20m -t 1s -c 2", 0);
+    let ran = memaslap(&[&peer], "-P 2m -t 1s -c 2", 0);
     assert!((ran.output.line.time_s - 1.0).abs() < 0.01, "{}", ran.run);
     assert!(ran.record.totals.dropped > 0, "{}", ran.run);
     let late_s = ran.record.answered_until_s.unwrap() - 1.0;
-    assert!(ran.output.line.ops < 10_000_000 && late_s < 30.0, "{}", ran.run);
+    assert!(ran.output.line.ops < 2_000_000 && late_s < 5.0, "{}", ran.run);
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn a_healthy_server_is_not_accused() {
 fn each_kind_of_fault_is_found_every_time() {
     for (fault, way) in [
         ("flip:0.1%@get", "-x 1000000 -c 32 -X 64"),
-        ("flip:0.1%@get", "-x 200000 -B"),
+        ("flip:0.1%", "-x 200000 -B"),
         ("flip:0.1%@get", "-x 100000 -U"),
         ("other-key:0.1%@get", "-x 200000"),
         ("truncate:0.1%@get", "-x 200000 -d 5"),
