@@ -7,8 +7,10 @@ pub mod mutilate;
 pub mod memaslap;
 pub mod twemperf;
 mod said;
+mod told;
 mod stop;
 pub mod getopt;
 mod number;
 
 pub use stop::Stop;
+pub use told::Told;

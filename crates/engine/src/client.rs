@@ -79,13 +79,18 @@ impl Calls {
 
 impl OnFull {
     /// Whether what was due `at` and finds no room is dropped. `skip_to` remembers between calls
-    /// before which instant it all is.
-    pub(crate) fn gives_up(self, skip_to: &mut Instant, at: Instant, now: Instant) -> bool {
+    /// before which instant it all is; from `end` on nothing more becomes due, and nobody waits.
+    pub(crate) fn gives_up(
+        self,
+        skip_to: &mut Instant,
+        (at, end): (Instant, Instant),
+        now: Instant,
+    ) -> bool {
         match self {
             Self::Queue => false,
             Self::Drop => true,
             Self::Skip { behind, until } => {
-                if now.since(at) > behind {
+                if now.since(at) > behind || now >= end {
                     *skip_to = Instant::from_ns(now.ns() - until.ns());
                 }
                 at < *skip_to

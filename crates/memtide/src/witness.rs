@@ -45,7 +45,7 @@ impl Witness for HostWitness {
                 // Each step has a window of its own.
                 self.busyness = Busyness::default();
             }
-            Event::Started(_) | Event::Phase(_) | Event::Warning(_) => {}
+            Event::Started(_) | Event::Phase(_) | Event::Warning(_) | Event::Times(_) => {}
             Event::StepDone(_) | Event::StepsDone(_) => {}
         }
     }

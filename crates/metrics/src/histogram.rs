@@ -10,7 +10,7 @@ pub use buckets::Count;
 use buckets::{Buckets, VALUE_MAX};
 
 /// A distribution of nanoseconds (or of plain counts), recorded with counters of type `C`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Histogram<C> {
     buckets: Buckets<C>,
     moments: Moments,
@@ -173,6 +173,35 @@ impl Histogram<u64> {
         }
     }
 
+    /// What was recorded since this was `earlier`. All is exact but the least and the greatest,
+    /// which are as exact as the buckets unless they are those of the whole.
+    ///
+    /// # Panics
+    /// When `earlier` holds what this does not.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let without = self.buckets.clone().without(&earlier.buckets);
+        let buckets = without.expect("what was recorded stays recorded");
+        let mut later = Self { buckets, moments: self.moments };
+        let (whole, before) = (&self.moments, &earlier.moments);
+        if whole.count == before.count {
+            return Self { buckets: later.buckets, moments: Moments::EMPTY };
+        }
+        let (sum, count) = (whole.sum - before.sum, whole.count - before.count);
+        let least = later.recorded().next().map_or(whole.min, |(middle, _)| middle);
+        let greatest = later.recorded().last().map_or(whole.max, |(middle, _)| middle);
+        // The middle of a bucket may lie beyond the only values in it; none lies beyond the mean.
+        let mean = (sum / u128::from(count)) as u64;
+        later.moments = Moments {
+            count,
+            saturated: whole.saturated - before.saturated,
+            min: if whole.min < before.min { whole.min } else { least.min(mean).max(whole.min) },
+            max: if whole.max > before.max { whole.max } else { greatest.max(mean).min(whole.max) },
+            sum,
+            sum_squares: whole.sum_squares - before.sum_squares,
+        };
+        later
+    }
+
     /// Reads back [`Histogram::to_bytes`] together with its exact moments. `None` when the bytes
     /// are not such a histogram or do not hold as many values as the moments say.
     pub fn from_bytes(bytes: &[u8], moments: Moments) -> Option<Self> {
@@ -218,6 +247,26 @@ mod tests {
         let back = Histogram::<u64>::from_bytes(&whole.to_bytes(), *whole.moments()).unwrap();
         assert_eq!(back.value_at_rank(990), whole.value_at_rank(990));
         assert!(Histogram::<u64>::from_bytes(b"nonsense", *whole.moments()).is_none());
+    }
+
+    #[test]
+    fn what_came_since_is_what_was_recorded_since() {
+        let mut whole = Histogram::<u64>::new();
+        [1_000, 90_250, 7_000_000].into_iter().for_each(|value| whole.record(value));
+        let earlier = whole.clone();
+        assert_eq!(whole.since(&earlier).moments(), &Moments::EMPTY);
+        assert_eq!(whole.since(&Histogram::new()), whole);
+        let mut later = Histogram::<u64>::new();
+        for value in [900, 90_250, 5_000_000] {
+            whole.record(value);
+            later.record(value);
+        }
+        let since = whole.since(&earlier);
+        let (found, right) = (*since.moments(), *later.moments());
+        assert_eq!((found.count, found.sum, found.min), (right.count, right.sum, right.min));
+        assert_eq!(found.sum_squares, right.sum_squares);
+        assert!((found.max as f64 / right.max as f64 - 1.0).abs() < 0.008, "{}", found.max);
+        assert_eq!(since.value_at_rank(2), later.value_at_rank(2));
     }
 
     #[test]

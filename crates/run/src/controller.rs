@@ -5,7 +5,7 @@ use crate::conduct::{Ended, Loss, conduct};
 use crate::failure::Failure;
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
-use crate::seal::{Began, Material, none_opened, seal};
+use crate::seal::{Began, Material, none_opened, seal, service_so_far};
 use crate::survey::{Agreement, Orders, Survey, compare, figures, whole};
 use crate::witness::Witness;
 use crate::wrong_values::WrongValues;
@@ -17,7 +17,7 @@ use memtide_engine::{Plan, Verify};
 use memtide_metrics::{Counters, LifeCounters, Lives, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
-use memtide_schema::{Event, Progress, Record, Scenario};
+use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar};
 
 /// A run that came to its end, be it an early one.
 #[derive(Debug)]
@@ -224,6 +224,8 @@ struct Monitor<'a> {
     is_over: bool,
     last: (Instant, u64),
     rate_per_s: f64,
+    /// How often the times were shown.
+    looks: u64,
 }
 
 impl<'a> Monitor<'a> {
@@ -235,6 +237,7 @@ impl<'a> Monitor<'a> {
             is_over: false,
             last: (Instant::ZERO, 0),
             rate_per_s: 0.0,
+            looks: 0,
         }
     }
 
@@ -251,6 +254,7 @@ impl<'a> Monitor<'a> {
         }
         if now >= start {
             self.tick(phase, now, witness);
+            self.show_times(start, now, totals, witness);
         }
         let done: u64 = totals.segments.iter().map(|segment| segment.answered).sum();
         // What a count ends is told by this count.
@@ -298,6 +302,27 @@ impl Monitor<'_> {
             self.is_over = phase == Phase::Cooldown;
             self.last_tick = Some(now);
             witness.tick(now);
+        }
+    }
+}
+
+impl Monitor<'_> {
+    /// Shows the times so far when another of the periods is over in which the witness looks.
+    fn show_times(
+        &mut self,
+        start: Instant,
+        now: Instant,
+        totals: &Totals,
+        witness: &mut impl Witness,
+    ) {
+        let Some(every) = witness.looks_every().filter(|every| !every.is_zero()) else { return };
+        let window = self.plan.window;
+        let passed = now.since(window.measure_start(start)).min(window.duration);
+        let looks = passed.ns() / every.ns();
+        if looks > self.looks {
+            self.looks = looks;
+            let service = service_so_far(totals, self.plan);
+            witness.on(&Event::Times(Box::new(TimesSoFar { elapsed: every * looks, service })));
         }
     }
 }

@@ -19,6 +19,7 @@ use memtide_schema::record::{
 };
 use memtide_schema::{Kind, Record, Scenario, Warning};
 use memtide_workload::OpKind;
+use std::collections::BTreeMap;
 
 pub(crate) use lives::none_opened;
 
@@ -230,6 +231,12 @@ fn kinds(plan: &Plan) -> Vec<Kind> {
         }
     }
     kinds
+}
+
+/// Received − sent of what was answered so far, for every row of the plan's tables but all.
+pub(crate) fn service_so_far(totals: &Totals, plan: &Plan) -> BTreeMap<Kind, Histogram<u64>> {
+    let rows = kinds(plan).into_iter().filter(|&kind| kind != Kind::All);
+    rows.map(|kind| (kind, merged(&totals.times.service, kind, plan))).collect()
 }
 
 /// The distribution of a kind, put together from its slots.

@@ -1,7 +1,7 @@
 //! What a run needs of its world beside a fleet: the time of day, the machine, and somebody who is
 //! told what happens.
 
-use memtide_base::Instant;
+use memtide_base::{Instant, Span};
 use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord};
 
@@ -19,6 +19,11 @@ pub trait Witness {
     /// asked between the steps of a search or a scan.
     fn has_gone(&self) -> bool {
         false
+    }
+    /// How often whoever is told wants to see the times so far, counted from the beginning of the
+    /// measured window; not at all without one.
+    fn looks_every(&self) -> Option<Span> {
+        None
     }
     /// It is `at` by the run's clock: the measured window begins, or about another second of it has
     /// passed, or it is over.

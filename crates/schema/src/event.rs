@@ -2,9 +2,13 @@
 //!
 //! Events carry values, never lines of text: each front end finds its own words.
 
+use crate::kind::Kind;
 use crate::record::{Phase, PlanRecord, Record};
 use crate::steps::{Conclusion, Step, StepRole};
 use crate::warning::Warning;
+use memtide_base::Span;
+use memtide_metrics::Histogram;
+use std::collections::BTreeMap;
 
 /// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +19,8 @@ pub enum Event {
     Phase(Phase),
     /// How far the run is; at most a few times a second.
     Progress(Progress),
+    /// How long operations took so far, as often as somebody asked to see it.
+    Times(Box<TimesSoFar>),
     /// Something worth saying that needs no remedy, as a sentence.
     Note(String),
     /// Something is not as it should be.
@@ -38,6 +44,17 @@ pub struct StepBegun {
     pub rate_per_s: Option<f64>,
     /// What it is for.
     pub role: StepRole,
+}
+
+/// How long the operations of the measured window took that were answered so far, to about a tenth
+/// of a second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimesSoFar {
+    /// How much of the window has passed, a multiple of what was asked for.
+    pub elapsed: Span,
+    /// Received − sent, by kind of operation; of gets also those that found something and those
+    /// that did not.
+    pub service: BTreeMap<Kind, Histogram<u64>>,
 }
 
 /// How far a run is.

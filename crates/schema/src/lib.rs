@@ -33,7 +33,7 @@ pub mod scenario;
 
 pub mod kind;
 
-pub use event::{Event, Progress, StepBegun};
+pub use event::{Event, Progress, StepBegun, TimesSoFar};
 pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};
 pub use file::from_toml;
 pub use judge::judge;

@@ -1,6 +1,8 @@
 //! The bytes of the keys, by id. The bytes of a key are a function of (seed, id): however many
 //! keys there are, none is stored.
 
+mod eight;
+
 use crate::size::SizeLaw;
 use crate::word::{Grammar, WordError};
 use memtide_base::law::Law;
@@ -31,6 +33,11 @@ pub enum KeyError {
     },
     /// The sizes are not those of single keys but of a sequence.
     Ascending,
+    /// Their form has not so many.
+    TooMany {
+        /// The number of the last key and one more.
+        keys: u64,
+    },
 }
 
 impl fmt::Display for KeyError {
@@ -45,6 +52,12 @@ impl fmt::Display for KeyError {
                 f,
                 "key size {asked} is too large: memcached takes keys of up to {KEY_BYTES_MAX} \
                  bytes; ask for at most {KEY_BYTES_MAX}"
+            ),
+            Self::TooMany { keys } => write!(
+                f,
+                "{keys} keys are too many for key-form bytes, which tells {} apart; ask for fewer, \
+                 or for another form",
+                eight::END
             ),
             Self::Ascending => f.write_str(
                 "ascending sizes are for values: keys would soon be too large for memcached; ask \
@@ -69,11 +82,16 @@ pub enum KeyForm {
     /// The id in hexadecimal (0-9, a-f), otherwise like [`KeyForm::Decimal`] with sizes by the
     /// seed.
     Hex,
+    /// The id in eight bytes that nobody can print, then filler as of [`KeyForm::Base32`]: keys
+    /// as memaslap makes them.
+    Bytes,
 }
 
-const FORMS: Grammar =
-    Grammar { what: "a key form", names: &["base32", "decimal", "hex"], forms: FORM_WORDS };
-const FORM_WORDS: &str = "base32, decimal or hex";
+const FORMS: Grammar = Grammar {
+    what: "a key form",
+    names: &["base32", "decimal", "hex", "bytes"],
+    forms: "base32, decimal, hex or bytes",
+};
 
 impl FromStr for KeyForm {
     type Err = WordError;
@@ -83,6 +101,7 @@ impl FromStr for KeyForm {
             "base32" => Ok(Self::Base32),
             "decimal" => Ok(Self::Decimal),
             "hex" => Ok(Self::Hex),
+            "bytes" => Ok(Self::Bytes),
             name => Err(FORMS.unknown(word, name)),
         }
     }
@@ -94,6 +113,7 @@ impl fmt::Display for KeyForm {
             Self::Base32 => "base32",
             Self::Decimal => "decimal",
             Self::Hex => "hex",
+            Self::Bytes => "bytes",
         })
     }
 }
@@ -152,13 +172,15 @@ impl KeySpace {
             KeyForm::Base32 => width_of(end),
             KeyForm::Decimal => decimal_width_of(end),
             KeyForm::Hex => hex_width_of(end),
+            KeyForm::Bytes if end > eight::END => return Err(KeyError::TooMany { keys: end }),
+            KeyForm::Bytes => eight::BYTES,
         };
         if size.ascends() {
             return Err(KeyError::Ascending);
         }
         let (least, most) = size.bounds();
         let whole = prefix.len() + width;
-        if size.is_spelt_out() && form == KeyForm::Base32 {
+        if size.is_spelt_out() && matches!(form, KeyForm::Base32 | KeyForm::Bytes) {
             if least < whole as u64 {
                 return Err(KeyError::TooSmall { asked: least, needed: whole as u64, keys: count });
             }
@@ -187,8 +209,10 @@ impl KeySpace {
             None => {
                 let id = self.period.map_or(id, |period| id % period);
                 let u = match self.form {
-                    KeyForm::Base32 | KeyForm::Hex => unit(hash(self.seed, Stream::KEY_SIZE, id)),
                     KeyForm::Decimal => decimal_draw(self.size.law(), id),
+                    KeyForm::Base32 | KeyForm::Hex | KeyForm::Bytes => {
+                        unit(hash(self.seed, Stream::KEY_SIZE, id))
+                    }
                 };
                 let drawn = self.size.size_at(u);
                 (drawn as usize).clamp(self.prefix.len() + self.width, KEY_BYTES_MAX)
@@ -207,6 +231,12 @@ impl KeySpace {
             KeyForm::Base32 => self.write_base32(id, number, len, out),
             KeyForm::Decimal => write_decimal(number, len, out),
             KeyForm::Hex => write_hex(number, len, out),
+            KeyForm::Bytes => {
+                let start = out.len();
+                out.reserve(len + FILLER);
+                out.extend_from_slice(&eight::bytes(number));
+                self.fill(id, start + len, out);
+            }
         }
     }
 
@@ -224,11 +254,17 @@ impl KeySpace {
             out.extend_from_slice(&low.to_be_bytes());
             out.truncate(start + self.width);
         }
+        self.fill(id, start + len, out);
+    }
+
+    /// Appends the filler of `id` until `out` is so long.
+    #[inline]
+    fn fill(&self, id: u64, len: usize, out: &mut Vec<u8>) {
         let mut random = Random::at(self.seed, Stream::KEY_BYTES, id);
-        while out.len() < start + len {
+        while out.len() < len {
             out.extend_from_slice(&filler(random.bits()));
         }
-        out.truncate(start + len);
+        out.truncate(len);
     }
 
     /// The id of a key of this space, read back from its front; `None` for anything that cannot
@@ -239,6 +275,7 @@ impl KeySpace {
             KeyForm::Base32 => self.base32_of(digits)?,
             KeyForm::Decimal => number_of(digits, 10)?,
             KeyForm::Hex => number_of(digits, 16)?,
+            KeyForm::Bytes => eight::number(digits)?,
         };
         let id = number.checked_sub(self.first)?;
         (id < self.count && key.len() == self.len(id)).then_some(id)

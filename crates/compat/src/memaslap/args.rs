@@ -178,10 +178,15 @@ impl Reader<'_> {
         let mut notes = given.notes.clone();
         let threads = given.threads;
         if given.writers.is_none() && servers.len() > threads as usize {
-            let (all, left) = (servers.len(), servers.len() - threads as usize);
+            let all = servers.len();
+            let (loaded, left) = (all.min(given.concurrency as usize), all - threads as usize);
             notes.push(format!(
-                "All {all} servers are loaded; memaslap itself, with one for each thread, would \
-                 leave out {left} of them."
+                "{} are loaded; memaslap itself, with one for each thread, would leave out {left} \
+                 of them.",
+                match loaded == all {
+                    true => format!("All {all} servers"),
+                    false => format!("{loaded} of {all} servers, one for each of --concurrency,"),
+                }
             ));
         }
         notes.append(&mut about_file);

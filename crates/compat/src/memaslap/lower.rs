@@ -17,6 +17,11 @@ const TIMEOUT: Span = Span::from_s(60);
 const TIMEOUT_UDP: Span = Span::from_s(30);
 /// Below this share of sets memaslap makes none, and fills the servers first.
 const SETS_LEAST: f64 = 0.001;
+/// Seconds that objects live which are to expire.
+const EXPIRY_S: u32 = 60;
+/// A rate is a limit: what is later than this is not made up for, nor what is late at the end.
+const BEHIND: Span = Span::from_s(1);
+const BEHIND_AT_END: Span = Span::from_ms(1);
 
 /// The scenario of `options`.
 ///
@@ -45,21 +50,34 @@ fn target(said: &mut Said, options: &Options) {
         true => format!("[{}]:{}", server.host, server.port),
         false => format!("{}:{}", server.host, server.port),
     });
-    said.say_all("server", servers.collect());
-    let connections = u64::from(options.concurrency) * u64::from(options.connections_each);
-    said.say("connections", connections.div_ceil(options.target.servers.len() as u64));
+    // Every server is loaded, as far as there are clients.
+    said.say_all("server", servers.take(options.concurrency as usize).collect());
+    said.say("clients", options.concurrency);
+    said.say("connections-per-client", options.connections_each);
     said.say("threads", options.threads);
-    said.say("depth", 1);
     if options.target.is_binary {
         said.say("protocol", "binary");
+    }
+    if options.target.transport == Transport::Udp {
+        said.say("transport", "udp");
     }
     said.say("wait", "sleep");
 }
 
 fn data(said: &mut Said, options: &Options) {
-    said.say("keys", options.window * u64::from(options.concurrency));
+    let shares = &options.shares;
+    said.say("window", options.window);
+    said.say("overwrite", shares.overwriting);
+    if options.is_raw_keys {
+        said.say("key-form", "bytes");
+    }
     said.say("key-size", sizes::law(&options.data.keys, sizes::KEY_BYTES_LEAST));
     said.say("value-size", sizes::law(&options.data.values, sizes::VALUE_BYTES_LEAST));
+    if shares.expiring > 0.0 {
+        said.say("expiry", EXPIRY_S);
+        said.say("expiry-share", shares.expiring);
+        said.switch("verify-expiry", true);
+    }
     said.say("seed", options.seed);
     said.switch("quiet", true);
 }
@@ -69,10 +87,10 @@ fn operations(said: &mut Said, options: &Options) {
     let mix = match (sets, gets) {
         (0.0, _) => "get=1".to_owned(),
         (_, 0.0) => "set=1".to_owned(),
-        // A get of many keys counts as often as it has keys.
-        _ => format!("get={},set={sets}", gets / f64::from(options.division)),
+        _ => format!("get={gets},set={sets}"),
     };
     said.say("mix", mix);
+    said.say("mix-order", "turn");
     said.say("load", if sets == 0.0 { "always" } else { "never" });
     if gets > 0.0 {
         said.say("multiget", options.division);
@@ -83,16 +101,19 @@ fn operations(said: &mut Said, options: &Options) {
 }
 
 fn pace(said: &mut Said, options: &Options) {
+    // Of a get of many keys every key counts.
+    said.say("rate-unit", "keys");
     match options.length {
         Length::Time(time) => said.say("duration", nanoseconds(time)),
         Length::Operations(count) => said.say("ops-max", count),
     }
     if let Some(rate_ops) = options.rate_ops_max {
-        let (sets, gets) = shares(options);
-        // The limit counts keys, a scenario's rate counts requests.
-        let requests = sets + gets / f64::from(options.division);
-        said.say("rate", f64::from(rate_ops) * requests / (sets + gets));
+        said.say("rate", rate_ops);
         said.say("arrival", "fixed");
+        if matches!(options.length, Length::Time(_)) {
+            let (behind, at_end) = (nanoseconds(BEHIND), nanoseconds(BEHIND_AT_END));
+            said.say("on-full", format!("skip:{behind},{at_end}"));
+        }
     }
     let is_tcp = options.target.transport == Transport::Tcp;
     said.say("timeout", nanoseconds(if is_tcp { TIMEOUT } else { TIMEOUT_UDP }));

@@ -3,6 +3,7 @@
 //! Its command lines and configuration files become values here, and what came of a run becomes
 //! the text that it prints.
 
+mod teller;
 mod lower;
 mod args;
 mod given;
@@ -19,3 +20,4 @@ pub use configuration::{Configuration, Range};
 pub use lower::lower;
 pub use options::{Length, Options, Output, Shares, Target, Transport};
 pub use servers::Server;
+pub use teller::Teller;

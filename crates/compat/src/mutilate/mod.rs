@@ -20,7 +20,7 @@ pub use options::{
     Keys, Load, Login, Mode, Multiget, Options, Output, Paced, Skip, Target, Verbosity,
 };
 pub use rows::Face;
-pub use teller::{Teller, Told};
+pub use teller::Teller;
 
 /// The face that `face` becomes for this command line: under the bare name `mcperf`, an option of
 /// the dynamic fork asks for that fork. `argv` is without the program's name.

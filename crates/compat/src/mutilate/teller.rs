@@ -7,18 +7,11 @@ use super::voice::{
     Cpu, Material, SearchGoal, SearchStep, Times, Trial, Voice, Waveform as Announced, search_line,
 };
 use super::{Dynamic, Waveform};
-use memtide_schema::record::{Distribution, Record, Verdict};
+use crate::Told;
+use crate::told::beside;
+use memtide_schema::Event;
+use memtide_schema::record::Record;
 use memtide_schema::steps::{Step, StepRole};
-use memtide_schema::{Event, Kind};
-
-/// Text for both streams, in whole lines.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// What scripts parse.
-    pub stdout: String,
-    /// What people read beside it.
-    pub stderr: String,
-}
 
 /// The voice of one command line.
 #[derive(Clone, Debug)]
@@ -177,32 +170,6 @@ fn announced(dynamic: &Dynamic, targets: &[u32]) -> Announced {
     };
     let targets_per_s = targets.iter().copied().map(u64::from).collect();
     Announced { given, seeded, targets_per_s }
-}
-
-/// What the table cannot say, in one line: times from the intended instant, and how far they can be
-/// believed.
-fn beside(record: &Record) -> String {
-    let pair = |times: Option<&Distribution>| {
-        let us = |ns: Option<u64>| {
-            ns.map_or_else(|| "–".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3))
-        };
-        times.map_or_else(
-            || "– / –".to_owned(),
-            |times| format!("{} / {}", us(times.p50_ns), us(times.p99_ns)),
-        )
-    };
-    let of = |kinds: &std::collections::BTreeMap<Kind, Distribution>| pair(kinds.get(&Kind::All));
-    let believable = match (record.believable.verdict, record.believable.reasons.first()) {
-        (Verdict::Yes, _) => "yes".to_owned(),
-        (Verdict::No, None) => "no".to_owned(),
-        (Verdict::No, Some(reason)) => format!("no, {}", reason.message),
-    };
-    format!(
-        "memtide: p50 / p99 in us: response {}, service {}, lag {}; believable: {believable}\n",
-        of(&record.response),
-        of(&record.service),
-        of(&record.lag)
-    )
 }
 
 #[cfg(test)]

@@ -189,7 +189,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 None if closed => return,
                 None => {
                     let mut skip_to = lives.skip_to;
-                    let gives_up = self.facts.on_full.gives_up(&mut skip_to, at, now);
+                    let until = (at, Instant::NEVER);
+                    let gives_up = self.facts.on_full.gives_up(&mut skip_to, until, now);
                     lives.skip_to = skip_to;
                     if !gives_up {
                         lives.waiting = true;

@@ -101,7 +101,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Whether an operation of `client` that was due `at` and finds no room is dropped.
     fn gives_up(&mut self, client: u32, at: Instant, now: Instant) -> bool {
         let skip_to = &mut self.clients[client as usize].skip_to;
-        self.facts.on_full.gives_up(skip_to, at, now)
+        self.facts.on_full.gives_up(skip_to, (at, self.offer.end), now)
     }
 
     /// Makes one operation and appends its request.

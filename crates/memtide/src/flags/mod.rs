@@ -126,7 +126,8 @@ fn flag_layer(matches: &ArgMatches) -> Layer {
 }
 
 /// The names of the faces: of subcommands, and of links to this program.
-pub(crate) const FACES: [&str; 4] = ["mutilate", "mcperf", "mcperf-dynamic", "twemperf"];
+pub(crate) const FACES: [&str; 6] =
+    ["mutilate", "mcperf", "mcperf-dynamic", "twemperf", "memaslap", "memcaslap"];
 
 /// The faces, for the list of commands alone: their words are read by their own rules.
 fn faces() -> impl Iterator<Item = Command> {
@@ -134,7 +135,9 @@ fn faces() -> impl Iterator<Item = Command> {
         "mutilate" => "mutilate, with its own options and output",
         "mcperf" => "mcperf 0.3 (memcache-perf), with its own options and output",
         "mcperf-dynamic" => "mcperf with dynamic load, with its own options and output",
-        _ => "twemperf (Twitter's mcperf), with its own options and output",
+        "twemperf" => "twemperf (Twitter's mcperf), with its own options and output",
+        "memaslap" => "memaslap of libmemcached, with its own options and output",
+        _ => "memaslap under the name that Debian gives it",
     };
     FACES.into_iter().map(move |name| {
         Command::new(name).about(about(name)).disable_help_flag(true).arg(
@@ -149,7 +152,9 @@ fn faces() -> impl Iterator<Item = Command> {
 
 fn install_command() -> Command {
     Command::new("install-faces")
-        .about("Makes links by which scripts find memtide as mutilate, mcperf and twemperf")
+        .about(
+            "Makes links by which scripts find memtide as mutilate, mcperf, twemperf and memaslap",
+        )
         .arg(
             Arg::new("folder")
                 .required(true)

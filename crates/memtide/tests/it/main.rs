@@ -18,6 +18,7 @@ mod merging;
 mod steps;
 mod mutilate;
 mod twemperf;
+mod memaslap;
 
 mod peer;
 mod child;

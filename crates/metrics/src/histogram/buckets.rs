@@ -40,7 +40,7 @@ impl Count for u64 {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Buckets<C> {
     counts: Box<[C]>,
 }
@@ -107,6 +107,14 @@ impl Buckets<u64> {
         for (count, &more) in self.counts.iter_mut().zip(&other.counts) {
             *count = count.saturating_add(more.into());
         }
+    }
+
+    /// Takes away what was counted earlier; `None` when that holds what this does not.
+    pub(super) fn without(mut self, earlier: &Self) -> Option<Self> {
+        for (count, &fewer) in self.counts.iter_mut().zip(&earlier.counts) {
+            *count = count.checked_sub(fewer)?;
+        }
+        Some(self)
     }
 
     /// `None` when `bytes` are not what [`Buckets::to_bytes`] makes.

@@ -70,7 +70,9 @@ pub(super) const KEY_FORM: Field = Field {
            drawn by the seed. `decimal`: the number in decimal, padded with zeros from the left up \
            to the key's length: the keys of mutilate, so that a server filled by one can be \
            measured with the other. `hex`: the same in hexadecimal (0-9, a-f), with lengths drawn \
-           by the seed. The length of a decimal key does not depend on the seed but \
+           by the seed. `bytes`: the number in eight bytes, most of which nobody can print, then \
+           filler as of `base32`: keys like those of memaslap, which servers take and some proxies \
+           refuse. The length of a decimal key does not depend on the seed but \
            follows from the number as in mutilate. Decimal and hexadecimal keys are never shorter \
            than the largest number has digits nor longer than 250 bytes, whatever the law.",
     section: Section::Data,

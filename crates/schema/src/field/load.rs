@@ -95,7 +95,8 @@ pub(super) const ON_FULL: Field = Field {
     long: "`queue`: it waits, and its wait counts in its response time. `drop`: it is never sent, \
            and counted; dropped operations rank above every answered one. `skip:BEHIND,UNTIL`: it \
            waits, but once one is behind by more than BEHIND all are dropped that are behind by \
-           more than UNTIL; mutilate's `-S` is `skip:5ms,4ms`. A closed loop has nothing to drop.",
+           more than UNTIL, and so when nothing more is offered (`cooldown drain`); mutilate's \
+           `-S` is `skip:5ms,4ms`. A closed loop has nothing to drop.",
     section: Section::Load,
     many: false,
     set: |scenario, word| {

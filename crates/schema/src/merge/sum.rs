@@ -270,6 +270,7 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
         unacknowledged,
         abandoned,
         late_replies,
+        keys_asked,
         keys,
         hits,
         misses,
@@ -292,6 +293,7 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
     add(&mut sum.unacknowledged, *unacknowledged);
     add(&mut sum.abandoned, *abandoned);
     add(&mut sum.late_replies, *late_replies);
+    add(&mut sum.keys_asked, *keys_asked);
     add(&mut sum.keys, *keys);
     add(&mut sum.hits, *hits);
     add(&mut sum.misses, *misses);

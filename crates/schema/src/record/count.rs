@@ -133,6 +133,10 @@ pub struct Totals {
     pub abandoned: u64,
     /// Answers that came after their operation had timed out; discarded.
     pub late_replies: u64,
+    /// Keys asked for by get and gets that were sent, whatever came of them: what a server counts
+    /// as `cmd_get`.
+    #[serde(default)]
+    pub keys_asked: u64,
     /// Keys asked for by answered reads.
     pub keys: u64,
     /// Those of `keys` that were found.

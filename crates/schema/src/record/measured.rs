@@ -216,6 +216,7 @@ impl From<&Counters> for Totals {
             unacknowledged: counters.unacknowledged,
             abandoned: counters.abandoned,
             late_replies: counters.late_replies,
+            keys_asked: counters.keys_asked,
             keys: counters.keys,
             hits: counters.hits,
             misses: counters.misses,

@@ -218,3 +218,24 @@ fn a_prefix_counts_as_a_part_of_the_key() {
     assert_eq!(refused(KeyForm::Hex, &long, "fixed:1"), KeyError::TooLarge { asked: 252 });
     assert_eq!(refused(KeyForm::Hex, "", "ascending:5"), KeyError::Ascending);
 }
+
+#[test]
+fn keys_of_eight_bytes_fit_into_lines_and_are_read_back() {
+    let shape = || KeyShape { form: KeyForm::Bytes, prefix: "p:".to_owned(), first: 3 };
+    let space = |count, law: &str| KeySpace::in_shape(shape(), count, law.parse().unwrap(), 1);
+    let first = key(&space(100, "fixed:18").unwrap(), 0);
+    assert_eq!(first[..10], *b"p:\x13\x10\x10\x10\x10\x10\x10\x10");
+    let all = eight::END - 3;
+    let whole = space(all, "uniform:10,64").unwrap();
+    let mut seen = HashSet::new();
+    for id in (0..20_000).chain([1 << 20, all / 3, all - 1]) {
+        let key = key(&whole, id);
+        assert_eq!((whole.id_of(&key), key.len()), (Some(id), whole.len(id)));
+        assert!(!key.iter().any(|byte| matches!(byte, 0 | b' ' | b'\r' | b'\n')), "{key:?}");
+        assert!(seen.insert(key));
+    }
+    assert_eq!(whole.id_of(b"p:\x0f\x10\x10\x10\x10\x10\x10\x10aa"), None);
+    let few = KeyError::TooSmall { asked: 9, needed: 10, keys: 5 };
+    assert_eq!(space(5, "fixed:9").unwrap_err(), few);
+    assert!(space(all + 1, "fixed:10").unwrap_err().to_string().contains("bytes"));
+}

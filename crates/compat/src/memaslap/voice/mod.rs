@@ -16,5 +16,5 @@ mod figures;
 mod tests;
 
 pub use figures::{Figures, Kinds};
-pub use notices::{Expiry, Failure};
+pub use notices::failure;
 pub use report::{Period, Totals, Voice};

@@ -7,6 +7,7 @@ use super::*;
 use crate::memaslap::options::Options;
 use crate::memaslap::{Environment, parse};
 use memtide_metrics::histogram::Histogram;
+use memtide_schema::WrongValue;
 
 fn options(line: &str) -> Options {
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -256,20 +257,16 @@ fn what_is_told_on_the_way() {
     let (voice, servers) = (Voice::new(&options), &options.target.servers);
     assert_eq!(voice.lost(&servers[0]), "Server h:1 disconnect\n");
     assert_eq!(voice.back(&servers[1], 7), "Server ::1:2 reconnect after 7s\n");
-    let key = b"\x11\x10\x10\x10\x10\x10\x10\x10abcdefgh";
-    let expiry = Expiry {
-        set_at: "2026-01-31 10:00:00",
-        asked_at: "2026-01-31 10:01:06",
-        age_s: 66,
-        life_s: 60,
+    let wrong = WrongValue {
+        op: 5,
+        server: "h:1".to_owned(),
+        key: "0000000000000abc".to_owned(),
+        class: "corrupt",
+        version_min: 3,
+        version: Some(2),
+        offset: 17,
     };
-    let wrong =
-        Failure { connection: 5, key, expected: b"right", received: Some(b"wrong!"), expiry: None };
-    let mut text = wrong.text();
-    text += &Failure { received: None, ..wrong }.text();
-    text += &Failure { expiry: Some(expiry), ..wrong }.text();
-    let early = Expiry { age_s: 2, asked_at: "2026-01-31 10:00:02", ..expiry };
-    text += &Failure { expiry: Some(early), received: None, ..wrong }.text();
-    text += &Failure { key: b"k", received: Some(b"\xff"), ..wrong }.text();
-    expect("failures.txt", &text);
+    let classes = ["corrupt", "stale", "truncated", "wrong_key", "expired_get", "unexpired_unget"];
+    let text = classes.map(|class| failure(&WrongValue { class, ..wrong.clone() }));
+    expect("failures.txt", &text.concat());
 }

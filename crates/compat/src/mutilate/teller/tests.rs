@@ -6,8 +6,10 @@ use super::super::{Face, parse};
 use super::*;
 use memtide_base::Span;
 use memtide_metrics::histogram::Histogram;
+use memtide_schema::Kind;
 use memtide_schema::record::{
-    CheckKind, Counts, IntervalRecord, IntervalTimes, MachineCpu, Phase, PlanRecord, Reason, Totals,
+    CheckKind, Counts, Distribution, IntervalRecord, IntervalTimes, MachineCpu, Phase, PlanRecord,
+    Reason, Totals, Verdict,
 };
 use memtide_schema::steps::Conclusion;
 use std::path::Path;

@@ -5,6 +5,7 @@
 
 mod install;
 mod mutilate;
+mod memaslap;
 mod twemperf;
 mod screen;
 
@@ -29,6 +30,7 @@ pub(crate) struct Call {
 enum Tool {
     /// One of mutilate's family.
     Mutilate(Face),
+    Memaslap,
     Twemperf,
 }
 
@@ -36,6 +38,7 @@ impl Tool {
     /// The tool of this name; of the two called `mcperf` the one whose options `words` are.
     fn named(name: &str, words: &[String]) -> Option<Self> {
         match name {
+            "memaslap" | "memcaslap" => Some(Self::Memaslap),
             "twemperf" => Some(Self::Twemperf),
             "mcperf" if is_asked_for(words) => Some(Self::Twemperf),
             _ => Face::named(name).map(|face| Self::Mutilate(face_for(face, words))),
@@ -61,6 +64,7 @@ impl Call {
     pub(crate) fn answer(&self) -> u8 {
         match self.tool {
             Tool::Mutilate(face) => mutilate::run(face, &self.program, &self.words),
+            Tool::Memaslap => memaslap::run(&self.program, &self.words),
             Tool::Twemperf => twemperf::run(&self.words),
         }
     }

@@ -121,7 +121,7 @@ fn in_steps(
     fleet: &mut HostFleet,
     plan: &StepsPlan<'_>,
     course: &mut impl Course,
-    screen: &mut Screen,
+    screen: &mut Screen<Teller>,
 ) -> Result<u8, Stop> {
     let conclusion = steps(fleet, plan, course, screen);
     match (conclusion.failure, conclusion.ended_by) {

@@ -5,9 +5,9 @@ use crate::cmd::run::{create, unwritable};
 use crate::exit::Stop;
 use crate::output::{complain, show_part};
 use crate::witness::HostWitness;
-use memtide_base::Instant;
+use memtide_base::{Instant, Span};
 use memtide_compat::mutilate::voice::{Figures, Material, Times, histogram_csv, histogram_name};
-use memtide_compat::mutilate::{Teller, Told};
+use memtide_compat::{Told, memaslap, mutilate};
 use memtide_report::chart::histogram_png;
 use memtide_run::Witness;
 use memtide_schema::Event;
@@ -17,10 +17,43 @@ use memtide_sinks::{StepsJson, write_record};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 
+/// What turns events into a face's words.
+pub(super) trait Tells {
+    fn begin(&self) -> Told;
+    fn on(&mut self, event: &Event) -> Result<Told, String>;
+    fn looks_every(&self) -> Option<Span> {
+        None
+    }
+}
+
+impl Tells for mutilate::Teller {
+    fn begin(&self) -> Told {
+        self.begin()
+    }
+
+    fn on(&mut self, event: &Event) -> Result<Told, String> {
+        self.on(event)
+    }
+}
+
+impl Tells for memaslap::Teller<'_> {
+    fn begin(&self) -> Told {
+        self.begin()
+    }
+
+    fn on(&mut self, event: &Event) -> Result<Told, String> {
+        self.on(event)
+    }
+
+    fn looks_every(&self) -> Option<Span> {
+        self.looks_every()
+    }
+}
+
 /// The witness of a face.
-pub(super) struct Screen {
+pub(super) struct Screen<T> {
     witness: HostWitness,
-    teller: Teller,
+    teller: T,
     pictures: Option<Pictures>,
     json: Json,
     /// Nobody reads stdout any more.
@@ -37,10 +70,10 @@ enum Json {
     Steps(StepsJson<BufWriter<File>>),
 }
 
-impl Screen {
+impl<T: Tells> Screen<T> {
     pub(super) fn new(
         witness: HostWitness,
-        teller: Teller,
+        teller: T,
         pictures: Option<Pictures>,
         json: Option<BufWriter<File>>,
     ) -> Self {
@@ -108,7 +141,7 @@ impl Screen {
     }
 }
 
-impl Witness for Screen {
+impl<T: Tells> Witness for Screen<T> {
     fn on(&mut self, event: &Event) {
         self.witness.on(event);
         match self.teller.on(event) {
@@ -124,6 +157,10 @@ impl Witness for Screen {
         {
             self.trouble.push(stop);
         }
+    }
+
+    fn looks_every(&self) -> Option<Span> {
+        self.teller.looks_every()
     }
 
     fn has_gone(&self) -> bool {

@@ -142,6 +142,7 @@ impl Generator {
             unacknowledged: self.below(5),
             abandoned: self.below(5),
             late_replies: self.below(5),
+            keys_asked: self.below(1_000),
             keys: self.below(1_000),
             hits: self.below(1_000),
             misses: self.below(1_000),

@@ -1,0 +1,149 @@
+//! What memaslap says as a run goes: every event of it turned into the text that is printed then.
+//! Prints nothing itself, and remembers no more than the next words need.
+
+use super::options::{Length, Options};
+use super::voice::{Figures, Kinds, Period, Totals, Voice};
+use crate::Told;
+use crate::told::beside;
+use memtide_base::Span;
+use memtide_metrics::Histogram;
+use memtide_schema::record::{Distribution, Record};
+use memtide_schema::{Event, Kind, Scenario, TimesSoFar};
+use std::collections::BTreeMap;
+
+/// The voice of one command line.
+#[derive(Clone, Debug)]
+pub struct Teller<'a> {
+    voice: Voice<'a>,
+    options: &'a Options,
+    /// The mean length of a key and its value.
+    object_bytes: f64,
+    /// What was known when statistics were printed last.
+    last: Seen,
+}
+
+/// What is known at an instant of a run.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    elapsed: Span,
+    gets: Histogram<u64>,
+    sets: Histogram<u64>,
+    misses: u64,
+}
+
+impl<'a> Teller<'a> {
+    /// The voice of `options`, which became `scenario`.
+    pub fn new(options: &'a Options, scenario: &Scenario) -> Self {
+        let lengths = [scenario.key_size.law().mean(), scenario.value_size.law().mean()];
+        let known = lengths.into_iter().sum::<Option<f64>>();
+        let object_bytes = known.unwrap_or_else(|| options.data.object_bytes() as f64);
+        Self { voice: Voice::new(options), options, object_bytes, last: Seen::default() }
+    }
+
+    /// What is said before anything happens.
+    pub fn begin(&self) -> Told {
+        Told { stdout: self.voice.header(), ..Told::default() }
+    }
+
+    /// How often [`Event::Times`] is wanted.
+    pub fn looks_every(&self) -> Option<Span> {
+        let is_timed = matches!(self.options.length, Length::Time(_));
+        self.options.output.statistics_every.filter(|_| is_timed)
+    }
+
+    /// What is said when `event` happens.
+    ///
+    /// # Errors
+    /// When a record's histogram cannot be read back; the sentence names it.
+    pub fn on(&mut self, event: &Event) -> Result<Told, String> {
+        Ok(match event {
+            Event::Times(times) => Told { stdout: self.period(times), ..Told::default() },
+            Event::Done(record) => {
+                Told { stdout: self.voice.end(&self.totals(record)?), stderr: beside(record) }
+            }
+            _ => Told::default(),
+        })
+    }
+
+    fn period(&mut self, times: &TimesSoFar) -> String {
+        let now = Seen::of(times);
+        let before = std::mem::replace(&mut self.last, now);
+        let now = &self.last;
+        let whole_s = |span: Span| span.ns() / 1_000_000_000;
+        let since = |now: &Histogram<u64>, before: &Histogram<u64>| now.since(before);
+        let period = kinds(
+            &since(&now.gets, &before.gets),
+            &since(&now.sets, &before.sets),
+            now.misses - before.misses,
+        );
+        self.voice.period(&Period {
+            length_s: whole_s(now.elapsed).saturating_sub(whole_s(before.elapsed)),
+            elapsed_s: whole_s(now.elapsed),
+            period,
+            whole: kinds(&now.gets, &now.sets, now.misses),
+        })
+    }
+
+    /// The figures of the whole run; what filled the servers is not in them.
+    fn totals(&self, record: &Record) -> Result<Totals, String> {
+        let missed = record.response.get(&Kind::GetMiss).map_or(0, |times| times.count);
+        let times = |kind: Kind| times(&record.service, kind);
+        let (measure, cooldown) = (&record.phases.measure, &record.phases.cooldown);
+        let phases = [measure, cooldown].map(|phase| &phase.totals);
+        let sum = |of: fn(&memtide_schema::record::Totals) -> u64| phases.into_iter().map(of).sum();
+        let sets = [measure, cooldown].map(|phase| phase.ops.get(&Kind::Set).copied().unwrap_or(0));
+        let sets = sets.into_iter().sum::<u64>();
+        Ok(Totals {
+            kinds: kinds(&times(Kind::Get)?, &times(Kind::Set)?, missed),
+            gets: sum(|totals| totals.keys_asked),
+            sets,
+            misses: sum(|totals| totals.misses),
+            verify_misses: sum(|totals| totals.verification.verify_misses),
+            verify_failed: sum(|totals| {
+                totals.verification.checked.saturating_sub(totals.verification.ok)
+            }),
+            expired_found: sum(|totals| totals.verification.expired_get),
+            unexpired_missed: sum(|totals| totals.verification.unexpired_unget),
+            bytes_sent: sum(|totals| totals.bytes_sent),
+            bytes_received: sum(|totals| totals.bytes_received),
+            // Exact where all lengths are the same.
+            object_bytes: (sets as f64 * self.object_bytes).round() as u64,
+            datagrams_disordered: sum(|totals| totals.datagrams.disordered),
+            datagrams_lost: sum(|totals| totals.datagrams.lost),
+            udp_timeouts: sum(|totals| totals.timed_out),
+            run_s: record.measured_s,
+        })
+    }
+}
+
+impl Seen {
+    fn of(times: &TimesSoFar) -> Self {
+        let of = |kind| times.service.get(&kind).cloned().unwrap_or_default();
+        let misses = times.service.get(&Kind::GetMiss).map_or(0, Histogram::count);
+        Self { elapsed: times.elapsed, gets: of(Kind::Get), sets: of(Kind::Set), misses }
+    }
+}
+
+/// The figures of get, of set, and of both.
+fn kinds(gets: &Histogram<u64>, sets: &Histogram<u64>, misses: u64) -> Kinds {
+    let mut total = gets.clone();
+    total.absorb(sets);
+    Kinds {
+        gets: Figures::of(gets, misses),
+        sets: Figures::of(sets, 0),
+        total: Figures::of(&total, misses),
+    }
+}
+
+fn times(of: &BTreeMap<Kind, Distribution>, kind: Kind) -> Result<Histogram<u64>, String> {
+    let times = of.get(&kind).map_or_else(|| Some(Histogram::new()), Distribution::times);
+    times.ok_or_else(|| {
+        format!(
+            "the record is damaged: the histogram of {} does not hold what its counts say",
+            kind.name()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! A run's events become the text of its output: what is in each period, and in no other.
+
+use super::*;
+use crate::memaslap::{Environment, lower, parse};
+use memtide_schema::record::{PhaseCounts, Totals as Counts};
+
+fn options(line: &str) -> Options {
+    let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let environment = Environment { servers: Some("h:1"), home: None, read: &|_| None };
+    parse("memaslap", &argv, &environment).unwrap()
+}
+
+fn so_far(elapsed_s: u64, gets_us: &[u64], missed: usize, sets_us: &[u64]) -> Event {
+    let of = |times: &[u64]| {
+        let mut histogram = Histogram::new();
+        times.iter().for_each(|us| histogram.record(us * 1_000));
+        histogram
+    };
+    let service = [
+        (Kind::Get, of(gets_us)),
+        (Kind::GetMiss, of(&gets_us[..missed])),
+        (Kind::Set, of(sets_us)),
+    ];
+    let elapsed = Span::from_s(elapsed_s);
+    Event::Times(Box::new(TimesSoFar { elapsed, service: service.into() }))
+}
+
+/// The columns of the rows in `text`: time, operations, rate, misses, least, greatest, mean.
+fn rows(text: &str) -> Vec<Vec<&str>> {
+    let rows = text.lines().filter(|line| line.starts_with("Period") || line.starts_with("Global"));
+    let columns = rows.map(|row| row.split_whitespace().collect::<Vec<_>>());
+    columns.map(|row| [1, 2, 3, 5, 6, 7, 8].map(|at| row[at]).to_vec()).collect()
+}
+
+#[test]
+fn a_period_holds_what_came_since_the_last_one() {
+    let options = options("-S 2s");
+    let mut teller = Teller::new(&options, &lower(&options).unwrap());
+    assert_eq!(teller.looks_every(), Some(Span::from_s(2)));
+    assert!(teller.begin().stdout.starts_with("servers: h:1\n"));
+    let first = teller.on(&so_far(2, &[10, 30], 1, &[])).unwrap().stdout;
+    let get = vec!["2", "2", "1", "1", "10", "30", "20"];
+    assert_eq!(rows(&first), vec![get.clone(); 4], "of get and total");
+    // At four seconds nobody looked.
+    let second = teller.on(&so_far(6, &[10, 30, 40, 5], 1, &[100])).unwrap().stdout;
+    assert_eq!(
+        rows(&second),
+        [
+            vec!["4", "2", "0", "0", "5", "40", "22"],
+            vec!["6", "4", "0", "1", "5", "40", "21"],
+            vec!["4", "1", "0", "0", "100", "100", "100"],
+            vec!["6", "1", "0", "0", "100", "100", "100"],
+            vec!["4", "3", "0", "0", "5", "100", "48"],
+            vec!["6", "5", "0", "1", "5", "100", "37"],
+        ]
+    );
+    let third = teller.on(&so_far(8, &[10, 30, 40, 5], 1, &[100])).unwrap().stdout;
+    assert_eq!(rows(&third)[0], ["2", "0", "0", "0", "0", "0", "0"]);
+}
+
+#[test]
+fn runs_that_end_by_a_count_or_were_not_asked_to_look_do_not() {
+    for line in ["-x 10 -S 1s", "-t 5s"] {
+        let options = options(line);
+        let mut teller = Teller::new(&options, &lower(&options).unwrap());
+        assert_eq!(teller.looks_every(), None);
+        assert_eq!(teller.on(&so_far(1, &[10], 0, &[])).unwrap(), Told::default());
+    }
+}
+
+#[test]
+fn the_end_counts_what_was_measured_and_nothing_that_was_loaded() {
+    let options = options("-x 1000 -v 1 -X 100");
+    let mut teller = Teller::new(&options, &lower(&options).unwrap());
+    let counts = |keys_asked, timed_out| Counts { keys_asked, timed_out, ..Counts::default() };
+    let phase = |totals, sets| PhaseCounts { totals, ops: [(Kind::Set, sets)].into() };
+    let mut record = Record { measured_s: 2.0, ..Record::default() };
+    record.phases.load = phase(counts(1, 0), 1_000);
+    record.phases.measure = phase(counts(900, 0), 100);
+    let told = teller.on(&Event::Done(Box::new(record))).unwrap();
+    assert!(told.stdout.starts_with("cmd_get: 900\ncmd_set: 100\n"), "{}", told.stdout);
+    assert!(told.stdout.contains("\nobject_bytes: 16400\n"), "{}", told.stdout);
+    assert!(told.stdout.ends_with("\nRun time: 2.0s Ops: 1000 TPS: 500 Net_rate: 0.0M/s\n"));
+    assert!(told.stderr.starts_with("memtide: p50 / p99"), "{}", told.stderr);
+}

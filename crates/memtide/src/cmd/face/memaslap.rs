@@ -1,0 +1,103 @@
+//! `memtide memaslap`: a command line of memaslap carried out on this machine, what it prints and
+//! its exit codes.
+
+use super::ended;
+use super::screen::Screen;
+use crate::cmd::run::{check_files, create, surroundings};
+use crate::exit::{INTERRUPTED, Stop};
+use crate::output::{complain, say, say_part};
+use crate::witness::HostWitness;
+use memtide_compat::memaslap::voice::failure;
+use memtide_compat::memaslap::{Environment, Options, Teller, Transport, lower, parse};
+use memtide_host::signal::StopFlag;
+use memtide_host::{Clock, HostFleet, machine};
+use memtide_run::{Outcome, WrongValues};
+use memtide_schema::Scenario;
+use memtide_schema::record::EndedBy;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+/// What memaslap exits with when something is wrong.
+const FATAL: u8 = 1;
+
+/// Carries out a command line; returns the exit code.
+pub(super) fn run(program: &str, words: &[String]) -> u8 {
+    let servers = std::env::var("MEMCACHED_SERVERS").ok();
+    let home = home();
+    let read = |path: &str| fs::read(path).ok();
+    let environment =
+        Environment { servers: servers.as_deref(), home: home.as_deref(), read: &read };
+    let options = match parse(program, words, &environment) {
+        Ok(options) => options,
+        Err(stop) => return ended(&stop),
+    };
+    let scenario = match lower(&options) {
+        Ok(scenario) => scenario,
+        Err(stop) => return ended(&stop),
+    };
+    options.notes.iter().for_each(|note| say(note));
+    perform(&options, &scenario).unwrap_or_else(|stop| {
+        complain(&stop.message);
+        FATAL
+    })
+}
+
+/// The directory of whoever runs this, by the file of users and not by `$HOME`, as in memaslap.
+fn home() -> Option<String> {
+    let user = fs::metadata("/proc/self").ok()?.uid().to_string();
+    let users = String::from_utf8_lossy(&fs::read("/etc/passwd").ok()?).into_owned();
+    let home = |line: &str| {
+        let fields: Vec<&str> = line.split(':').collect();
+        (fields.get(2) == Some(&&*user)).then(|| fields.get(5).map(|home| (*home).to_owned()))
+    };
+    users.lines().find_map(home).flatten()
+}
+
+fn perform(options: &Options, scenario: &Scenario) -> Result<u8, Stop> {
+    let files_max = machine::raise_file_limit();
+    let machine = machine::look();
+    let around = surroundings(scenario, None, &machine)?;
+    let lowered = memtide_run::lower(scenario, &around)?;
+    check_files(&lowered, false, files_max)?;
+    let output = &options.output;
+    let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
+    let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
+        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
+    let mut fleet = HostFleet::new(Clock::start(), stop, lowered.pin, None);
+    let witness = HostWitness::new(machine, true);
+    let mut screen = Screen::new(witness, Teller::new(options, scenario), None, json);
+    screen.begin();
+    let Outcome { record, failure, wrong_values } =
+        memtide_run::run(&mut fleet, scenario, &lowered, false, &mut screen)?;
+    if output.is_verbose {
+        tell(&wrong_values);
+    }
+    if let Some(failure) = failure {
+        return Err(screen.fatal(failure.message));
+    }
+    if record.totals.sent > 0 && record.totals.bytes_received == 0 {
+        return Err(screen.fatal(unanswered(options)));
+    }
+    screen.finish()?;
+    let is_wrong = output.is_failing && record.phases.verification().wrong() > 0;
+    Ok(if record.ended_by == EndedBy::Interrupted || is_wrong { FATAL } else { 0 })
+}
+
+/// The sentence about servers that said nothing at all.
+fn unanswered(options: &Options) -> String {
+    let why = match options.target.transport {
+        Transport::Tcp => "the servers are there, but say nothing",
+        Transport::Udp | Transport::Split => {
+            "a server has to be told to listen for UDP, as by memcached -U PORT"
+        }
+    };
+    format!("nothing was answered: {why}")
+}
+
+/// Each verification that failed, as far as they were kept.
+fn tell(WrongValues { listed, not_listed }: &WrongValues) {
+    listed.iter().for_each(|wrong| say_part(&failure(wrong)));
+    if *not_listed > 0 {
+        say(&format!("{not_listed} more verifications failed"));
+    }
+}

@@ -1,0 +1,178 @@
+//! The command lines of memaslap's page, shortened in time: each is accepted, prints what it must,
+//! and counts what the servers count.
+
+use super::{Ran, configured, counted, memaslap};
+use crate::peer::Peer;
+
+/// The file that the page shows, without most of its comments.
+const PAGE: &str = "\
+#comments should start with '#'
+#key
+#start_len end_len proportion
+key
+128 128 1
+#value
+value
+2048 2048 1
+#cmd
+#currently memaslap only testss get and set command.
+cmd
+0    0.1
+1.0 0.9
+";
+
+/// Lengths as its other examples have them.
+const MIXED: &str = "\
+key
+16 100 0.8
+101 200 0.1
+201 249 0.1
+value
+1 1000 0.8
+1001 10000 0.1
+10001 100000 0.1  1
+something else
+zipf 0.99
+cmd
+0 0.5
+1 0.5
+";
+
+/// One server or several, all over TCP.
+const ONE: &[&str] = &[
+    "-S 1s -t 2s",
+    "-t 2s -v 0.2 -e 0.05 -b",
+    "-F @P -t 2s -w 40k -S 1s -o 0.2",
+    "-F @P -t 2s -T 4 -c 128 -d 20 -P 40k",
+    "-F @M -t 2s -w 1k -S 1s -v 1",
+    "--threads=2 --concurrency=128 -t 1s",
+    "--threads=12 --concurrency=144 -t 1s -w 1k",
+    "--exp_verify=0.01 --verify=0.1 --time=1S",
+    "--execute_number=100000 -S 20s",
+    "--stat_freq=20s --time=1s",
+    "--division=50 -t 1s -B",
+    "--division=50 -t 1s -S 1s",
+    "--binary -t 1s -v 1 -o 0.5",
+    "-T 2 -c 8 -n 40 -t 1s -X 512",
+    "--raw-keys -t 1s -v 1 -d 5",
+];
+/// Two servers.
+const TWO: &[&str] =
+    &["-F @P -t 1s", "-T 2 -F @P -t 1s -S 1s", "--threads=6 --concurrency=36 -t 1s"];
+/// Over UDP.
+const UDP: &[&str] = &["-U -t 1s -S 1s", "-U -t 1s -d 10 -v 1 -T 2", "-U -B -t 1s -v 1 -e 0.1"];
+
+fn check(peers: &[&Peer], line: &str) -> Ran {
+    let line = line.replace("@P", &configured(PAGE)).replace("@M", &configured(MIXED));
+    let before = counted(peers);
+    let ran = memaslap(peers, &line, 0);
+    ran.check(peers, before);
+    check_statistics(&ran, &line);
+    for name in ["verify_misses", "verify_failed", "expired_get", "unexpired_unget"] {
+        let found = ran.output.counters.iter().find(|(known, _)| known == name);
+        assert!(found.is_none_or(|(_, count)| *count == 0), "{name}: {}", ran.run);
+    }
+    ran
+}
+
+/// Statistics are there when they were asked for, and say what the counters say.
+fn check_statistics(ran: &Ran, line: &str) {
+    let (run, output) = (&ran.run, &ran.output);
+    let is_asked = line.contains("-S ") || line.contains("--stat_freq");
+    assert_eq!(!output.last.is_empty(), is_asked, "{run}");
+    let is_every_second = line.contains("-S 1s") && output.header.length.is_ok();
+    let seconds = if is_every_second { output.header.length.unwrap() } else { 0 };
+    assert_eq!(output.periods.len() as u64, seconds, "{run}");
+    let Some(total) = output.last.iter().find(|list| list.name == "Total") else { return };
+    assert_eq!(total.events, ran.record.totals.answered, "{run}");
+    assert_eq!(total.buckets.iter().sum::<u64>(), total.events, "{run}");
+    for (name, events) in output.last.iter().map(|list| (&list.name, list.events)) {
+        let rows = || output.periods.iter().flatten().filter(|block| block.name == *name);
+        let Some(last) = rows().last() else { continue };
+        let sum: u64 = rows().map(|block| block.period.ops).sum();
+        assert_eq!(sum, last.global.ops, "{name}: {run}");
+        // Workers tell what they did about ten times a second.
+        assert!(sum <= events && 2 * sum >= events, "{name} {sum} of {events}: {run}");
+    }
+}
+
+#[test]
+fn the_examples_of_the_page() {
+    let peer = Peer::memcached("-m 1024 -t 2");
+    for line in ONE {
+        check(&[&peer], line);
+    }
+}
+
+#[test]
+fn the_examples_with_two_servers_load_both() {
+    let (first, second) = (Peer::memcached("-m 512"), Peer::memcached("-m 512"));
+    for line in TWO {
+        let before = [&first, &second].map(|peer| peer.figure("cmd_get"));
+        let ran = check(&[&first, &second], line);
+        let after = [&first, &second].map(|peer| peer.figure("cmd_get"));
+        assert!(after[0] > before[0] && after[1] > before[1], "{}", ran.run);
+        let is_said = ran.run.err.contains("All 2 servers are loaded");
+        assert_eq!(is_said, !line.contains("-T 2") && !line.contains("--threads"), "{}", ran.run);
+    }
+}
+
+#[test]
+fn the_examples_over_udp() {
+    let peer = Peer::memcached_udp("-m 1024");
+    for line in UDP {
+        let ran = check(&[&peer], line);
+        for name in ["packet_disorder", "packet_drop", "udp_timeout"] {
+            assert_eq!(ran.counter(name), 0, "{name}: {}", ran.run);
+        }
+    }
+}
+
+#[test]
+fn files_that_memaslap_would_read_otherwise_are_told_of() {
+    let peer = Peer::memcached("");
+    let ran = check(&[&peer], "-F @P -x 1000 -w 1k -c 4");
+    assert!(ran.run.err.contains("memaslap itself would run this otherwise"), "{}", ran.run);
+    assert_eq!(ran.told(), [900, 100, 0], "{}", ran.run);
+    assert_eq!(ran.counter("object_bytes"), 100 * (128 + 2048), "{}", ran.run);
+}
+
+#[test]
+fn counts_are_exact_however_they_are_divided() {
+    let peer = Peer::memcached("");
+    for (line, ops) in [
+        ("-x 100 -c 3", 100),
+        ("-x 5 -c 10", 5),
+        ("-x 10007 -c 6 -T 2 -d 20", 10_007),
+        ("-x 777 -d 50 -B -S 1s", 777),
+    ] {
+        let before = counted(&[&peer]);
+        let ran = memaslap(&[&peer], line, 0);
+        let [gets, sets, misses] = ran.told();
+        assert_eq!((gets + sets, misses), (ops, 0), "{}", ran.run);
+        let after = counted(&[&peer]);
+        assert_eq!([0, 1].map(|at| after[at] - before[at]), [gets, sets], "{}", ran.run);
+    }
+}
+
+#[test]
+fn a_run_of_gets_alone_fills_the_windows_outside_its_counters() {
+    let peer = Peer::memcached("");
+    let file = configured("key\n32 32 1\nvalue\n100 100 1\ncmd\n1 1\n");
+    let before = counted(&[&peer]);
+    let ran = memaslap(&[&peer], &format!("-F {file} -w 1k -c 4 -x 5000 -v 1"), 0);
+    ran.check(&[&peer], before);
+    assert_eq!((ran.told(), ran.untold()[1]), ([5000, 0, 0], 4 * 1024), "{}", ran.run);
+    assert_eq!(ran.wrong(), [0, 0], "{}", ran.run);
+}
+
+#[test]
+fn what_is_not_there_yet_is_refused_by_name() {
+    let (first, second) = (Peer::memcached(""), Peer::memcached(""));
+    for (line, option) in [("-d 50 -a -n 40", "--facebook"), ("-p 2", "--rep_write"), ("-R", "-R")]
+    {
+        let line = format!("memaslap -s {},{} {line}", first.name, second.name);
+        let run = crate::child::memtide(&line).exits(1);
+        assert!(run.err.contains(option) && run.err.contains("not in this version"), "{run}");
+    }
+}

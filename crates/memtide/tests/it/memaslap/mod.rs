@@ -1,0 +1,109 @@
+//! memaslap's face as scripts meet it: command lines carried out against Debian's memcached, what
+//! they print read back by a parser that knows only the original.
+
+mod examples;
+mod rates;
+mod endings;
+mod verification;
+
+#[path = "../../../../compat/tests/memaslap/mod.rs"]
+mod parser;
+
+use crate::child::{Finished, read_record, scratch};
+use crate::peer::Peer;
+use memtide_schema::{Kind, Record};
+use parser::Output;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A run that printed what it must, and what it is held against.
+struct Ran {
+    run: Finished,
+    output: Output,
+    record: Record,
+}
+
+/// A file of its own for every caller.
+fn fresh(name: &str) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    scratch(&format!("slap-{}-{name}", NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// A configuration file with this content.
+fn configured(text: &str) -> String {
+    let path = fresh("config");
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// Runs `memtide memaslap` with `line`, in which `@S` are all of `peers`, to its end with `code`.
+fn memaslap(peers: &[&Peer], line: &str, code: i32) -> Ran {
+    let json = fresh("record.json");
+    let names: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();
+    let line = line.replace("@S", &names.join(","));
+    let line = format!("memaslap -s {} {line} --json {}", names.join(","), json.display());
+    let run = crate::child::memtide(&line).exits(code);
+    read(run, &json)
+}
+
+/// What `run` printed, and the record that it wrote to `json`.
+fn read(run: Finished, json: &std::path::Path) -> Ran {
+    let output = parser::output(&run.out).unwrap_or_else(|why| panic!("{why}: {run}"));
+    let record = read_record(&std::fs::read_to_string(json).unwrap()).unwrap();
+    Ran { run, output, record }
+}
+
+impl Ran {
+    fn counter(&self, name: &str) -> u64 {
+        let named = self.output.counters.iter().find(|(known, _)| known == name);
+        named.unwrap_or_else(|| panic!("no {name} in {}", self.run)).1
+    }
+
+    /// The counters of faults that verification finds, each of which is there.
+    fn wrong(&self) -> [u64; 2] {
+        [self.counter("verify_misses"), self.counter("verify_failed")]
+    }
+
+    /// What it says that servers count: `cmd_get`, `cmd_set`, `get_misses`.
+    fn told(&self) -> [u64; 3] {
+        ["cmd_get", "cmd_set", "get_misses"].map(|name| self.counter(name))
+    }
+
+    /// What servers were asked beside that, to be filled.
+    fn untold(&self) -> [u64; 3] {
+        let load = &self.record.phases.load;
+        let sets = load.ops.get(&Kind::Set).copied().unwrap_or(0);
+        [load.totals.keys_asked, sets, load.totals.misses]
+    }
+
+    /// Asserts that the sums within what was printed are right, and that the servers count the
+    /// same, which had counted `before`.
+    fn check(&self, peers: &[&Peer], before: [u64; 3]) {
+        let (run, output) = (&self.run, &self.output);
+        let [gets, sets, misses] = self.told();
+        let untold = self.untold();
+        let told = [gets + untold[0], sets + untold[1], misses + untold[2]];
+        let counted = counted(peers);
+        let asked: Vec<u64> = counted.iter().zip(before).map(|(now, then)| now - then).collect();
+        assert_eq!(asked, told, "{run}");
+        assert_eq!(output.line.ops, u128::from(gets + sets), "{run}");
+        let tps = output.line.ops as f64 / self.record.measured_s;
+        assert!((output.line.tps - tps).abs() <= 1.0, "{tps}: {run}");
+        let bytes = self.counter("written_bytes") + self.counter("read_bytes");
+        let net = bytes as f64 / 1_048_576.0 / self.record.measured_s;
+        assert!((output.line.net_mib - net).abs() < 0.06, "{net}: {run}");
+        let share = output.header.sets / (output.header.sets + output.header.gets);
+        let found = sets as f64 / (gets + sets) as f64;
+        // Of each client the pattern is exact, but for its last gets and its first sets.
+        let slack = f64::from(output.header.concurrency) * 64.0 / (gets + sets) as f64;
+        assert!((share - found).abs() < 0.01 + slack, "{found} of {share} are sets: {run}");
+        let beside = run.err.lines().last().unwrap_or_default();
+        assert!(beside.starts_with("memtide: p50 / p99"), "{run}");
+    }
+}
+
+/// `cmd_get`, `cmd_set` and `get_misses` of all of `peers`.
+fn counted(peers: &[&Peer]) -> [u64; 3] {
+    let names = ["cmd_get", "cmd_set", "get_misses"];
+    names.map(|name| peers.iter().map(|peer| peer.figure(name)).sum())
+}
