@@ -7,6 +7,7 @@
 mod peers;
 mod sending;
 mod lives;
+mod presence;
 mod timers;
 mod verifier;
 
@@ -27,6 +28,7 @@ use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::{DatagramClass, Tally};
 use memtide_workload::schedule::Lane;
 use memtide_workload::{Arrival, Outcome, RateCurve, Schedule, Source};
+use presence::Presence;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::IpAddr;
@@ -60,6 +62,7 @@ pub struct Worker<D, S> {
     recorder: Recorder,
     /// The lives of its connections, if these are the load.
     lives: Option<Box<Lives>>,
+    presence: Presence,
     verifier: Option<Verifier>,
     idle: IdleClock,
     facts: Facts,
@@ -128,6 +131,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             encoder: Encoder::new(plan),
             recorder: Recorder::new(plan),
             lives: Lives::new(plan, worker),
+            presence: Presence::new(connections.len(), plan.servers.len()),
             verifier: Verifier::new(plan, worker),
             idle: IdleClock::new(plan.timeout),
             offer: Offer::new(plan, Instant::NEVER),

@@ -3,6 +3,7 @@
 //! A worker owns one tally at a time and hands it over whole; the totals absorb it, clear it and
 //! give it back. Tallies use 32-bit counts, totals 64-bit ones.
 
+use crate::absence::Absences;
 use crate::counter::{Counters, KINDS_MAX};
 use crate::histogram::Histogram;
 use crate::life::Lives;
@@ -13,6 +14,8 @@ use memtide_base::Span;
 
 /// Wrong values that a worker keeps between two hand-overs.
 const TALLY_MISMATCHES_MAX: usize = 1_024;
+/// Stretches without a server that it keeps.
+const TALLY_ABSENCES_MAX: usize = 64;
 
 /// What a run needs recorded; decides, once, how much memory a tally has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,6 +182,9 @@ pub struct Tally {
     pub samples_lost: u64,
     /// Wrong values that were found; at most 1 024 are kept between two hand-overs.
     pub mismatches: Mismatches,
+    /// When connections were lost and came back; at most 64 stretches are kept between two
+    /// hand-overs.
+    pub absences: Absences,
     /// How often so many operations were outstanding on a connection when one was sent on it.
     outstanding: Vec<u32>,
     rows: Vec<OpenRow>,
@@ -219,6 +225,7 @@ impl Tally {
             sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
+            absences: Absences::reserved(shape.servers, TALLY_ABSENCES_MAX),
             outstanding: vec![0; shape.depth + 1],
             rows: (0..shape.rows_open).map(row).collect(),
             row_width_ns: shape.row_width.ns(),
@@ -282,6 +289,7 @@ impl Tally {
         self.sent_in_window = [0; KINDS_MAX];
         self.samples_lost = 0;
         self.mismatches.clear();
+        self.absences.clear();
         self.outstanding.fill(0);
         for row in &mut self.rows {
             row.intended = 0;
@@ -316,6 +324,8 @@ pub struct Totals {
     pub samples_lost: u64,
     /// Wrong values that were found.
     pub mismatches: Mismatches,
+    /// When connections were lost and came back.
+    pub absences: Absences,
     /// Rows over time.
     pub series: Series,
     outstanding: Vec<u64>,
@@ -333,6 +343,7 @@ impl Totals {
             sent_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             mismatches: Mismatches::default(),
+            absences: Absences::of_run(shape.servers),
             series: Series::new(shape.row_width, shape.rows_max),
             outstanding: vec![0; shape.depth + 1],
         }
@@ -358,6 +369,7 @@ impl Totals {
         }
         self.samples_lost += tally.samples_lost;
         self.mismatches.absorb(&tally.mismatches);
+        self.absences.absorb(&tally.absences);
         for (sum, part) in self.outstanding.iter_mut().zip(&tally.outstanding) {
             *sum += u64::from(*part);
         }

@@ -81,7 +81,11 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.clients[client as usize].route.free(connection, freed as u32);
             // Only an answer shows that the server serves this connection; one that is taken and
             // dropped again counts as a failure, so that such a server is not hammered.
-            self.connections[connection as usize].failures = 0;
+            let at_connection = &mut self.connections[connection as usize];
+            if std::mem::take(&mut at_connection.failures) > 0 {
+                let place = (connection, at_connection.server);
+                self.presence.returned(place, at, &mut self.recorder.tally.absences);
+            }
             self.disconnected_since = None;
         }
         self.out_connection = connection;
@@ -193,6 +197,11 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.disconnected_since = None;
         }
         let client = at_connection.client;
+        if self.lives.is_none() {
+            let (place, heard) =
+                ((connection, at_connection.server), at_connection.is_over_datagrams());
+            self.presence.opened(place, at, heard, &mut self.recorder.tally.absences);
+        }
         let all = self.connections_open as usize == self.connections.len();
         if self.stage == Stage::Opening && all {
             self.stage = Stage::Ready;
@@ -261,6 +270,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         debug_assert!(self.out.is_empty(), "nothing is gathered while completions are taken");
         self.recorder.connection_lost(at, why);
+        self.presence.lost((connection, server), at, &mut self.recorder.tally.absences);
         self.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
         self.connections_open -= 1;
         if self.connections_open == 0 || unheard {
@@ -316,6 +326,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.close(number);
             self.export();
         }
+        self.presence.finish(&mut self.recorder.tally.absences);
         self.stage = Stage::Finished;
     }
 
