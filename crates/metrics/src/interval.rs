@@ -178,6 +178,8 @@ pub struct Tally {
     pub lives: Option<Box<Lives<u32>>>,
     /// Operations handed to sockets while the measured window lasted, by the clock; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
+    /// Copies of writes made while the measured window lasted, beyond the first of each.
+    pub copies_in_window: u64,
     /// Measured operations that found the sample queue full.
     pub samples_lost: u64,
     /// Wrong values that were found; at most 1 024 are kept between two hand-overs.
@@ -223,6 +225,7 @@ impl Tally {
             connections: ConnectionCounters::default(),
             lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
+            copies_in_window: 0,
             samples_lost: 0,
             mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
             absences: Absences::reserved(shape.servers, TALLY_ABSENCES_MAX),
@@ -287,6 +290,7 @@ impl Tally {
             lives.clear();
         }
         self.sent_in_window = [0; KINDS_MAX];
+        self.copies_in_window = 0;
         self.samples_lost = 0;
         self.mismatches.clear();
         self.absences.clear();
@@ -320,6 +324,8 @@ pub struct Totals {
     pub lives: Option<Box<Lives<u64>>>,
     /// Operations handed to sockets while the measured window lasted; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
+    /// Copies of writes made meanwhile, beyond the first of each.
+    pub copies_in_window: u64,
     /// Measured operations missing from the samples.
     pub samples_lost: u64,
     /// Wrong values that were found.
@@ -341,6 +347,7 @@ impl Totals {
             connections: ConnectionCounters::default(),
             lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
+            copies_in_window: 0,
             samples_lost: 0,
             mismatches: Mismatches::default(),
             absences: Absences::of_run(shape.servers),
@@ -367,6 +374,7 @@ impl Totals {
         for (sum, part) in self.sent_in_window.iter_mut().zip(tally.sent_in_window) {
             *sum += part;
         }
+        self.copies_in_window += tally.copies_in_window;
         self.samples_lost += tally.samples_lost;
         self.mismatches.absorb(&tally.mismatches);
         self.absences.absorb(&tally.absences);

@@ -198,7 +198,8 @@ fn judge<W: Witness>(
         plan,
         measured_s: record.measured_s,
         target_per_s: record.rate.target_per_s,
-        sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s),
+        sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s)
+            - per_second(totals.copies_in_window, record.measured_s),
         connections: lives::kept_up(ended, plan),
         none_opened: none_opened(ended),
         response: (&response, measured.unanswered()),

@@ -1,15 +1,24 @@
 //! Which connections and servers are there and which are away, and since when. Only what is lost
 //! and found again comes here; while nothing is, it costs nothing.
 
+use crate::plan::Plan;
 use memtide_base::{Instant, ServerId};
 use memtide_metrics::{Absence, Absences};
 
 /// The connections and servers of one worker.
 #[derive(Debug)]
 pub(super) struct Presence {
-    /// By connection, since when it has been lost; never while it is not.
-    lost_since: Vec<Instant>,
+    connections: Vec<Seen>,
     servers: Vec<Served>,
+}
+
+/// One connection.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// Since when it has been lost; never while it is not.
+    lost_since: Instant,
+    /// It is a socket for datagrams beside streams, and says little of whether a server is there.
+    aside: bool,
 }
 
 /// One server, seen by one worker.
@@ -22,11 +31,19 @@ struct Served {
 }
 
 impl Presence {
-    pub(super) fn new(connections: usize, servers: usize) -> Self {
+    /// Of a worker of `plan` with so many connections.
+    pub(super) fn new(plan: &Plan, connections: u32) -> Self {
+        let seen = |nth| Seen { lost_since: Instant::NEVER, aside: plan.is_aside(nth) };
+        let nobody = Served { connections: 0, gone_since: Instant::NEVER };
         Self {
-            lost_since: vec![Instant::NEVER; connections],
-            servers: vec![Served { connections: 0, gone_since: Instant::NEVER }; servers],
+            connections: (0..connections).map(seen).collect(),
+            servers: vec![nobody; plan.servers.len()],
         }
+    }
+
+    /// Whether no server is there.
+    pub(super) fn is_nobody_here(&self) -> bool {
+        self.servers.iter().all(|served| served.connections == 0)
     }
 
     /// `connection` opened. If it was lost before, it is there again: unless it is a socket for
@@ -38,7 +55,9 @@ impl Presence {
         over_datagrams: bool,
         absences: &mut Absences,
     ) {
-        match self.lost_since[connection as usize] {
+        let seen = self.connections[connection as usize];
+        match seen.lost_since {
+            Instant::NEVER if seen.aside => {}
             Instant::NEVER => self.servers[server.index()].connections += 1,
             _ if over_datagrams => {}
             _ => self.returned((connection, server), at, absences),
@@ -53,12 +72,15 @@ impl Presence {
         at: Instant,
         absences: &mut Absences,
     ) {
-        let since = &mut self.lost_since[connection as usize];
-        let since = std::mem::replace(since, Instant::NEVER);
+        let seen = &mut self.connections[connection as usize];
+        let since = std::mem::replace(&mut seen.lost_since, Instant::NEVER);
         if since == Instant::NEVER {
             return;
         }
         absences.returned(server, at.since(since).ns());
+        if seen.aside {
+            return;
+        }
         let served = &mut self.servers[server.index()];
         served.connections += 1;
         let from = std::mem::replace(&mut served.gone_since, Instant::NEVER);
@@ -74,12 +96,15 @@ impl Presence {
         at: Instant,
         absences: &mut Absences,
     ) {
-        let since = &mut self.lost_since[connection as usize];
-        if *since != Instant::NEVER {
+        let seen = &mut self.connections[connection as usize];
+        if seen.lost_since != Instant::NEVER {
             return;
         }
-        *since = at;
+        seen.lost_since = at;
         absences.lost(server);
+        if seen.aside {
+            return;
+        }
         let served = &mut self.servers[server.index()];
         served.connections -= 1;
         if served.connections == 0 {
