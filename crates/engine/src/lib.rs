@@ -23,7 +23,7 @@ pub use driver::{
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{
-    Clients, ConnectionTurn, Cooldown, Credentials, Io, LifePlan, OnFull, Pace, Pacing, Plan,
-    Protocol, ServerPlan, Sharing, Transport, Unit, Verify, Wait, Window,
+    Clients, ConnectionTurn, Cooldown, Copies, Credentials, Io, LifePlan, OnFull, Pace, Pacing,
+    Plan, Protocol, Reach, ServerPlan, Sharing, Transport, Unit, Verify, Wait, Window,
 };
 pub use worker::Worker;

@@ -79,17 +79,51 @@ pub enum Clients {
     /// connection every connection has a client of its own.
     #[default]
     Workers,
-    /// So many by themselves, each with connections of its own to one server and one operation
-    /// outstanding at most. A plan of them has as many connections as all of them together, and
+    /// So many by themselves, each with connections of its own and one operation outstanding at
+    /// most; a write to several servers at once is one. A plan of them has as many connections as all of them together, and
     /// no more workers than clients.
     Counted {
         /// How many there are over all workers, at least 1.
         count: u32,
-        /// How many connections each has, at least 1.
+        /// How many connections each has, at least 1; all of [`Reach`] included.
         connections: u32,
-        /// Which of them an operation takes.
+        /// Which of them an operation takes, as far as `reach` leaves a choice.
         turn: ConnectionTurn,
+        /// Where they lead.
+        reach: Reach,
     },
+}
+
+/// Where the connections of a client that is counted lead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// To one server, in the way of the plan's transport.
+    #[default]
+    Server,
+    /// To one server. The last of at least two is a socket for datagrams, over which go get and
+    /// gets; all else goes in streams, which the plan's transport is.
+    Split {
+        /// As in [`Transport::Datagrams`].
+        reply_bytes_max: usize,
+    },
+    /// To each of the plan's servers, as many to each, one server after the other.
+    Servers {
+        /// The first so many servers are written, at least 1.
+        writers: u16,
+        /// To how many of these each write goes. With all of them a read goes to another than the
+        /// one to which the key is sent first (of several keys the first decides), and with a
+        /// single writer to another server; else to any. Who is away is passed over.
+        copies: Copies,
+    },
+}
+
+/// To how many of the servers that are written each write goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copies {
+    /// To each, as an operation of its own; they are intended at the same instant.
+    All,
+    /// To one, each in turn.
+    One,
 }
 
 impl Clients {
@@ -173,6 +207,15 @@ impl Transport {
         match self {
             Self::Stream => usize::MAX,
             Self::Datagrams { .. } => udp::DATAGRAM_BYTES_MAX,
+        }
+    }
+
+    /// The most that is gathered for one connection before it is sent, if that is `most` where
+    /// requests are no datagrams.
+    pub(crate) const fn gathered_bytes_max(self, most: usize) -> usize {
+        match self {
+            Self::Stream => most,
+            Self::Datagrams { .. } => 0,
         }
     }
 
@@ -462,6 +505,33 @@ impl Plan {
         self.window.ops_max.or(births_max).is_some()
     }
 
+    /// Where the connections of clients that are counted lead; of others each to one server.
+    pub(crate) fn reach(&self) -> Reach {
+        match self.clients {
+            Clients::Workers => Reach::Server,
+            Clients::Counted { reach, .. } => reach,
+        }
+    }
+
+    /// The transport of all that is not in streams, if anything is not.
+    pub(crate) fn least_transport(&self) -> Transport {
+        match self.reach() {
+            Reach::Split { reply_bytes_max } => Transport::Datagrams { reply_bytes_max },
+            Reach::Server | Reach::Servers { .. } => self.requests.transport,
+        }
+    }
+
+    /// Whether a worker's connection is the socket for datagrams beside a client's streams.
+    pub(crate) fn is_aside(&self, nth: u32) -> bool {
+        let together = self.connections_together();
+        matches!(self.reach(), Reach::Split { .. }) && nth % together == together - 1
+    }
+
+    /// How requests and replies travel on a worker's connection.
+    pub(crate) fn transport_of(&self, nth: u32) -> Transport {
+        if self.is_aside(nth) { self.least_transport() } else { self.requests.transport }
+    }
+
     /// How many connections worker `worker` has.
     pub fn connections_of(&self, worker: u16) -> u32 {
         let groups = self.connections / self.connections_together();
@@ -476,7 +546,7 @@ impl Plan {
         (nth / together * u32::from(self.workers) + u32::from(worker)) * together + nth % together
     }
 
-    /// How many connections have the same worker and server because they are of one client.
+    /// How many connections have the same worker because they are of one client.
     pub(crate) fn connections_together(&self) -> u32 {
         match self.clients {
             Clients::Workers => 1,
@@ -486,9 +556,14 @@ impl Plan {
 
     /// The server of a connection. The run's connections are dealt over all servers in turn,
     /// worker by worker, so that each server has as many as any other and each worker has some
-    /// of each. Clients that are counted are dealt to workers and to servers in turn.
+    /// of each. Clients that are counted are dealt to workers and to servers in turn, unless each
+    /// reaches all servers.
     pub fn server_of(&self, worker: u16, nth: u32) -> ServerId {
-        if let Clients::Counted { connections, .. } = self.clients {
+        if let Clients::Counted { connections, reach, .. } = self.clients {
+            if let Reach::Servers { .. } = reach {
+                let each = connections / self.servers.len() as u32;
+                return ServerId((nth % connections / each) as u16);
+            }
             let client = nth / connections * u32::from(self.workers) + u32::from(worker);
             return ServerId((client % self.servers.len() as u32) as u16);
         }

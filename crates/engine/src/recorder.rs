@@ -93,6 +93,13 @@ impl Recorder {
         segment
     }
 
+    /// A write was made at `now` with so many copies beyond the first.
+    pub(crate) fn copied(&mut self, now: Instant, copies: u64) {
+        if self.window.segment_of(self.start, now) == segment::MEASURE {
+            self.tally.copies_in_window += copies;
+        }
+    }
+
     /// A measured operation that was queued is about to be sent; its wait divides like this.
     pub(crate) fn waited(&mut self, segment: u16, wait: Wait) {
         if segment == segment::MEASURE {

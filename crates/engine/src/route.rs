@@ -5,8 +5,13 @@
 //! Connections of equal load form a list, the lists an array by load. Every step is O(1): loads
 //! change by one, and the least load in use moves with them.
 
+mod groups;
+
 use crate::plan::ConnectionTurn;
 use memtide_base::rng::{Stream, below, hash};
+use memtide_workload::Op;
+
+pub(crate) use groups::{Groups, Roles};
 
 const NONE: u32 = u32::MAX;
 
@@ -19,6 +24,8 @@ pub(crate) struct Route {
     lists: Vec<List>,
     least: usize,
     single: Option<Single>,
+    /// The connections where these are in groups; there are none of its own then.
+    groups: Option<Box<Groups>>,
 }
 
 /// What a client remembers that has one operation outstanding at most.
@@ -57,6 +64,7 @@ impl Route {
             lists: vec![List { head: NONE, tail: NONE }; depth as usize + 1],
             least: depth as usize + 1,
             single: None,
+            groups: None,
         }
     }
 
@@ -73,9 +81,51 @@ impl Route {
         Self { single: Some(single), ..Self::new(first, count, 1) }
     }
 
+    /// The same with its connections in groups.
+    pub(crate) fn grouped(groups: Groups) -> Self {
+        let first = groups.first_connection();
+        let groups = Some(Box::new(groups));
+        Self { groups, ..Self::single(first, 0, ConnectionTurn::RoundRobin, (0, 0)) }
+    }
+
     /// How many connections there are.
     pub(crate) fn connections(&self) -> u32 {
-        self.nodes.len() as u32
+        match &self.groups {
+            None => self.nodes.len() as u32,
+            Some(groups) => groups.connections(),
+        }
+    }
+
+    /// Whether the operation says which connections it takes, see [`Route::aim`].
+    pub(crate) fn is_grouped(&self) -> bool {
+        self.groups.is_some()
+    }
+
+    /// Decides which connections `op` takes, where these are in groups: says how many, none when
+    /// nobody is there for it.
+    pub(crate) fn aim(&mut self, op: &Op) -> usize {
+        self.groups.as_mut().map_or(0, |groups| groups.aim(op).len())
+    }
+
+    /// The `nth` of these.
+    pub(crate) fn aimed(&self, nth: usize) -> u32 {
+        self.groups.as_ref().expect("it was aimed at a group").aimed(nth)
+    }
+
+    /// `connection` opened and can be used.
+    pub(crate) fn opened(&mut self, connection: u32) {
+        if let Some(groups) = &mut self.groups {
+            groups.changed(connection, true);
+        }
+        self.set_available(connection, true);
+    }
+
+    /// `connection` was open, and is lost; its load stays.
+    pub(crate) fn gone(&mut self, connection: u32) {
+        self.set_available(connection, false);
+        if let Some(groups) = &mut self.groups {
+            groups.changed(connection, false);
+        }
     }
 
     /// Whether the client has one operation outstanding at most.
@@ -87,13 +137,21 @@ impl Route {
     pub(crate) fn pick(&self) -> Option<u32> {
         let full = self.lists.len() - 1;
         if self.least >= full {
-            return None;
+            return self.pick_grouped();
         }
         let waiting = self.lists[self.least].head;
         match &self.single {
             None => Some(self.first + waiting),
             Some(single) => self.pick_single(single, waiting),
         }
+    }
+
+    /// The same where connections are in groups: the one to use is known by the operation.
+    #[cold]
+    fn pick_grouped(&self) -> Option<u32> {
+        let groups = self.groups.as_ref()?;
+        let single = self.single.as_ref()?;
+        if single.outstanding == 0 { groups.pick() } else { None }
     }
 
     /// The same of a client that has one operation outstanding at most; `waiting` has waited
@@ -115,8 +173,11 @@ impl Route {
 
     /// Whether `connection` could take one more.
     pub(crate) fn has_room(&self, connection: u32) -> bool {
-        let node = &self.nodes[(connection - self.first) as usize];
         let idle = self.single.as_ref().is_none_or(|single| single.outstanding == 0);
+        if let Some(groups) = &self.groups {
+            return idle && groups.has_room(connection);
+        }
+        let node = &self.nodes[(connection - self.first) as usize];
         node.available && (node.load as usize) < self.lists.len() - 1 && idle
     }
 
@@ -126,6 +187,9 @@ impl Route {
             single.taken += 1;
             single.outstanding += 1;
         }
+        if let Some(groups) = &mut self.groups {
+            return groups.of(connection).take(connection);
+        }
         self.change(connection, |load| load + 1);
     }
 
@@ -134,11 +198,17 @@ impl Route {
         if let Some(single) = &mut self.single {
             single.outstanding -= freed;
         }
+        if let Some(groups) = &mut self.groups {
+            return groups.of(connection).free(connection, freed);
+        }
         self.change(connection, |load| load - freed);
     }
 
     /// `connection` can be used, or cannot; its load stays.
     pub(crate) fn set_available(&mut self, connection: u32, available: bool) {
+        if let Some(groups) = &mut self.groups {
+            return groups.of(connection).set_available(connection, available);
+        }
         let at = connection - self.first;
         if self.nodes[at as usize].available == available {
             return;

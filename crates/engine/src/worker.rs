@@ -6,7 +6,9 @@
 
 mod peers;
 mod sending;
+mod copies;
 mod lives;
+mod presence;
 mod timers;
 mod verifier;
 
@@ -18,15 +20,17 @@ use crate::encoder::Encoder;
 use crate::fleet::{Stage, Trouble, WorkerReport};
 use crate::pacer::IdleClock;
 use crate::plan::{
-    Backoff, Clients, LifePlan, OnFull, Pacing, Plan, RequestPlan, ServerPlan, Sharing, Transport,
+    Backoff, Clients, LifePlan, OnFull, Pacing, Plan, Reach, ServerPlan, Sharing, Transport,
 };
 use crate::recorder::Recorder;
-use crate::route::Route;
+use crate::route::{Groups, Roles, Route};
+use copies::Joint;
 use lives::Lives;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::{DatagramClass, Tally};
 use memtide_workload::schedule::Lane;
 use memtide_workload::{Arrival, Outcome, RateCurve, Schedule, Source};
+use presence::Presence;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::IpAddr;
@@ -51,7 +55,7 @@ const LIFE_GRACE: Span = Span::from_s(1);
 /// A worker in the world of `D`, making load from `S`.
 pub struct Worker<D, S> {
     driver: D,
-    clients: Vec<Client<S>>,
+    clients: Vec<Client<Joint<S>>>,
     connections: Vec<Connection>,
     /// Clients by when they have something due.
     agenda: BinaryHeap<Reverse<(Instant, u32)>>,
@@ -60,6 +64,7 @@ pub struct Worker<D, S> {
     recorder: Recorder,
     /// The lives of its connections, if these are the load.
     lives: Option<Box<Lives>>,
+    presence: Presence,
     verifier: Option<Verifier>,
     idle: IdleClock,
     facts: Facts,
@@ -86,7 +91,8 @@ pub struct Worker<D, S> {
 struct Facts {
     worker: u16,
     workers: u16,
-    servers: Vec<ServerPlan>,
+    /// At the addresses of streams, and of datagrams.
+    servers: [Vec<ServerPlan>; 2],
     sources: Vec<IpAddr>,
     sockets: SocketPlan,
     timeout: Span,
@@ -112,12 +118,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let clients = clients(plan, worker, source);
         let each = clients.first().map_or(1, |client| client.route.connections());
         let client_of = |connection| connection / each;
-        let RequestPlan { protocol, transport, .. } = plan.requests;
         let connection = |nth| {
-            let server = plan.server_of(worker, nth);
-            Connection::new(server, client_of(nth), plan.depth, protocol).over(transport)
+            let (server, protocol) = (plan.server_of(worker, nth), plan.requests.protocol);
+            let connection = Connection::new(server, client_of(nth), plan.depth, protocol);
+            connection.over(plan.transport_of(nth))
         };
         let connections = (0..count).map(connection).collect::<Vec<_>>();
+        let least = plan.least_transport();
         let on_full = match plan.pacing {
             Pacing::Closed => OnFull::Queue,
             Pacing::Open { on_full, .. } | Pacing::Lives(LifePlan { on_full, .. }) => on_full,
@@ -128,6 +135,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             encoder: Encoder::new(plan),
             recorder: Recorder::new(plan),
             lives: Lives::new(plan, worker),
+            presence: Presence::new(plan, count),
             verifier: Verifier::new(plan, worker),
             idle: IdleClock::new(plan.timeout),
             offer: Offer::new(plan, Instant::NEVER),
@@ -146,7 +154,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             facts: Facts {
                 worker,
                 workers: plan.workers,
-                servers: servers(plan),
+                servers: [Transport::Stream, least].map(|transport| servers(plan, transport)),
                 sources: plan.sources.clone(),
                 sockets: plan.sockets,
                 timeout: plan.timeout,
@@ -154,8 +162,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 seed: plan.seed,
                 on_full,
                 pause: plan.pause,
-                out_bytes_max: if transport == Transport::Stream { OUT_BYTES_MAX } else { 0 },
-                request_bytes_max: transport.request_bytes_max(),
+                out_bytes_max: least.gathered_bytes_max(OUT_BYTES_MAX),
+                request_bytes_max: least.request_bytes_max(),
                 together: plan.connections_together(),
                 greeting: plan.credentials.as_ref().map_or_else(Vec::new, |credentials| {
                     greeting(plan.requests.protocol, credentials)
@@ -259,7 +267,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// How the worker is.
     pub fn report(&self) -> WorkerReport {
         let now = self.driver.now();
-        let past = |client: &Client<S>| match client.due(&self.offer, now) {
+        let past = |client: &Client<Joint<S>>| match client.due(&self.offer, now) {
             Some((_, at)) => self.recorder.is_past(at),
             None => true,
         };
@@ -317,9 +325,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 }
 
-/// The servers, at the addresses to which connections are made.
-fn servers(plan: &Plan) -> Vec<ServerPlan> {
-    let transport = plan.requests.transport;
+/// The servers, at the addresses to which connections over `transport` are made.
+fn servers(plan: &Plan, transport: Transport) -> Vec<ServerPlan> {
     let address = |server: &ServerPlan| ServerPlan {
         name: server.name.clone(),
         addresses: server.addresses.iter().map(|address| transport.address(address)).collect(),
@@ -329,10 +336,10 @@ fn servers(plan: &Plan) -> Vec<ServerPlan> {
 
 /// The clients of one worker: one for all its connections, or one for each, or as many as are
 /// counted.
-fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Client<S>> {
+fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Client<Joint<S>>> {
     let count = plan.connections_of(worker);
     let client = |number, route, pace| Client {
-        source: source.of_client(number),
+        source: Joint::new(source.of_client(number)),
         route,
         pace,
         scheduled: false,
@@ -348,7 +355,7 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
     };
     let number = u32::from(worker);
     let all = || Route::new(0, count, plan.depth);
-    if let Clients::Counted { count: clients, connections, turn } = plan.clients {
+    if let Clients::Counted { count: clients, connections, .. } = plan.clients {
         let pace = |index| match &plan.pacing {
             Pacing::Open { arrival, curve, sharing, .. } => {
                 let own_stream = *sharing == Sharing::Connection;
@@ -359,8 +366,7 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
                 Pace::Closed { next: u64::from(index), stride: u64::from(clients) }
             }
         };
-        let route =
-            |nth, number| Route::single(nth * connections, connections, turn, (plan.seed, number));
+        let route = |nth, number| route(plan, nth * connections, number);
         let numbered = |nth| (nth, nth * u32::from(plan.workers) + number);
         let numbers = (0..count / connections).map(numbered);
         return numbers.map(|(nth, index)| client(index, route(nth, index), pace(index))).collect();
@@ -397,6 +403,30 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
             (0..count).map(|nth| client(number(nth), place(nth), calls())).collect()
         }
     }
+}
+
+/// The connections from number `first` on of client number `client`, where these are counted.
+fn route(plan: &Plan, first: u32, client: u32) -> Route {
+    let Clients::Counted { connections, turn, reach, .. } = plan.clients else {
+        unreachable!("only clients that are counted have one operation outstanding at most")
+    };
+    let single = |first, count| Route::single(first, count, turn, (plan.seed, client));
+    let (roles, each) = match reach {
+        Reach::Server => return single(first, connections),
+        Reach::Split { .. } => (Roles::Split, vec![connections - 1, 1]),
+        Reach::Servers { writers, copies } => {
+            let each = connections / plan.servers.len() as u32;
+            let writers = usize::from(writers);
+            (Roles::Servers { writers, copies }, vec![each; plan.servers.len()])
+        }
+    };
+    let mut next = first;
+    let group = |count| {
+        next += count;
+        single(next - count, count)
+    };
+    let groups = each.into_iter().map(group).collect();
+    Route::grouped(Groups::new(groups, roles, &plan.source.mix, client))
 }
 
 fn connection_number(facts: &Facts, connection: u32) -> u32 {

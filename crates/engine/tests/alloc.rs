@@ -12,8 +12,9 @@ mod rig;
 use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, Completion, Driver, LifePlan, OnFull, Pace, Pacing, Plan, Protocol, Sample, Sharing,
-    Submission, Submitted, Transport, Verify, Worker,
+    Address, Clients, Completion, ConnectionTurn, Copies, Driver, LifePlan, OnFull, Pace, Pacing,
+    Plan, Protocol, Reach, Sample, ServerPlan, Sharing, Submission, Submitted, Transport, Verify,
+    Worker,
 };
 use memtide_workload::{
     Arrival, Draws, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave,
@@ -119,6 +120,16 @@ fn living(plan: &Plan) -> Plan {
     Plan { connections: 64, pacing: Pacing::Lives(life), ..plan.clone() }
 }
 
+/// Clients of `plan` with four connections each, over two servers.
+fn reaching(plan: &Plan, reach: Reach) -> Plan {
+    let turn = ConnectionTurn::RoundRobin;
+    let clients = Clients::Counted { count: 4, connections: 4, turn, reach };
+    let address = |host| vec![Address::Tcp(([127, 0, 0, host], 11_211).into())];
+    let server = |host: u8| ServerPlan { name: host.to_string(), addresses: address(host) };
+    let servers = vec![server(1), server(2)];
+    Plan { servers, clients, connections: 16, depth: 1, ..plan.clone() }
+}
+
 #[test]
 fn the_count_is_a_count() {
     COUNT.set(0);
@@ -156,6 +167,8 @@ fn turns_allocate_nothing() {
     let mut late = Plan { timeout: Span::from_ms(20), ..datagrams.clone() };
     late.values = ValueSpace::new("uniform:1,5000".parse().expect("a law"), 1 << 20, rig::SEED);
     let lives = living(&wide);
+    let copied = reaching(&closed, Reach::Servers { writers: 2, copies: Copies::All });
+    let split = reaching(&wide, Reach::Split { reply_bytes_max: 8_000 });
     let short = Plan { connections: 2, timeout: Span::from_ms(20), ..living(&wide) };
     for samples in [false, true] {
         let cases = [
@@ -174,6 +187,8 @@ fn turns_allocate_nothing() {
             ("large values, closed", &large_closed, Script::default()),
             ("connections as load", &lives, Script::default()),
             ("connections without a place", &short, stopped.clone()),
+            ("copies", &copied, Script::default()),
+            ("streams and datagrams", &split, Script::default()),
         ];
         for (name, plan, script) in cases {
             let (allocations, settled) = allocations(&Plan { samples, ..plan.clone() }, script);

@@ -3,6 +3,7 @@
 //! A worker owns one tally at a time and hands it over whole; the totals absorb it, clear it and
 //! give it back. Tallies use 32-bit counts, totals 64-bit ones.
 
+use crate::absence::Absences;
 use crate::counter::{Counters, KINDS_MAX};
 use crate::histogram::{Count, Histogram};
 use crate::life::Lives;
@@ -12,6 +13,8 @@ use memtide_base::Span;
 
 /// Wrong values that a worker keeps between two hand-overs.
 const TALLY_MISMATCHES_MAX: usize = 1_024;
+/// Stretches without a server that it keeps.
+const TALLY_ABSENCES_MAX: usize = 64;
 
 /// What a run needs recorded; decides, once, how much memory a tally has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,10 +177,15 @@ pub struct Tally {
     pub lives: Option<Box<Lives<u32>>>,
     /// Operations handed to sockets while the measured window lasted, by the clock; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
+    /// Copies of writes made while the measured window lasted, beyond the first of each.
+    pub copies_in_window: u64,
     /// Measured operations that found the sample queue full.
     pub samples_lost: u64,
     /// Wrong values that were found; at most 1 024 are kept between two hand-overs.
     pub mismatches: Mismatches,
+    /// When connections were lost and came back; at most 64 stretches are kept between two
+    /// hand-overs.
+    pub absences: Absences,
     /// How often so many operations were outstanding on a connection when one was sent on it.
     outstanding: Vec<u32>,
     rows: Vec<OpenRow>,
@@ -216,8 +224,10 @@ impl Tally {
             connections: ConnectionCounters::default(),
             lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
+            copies_in_window: 0,
             samples_lost: 0,
             mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
+            absences: Absences::reserved(shape.servers, TALLY_ABSENCES_MAX),
             outstanding: vec![0; shape.depth + 1],
             rows: (0..shape.rows_open).map(row).collect(),
             row_width_ns: shape.row_width.ns(),
@@ -279,8 +289,10 @@ impl Tally {
             lives.clear();
         }
         self.sent_in_window = [0; KINDS_MAX];
+        self.copies_in_window = 0;
         self.samples_lost = 0;
         self.mismatches.clear();
+        self.absences.clear();
         self.outstanding.fill(0);
         for row in &mut self.rows {
             row.intended = 0;
@@ -311,10 +323,14 @@ pub struct Totals {
     pub lives: Option<Box<Lives<u64>>>,
     /// Operations handed to sockets while the measured window lasted; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
+    /// Copies of writes made meanwhile, beyond the first of each.
+    pub copies_in_window: u64,
     /// Measured operations missing from the samples.
     pub samples_lost: u64,
     /// Wrong values that were found.
     pub mismatches: Mismatches,
+    /// When connections were lost and came back.
+    pub absences: Absences,
     /// Rows over time.
     pub series: Series,
     outstanding: Vec<u64>,
@@ -330,8 +346,10 @@ impl Totals {
             connections: ConnectionCounters::default(),
             lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
+            copies_in_window: 0,
             samples_lost: 0,
             mismatches: Mismatches::default(),
+            absences: Absences::of_run(shape.servers),
             series: Series::new(shape.row_width, shape.rows_max),
             outstanding: vec![0; shape.depth + 1],
         }
@@ -355,8 +373,10 @@ impl Totals {
         for (sum, part) in self.sent_in_window.iter_mut().zip(tally.sent_in_window) {
             *sum += part;
         }
+        self.copies_in_window += tally.copies_in_window;
         self.samples_lost += tally.samples_lost;
         self.mismatches.absorb(&tally.mismatches);
+        self.absences.absorb(&tally.absences);
         for (sum, part) in self.outstanding.iter_mut().zip(&tally.outstanding) {
             *sum += u64::from(*part);
         }

@@ -10,9 +10,11 @@ pub mod interval;
 pub mod series;
 pub mod life;
 pub mod mismatch;
+pub mod absence;
 pub mod counter;
 pub mod histogram;
 
+pub use absence::{Absence, Absences, Returns};
 pub use counter::{Counters, DatagramClass, ErrorClass, Fate, ReplyClass, VerifyClass};
 pub use histogram::Histogram;
 pub use interval::{Shape, Tally, Times, Totals};

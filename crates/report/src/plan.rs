@@ -174,6 +174,9 @@ pub(crate) fn connection_words(plan: &PlanRecord) -> String {
     if plan.pause_after_reply_s > 0.0 {
         words.push_str(&format!(", {} of rest after a reply", seconds(plan.pause_after_reply_s)));
     }
+    if let Some(reach) = &plan.reach {
+        words.push_str(&format!(", {reach}"));
+    }
     if plan.nagle {
         words.push_str(", with Nagle's delay");
     }

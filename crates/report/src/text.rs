@@ -4,6 +4,7 @@
 
 mod steps;
 mod lives;
+mod returns;
 mod verification;
 
 pub use steps::{StepsText, step_progress_line};
@@ -20,6 +21,7 @@ use crate::times::times;
 use lives::{lives, lives_rate};
 use memtide_base::units::format_count;
 use memtide_schema::record::{EndedBy, LoopKind, Record};
+use returns::returns;
 use verification::verification;
 
 /// The whole report, ending with its verdict and a line break.
@@ -32,6 +34,7 @@ pub fn text(record: &Record) -> String {
         out.push('\n');
         counts(&mut out, record);
         lives(&mut out, record);
+        returns(&mut out, record);
         verification(&mut out, record);
     }
     judgement(&mut out, record);

@@ -24,7 +24,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) measured_s: f64,
     /// Operations the schedule called for per second; none in a closed loop.
     pub(crate) target_per_s: Option<f64>,
-    /// Operations handed to sockets within the window, per second.
+    /// Operations handed to sockets within the window, per second; several copies of a write are
+    /// one.
     pub(crate) sent_per_s: f64,
     /// Connections that their schedule called for until the last was begun, and those begun; none
     /// unless they are the load and have one.

@@ -145,7 +145,7 @@ fn requests(scenario: &Scenario) -> RequestPlan {
             word::Protocol::Binary => Protocol::Binary,
         },
         transport: match scenario.transport {
-            word::Transport::Tcp => Transport::Stream,
+            word::Transport::Tcp | word::Transport::Split => Transport::Stream,
             word::Transport::Udp => {
                 Transport::Datagrams { reply_bytes_max: scenario.reply_bytes_max() as usize }
             }
@@ -182,7 +182,7 @@ fn depth(scenario: &Scenario, clients: Clients, why: &mut BTreeMap<String, Strin
     match (scenario.is_closed_loop(), scenario.transport) {
         (true, _) => 1,
         (false, word::Transport::Tcp) => DEPTH_WITH_RATE,
-        (false, word::Transport::Udp) => {
+        (false, word::Transport::Udp | word::Transport::Split) => {
             let reason = "over UDP one operation at a time is under way on a connection";
             why.insert("depth".to_owned(), reason.to_owned());
             1
@@ -207,9 +207,13 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
     });
     let oracles = match window {
         // An object is on one server alone, so they need not be told apart.
-        Some(window) => {
+        Some(window) if scenario.replication.writers.is_none() => {
             let oracle = Arc::new(Oracle::of_places(window.places().get()));
             vec![oracle; servers]
+        }
+        Some(window) => {
+            let oracle = |_| Arc::new(Oracle::of_places(window.places().get()));
+            (0..servers).map(oracle).collect()
         }
         None => {
             let oracle =
@@ -416,6 +420,7 @@ fn as_said(scenario: &Scenario, plan: &Plan) -> PlanRecord {
         on_full: scenario.on_full.to_string(),
         load: scenario.load.to_string(),
         clients: plan.clients.counted(),
+        reach: crowd::reach_words(scenario),
         window: plan.source.window.as_ref().map(|window| window.objects),
         rate_unit: (plan.unit == Unit::Keys).then(|| scenario.rate_unit.to_string()),
         keys: plan.source.keys,

@@ -1,6 +1,7 @@
 //! Everything that was seen becomes one record.
 
 mod lives;
+mod returns;
 
 use crate::conduct::{Ended, Loss};
 use crate::doctor::{self, Findings};
@@ -147,7 +148,7 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     let sent = kinds.map(|kind| (kind.into(), totals.sent_in_window[kind.index()]));
     record.sent_in_window = sent.collect();
     record.rate = rates(ended, plan, record.measured_s);
-    record.servers = servers(totals, plan, record);
+    record.servers = servers(totals, plan, record, began);
     record.client = client(ended, plan, record);
 }
 
@@ -198,7 +199,8 @@ fn judge<W: Witness>(
         plan,
         measured_s: record.measured_s,
         target_per_s: record.rate.target_per_s,
-        sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s),
+        sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s)
+            - per_second(totals.copies_in_window, record.measured_s),
         connections: lives::kept_up(ended, plan),
         none_opened: none_opened(ended),
         response: (&response, measured.unanswered()),
@@ -324,7 +326,7 @@ fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
     (length_s > 0.0).then(|| (until(end) - until(start)) / length_s)
 }
 
-fn servers(totals: &Totals, plan: &Plan, record: &Record) -> Vec<ServerRecord> {
+fn servers(totals: &Totals, plan: &Plan, record: &Record, began: &Began) -> Vec<ServerRecord> {
     let single = plan.servers.len() == 1;
     let row = |(number, server): (usize, &memtide_engine::ServerPlan)| {
         let connections = (0..plan.workers)
@@ -338,6 +340,7 @@ fn servers(totals: &Totals, plan: &Plan, record: &Record) -> Vec<ServerRecord> {
             let times = &totals.times.servers[number];
             (counters.into(), Distribution::of(times, counters.unanswered(), plan.timeout))
         };
+        let (returns, away) = returns::returns(totals, number, began);
         ServerRecord {
             name: server.name.clone(),
             address: server.addresses.first().map(ToString::to_string),
@@ -345,6 +348,8 @@ fn servers(totals: &Totals, plan: &Plan, record: &Record) -> Vec<ServerRecord> {
             rate_per_s: per_second(counts.answered, record.measured_s),
             totals: counts,
             response,
+            returns,
+            away,
         }
     };
     plan.servers.iter().enumerate().map(row).collect()

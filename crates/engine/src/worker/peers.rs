@@ -81,7 +81,11 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.clients[client as usize].route.free(connection, freed as u32);
             // Only an answer shows that the server serves this connection; one that is taken and
             // dropped again counts as a failure, so that such a server is not hammered.
-            self.connections[connection as usize].failures = 0;
+            let at_connection = &mut self.connections[connection as usize];
+            if std::mem::take(&mut at_connection.failures) > 0 {
+                let place = (connection, at_connection.server);
+                self.presence.returned(place, at, &mut self.recorder.tally.absences);
+            }
             self.disconnected_since = None;
         }
         self.out_connection = connection;
@@ -95,12 +99,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             at_connection.begin_request(&mut self.out);
             let opaque = at_connection.next_opaque();
             self.encoder.cas(entry.key, unique, (version, opaque), &mut self.out);
-            if self.out.len() - before > self.facts.request_bytes_max {
+            let bytes = self.out.len() - before;
+            if bytes > self.facts.request_bytes_max && self.is_over_datagrams(connection) {
                 self.recorder.in_flight -= 1;
                 self.refuse(connection, &entry, at);
                 continue;
             }
-            self.recorder.followed_up(entry.segment, self.out.len() - before);
+            self.recorder.followed_up(entry.segment, bytes);
             self.connections[connection as usize].issue(entry);
             self.clients[client as usize].route.take(connection);
         }
@@ -132,6 +137,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.lost(connection, at, why);
     }
 
+    pub(super) fn is_over_datagrams(&self, connection: u32) -> bool {
+        self.connections[connection as usize].is_over_datagrams()
+    }
+
     pub(super) fn export(&mut self) {
         for sample in self.recorder.samples.drain(..) {
             if self.driver.export(sample).is_err() {
@@ -145,7 +154,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             return;
         }
         let at_connection = &mut self.connections[connection as usize];
-        let addresses = &self.facts.servers[at_connection.server.index()].addresses;
+        let servers = &self.facts.servers[usize::from(at_connection.is_over_datagrams())];
+        let addresses = &servers[at_connection.server.index()].addresses;
         let address = &addresses[at_connection.failures as usize % addresses.len()];
         let sources = &self.facts.sources;
         let source = match sources.len() {
@@ -193,11 +203,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.disconnected_since = None;
         }
         let client = at_connection.client;
+        if self.lives.is_none() {
+            let place = (connection, at_connection.server);
+            let heard = at_connection.is_over_datagrams();
+            self.presence.opened(place, at, heard, &mut self.recorder.tally.absences);
+        }
         let all = self.connections_open as usize == self.connections.len();
         if self.stage == Stage::Opening && all {
             self.stage = Stage::Ready;
         }
-        self.clients[client as usize].route.set_available(connection, true);
+        self.clients[client as usize].route.opened(connection);
         if self.lives.is_some() {
             self.opened_life(connection, at);
             return self.serve(client, at);
@@ -210,7 +225,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         at_connection.reset();
         at_connection.failures += 1;
         let server = at_connection.server;
-        let addresses = self.facts.servers[server.index()].addresses.len();
+        let addresses = self.facts.servers[0][server.index()].addresses.len();
         let tried_all = at_connection.failures as usize >= addresses;
         self.recorder.connect_failed(at);
         if tried_all {
@@ -246,7 +261,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         let carried = at_connection.in_flight() as u32;
         let route = &mut self.clients[client as usize].route;
-        route.set_available(connection, false);
+        route.gone(connection);
         route.free(connection, carried);
         let place = (server, connection_number(&self.facts, connection));
         let source = &mut self.clients[client as usize].source;
@@ -261,9 +276,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         debug_assert!(self.out.is_empty(), "nothing is gathered while completions are taken");
         self.recorder.connection_lost(at, why);
+        self.presence.lost((connection, server), at, &mut self.recorder.tally.absences);
         self.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
         self.connections_open -= 1;
-        if self.connections_open == 0 || unheard {
+        if self.connections_open == 0 || unheard || self.presence.is_nobody_here() {
             self.disconnected_since.get_or_insert(at);
         }
         self.export();
@@ -316,6 +332,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.close(number);
             self.export();
         }
+        self.presence.finish(&mut self.recorder.tally.absences);
         self.stage = Stage::Finished;
     }
 

@@ -8,7 +8,7 @@ use crate::driver::{Driver, Submission, Submitted};
 use crate::fleet::Stage;
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_metrics::Fate;
-use memtide_workload::{Next, OpKind, Outcome, Source};
+use memtide_workload::{Next, Op, OpKind, Outcome, Source};
 use std::cmp::Reverse;
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
@@ -114,6 +114,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         };
         op.keys = at_client.advance(&self.offer, op.keys);
         let ready = at.max(at_client.ready_at);
+        if at_client.route.is_grouped() {
+            return self.issue_aimed(client, &op, (at, ready), now);
+        }
+        let entry = self.intend(&op, at, ready);
+        self.request(client, connection, entry, now);
+    }
+
+    /// `op` is intended at `at` and can be sent since `ready`.
+    #[inline(always)]
+    pub(super) fn intend(&mut self, op: &Op, at: Instant, ready: Instant) -> InFlight {
         let segment = self.recorder.intended(at);
         let mut generator = Span::ZERO;
         if ready > at {
@@ -121,22 +131,28 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             generator = wait.client_busy;
             self.recorder.waited(segment, wait);
         }
-        if self.out_connection != connection || self.out.len() > self.facts.out_bytes_max {
-            self.flush();
-            self.out_connection = connection;
-        }
-        let entry = InFlight {
+        InFlight {
             intended: at,
             sent: ready,
             generator,
-            index,
+            index: op.index,
             key: op.key,
             segment,
             keys: op.keys,
             hits: 0,
             kind: op.kind,
             stage: InFlightStage::begun(self.encoder.is_cas_alone(op.kind)),
-        };
+        }
+    }
+
+    /// Appends the request of `entry` to what goes to `connection`.
+    #[inline(always)]
+    pub(super) fn request(&mut self, client: u32, connection: u32, entry: InFlight, now: Instant) {
+        if self.out_connection != connection || self.out.len() > self.facts.out_bytes_max {
+            self.flush();
+            self.out_connection = connection;
+        }
+        let op = entry.op();
         let before = self.out.len();
         if before > 0 {
             // By the time that several requests are made the reading is no longer fresh.
@@ -151,14 +167,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let opaque = at_connection.next_opaque();
         self.encoder.request(&op, source, (version, opaque), &mut self.out);
         let bytes = self.out.len() - before;
-        if bytes > self.facts.request_bytes_max {
+        if bytes > self.facts.request_bytes_max && self.is_over_datagrams(connection) {
             return self.refuse(connection, &entry, now);
         }
         let at_connection = &mut self.connections[connection as usize];
         // To the server such a cas is a store like any other.
         let is_store = entry.stage == InFlightStage::Alone;
         let kind = if is_store { OpKind::Set } else { op.kind };
-        self.recorder.requested(segment, at_connection.server, kind, op.keys, bytes);
+        self.recorder.requested(entry.segment, at_connection.server, kind, op.keys, bytes);
         self.recorder.in_flight += 1;
         if self.encoder.is_noreply(op.kind) {
             // It leaves no load behind, but the connection has had its turn.
@@ -173,7 +189,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         at_connection.issue(entry);
         self.clients[client as usize].route.take(connection);
-        self.arm_deadline(connection, at + self.facts.timeout);
+        self.arm_deadline(connection, entry.intended + self.facts.timeout);
     }
 
     /// The request of `entry`, which is all that is gathered, is longer than a datagram: it is not

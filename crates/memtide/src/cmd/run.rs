@@ -66,7 +66,7 @@ pub(in crate::cmd) fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
     let wanted = item.saturating_mul(scenario.keys).saturating_mul(2);
     let serving = serve::start(&ServeOptions {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        udp: scenario.transport == Transport::Udp,
+        udp: scenario.transport != Transport::Tcp,
         threads: 1,
         memory_bytes_max: wanted.max(EMBEDDED_MEMORY_BYTES_MIN),
         item_bytes_max: scenario.value_max as usize + 1024,

@@ -72,7 +72,9 @@ fn servers(scenario: &Scenario) -> Vec<ServerPlan> {
     let address = |number: usize| match scenario.transport {
         Transport::Tcp => Address::Unix(format!("server-{number}")),
         // Sockets of files have no datagrams.
-        Transport::Udp => Address::Tcp(([127, 0, 0, 1], PORT_FIRST + number as u16).into()),
+        Transport::Udp | Transport::Split => {
+            Address::Tcp(([127, 0, 0, 1], PORT_FIRST + number as u16).into())
+        }
     };
     let plan =
         |(number, name): (usize, String)| ServerPlan { name, addresses: vec![address(number)] };

@@ -2,7 +2,7 @@
 //! the part of lowering in which these depend on each other.
 
 use super::lives;
-use memtide_engine::{Clients, ConnectionTurn};
+use memtide_engine::{Clients, ConnectionTurn, Copies, Reach};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{self as word, Load, Problem, RateUnit};
 use memtide_workload::{KeySpace, OpKind, SizeLaw, ValueSpace, WindowLaw, WindowPlan};
@@ -44,18 +44,26 @@ impl Crowd {
             why.insert("clients".to_owned(), reason);
             CONNECTIONS_PER_SERVER * servers
         });
-        let each = scenario.crowd.connections_per_client;
+        let each = u32::try_from(scenario.connections_of_client(servers)).unwrap_or(u32::MAX);
         let connections = count.checked_mul(each).ok_or_else(|| Problem {
             field: "connections-per-client",
-            message: format!("connections-per-client {each} of {count} clients are too many"),
+            message: format!(
+                "connections-per-client {} of {count} clients are too many",
+                scenario.crowd.connections_per_client
+            ),
         })?;
         let turn = match scenario.crowd.connection_turn {
             word::ConnectionTurn::RoundRobin => ConnectionTurn::RoundRobin,
             word::ConnectionTurn::Random => ConnectionTurn::Random,
         };
-        let clients = Clients::Counted { count, connections: each, turn };
+        let reach = reach(scenario);
+        let clients = Clients::Counted { count, connections: each, turn, reach };
         let window = scenario.crowd.window.map(|law| {
-            let objects = objects(scenario, law, count.div_ceil(servers), why);
+            let of_server = match reach {
+                Reach::Servers { .. } => count,
+                Reach::Server | Reach::Split { .. } => count.div_ceil(servers),
+            };
+            let objects = objects(scenario, law, of_server, why);
             let reads_only = !scenario.mix.kinds().any(|kind| kind == OpKind::Set);
             WindowPlan {
                 clients: count,
@@ -76,6 +84,37 @@ impl Crowd {
             return Err(Problem { field: "window", message });
         }
         Ok(Self { clients, connections, workers_max: count, window })
+    }
+}
+
+/// Where the connections of each client lead.
+fn reach(scenario: &Scenario) -> Reach {
+    let word::Replication { writers, replicate } = scenario.replication;
+    match (writers, scenario.transport) {
+        (Some(writers), _) => Reach::Servers {
+            // Bounded by the number of servers.
+            writers: writers as u16,
+            copies: match replicate.unwrap_or(word::Replicate::All) {
+                word::Replicate::All => Copies::All,
+                word::Replicate::One => Copies::One,
+            },
+        },
+        (None, word::Transport::Split) => {
+            Reach::Split { reply_bytes_max: scenario.reply_bytes_max() as usize }
+        }
+        (None, word::Transport::Tcp | word::Transport::Udp) => Reach::Server,
+    }
+}
+
+/// The same in words, where it is unusual.
+pub(super) fn reach_words(scenario: &Scenario) -> Option<String> {
+    match (scenario.replication.writers, scenario.transport) {
+        (Some(writers), _) => {
+            let copies = scenario.replication.replicate.unwrap_or(word::Replicate::All);
+            Some(format!("writes to {copies} of the first {writers} servers"))
+        }
+        (None, word::Transport::Split) => Some("gets by UDP".to_owned()),
+        (None, word::Transport::Tcp | word::Transport::Udp) => None,
     }
 }
 

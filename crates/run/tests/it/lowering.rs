@@ -2,7 +2,7 @@
 
 use crate::toy::{around, scenario};
 use memtide_base::Span;
-use memtide_engine::{Address, Cooldown, Pacing, Sharing, Wait};
+use memtide_engine::{Address, Clients, Cooldown, Copies, Pacing, Reach, Sharing, Transport, Wait};
 use memtide_run::{Lowered, Surroundings, lower};
 use memtide_schema::record::LoopKind;
 
@@ -251,4 +251,29 @@ fn a_window_is_as_large_as_a_cache_asks_for() {
     assert_eq!(objects("window = '10k'", 1), 10_000);
     let many = lower(&scenario(&format!("{text}window = '1G'")), &around(1, true));
     assert_eq!(many.expect_err("it would take 512 GB").field, "window");
+}
+
+#[test]
+fn clients_reach_all_servers_or_one_in_two_ways() {
+    let reach = |toml: &str, servers: usize| {
+        let around = Surroundings { cpus_online: 4, ..around(servers, true) };
+        let lowered = lowered(&format!("{toml}clients = 6\nconnections-per-client = 4\n"), &around);
+        let Clients::Counted { connections, reach, .. } = lowered.plan.clients else {
+            panic!("clients are counted")
+        };
+        assert_eq!(lowered.plan.connections, 6 * connections);
+        assert_eq!(lowered.plan.requests.transport, Transport::Stream);
+        (connections, reach, lowered)
+    };
+    let (each, to, lowered) = reach("server = 'a,b,c'\nwriters = 2\n", 3);
+    assert_eq!((each, to), (12, Reach::Servers { writers: 2, copies: Copies::All }));
+    let servers: Vec<usize> = (0..12).map(|nth| lowered.plan.server_of(0, nth).index()).collect();
+    assert_eq!(servers, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+    assert!(lowered.record.reach.is_some_and(|words| words.contains("all of the first 2")));
+    let (_, to, _) = reach("server = 'a,b'\nwriters = 2\nreplicate = 'one'\n", 2);
+    assert_eq!(to, Reach::Servers { writers: 2, copies: Copies::One });
+    let (each, to, _) = reach("server = 'a'\ntransport = 'split'\n", 1);
+    assert!(each == 5 && matches!(to, Reach::Split { .. }), "{each} {to:?}");
+    let (each, to, lowered) = reach("server = 'a'\n", 1);
+    assert_eq!((each, to, lowered.record.reach), (4, Reach::Server, None));
 }

@@ -35,7 +35,8 @@ pub(super) const CONNECTIONS_PER_CLIENT: Field = Field {
     default: "1",
     help: "Connections of each client, of which it uses one at a time",
     long: "A count of at least 1; over all clients there are at most 1M. Which one is used next \
-           is said by `connection-turn`. Example: `clients 128` and `connections-per-client 128` \
+           is said by `connection-turn`. With `writers` they are so many to each server; with \
+           `transport split` there is one for UDP besides. Example: `clients 128` and `connections-per-client 128` \
            are 16384 connections with 128 operations under way.",
     section: Section::Target,
     many: false,

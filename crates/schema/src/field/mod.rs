@@ -12,6 +12,7 @@ mod load;
 mod measurement;
 mod output;
 mod parse;
+mod replication;
 mod target;
 
 pub(crate) use layer::unknown;
@@ -92,6 +93,8 @@ pub static FIELDS: &[Field] = &[
     target::NAGLE,
     target::PROTOCOL,
     target::TRANSPORT,
+    replication::WRITERS,
+    replication::REPLICATE,
     target::TRAILING_BLANK,
     target::SEND_BUFFER,
     target::RECEIVE_BUFFER,

@@ -151,13 +151,15 @@ pub(super) const TRANSPORT: Field = Field {
     short: None,
     value: Some("TRANSPORT"),
     default: "tcp",
-    help: "How requests travel: tcp (also to unix sockets) or udp",
+    help: "How requests travel: tcp (also to unix sockets), udp or split",
     long: "`tcp` is a stream. Over `udp` a request is one datagram of at most 1400 bytes, longer \
            ones are not sent and count as failed; one operation at a time is under way on each \
            connection, which is a socket of its own. Replies are put together in whatever order \
            their datagrams come. Nothing is sent again: an operation whose reply is not complete \
            at `timeout` has timed out. Servers listen for UDP at the same port (`memcached -p PORT \
-           -U PORT`); before and after the run they are asked, and filled, over TCP.",
+           -U PORT`); before and after the run they are asked, and filled, over TCP. With `split` \
+           each of the `clients` has one socket for UDP beside its `connections-per-client` by \
+           TCP: get and gets go over that, and all else over these.",
     section: Section::Target,
     many: false,
     set: |scenario, word| {

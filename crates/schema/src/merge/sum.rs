@@ -4,8 +4,8 @@
 
 use crate::kind::Kind;
 use crate::record::{
-    ConnectionCounts, Counts, DatagramCounts, Distribution, LagSplit, LifeCounts, LifeRecord,
-    MessageSizes, PhaseCounts, Phases, Record, ServerRecord, Totals, VerificationCounts,
+    Away, ConnectionCounts, Counts, DatagramCounts, Distribution, LagSplit, LifeCounts, LifeRecord,
+    MessageSizes, PhaseCounts, Phases, Record, Returns, ServerRecord, Totals, VerificationCounts,
     per_second,
 };
 use memtide_base::Span;
@@ -215,6 +215,8 @@ struct Server {
     connections: u32,
     totals: Totals,
     response: Times,
+    returns: Returns,
+    away: Vec<Away>,
 }
 
 impl Server {
@@ -228,6 +230,12 @@ impl Server {
         self.seen = true;
         self.connections = self.connections.saturating_add(row.connections);
         add_totals(&mut self.totals, &row.totals);
+        let Returns { lost, returned, away_ns, away_ns_max } = row.returns;
+        add(&mut self.returns.lost, lost);
+        add(&mut self.returns.returned, returned);
+        add(&mut self.returns.away_ns, away_ns);
+        self.returns.away_ns_max = self.returns.away_ns_max.max(away_ns_max);
+        self.away.extend(&row.away);
         self.response.absorb(&row.response)
     }
 
@@ -239,6 +247,8 @@ impl Server {
             rate_per_s: per_second(self.totals.answered, length),
             totals: self.totals,
             response: self.response.seal(),
+            returns: self.returns,
+            away: Away::united(self.away),
         }
     }
 }

@@ -23,7 +23,7 @@ pub use judgement::{
 pub use lives::{LifeCounts, LifeRecord};
 pub(crate) use measured::per_second;
 pub use plan::{LifePlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
-pub use server::{Figure, ServerCounters, ServerRecord};
+pub use server::{Away, Figure, Returns, ServerCounters, ServerRecord};
 pub use shard::ShardRecord;
 pub use verification::VerificationCounts;
 

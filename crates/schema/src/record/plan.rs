@@ -92,6 +92,10 @@ pub struct PlanRecord {
     /// Clients with one operation outstanding each; none when connections are everybody's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
+    /// Which servers and transports their writes and reads take, in words; none where each uses
+    /// one server in one way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<String>,
     /// Objects in the window of each of them; none without windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,

@@ -23,6 +23,63 @@ pub struct ServerRecord {
     pub totals: Totals,
     /// Received − intended, all operations.
     pub response: Distribution,
+    /// Connections that were lost in the whole run, and those that came back; absent where none
+    /// were lost.
+    #[serde(default, skip_serializing_if = "Returns::is_zero")]
+    pub returns: Returns,
+    /// When a worker had no connection to it that had had one, in order and without overlap;
+    /// absent where that never was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub away: Vec<Away>,
+}
+
+/// What became of the connections to a server that were lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Returns {
+    /// Connections that were lost.
+    pub lost: u64,
+    /// Those of them that were there again before the end.
+    pub returned: u64,
+    /// The time from loss to return, summed over those.
+    pub away_ns: u64,
+    /// The longest of these times.
+    pub away_ns_max: u64,
+}
+
+impl Returns {
+    /// Whether no connection was lost.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A stretch in which a server was away, at least for one worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Away {
+    /// When the last connection was lost, in milliseconds since 1970.
+    pub from_unix_ms: u64,
+    /// When there was one again; none if that did not come.
+    pub until_unix_ms: Option<u64>,
+}
+
+impl Away {
+    /// The stretches in order; those that touch or overlap are one.
+    pub fn united(mut stretches: Vec<Self>) -> Vec<Self> {
+        let end = |away: &Self| away.until_unix_ms.unwrap_or(u64::MAX);
+        stretches.sort_by_key(|away| (away.from_unix_ms, end(away)));
+        let mut united: Vec<Self> = Vec::new();
+        for away in stretches {
+            match united.last_mut() {
+                Some(last) if away.from_unix_ms <= end(last) => {
+                    if end(&away) > end(last) {
+                        last.until_unix_ms = away.until_unix_ms;
+                    }
+                }
+                _ => united.push(away),
+            }
+        }
+        united
+    }
 }
 
 /// The servers' own counters (their `stats`), by server and by name.

@@ -4,6 +4,7 @@
 //! knowledge of the machine is checked where plans are made.
 
 mod clients;
+mod replication;
 mod transport;
 
 use super::{Goal, NumericKeys, OnFull, Protocol, Scenario, Subject, ValueFill, span_word};
@@ -61,6 +62,7 @@ impl Scenario {
         self.check_bounds(&mut problems);
         self.check_credentials(&mut problems);
         self.check_transport(&mut problems);
+        self.check_replication(&mut problems);
         self.check_load(&mut problems);
         self.check_clients(&mut problems);
         self.check_window(&mut problems);

@@ -216,6 +216,18 @@ choice! {
         Tcp = "tcp",
         /// In datagrams.
         Udp = "udp",
+        /// Gets in datagrams, and all else in streams.
+        Split = "split",
+    }
+}
+
+choice! {
+    /// To how many of the servers that are written each write goes.
+    Replicate {
+        /// To each of them.
+        All = "all",
+        /// To one, each in turn.
+        One = "one",
     }
 }
 

@@ -112,7 +112,7 @@ impl Scenario {
         let others = [
             ("clients", self.crowd.clients.is_some(), "has clients that keep their connections"),
             ("window", self.crowd.window.is_some(), "has clients that keep their connections"),
-            ("transport", self.transport == Transport::Udp, "opens no connection"),
+            ("transport", self.transport != Transport::Tcp, "opens no connection"),
             ("rate-unit", self.rate_unit == RateUnit::Keys, "counts what connections that stay do"),
         ];
         for (field, _, does) in others.into_iter().filter(|(_, given, _)| *given) {

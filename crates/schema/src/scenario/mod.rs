@@ -13,7 +13,7 @@ mod word;
 pub use check::Problem;
 pub use choice::{
     ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit, Reconnect,
-    ScheduleKind, Secret, Transport, ValueFill, Wait,
+    Replicate, ScheduleKind, Secret, Transport, ValueFill, Wait,
 };
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use target::Target;
@@ -144,6 +144,8 @@ pub struct Scenario {
     pub protocol: Protocol,
     /// How they travel.
     pub transport: Transport,
+    /// Which servers are written, where they are not alike.
+    pub replication: Replication,
     /// What some clients do besides.
     pub habits: Habits,
     /// Who we are to the servers.
@@ -229,6 +231,15 @@ impl Default for Crowd {
     }
 }
 
+/// Servers of which the first are written. Each is a field by its own name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replication {
+    /// How many are, if all servers are one client's.
+    pub writers: Option<u32>,
+    /// To how many of these each write goes; to all, when nobody says it.
+    pub replicate: Option<Replicate>,
+}
+
 /// What some clients do on the wire and most do not. Each is a field by its own name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
@@ -245,6 +256,17 @@ pub struct Habits {
 }
 
 impl Scenario {
+    /// How many connections each client has, where these are counted: with one to each server, or
+    /// with one for datagrams besides, more than were asked for.
+    pub fn connections_of_client(&self, servers: u32) -> u64 {
+        let each = u64::from(self.crowd.connections_per_client);
+        match (self.replication.writers, self.transport) {
+            (Some(_), _) => each * u64::from(servers),
+            (None, Transport::Split) => each + 1,
+            (None, Transport::Tcp | Transport::Udp) => each,
+        }
+    }
+
     /// Whether the load is as fast as the connections allow: asked for with rate 0, or meant by
     /// naming a server and no rate or wave; of connections that are the load, when neither they nor
     /// their calls come at a rate.
@@ -317,6 +339,7 @@ impl Default for Scenario {
             after: None,
             protocol: Protocol::Text,
             transport: Transport::Tcp,
+            replication: Replication::default(),
             habits: Habits::default(),
             user: None,
             password: None,

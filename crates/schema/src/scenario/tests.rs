@@ -151,6 +151,49 @@ fn problems(change: impl FnOnce(&mut Scenario)) -> Vec<&'static str> {
 }
 
 #[test]
+fn writers_need_servers_and_clients_and_answers() {
+    let named = |scenario: &mut Scenario| {
+        scenario.servers = Target::parse_list("a,b,c").unwrap();
+        scenario.crowd.clients = Some(3);
+        scenario.replication.writers = Some(2);
+    };
+    assert_eq!(problems(named), [""; 0]);
+    let with = |change: fn(&mut Scenario)| {
+        problems(|scenario| {
+            named(scenario);
+            change(scenario);
+        })
+    };
+    assert_eq!(with(|s| s.crowd.clients = Some(1)), [""; 0], "one client reaches all servers");
+    assert_eq!(with(|s| s.crowd.clients = None), ["writers"]);
+    assert_eq!(with(|s| s.servers.truncate(1)), ["writers"]);
+    assert_eq!(with(|s| s.replication.writers = Some(4)), ["writers"]);
+    assert_eq!(with(|s| s.replication.writers = Some(0)), ["writers"]);
+    assert_eq!(with(|s| s.transport = Transport::Udp), ["transport"]);
+    assert_eq!(with(|s| s.noreply = true), ["noreply"]);
+    assert_eq!(problems(|s| s.replication.replicate = Some(Replicate::One)), ["replicate"]);
+}
+
+#[test]
+fn split_needs_clients_and_lets_stores_be_long() {
+    let split = |scenario: &mut Scenario| {
+        scenario.transport = Transport::Split;
+        scenario.crowd.clients = Some(2);
+    };
+    assert_eq!(problems(split), [""; 0]);
+    let with = |change: fn(&mut Scenario)| {
+        problems(|scenario| {
+            split(scenario);
+            change(scenario);
+        })
+    };
+    assert_eq!(with(|s| s.value_size = known("fixed:3000")), [""; 0]);
+    assert_eq!(with(|s| s.multiget = 60), ["multiget"]);
+    assert_eq!(with(|s| s.crowd.clients = None), ["transport"]);
+    assert_eq!(with(|s| s.servers = Target::parse_list("unix:/a").unwrap()), ["transport"]);
+}
+
+#[test]
 fn the_default_is_possible() {
     assert_eq!(problems(|_| {}), [""; 0]);
 }

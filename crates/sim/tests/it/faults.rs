@@ -44,6 +44,14 @@ fn a_server_that_dies_and_returns_costs_only_what_it_carried() {
     assert_eq!(totals.answered + totals.lost, totals.intended);
     let disconnected = rehearsal.record.lag_split.disconnected.max_ns;
     assert!(disconnected.is_some_and(|ns| ns > 900_000_000), "{disconnected:?}");
+    let server = &rehearsal.record.servers[0];
+    assert_eq!((server.returns.lost, server.returns.returned), (8, 8));
+    let longest = server.returns.away_ns_max;
+    assert!((1_000_000_000..2_100_000_000).contains(&longest), "{longest}");
+    let [away] = server.away[..] else { panic!("{:?}", server.away) };
+    let length_ms = away.until_unix_ms.expect("it came back") - away.from_unix_ms;
+    assert!((1_000..2_100).contains(&length_ms), "{away:?}");
+    assert_eq!(away.from_unix_ms, 3_000, "{away:?}");
     assert!(rehearsal.failure.is_none());
 }
 
@@ -57,4 +65,9 @@ fn all_servers_gone_for_good_end_the_run_with_what_there_is() {
     assert_eq!(failure.exit, 3);
     assert!(rehearsal.record.partial);
     assert!(rehearsal.record.totals.answered > 5_000);
+    for (server, from) in rehearsal.record.servers.iter().zip([3_000, 4_000]) {
+        let [away] = server.away[..] else { panic!("{:?}", server.away) };
+        assert_eq!((away.from_unix_ms, away.until_unix_ms), (from, None));
+        assert_eq!(server.returns.returned, 0);
+    }
 }

@@ -11,4 +11,5 @@ mod faults;
 mod pauses;
 mod replay;
 mod steps;
+mod replicas;
 mod windows;

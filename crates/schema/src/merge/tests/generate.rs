@@ -243,9 +243,26 @@ impl Generator {
             connections: self.below(64) as u32,
             totals: self.phase().totals,
             response: self.distribution(true),
+            returns: Returns {
+                lost: self.below(9),
+                returned: self.below(9),
+                away_ns: self.below(1 << 40),
+                away_ns_max: self.below(1 << 35),
+            },
+            away: self.away(),
             ..ServerRecord::default()
         };
         names[..count].iter().map(row).collect()
+    }
+
+    fn away(&mut self) -> Vec<Away> {
+        let count = self.below(4);
+        let stretch = |_| {
+            let from_unix_ms = self.below(100);
+            let until = from_unix_ms + self.below(20);
+            Away { from_unix_ms, until_unix_ms: (self.below(5) > 0).then_some(until) }
+        };
+        Away::united((0..count).map(stretch).collect())
     }
 
     fn counters(&mut self) -> ServerCounters {

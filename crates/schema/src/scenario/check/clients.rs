@@ -59,18 +59,19 @@ impl Scenario {
 
     /// Whether each server and each worker has a client, and connections are not too many.
     fn check_shares(&self, clients: u32, problems: &mut Problems) {
-        let each = self.crowd.connections_per_client;
-        let all = u64::from(clients) * u64::from(each);
+        let each = self.connections_of_client(self.servers.len().max(1) as u32);
+        let all = u64::from(clients) * each;
         if all > u64::from(CONNECTIONS_MAX) {
             problems.add(
                 "connections-per-client",
                 format!(
-                    "connections-per-client {each} makes {all} connections of {clients} clients: \
-                     give at most {CONNECTIONS_MAX} in all"
+                    "connections-per-client {} makes {all} connections of {clients} clients: \
+                     give at most {CONNECTIONS_MAX} in all",
+                    self.crowd.connections_per_client
                 ),
             );
         }
-        if (clients as usize) < self.servers.len() {
+        if (clients as usize) < self.servers.len() && self.replication.writers.is_none() {
             problems.add(
                 "clients",
                 format!(

@@ -18,25 +18,37 @@ impl Scenario {
         if self.transport == Transport::Tcp {
             return;
         }
+        let way = self.transport;
+        if way == Transport::Split && self.crowd.clients.is_none() && self.crowd.window.is_none() {
+            problems.add(
+                "transport",
+                "transport split needs clients whose gets go another way than their sets: say how \
+                 many with clients, or use tcp or udp",
+            );
+        }
         let unix = |target: &&Target| matches!(target, Target::Unix { .. });
         if let Some(target) = self.servers.iter().find(unix) {
             problems.add(
                 "transport",
-                format!("transport udp does not reach {target}: name a host, or use tcp"),
+                format!("transport {way} does not reach {target}: name a host, or use tcp"),
             );
         }
         if self.depth.is_some_and(|depth| depth > 1) {
             problems.add(
                 "depth",
-                "depth must be 1 with transport udp, where one operation at a time is under way \
-                 on a connection: leave it out, and give more connections",
+                format!(
+                    "depth must be 1 with transport {way}, where one operation at a time is under \
+                     way on a connection: leave it out, and give more connections"
+                ),
             );
         }
         if self.user.is_some() {
             problems.add(
                 "user",
-                "user is no use with transport udp, over which servers take no credentials: leave \
-                 it out, or use tcp",
+                format!(
+                    "user is no use with transport {way}, servers take no credentials over UDP: \
+                     leave it out, or use tcp"
+                ),
             );
         }
         self.check_datagrams(problems);
@@ -47,7 +59,7 @@ impl Scenario {
         let names = |kind: OpKind| self.mix.kinds().any(|named| named == kind);
         let (key_least, _) = self.key_size.bounds();
         let (value_least, value_most) = self.value_size.bounds();
-        let stores = self.mix.kinds().any(OpKind::stores_value);
+        let stores = self.transport == Transport::Udp && self.mix.kinds().any(OpKind::stores_value);
         if stores && HEADER_BYTES + key_least + value_least > DATAGRAM_BYTES_MAX {
             problems.add(
                 "value-size",

@@ -1,0 +1,270 @@
+//! The connections of a client in groups: to a server each, or by how their bytes travel. The kind
+//! of an operation says which groups it may take, and a write may take several at once.
+//!
+//! A group with connections that are open but have no room is waited for; one that has none is
+//! passed over, if another will do.
+
+use super::Route;
+use crate::plan::Copies;
+use memtide_workload::{Mix, Op, OpKind};
+
+/// Which groups there are, and what they are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Roles {
+    /// Two: the second is for get and gets, the first for all else.
+    Split,
+    /// One for each server, the first of which are written.
+    Servers {
+        /// How many are, at least 1.
+        writers: usize,
+        /// To how many of these each write goes.
+        copies: Copies,
+    },
+}
+
+/// The groups of one client.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    roles: Roles,
+    /// Whether operations of the mix go to the writers, and to the readers.
+    needs: [bool; 2],
+    routes: Vec<Route>,
+    /// How many connections of each are open.
+    open: Vec<u32>,
+    /// Where the next look begins, where several groups are as good as each other.
+    turn: usize,
+    /// The connections that the present operation takes.
+    aimed: Vec<u32>,
+}
+
+/// Whether an operation of this kind changes what servers hold.
+fn writes(kind: OpKind) -> bool {
+    !kind.reads() || kind == OpKind::Cas
+}
+
+impl Roles {
+    /// Whether an operation of this kind belongs to the readers.
+    fn reads(self, kind: OpKind) -> bool {
+        match self {
+            Self::Split => kind.allows_many_keys(),
+            Self::Servers { .. } => !writes(kind),
+        }
+    }
+}
+
+impl Groups {
+    /// The groups of client number `client`, in the order of its connections, for this mix.
+    pub(crate) fn new(routes: Vec<Route>, roles: Roles, mix: &Mix, client: u32) -> Self {
+        let count = routes.len();
+        let needs = [false, true].map(|reads| mix.kinds().any(|kind| roles.reads(kind) == reads));
+        // Clients begin with different servers, so that they do not go in step.
+        let turn = client as usize % count;
+        let aimed = Vec::with_capacity(count);
+        Self { roles, needs, routes, open: vec![0; count], turn, aimed }
+    }
+
+    pub(super) fn connections(&self) -> u32 {
+        self.routes.iter().map(Route::connections).sum()
+    }
+
+    /// The first of its connections.
+    pub(super) fn first_connection(&self) -> u32 {
+        self.routes[0].first
+    }
+
+    pub(super) fn of(&mut self, connection: u32) -> &mut Route {
+        let group = self.group_of(connection);
+        &mut self.routes[group]
+    }
+
+    pub(super) fn has_room(&self, connection: u32) -> bool {
+        self.routes[self.group_of(connection)].has_room(connection)
+    }
+
+    /// A connection opened, or was lost.
+    pub(super) fn changed(&mut self, connection: u32, is_open: bool) {
+        let group = self.group_of(connection);
+        match is_open {
+            true => self.open[group] += 1,
+            false => self.open[group] -= 1,
+        }
+    }
+
+    /// A connection that could be used, if the client can make its next operation, whichever that
+    /// will be.
+    pub(super) fn pick(&self) -> Option<u32> {
+        let [needs_writers, needs_readers] = self.needs;
+        let usable = match self.roles {
+            Roles::Split => {
+                let needed = [needs_writers, needs_readers];
+                let mut groups = needed.iter().zip(&self.routes).filter(|(needed, _)| **needed);
+                return groups.try_fold(None, |_, (_, route)| route.pick().map(Some))?;
+            }
+            Roles::Servers { writers, .. } if !needs_readers => writers,
+            Roles::Servers { .. } => self.routes.len(),
+        };
+        let is_busy = |group: usize| self.open[group] > 0 && self.routes[group].pick().is_none();
+        if (0..self.routes.len()).any(is_busy) {
+            return None;
+        }
+        self.routes[..usable].iter().find_map(Route::pick)
+    }
+
+    /// Decides which connections `op` takes; none when nobody is there for it.
+    pub(super) fn aim(&mut self, op: &Op) -> &[u32] {
+        self.aimed.clear();
+        match self.roles {
+            Roles::Split => {
+                let group = usize::from(self.roles.reads(op.kind));
+                self.aimed.extend(self.routes[group].pick());
+            }
+            Roles::Servers { writers, copies } if writes(op.kind) => {
+                let first = self.first(op, writers, copies);
+                let picks = |nth: usize| self.routes[(first + nth) % writers].pick();
+                let there = (0..writers).filter_map(picks);
+                match copies {
+                    Copies::All => self.aimed.extend(there),
+                    Copies::One => self.aimed.extend(there.take(1)),
+                }
+                self.turn = self.turn.wrapping_add(1);
+            }
+            Roles::Servers { writers, copies } => {
+                let read = self.reader(op, writers, copies);
+                self.aimed.extend(read);
+                self.turn = self.turn.wrapping_add(1);
+            }
+        }
+        &self.aimed
+    }
+
+    /// The server that a write of the key is sent to first, among the first `writers`.
+    fn first(&self, op: &Op, writers: usize, copies: Copies) -> usize {
+        match copies {
+            Copies::All => (op.key % writers as u64) as usize,
+            Copies::One => self.turn % writers,
+        }
+    }
+
+    /// The connection of a read: to a server that was written, and not the one that was written
+    /// first, if there is one; else to any. With a single writer the others have what it passes on.
+    fn reader(&self, op: &Op, writers: usize, copies: Copies) -> Option<u32> {
+        let all = self.routes.len();
+        let any = |from: usize, to: usize, but: Option<usize>| {
+            let count = to - from;
+            let groups = (0..count).map(|nth| from + (self.turn.wrapping_add(nth)) % count);
+            let mut groups = groups.filter(|group| Some(*group) != but);
+            groups.find_map(|group| self.routes[group].pick())
+        };
+        if copies == Copies::One {
+            return any(0, all, None);
+        }
+        let first = self.first(op, writers, copies);
+        let others = if writers > 1 { any(0, writers, Some(first)) } else { any(0, all, Some(0)) };
+        others.or_else(|| self.routes[first].pick()).or_else(|| any(0, all, None))
+    }
+
+    pub(super) fn aimed(&self, nth: usize) -> u32 {
+        self.aimed[nth]
+    }
+
+    fn group_of(&self, connection: u32) -> usize {
+        self.routes.partition_point(|route| route.first <= connection) - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::ConnectionTurn;
+
+    /// Three servers with two connections each from number 10 on, all open.
+    fn servers(writers: usize, copies: Copies) -> Route {
+        let route = |nth: u32| Route::single(10 + 2 * nth, 2, ConnectionTurn::RoundRobin, (1, 0));
+        let mix = "get=9,set=1".parse().expect("a mix");
+        let roles = Roles::Servers { writers, copies };
+        let groups = Groups::new((0..3).map(route).collect(), roles, &mix, 0);
+        let mut route = Route::grouped(groups);
+        (10..16).for_each(|connection| route.opened(connection));
+        route
+    }
+
+    fn op(kind: OpKind, key: u64) -> Op {
+        Op { index: 0, key, kind, keys: 1 }
+    }
+
+    /// The servers that an operation takes; it is over at once.
+    fn go(route: &mut Route, kind: OpKind, key: u64) -> Vec<u32> {
+        route.pick().expect("somebody is there");
+        let count = route.aim(&op(kind, key));
+        let taken: Vec<u32> = (0..count).map(|nth| route.aimed(nth)).collect();
+        taken.iter().for_each(|&connection| route.take(connection));
+        assert!(taken.is_empty() || route.pick().is_none(), "one operation at a time");
+        taken.iter().for_each(|&connection| route.free(connection, 1));
+        taken.iter().map(|connection| (connection - 10) / 2).collect()
+    }
+
+    #[test]
+    fn writes_go_to_all_writers_and_reads_to_another_than_the_first() {
+        let mut route = servers(2, Copies::All);
+        assert_eq!(route.connections(), 6);
+        for key in 0..10 {
+            let first = (key % 2) as u32;
+            assert_eq!(go(&mut route, OpKind::Set, key), [first, 1 - first]);
+            assert_eq!(go(&mut route, OpKind::Get, key), [1 - first]);
+        }
+        let mut route = servers(3, Copies::All);
+        let read: Vec<_> = (0..4).flat_map(|_| go(&mut route, OpKind::Get, 1)).collect();
+        assert!(read.contains(&0) && read.contains(&2) && !read.contains(&1), "{read:?}");
+        let mut route = servers(1, Copies::All);
+        assert_eq!(go(&mut route, OpKind::Set, 5), [0]);
+        assert!(!go(&mut route, OpKind::Get, 5).contains(&0));
+    }
+
+    #[test]
+    fn who_is_away_is_passed_over_and_who_is_busy_is_waited_for() {
+        let mut route = servers(2, Copies::All);
+        route.set_available(10, false);
+        route.set_available(11, false);
+        assert_eq!(route.pick(), None, "server 0 is there and has no room");
+        route.gone(10);
+        route.gone(11);
+        assert_eq!(go(&mut route, OpKind::Set, 0), [1]);
+        assert_eq!(go(&mut route, OpKind::Get, 1), [1], "the first is better than nobody");
+        route.gone(12);
+        route.gone(13);
+        assert_eq!(go(&mut route, OpKind::Set, 0), [0; 0]);
+        assert_eq!(go(&mut route, OpKind::Get, 0), [2]);
+        route.opened(11);
+        assert_eq!(go(&mut route, OpKind::Set, 0), [0]);
+    }
+
+    #[test]
+    fn one_copy_goes_to_each_writer_in_turn_and_reads_to_all() {
+        let mut route = servers(2, Copies::One);
+        let written: Vec<_> = (0..4).flat_map(|_| go(&mut route, OpKind::Set, 0)).collect();
+        assert_eq!(written, [0, 1, 0, 1]);
+        let read: Vec<_> = (0..3).flat_map(|_| go(&mut route, OpKind::Get, 0)).collect();
+        assert!([0, 1, 2].iter().all(|server| read.contains(server)), "{read:?}");
+    }
+
+    #[test]
+    fn gets_go_by_datagrams_and_all_else_in_a_stream() {
+        let stream = Route::single(0, 3, ConnectionTurn::RoundRobin, (1, 0));
+        let datagrams = Route::single(3, 1, ConnectionTurn::RoundRobin, (1, 0));
+        let mix = "get=9,set=1".parse().expect("a mix");
+        let groups = Groups::new(vec![stream, datagrams], Roles::Split, &mix, 7);
+        let mut route = Route::grouped(groups);
+        (0..3).for_each(|connection| route.opened(connection));
+        assert_eq!(route.pick(), None, "the next may be a get");
+        route.opened(3);
+        let mut taken = Vec::new();
+        for kind in [OpKind::Set, OpKind::Get, OpKind::Set, OpKind::Gets, OpKind::Cas] {
+            assert!(route.pick().is_some());
+            assert_eq!(route.aim(&op(kind, 1)), 1);
+            taken.push(route.aimed(0));
+            route.take(route.aimed(0));
+            route.free(route.aimed(0), 1);
+        }
+        assert_eq!(taken, [0, 3, 1, 3, 2]);
+    }
+}

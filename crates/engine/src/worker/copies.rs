@@ -1,0 +1,104 @@
+//! Operations whose connections follow from their kind, and writes that go to several servers at
+//! once. Each copy is an operation in the books; to its source a write is one, and ends with its
+//! last copy.
+
+use super::Worker;
+use crate::connection::InFlight;
+use crate::driver::Driver;
+use memtide_base::Instant;
+use memtide_metrics::Fate;
+use memtide_workload::{Next, Op, Outcome, Source};
+
+impl<D: Driver, S: Source + Clone> Worker<D, S> {
+    /// Makes one operation on the connections that it takes. One that nobody is there for is lost,
+    /// and was not sent.
+    #[inline(never)]
+    pub(super) fn issue_aimed(
+        &mut self,
+        client: u32,
+        op: &Op,
+        (at, ready): (Instant, Instant),
+        now: Instant,
+    ) {
+        let at_client = &mut self.clients[client as usize];
+        let copies = at_client.route.aim(op);
+        if copies == 0 {
+            let entry = InFlight { sent: Instant::NEVER, ..self.intend(op, at, ready) };
+            self.recorder.settle_unsent(&entry, Fate::Lost);
+            return self.clients[client as usize].source.settle(op, Outcome::Lost);
+        }
+        self.recorder.copied(now, copies as u64 - 1);
+        at_client.source.expect(op.index, copies as u32);
+        for nth in 0..copies {
+            let connection = self.clients[client as usize].route.aimed(nth);
+            let entry = self.intend(op, at, ready);
+            self.request(client, connection, entry, now);
+        }
+    }
+}
+
+/// A source that hears of an operation once, when all its copies have ended.
+#[derive(Clone, Debug)]
+pub(super) struct Joint<S> {
+    source: S,
+    /// Copies of the present operation that have not ended; none unless there are several.
+    copies: u32,
+    /// Which operation that is. Others may end meanwhile without having been sent.
+    index: u64,
+    /// What became of those that have, if any: the worst of it.
+    joined: Option<Outcome>,
+}
+
+impl<S: Source> Joint<S> {
+    pub(super) fn new(source: S) -> Self {
+        Self { source, copies: 0, index: 0, joined: None }
+    }
+
+    /// Operation `index` has so many copies, at least 1.
+    fn expect(&mut self, index: u64, copies: u32) {
+        self.index = index;
+        self.copies = if copies > 1 { copies } else { 0 };
+        self.joined = None;
+    }
+
+    /// A copy has ended like this. Returns what became of the operation if it was the last. Only
+    /// what is stored everywhere is stored.
+    #[cold]
+    fn join(&mut self, outcome: Outcome) -> Option<Outcome> {
+        let joined = match self.joined {
+            Some(joined) if joined != Outcome::Stored => joined,
+            _ => outcome,
+        };
+        self.joined = Some(joined);
+        self.copies -= 1;
+        (self.copies == 0).then_some(joined)
+    }
+}
+
+impl<S: Source> Source for Joint<S> {
+    #[inline]
+    fn next(&mut self, index: u64, now: Instant) -> Next {
+        self.source.next(index, now)
+    }
+
+    #[inline]
+    fn skip(&mut self, index: u64, now: Instant) -> Next {
+        self.source.skip(index, now)
+    }
+
+    #[inline]
+    fn key(&self, op: &Op, nth: u16) -> u64 {
+        self.source.key(op, nth)
+    }
+
+    #[inline]
+    fn settle(&mut self, op: &Op, outcome: Outcome) {
+        if self.copies > 0 && op.index == self.index {
+            if let Some(joined) = self.join(outcome) {
+                self.source.settle(op, joined);
+            }
+            return;
+        }
+        self.source.settle(op, outcome);
+    }
+}

@@ -1,0 +1,130 @@
+//! When connections were lost and came back, and from when to when a worker had none to a server:
+//! sums for each server, and the stretches one by one in bounded memory.
+
+use memtide_base::{Instant, ServerId};
+
+/// A stretch in which a worker had no connection to a server that it had had one to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Absence {
+    /// The server, in the plan's order.
+    pub server: ServerId,
+    /// When the last connection was lost.
+    pub from: Instant,
+    /// When there was one again; never if there was none until the end.
+    pub until: Instant,
+}
+
+/// What became of the connections to one server that were lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Returns {
+    /// Connections that were lost.
+    pub lost: u64,
+    /// Those of them that came back: were opened again, and over UDP also had an answer.
+    pub returned: u64,
+    /// From loss to return, summed over those, in ns.
+    pub away_ns: u64,
+    /// The longest of these times, in ns.
+    pub away_ns_max: u64,
+}
+
+impl Returns {
+    fn absorb(&mut self, other: &Self) {
+        self.lost += other.lost;
+        self.returned += other.returned;
+        self.away_ns = self.away_ns.saturating_add(other.away_ns);
+        self.away_ns_max = self.away_ns_max.max(other.away_ns_max);
+    }
+}
+
+/// All of it, of one worker or of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absences {
+    /// By server.
+    servers: Vec<Returns>,
+    kept: Vec<Absence>,
+    kept_max: usize,
+}
+
+/// Stretches that are kept of a whole run; what does not fit stays in the sums.
+const RUN_KEPT_MAX: usize = 10_000;
+
+impl Absences {
+    /// Of a run with so many servers; nothing is allocated for stretches until there are some.
+    pub(crate) fn of_run(servers: usize) -> Self {
+        let servers = vec![Returns::default(); servers];
+        Self { servers, kept: Vec::new(), kept_max: RUN_KEPT_MAX }
+    }
+
+    /// Of a worker; room for so many stretches is allocated now.
+    pub(crate) fn reserved(servers: usize, kept_max: usize) -> Self {
+        let servers = vec![Returns::default(); servers];
+        Self { servers, kept: Vec::with_capacity(kept_max), kept_max }
+    }
+
+    /// A connection to `server` was lost.
+    pub fn lost(&mut self, server: ServerId) {
+        self.servers[server.index()].lost += 1;
+    }
+
+    /// A connection to `server` is there again that was lost `away_ns` before.
+    pub fn returned(&mut self, server: ServerId, away_ns: u64) {
+        let (lost, returned, away_ns_max) = (0, 1, away_ns);
+        self.servers[server.index()].absorb(&Returns { lost, returned, away_ns, away_ns_max });
+    }
+
+    /// A stretch is over, or the run is.
+    pub fn push(&mut self, absence: Absence) {
+        if self.kept.len() < self.kept_max {
+            self.kept.push(absence);
+        }
+    }
+
+    /// Takes over what `other` holds.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        for (sum, part) in self.servers.iter_mut().zip(&other.servers) {
+            sum.absorb(part);
+        }
+        other.kept.iter().for_each(|&absence| self.push(absence));
+    }
+
+    /// Forgets everything but keeps the room.
+    pub(crate) fn clear(&mut self) {
+        self.servers.fill(Returns::default());
+        self.kept.clear();
+    }
+
+    /// What became of lost connections, by server.
+    pub fn servers(&self) -> &[Returns] {
+        &self.servers
+    }
+
+    /// The stretches that fitted, of all workers.
+    pub fn kept(&self) -> &[Absence] {
+        &self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_workers_saw_adds_up() {
+        let (mut part, mut sum) = (Absences::reserved(2, 1), Absences::of_run(2));
+        let (one, ms) = (ServerId(1), |ms: u64| Instant::from_ns(ms * 1_000_000));
+        for from in [10, 50] {
+            part.lost(one);
+            part.lost(one);
+            part.returned(one, 7_000_000);
+            part.push(Absence { server: one, from: ms(from), until: ms(from + 7) });
+            part.push(Absence { server: one, from: ms(99), until: Instant::NEVER });
+            sum.absorb(&part);
+            part.clear();
+        }
+        let both = Returns { lost: 4, returned: 2, away_ns: 14_000_000, away_ns_max: 7_000_000 };
+        assert_eq!(sum.servers(), [Returns::default(), both]);
+        let from: Vec<Instant> = sum.kept().iter().map(|absence| absence.from).collect();
+        assert_eq!(from, [ms(10), ms(50)], "what does not fit is left out");
+        assert_eq!(part, Absences::reserved(2, 1));
+    }
+}

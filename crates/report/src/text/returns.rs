@@ -1,0 +1,90 @@
+//! Lines about servers whose connections were lost: how many came back and how soon, and when a
+//! server was away.
+
+use crate::layout::labelled;
+use crate::number::{seconds, whole};
+use memtide_schema::record::{Away, Record, Returns, ServerRecord};
+
+/// Stretches of one server that are told one by one.
+const STRETCHES_MAX: usize = 8;
+const NS_PER_S: f64 = 1e9;
+const MS_PER_S: f64 = 1e3;
+
+/// A line for each server that lost connections; nothing where connections come and go.
+pub(super) fn returns(out: &mut String, record: &Record) {
+    for server in record.servers.iter().filter(|server| !server.returns.is_zero()) {
+        labelled(out, "returns", &sentence(server, window_start_ms(record)));
+    }
+}
+
+/// When the measured window began, in ms since 1970.
+fn window_start_ms(record: &Record) -> f64 {
+    record.window_start_unix_ns.map_or(0.0, |start| (start.0 / 1_000) as f64 / MS_PER_S)
+}
+
+fn sentence(server: &ServerRecord, start_ms: f64) -> String {
+    let Returns { lost, returned, away_ns, away_ns_max } = server.returns;
+    let name = &server.name;
+    let mut text = format!("{name}: {} of {} lost connections", whole(returned), whole(lost));
+    if returned > 0 {
+        let mean = seconds(away_ns as f64 / returned as f64 / NS_PER_S);
+        let most = seconds(away_ns_max as f64 / NS_PER_S);
+        text.push_str(&format!(", after {mean} in the mean and {most} at most"));
+    }
+    let told = server.away.iter().take(STRETCHES_MAX);
+    let told: Vec<String> = told.map(|away| stretch(*away, start_ms)).collect();
+    if !told.is_empty() {
+        text.push_str(&format!("; away {}", told.join(", ")));
+    }
+    if let Some(more) = server.away.len().checked_sub(STRETCHES_MAX).filter(|more| *more > 0) {
+        text.push_str(&format!(" and {} times more", whole(more as u64)));
+    }
+    text
+}
+
+/// By the time after the beginning of the measured window, before which it is negative.
+fn stretch(away: Away, start_ms: f64) -> String {
+    let at = |unix_ms: u64| {
+        let s = (unix_ms as f64 - start_ms) / MS_PER_S;
+        if s < 0.0 { format!("−{}", seconds(-s)) } else { seconds(s) }
+    };
+    let from = at(away.from_unix_ms);
+    match away.until_unix_ms {
+        None => format!("from {from} to the end"),
+        Some(until) => {
+            let length = seconds((until - away.from_unix_ms) as f64 / MS_PER_S);
+            format!("from {from} to {} ({length})", at(until))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_when_a_server_was_away_and_for_how_long() {
+        let away = |from, until| Away { from_unix_ms: from, until_unix_ms: until };
+        let mut server = ServerRecord {
+            name: "a:1".to_owned(),
+            returns: Returns {
+                lost: 3,
+                returned: 2,
+                away_ns: 3_000_000_000,
+                away_ns_max: 2_000_000_000,
+            },
+            away: vec![away(900, Some(2_900)), away(9_000, None)],
+            ..ServerRecord::default()
+        };
+        assert_eq!(
+            sentence(&server, 1_000.0),
+            "a:1: 2 of 3 lost connections, after 1.5 s in the mean and 2 s at most; away from \
+             −100 ms to 1.9 s (2 s), from 8 s to the end"
+        );
+        server.returns = Returns { lost: 1, ..Returns::default() };
+        server.away = vec![away(1_000, Some(1_001)); 10];
+        let text = sentence(&server, 0.0);
+        assert!(text.starts_with("a:1: 0 of 1 lost connections; away from 1 s"), "{text}");
+        assert!(text.ends_with(" and 2 times more"), "{text}");
+    }
+}

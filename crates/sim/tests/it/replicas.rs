@@ -1,0 +1,148 @@
+//! Servers that all clients reach: copies of writes add up, one that dies is passed over and taken
+//! back, and gets go by datagrams beside sets in streams.
+
+use crate::harness::{Rehearsal, World};
+use memtide_base::Instant;
+use memtide_schema::Kind;
+use memtide_schema::record::{CheckKind, CheckResult, Figure};
+use memtide_server::{Conduct, FaultKind};
+
+const fn s(seconds: u64) -> Instant {
+    Instant::from_ns(seconds * 1_000_000_000)
+}
+
+/// Eight clients of two servers, one set to nine gets in turn.
+fn world(more: &[(&'static str, &str)]) -> World {
+    let words = [
+        ("server", "a,b"),
+        ("clients", "8"),
+        ("threads", "2"),
+        ("window", "200"),
+        ("mix-order", "turn"),
+        ("verify", "1"),
+        ("timeout", "2s"),
+        ("writers", "2"),
+    ];
+    let mut world = World::new(&[&words, more].concat());
+    world.servers = vec![Conduct::default(); 2];
+    let mut world = world.behaviour("fixed:100us");
+    world.keeps_samples = false;
+    world
+}
+
+/// What the servers count, summed.
+fn counted(rehearsal: &Rehearsal, name: &str) -> i64 {
+    let of = |figures: &std::collections::BTreeMap<String, Figure>| match figures.get(name) {
+        Some(Figure::Whole(number)) => *number,
+        other => panic!("{name}: {other:?}"),
+    };
+    rehearsal.record.server.delta.values().map(of).sum()
+}
+
+#[test]
+fn copies_are_counted_as_servers_count_them_and_the_mix_counts_none() {
+    for (protocol, replicate) in
+        [("text", "all"), ("binary", "all"), ("text", "one"), ("binary", "one")]
+    {
+        let more = [
+            ("rate", "0"),
+            ("ops-max", "80k"),
+            ("protocol", protocol),
+            ("replicate", replicate),
+            ("overwrite", "20%"),
+        ];
+        let rehearsal = world(&more).rehearse();
+        let copies = if replicate == "all" { 2 } else { 1 };
+        let record = &rehearsal.record;
+        let sets = record.phases.measure.ops[&Kind::Set];
+        assert_eq!(sets, copies * 8_000, "{more:?}");
+        assert_eq!(record.totals.answered, 72_000 + copies * 8_000);
+        assert_eq!(counted(&rehearsal, "cmd_set"), sets as i64);
+        assert_eq!(counted(&rehearsal, "cmd_get"), 72_000);
+        let agreed = record.believable.checks.iter().find(|c| c.code == CheckKind::ServerCounters);
+        assert_eq!(agreed.map(|check| check.result), Some(CheckResult::Passed), "{more:?}");
+        let verification = record.phases.verification();
+        assert_eq!(verification.wrong(), 0);
+        // With one copy half of the reads look where nothing was written.
+        assert_eq!(record.totals.misses == 0, replicate == "all", "{}", record.totals.misses);
+        assert!(record.servers.iter().all(|server| server.totals.answered > 30_000));
+    }
+}
+
+#[test]
+fn at_a_rate_the_schedule_counts_a_write_once() {
+    let rehearsal = world(&[("rate", "10k"), ("duration", "10s")]).rehearse();
+    let record = &rehearsal.record;
+    let rate = record.believable.checks.iter().find(|check| check.code == CheckKind::Rate);
+    assert_eq!(rate.map(|check| check.result), Some(CheckResult::Passed), "{rate:?}");
+    assert!((record.rate.achieved_per_s / 11_000.0 - 1.0).abs() < 0.05, "{:?}", record.rate);
+}
+
+#[test]
+fn a_server_that_dies_is_passed_over_and_taken_back() {
+    for (pace, ops) in [(("rate", "4k"), ("duration", "9s")), (("rate", "0"), ("duration", "9s"))] {
+        let mut world = world(&[pace, ops, ("overwrite", "20%"), ("protocol", "binary")]);
+        world.deaths = vec![(1, s(3), s(5))];
+        let rehearsal = world.rehearse();
+        let record = &rehearsal.record;
+        assert!(rehearsal.failure.is_none());
+        let totals = &record.totals;
+        assert!(totals.lost <= 8, "each client had one operation under way: {totals:?}");
+        assert_eq!(totals.answered + totals.lost, totals.intended);
+        assert!(record.intervals.iter().all(|interval| interval.ops > 1_000), "reads go on");
+        assert_eq!(record.phases.verification().wrong(), 0);
+        let [there, died] = &record.servers[..] else { panic!("two servers") };
+        assert!(there.returns.is_zero() && there.away.is_empty());
+        assert_eq!((died.returns.lost, died.returns.returned), (8, 8));
+        let [away] = died.away[..] else { panic!("{:?}", died.away) };
+        assert_eq!(away.from_unix_ms, 3_000);
+        assert!((5_000..6_100).contains(&away.until_unix_ms.expect("it came back")), "{away:?}");
+        // What it missed is a miss, and no more than that; it is read again when it is back.
+        assert!(died.totals.hits > 2_000 && totals.misses > 0, "{totals:?}");
+    }
+}
+
+#[test]
+fn all_dead_end_the_run() {
+    let mut world = world(&[("rate", "4k"), ("duration", "30s")]);
+    world.deaths = vec![(0, s(3), Instant::NEVER), (1, s(4), Instant::NEVER)];
+    let rehearsal = world.rehearse();
+    let failure = rehearsal.failure.expect("nobody is left");
+    assert_eq!(failure.exit, 3);
+    assert!(rehearsal.record.partial && rehearsal.record.totals.answered > 10_000);
+    assert!(rehearsal.record.measured_s < 10.0);
+}
+
+#[test]
+fn gets_by_datagrams_beside_sets_in_streams_are_counted_to_the_last() {
+    for (protocol, loss) in [("text", "none"), ("binary", "none"), ("text", "udp-loss:1%")] {
+        let words = [
+            ("clients", "8"),
+            ("connections-per-client", "5"),
+            ("transport", "split"),
+            ("window", "200"),
+            ("mix-order", "turn"),
+            ("multiget", "5"),
+            ("rate", "0"),
+            ("ops-max", "20k"),
+            ("verify", "1"),
+            ("timeout", "50ms"),
+            ("protocol", protocol),
+        ];
+        let mut world = World::new(&words).behaviour("fixed:100us");
+        world.keeps_samples = false;
+        world.servers[0].faults = loss.parse().expect("a list of faults");
+        let rehearsal = world.rehearse();
+        let totals = &rehearsal.record.totals;
+        assert_eq!(rehearsal.plan.connections, 48);
+        let lost = rehearsal.faults.iter().find(|(kind, _)| *kind == FaultKind::UdpLoss);
+        let lost = lost.map_or(0, |&(_, count)| count);
+        assert!(lost > 50 || loss == "none", "{lost}");
+        assert_eq!((totals.timed_out, totals.answered), (lost, 20_000 - lost), "{protocol} {loss}");
+        assert_eq!(
+            counted(&rehearsal, "cmd_set"),
+            rehearsal.record.totals.replies["stored"] as i64
+        );
+        assert_eq!(rehearsal.record.phases.verification().wrong(), 0);
+    }
+}
