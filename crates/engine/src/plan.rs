@@ -80,8 +80,8 @@ pub enum Clients {
     #[default]
     Workers,
     /// So many by themselves, each with connections of its own and one operation outstanding at
-    /// most; a write to several servers at once is one. A plan of them has as many connections as all of them together, and
-    /// no more workers than clients.
+    /// most; a write to several servers at once is one. A plan of them has as many connections as
+    /// all of them together, and no more workers than clients.
     Counted {
         /// How many there are over all workers, at least 1.
         count: u32,
@@ -510,6 +510,14 @@ impl Plan {
         match self.clients {
             Clients::Workers => Reach::Server,
             Clients::Counted { reach, .. } => reach,
+        }
+    }
+
+    /// How many copies each write has, while all servers are there.
+    pub fn copies(&self) -> u64 {
+        match self.reach() {
+            Reach::Servers { writers, copies: Copies::All } => u64::from(writers),
+            Reach::Servers { .. } | Reach::Server | Reach::Split { .. } => 1,
         }
     }
 

@@ -104,11 +104,13 @@ fn fill_windows<F: Fleet>(
     let mix = only(OpKind::Set);
     let source = SourcePlan { mix, multiget: 1, window: Some(empty), ..plan.source.clone() };
     let fill = Plan { verify: plan.verify.clone(), ..beside(plan, source, total) };
+    let copies = plan.copies();
     let ended = conduct(fleet, &fill, &mut |start, now, totals| {
-        witness.on(&progress((start, now), totals, total));
+        witness.on(&progress((start, now), totals, total * copies));
     })?;
     let counters = filled.absorb(&ended, "every server")?;
-    let stored = counters.replies[ReplyClass::Stored as usize];
+    // A copy that is missing will be missed.
+    let stored = counters.replies[ReplyClass::Stored as usize] / copies;
     if stored == total || ended.interrupted {
         return Ok(());
     }

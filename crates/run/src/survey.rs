@@ -104,6 +104,14 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
             all.sent - replied
         ));
     }
+    let restarted = |server: &&ServerPlan| {
+        let pid = |side: &BTreeMap<String, Figures>| side.get(&server.name)?.get("pid").cloned();
+        pid(&survey.before).zip(pid(&survey.after)).is_some_and(|(before, after)| before != after)
+    };
+    if let Some(server) = plan.servers.iter().find(restarted) {
+        let name = &server.name;
+        return Agreement::Skipped(format!("server {name} was started anew, and counts from then"));
+    }
     let delta = |name: &str| -> i64 {
         plan.servers
             .iter()

@@ -11,6 +11,7 @@ mod lives;
 mod pauses;
 mod bad_days;
 mod datagrams;
+mod replicas;
 mod endings;
 mod verification;
 mod instants;

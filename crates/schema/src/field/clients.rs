@@ -1,4 +1,5 @@
-//! The fields of clients that are counted, and of the windows of objects that they work on.
+//! The fields of clients that are counted, of the servers that each of them reaches, and of the
+//! windows of objects that they work on.
 //!
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
@@ -36,8 +37,8 @@ pub(super) const CONNECTIONS_PER_CLIENT: Field = Field {
     help: "Connections of each client, of which it uses one at a time",
     long: "A count of at least 1; over all clients there are at most 1M. Which one is used next \
            is said by `connection-turn`. With `writers` they are so many to each server; with \
-           `transport split` there is one for UDP besides. Example: `clients 128` and `connections-per-client 128` \
-           are 16384 connections with 128 operations under way.",
+           `transport split` there is one for UDP besides. Example: `clients 128` and \
+           `connections-per-client 128` are 16384 connections with 128 operations under way.",
     section: Section::Target,
     many: false,
     set: |scenario, word| {
@@ -62,6 +63,49 @@ pub(super) const CONNECTION_TURN: Field = Field {
         Ok(())
     },
     show: |scenario| one(scenario.crowd.connection_turn),
+};
+
+pub(super) const WRITERS: Field = Field {
+    name: "writers",
+    short: None,
+    value: Some("N"),
+    default: "none; each client uses one server",
+    help: "Have each client write to the first N servers, and read from the others",
+    long: "A count from 1 to the number of servers, of which there must be two; needs `clients` or \
+           a `window`. Each client then has `connections-per-client` connections to every server. \
+           Where its writes and reads go is said by `replicate`. A server with no connection left \
+           is passed over until it has one again, so reads go on at the rest; a write for which no \
+           writer is left is lost. When all servers are gone for longer than `timeout` the run \
+           ends. The report says when each server was away. Only over `transport tcp`.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.replication.writers = Some(count(word)?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.replication.writers),
+};
+
+pub(super) const REPLICATE: Field = Field {
+    name: "replicate",
+    short: None,
+    value: Some("WHICH"),
+    default: "all",
+    help: "To how many of the writers each write goes: all or one",
+    long: "`all`: each write goes to all of them at once, first to the one that is the key's own. \
+           Reads go to another than this; of a get with several keys the first key decides. With \
+           a single writer they go to the other servers, which are then taken to have what it \
+           passes on. The client goes on when the last copy has ended. Each copy is an operation \
+           in counts and times, while mix, rate and `ops-max` count the write once. `one`: each \
+           write goes to one of the writers in turn and reads to any server, so a read finds what \
+           it looks for only where servers replicate by themselves.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.replication.replicate = Some(parsed(word)?);
+        Ok(())
+    },
+    show: |scenario| given(&scenario.replication.replicate),
 };
 
 pub(super) const WINDOW: Field = Field {

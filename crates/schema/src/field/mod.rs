@@ -12,7 +12,6 @@ mod load;
 mod measurement;
 mod output;
 mod parse;
-mod replication;
 mod target;
 
 pub(crate) use layer::unknown;
@@ -93,8 +92,8 @@ pub static FIELDS: &[Field] = &[
     target::NAGLE,
     target::PROTOCOL,
     target::TRANSPORT,
-    replication::WRITERS,
-    replication::REPLICATE,
+    clients::WRITERS,
+    clients::REPLICATE,
     target::TRAILING_BLANK,
     target::SEND_BUFFER,
     target::RECEIVE_BUFFER,

@@ -70,6 +70,16 @@ fn copies_are_counted_as_servers_count_them_and_the_mix_counts_none() {
 }
 
 #[test]
+fn windows_that_are_only_read_are_filled_on_all_writers_before() {
+    let more = [("mix", "get=1"), ("rate", "0"), ("ops-max", "20k"), ("load", "always")];
+    let rehearsal = world(&more).rehearse();
+    let record = &rehearsal.record;
+    assert_eq!(record.phases.load.totals.replies["stored"], 2 * 8 * 200);
+    assert_eq!((record.totals.hits, record.totals.misses), (20_000, 0));
+    assert_eq!(counted(&rehearsal, "cmd_set"), 2 * 8 * 200);
+}
+
+#[test]
 fn at_a_rate_the_schedule_counts_a_write_once() {
     let rehearsal = world(&[("rate", "10k"), ("duration", "10s")]).rehearse();
     let record = &rehearsal.record;
