@@ -88,7 +88,7 @@ fn check_statistics(ran: &Ran, line: &str) {
     assert_eq!(total.buckets.iter().sum::<u64>(), total.events, "{run}");
     for (name, events) in output.last.iter().map(|list| (&list.name, list.events)) {
         let rows = || output.periods.iter().flatten().filter(|block| block.name == *name);
-        let Some(last) = rows().last() else { continue };
+        let Some(last) = rows().next_back() else { continue };
         let sum: u64 = rows().map(|block| block.period.ops).sum();
         assert_eq!(sum, last.global.ops, "{name}: {run}");
         // Workers tell what they did about ten times a second.
