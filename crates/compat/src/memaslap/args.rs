@@ -10,6 +10,15 @@ use super::page;
 use super::servers::{Server, servers};
 use crate::Stop;
 
+/// Bytes of a request over UDP, without the header of its datagram.
+const DATAGRAM_BYTES: u64 = 1_400 - 8;
+/// A get without its keys, each of which a blank precedes.
+const LINE_BYTES: u64 = "get\r\n".len() as u64;
+/// A get of one key in a frame without that key; a no-op of the same length closes a row of them.
+const FRAME_BYTES: u64 = 24;
+/// The shortest key, in bytes.
+const KEY_BYTES_LEAST: u64 = 16;
+
 /// What a command line is read beside.
 #[derive(Clone, Copy)]
 pub struct Environment<'a> {
@@ -166,7 +175,7 @@ impl Reader<'_> {
         self,
         written: String,
         servers: Vec<Server>,
-        data: Configuration,
+        mut data: Configuration,
         mut about_file: Vec<String>,
     ) -> Options {
         let given = self.given;
@@ -190,6 +199,9 @@ impl Reader<'_> {
             ));
         }
         notes.append(&mut about_file);
+        if transport != Transport::Tcp && given.file.is_none() {
+            notes.extend(shorten_keys(&mut data, &given));
+        }
         Options {
             target: Target {
                 servers,
@@ -224,6 +236,26 @@ impl Reader<'_> {
             notes,
         }
     }
+}
+
+/// Over UDP a get of many keys is one datagram, which most keys of no named file do not fit into:
+/// those become as long as fits, which is said. What does not fit at all is refused later.
+fn shorten_keys(data: &mut Configuration, given: &Given) -> Option<String> {
+    let keys = u64::from(given.division);
+    let bytes = match given.has("binary") {
+        true => (DATAGRAM_BYTES - FRAME_BYTES) / keys,
+        false => (DATAGRAM_BYTES - LINE_BYTES) / keys,
+    };
+    let fitting = bytes.saturating_sub(if given.has("binary") { FRAME_BYTES } else { 1 });
+    let is_long = data.keys.iter().any(|range| range.most > fitting);
+    if keys == 1 || fitting < KEY_BYTES_LEAST || !is_long {
+        return None;
+    }
+    data.keys = vec![Range { least: fitting, most: fitting, share: 1.0 }];
+    Some(format!(
+        "Keys have {fitting} bytes, so that {keys} of them fit into a datagram; --cfg_cmd with a \
+         file of lengths says otherwise."
+    ))
 }
 
 #[cfg(test)]

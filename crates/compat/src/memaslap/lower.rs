@@ -1,7 +1,6 @@
 //! From a decided command line to a scenario: each of its values under the name that memtide has
 //! for it. Decides nothing that the command line has not decided.
 
-mod pending;
 mod sizes;
 
 use super::given::USAGE;
@@ -26,17 +25,8 @@ const BEHIND_AT_END: Span = Span::from_ms(1);
 /// The scenario of `options`.
 ///
 /// # Errors
-/// When an option asks for what this version cannot do, or no machine could; the sentence names
-/// the option or the field of the scenario.
+/// When no machine could do it; the sentence names the field of the scenario.
 pub fn lower(options: &Options) -> Result<Scenario, Stop> {
-    match pending::find(options) {
-        Some(sentence) => Err(Stop::complaint(sentence, USAGE)),
-        None => scenario(options),
-    }
-}
-
-/// The same of all that there are fields for.
-fn scenario(options: &Options) -> Result<Scenario, Stop> {
     let mut said = Said::new();
     target(&mut said, options);
     data(&mut said, options);
@@ -50,16 +40,24 @@ fn target(said: &mut Said, options: &Options) {
         true => format!("[{}]:{}", server.host, server.port),
         false => format!("{}:{}", server.host, server.port),
     });
-    // Every server is loaded, as far as there are clients.
-    said.say_all("server", servers.take(options.concurrency as usize).collect());
+    match options.target.writers {
+        Some(writers) => {
+            said.say_all("server", servers.collect());
+            said.say("writers", writers);
+        }
+        // Every server is loaded, as far as there are clients.
+        None => said.say_all("server", servers.take(options.concurrency as usize).collect()),
+    }
     said.say("clients", options.concurrency);
     said.say("connections-per-client", options.connections_each);
     said.say("threads", options.threads);
     if options.target.is_binary {
         said.say("protocol", "binary");
     }
-    if options.target.transport == Transport::Udp {
-        said.say("transport", "udp");
+    match options.target.transport {
+        Transport::Tcp => {}
+        Transport::Udp => said.say("transport", "udp"),
+        Transport::Split => said.say("transport", "split"),
     }
     said.say("wait", "sleep");
 }

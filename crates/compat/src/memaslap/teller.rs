@@ -59,10 +59,30 @@ impl<'a> Teller<'a> {
         Ok(match event {
             Event::Times(times) => Told { stdout: self.period(times), ..Told::default() },
             Event::Done(record) => {
-                Told { stdout: self.voice.end(&self.totals(record)?), stderr: beside(record) }
+                let stderr = self.returns(record) + &beside(record);
+                Told { stdout: self.voice.end(&self.totals(record)?), stderr }
             }
             _ => Told::default(),
         })
+    }
+
+    /// The lines about servers that went and came, in the order in which they did.
+    fn returns(&self, record: &Record) -> String {
+        if !self.options.target.is_reconnecting {
+            return String::new();
+        }
+        let mut lines = Vec::new();
+        for (server, of) in self.options.target.servers.iter().zip(&record.servers) {
+            for away in &of.away {
+                lines.push((away.from_unix_ms, self.voice.lost(server)));
+                if let Some(until_unix_ms) = away.until_unix_ms {
+                    let away_s = (until_unix_ms - away.from_unix_ms).div_ceil(1_000);
+                    lines.push((until_unix_ms, self.voice.back(server, away_s)));
+                }
+            }
+        }
+        lines.sort_by_key(|(at_unix_ms, _)| *at_unix_ms);
+        lines.into_iter().map(|(_, line)| line).collect()
     }
 
     fn period(&mut self, times: &TimesSoFar) -> String {

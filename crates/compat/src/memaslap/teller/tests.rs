@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::memaslap::{Environment, lower, parse};
-use memtide_schema::record::{PhaseCounts, Totals as Counts};
+use memtide_schema::record::{Away, PhaseCounts, ServerRecord, Totals as Counts};
 
 fn options(line: &str) -> Options {
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -82,4 +82,25 @@ fn the_end_counts_what_was_measured_and_nothing_that_was_loaded() {
     assert!(told.stdout.contains("\nobject_bytes: 16400\n"), "{}", told.stdout);
     assert!(told.stdout.ends_with("\nRun time: 2.0s Ops: 1000 TPS: 500 Net_rate: 0.0M/s\n"));
     assert!(told.stderr.starts_with("memtide: p50 / p99"), "{}", told.stderr);
+}
+
+#[test]
+fn servers_that_went_and_came_are_told_in_that_order() {
+    let away = |from_unix_ms, until_unix_ms| Away { from_unix_ms, until_unix_ms };
+    let server = |away| ServerRecord { away, ..ServerRecord::default() };
+    let servers = vec![server(vec![away(2_000, Some(4_001))]), server(vec![away(1_000, None)])];
+    for (line, said) in [
+        (
+            "-s a,b -p 2",
+            "Server b:11211 disconnect\nServer a:11211 disconnect\n\
+                         Server a:11211 reconnect after 3s\n",
+        ),
+        ("-s a,b", ""),
+    ] {
+        let options = options(line);
+        let mut teller = Teller::new(&options, &lower(&options).unwrap());
+        let record = Record { servers: servers.clone(), ..Record::default() };
+        let told = teller.on(&Event::Done(Box::new(record))).unwrap();
+        assert!(told.stderr.starts_with(&format!("{said}memtide: p50")), "{}", told.stderr);
+    }
 }

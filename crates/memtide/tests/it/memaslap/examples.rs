@@ -59,7 +59,13 @@ const ONE: &[&str] = &[
 /// Two servers.
 const TWO: &[&str] =
     &["-F @P -t 1s", "-T 2 -F @P -t 1s -S 1s", "--threads=6 --concurrency=36 -t 1s"];
-/// Over UDP.
+/// Sets over TCP, gets over UDP.
+const SPLIT: &[&str] = &[
+    "--facebook --division=50 -t 1s -S 1s",
+    "--facebook --division=50 --conn_sock=200 -t 1s",
+    "-a -d 20 -B -T 2 -t 1s -v 1",
+];
+/// All over UDP.
 const UDP: &[&str] = &["-U -t 1s -S 1s", "-U -t 1s -d 10 -v 1 -T 2", "-U -B -t 1s -v 1 -e 0.1"];
 
 fn check(peers: &[&Peer], line: &str) -> Ran {
@@ -120,7 +126,7 @@ fn the_examples_with_two_servers_load_both() {
 #[test]
 fn the_examples_over_udp() {
     let peer = Peer::memcached_udp("-m 1024");
-    for line in UDP {
+    for line in [UDP, SPLIT].concat() {
         let ran = check(&[&peer], line);
         for name in ["packet_disorder", "packet_drop", "udp_timeout"] {
             assert_eq!(ran.counter(name), 0, "{name}: {}", ran.run);
@@ -164,15 +170,4 @@ fn a_run_of_gets_alone_fills_the_windows_outside_its_counters() {
     ran.check(&[&peer], before);
     assert_eq!((ran.told(), ran.untold()[1]), ([5000, 0, 0], 4 * 1024), "{}", ran.run);
     assert_eq!(ran.wrong(), [0, 0], "{}", ran.run);
-}
-
-#[test]
-fn what_is_not_there_yet_is_refused_by_name() {
-    let (first, second) = (Peer::memcached(""), Peer::memcached(""));
-    for (line, option) in [("-d 50 -a -n 40", "--facebook"), ("-p 2", "--rep_write"), ("-R", "-R")]
-    {
-        let line = format!("memaslap -s {},{} {line}", first.name, second.name);
-        let run = crate::child::memtide(&line).exits(1);
-        assert!(run.err.contains(option) && run.err.contains("not in this version"), "{run}");
-    }
 }

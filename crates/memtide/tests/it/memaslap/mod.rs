@@ -4,6 +4,7 @@
 mod examples;
 mod rates;
 mod endings;
+mod returns;
 mod verification;
 
 #[path = "../../../../compat/tests/memaslap/mod.rs"]
@@ -76,9 +77,21 @@ impl Ran {
         [load.totals.keys_asked, sets, load.totals.misses]
     }
 
+    /// Asserts that all of what was printed is right: its counts, and the share of sets.
+    fn check(&self, peers: &[&Peer], before: [u64; 3]) {
+        self.check_counts(peers, before);
+        let (run, header) = (&self.run, &self.output.header);
+        let [gets, sets, _] = self.told();
+        let share = header.sets / (header.sets + header.gets);
+        let found = sets as f64 / (gets + sets) as f64;
+        // Of each client the pattern is exact, but for its last gets and its first sets.
+        let slack = f64::from(header.concurrency) * 64.0 / (gets + sets) as f64;
+        assert!((share - found).abs() < 0.01 + slack, "{found} of {share} are sets: {run}");
+    }
+
     /// Asserts that the sums within what was printed are right, and that the servers count the
     /// same, which had counted `before`.
-    fn check(&self, peers: &[&Peer], before: [u64; 3]) {
+    fn check_counts(&self, peers: &[&Peer], before: [u64; 3]) {
         let (run, output) = (&self.run, &self.output);
         let [gets, sets, misses] = self.told();
         let untold = self.untold();
@@ -92,11 +105,6 @@ impl Ran {
         let bytes = self.counter("written_bytes") + self.counter("read_bytes");
         let net = bytes as f64 / 1_048_576.0 / self.record.measured_s;
         assert!((output.line.net_mib - net).abs() < 0.06, "{net}: {run}");
-        let share = output.header.sets / (output.header.sets + output.header.gets);
-        let found = sets as f64 / (gets + sets) as f64;
-        // Of each client the pattern is exact, but for its last gets and its first sets.
-        let slack = f64::from(output.header.concurrency) * 64.0 / (gets + sets) as f64;
-        assert!((share - found).abs() < 0.01 + slack, "{found} of {share} are sets: {run}");
         let beside = run.err.lines().last().unwrap_or_default();
         assert!(beside.starts_with("memtide: p50 / p99"), "{run}");
     }
