@@ -7,7 +7,7 @@ use crate::Told;
 use crate::told::beside;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
-use memtide_schema::record::{Distribution, Record};
+use memtide_schema::record::{Distribution, Record, WarningRecord};
 use memtide_schema::{Event, Kind, Scenario, TimesSoFar};
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ impl<'a> Teller<'a> {
         Ok(match event {
             Event::Times(times) => Told { stdout: self.period(times), ..Told::default() },
             Event::Done(record) => {
-                let stderr = self.returns(record) + &beside(record);
+                let stderr = self.returns(record) + &warnings(record) + &beside(record);
                 Told { stdout: self.voice.end(&self.totals(record)?), stderr }
             }
             _ => Told::default(),
@@ -142,6 +142,13 @@ impl Seen {
         let misses = times.service.get(&Kind::GetMiss).map_or(0, Histogram::count);
         Self { elapsed: times.elapsed, gets: of(Kind::Get), sets: of(Kind::Set), misses }
     }
+}
+
+/// What else a user should know of the run, a line each.
+fn warnings(record: &Record) -> String {
+    let line =
+        |warning: &WarningRecord| format!("memtide: {}; {}\n", warning.message, warning.remedy);
+    record.warnings.iter().map(line).collect()
 }
 
 /// The figures of get, of set, and of both.

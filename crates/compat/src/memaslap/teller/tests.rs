@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::memaslap::{Environment, lower, parse};
-use memtide_schema::record::{Away, PhaseCounts, ServerRecord, Totals as Counts};
+use memtide_schema::record::{Away, PhaseCounts, ServerRecord, Totals as Counts, WarningRecord};
 
 fn options(line: &str) -> Options {
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -103,4 +103,19 @@ fn servers_that_went_and_came_are_told_in_that_order() {
         let told = teller.on(&Event::Done(Box::new(record))).unwrap();
         assert!(told.stderr.starts_with(&format!("{said}memtide: p50")), "{}", told.stderr);
     }
+}
+
+#[test]
+fn what_a_user_should_know_of_a_run_is_told() {
+    let options = options("-x 10");
+    let mut teller = Teller::new(&options, &lower(&options).unwrap());
+    let warning = WarningRecord {
+        code: "too_many_connections".to_owned(),
+        message: "h:1 refused 3 connections".to_owned(),
+        remedy: "raise its limit".to_owned(),
+    };
+    let record = Record { warnings: vec![warning], ..Record::default() };
+    let told = teller.on(&Event::Done(Box::new(record))).unwrap();
+    let line = "memtide: h:1 refused 3 connections; raise its limit\nmemtide: p50";
+    assert!(told.stderr.starts_with(line), "{}", told.stderr);
 }

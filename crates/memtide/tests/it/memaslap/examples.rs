@@ -125,7 +125,7 @@ fn the_examples_with_two_servers_load_both() {
 
 #[test]
 fn the_examples_over_udp() {
-    let peer = Peer::memcached_udp("-m 1024");
+    let peer = Peer::memcached_udp("-m 1024 -c 8192");
     for line in [UDP, SPLIT].concat() {
         let ran = check(&[&peer], line);
         for name in ["packet_disorder", "packet_drop", "udp_timeout"] {

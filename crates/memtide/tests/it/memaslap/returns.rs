@@ -14,7 +14,7 @@ fn every_set_goes_to_all_that_are_written() {
         ("-p 2 -x 20000 -v 1", [18_000, 4_000, 0]),
         ("--rep_write=2 -x 20000 -B -c 8 -T 2 -o 0.5 -v 1", [18_000, 4_000, 0]),
         // Who is read from has nothing, as replication is the servers' own affair.
-        ("-p 1 -x 20000", [18_000, 2_000, 18_000]),
+        ("-p 1 -x 20000 -v 1 --seed 9", [18_000, 2_000, 18_000]),
     ] {
         let before = counted(&peers);
         let stored = peers.map(|peer| peer.figure("cmd_set"));
@@ -28,12 +28,12 @@ fn every_set_goes_to_all_that_are_written() {
 }
 
 /// Kills the last of `peers` during a run with `line` and starts it again.
-fn killed_and_started(peers: Vec<Peer>, line: &str) {
+fn killed_and_started(mut peers: Vec<Peer>, line: &str) {
     let json = fresh("returns.json");
     let names: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();
     let names = names.join(",");
     let run = Running::start(&format!("memaslap -s {names} {line} --json {}", json.display()));
-    let victim = peers.last().expect("there is one");
+    let victim = peers.pop().expect("there is one");
     victim.await_figure("cmd_set", 100);
     let (address, name) = (victim.address(), victim.name.clone());
     victim.kill();
