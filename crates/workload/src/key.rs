@@ -231,13 +231,17 @@ impl KeySpace {
             KeyForm::Base32 => self.write_base32(id, number, len, out),
             KeyForm::Decimal => write_decimal(number, len, out),
             KeyForm::Hex => write_hex(number, len, out),
-            KeyForm::Bytes => {
-                let start = out.len();
-                out.reserve(len + FILLER);
-                out.extend_from_slice(&eight::bytes(number));
-                self.fill(id, start + len, out);
-            }
+            KeyForm::Bytes => self.write_eight(id, number, len, out),
         }
+    }
+
+    /// Apart from the usual form, which is to stay small.
+    #[inline(never)]
+    fn write_eight(&self, id: u64, number: u64, len: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.reserve(len + FILLER);
+        out.extend_from_slice(&eight::bytes(number));
+        self.fill(id, start + len, out);
     }
 
     fn write_base32(&self, id: u64, number: u64, len: usize, out: &mut Vec<u8>) {
@@ -258,7 +262,7 @@ impl KeySpace {
     }
 
     /// Appends the filler of `id` until `out` is so long.
-    #[inline]
+    #[inline(always)]
     fn fill(&self, id: u64, len: usize, out: &mut Vec<u8>) {
         let mut random = Random::at(self.seed, Stream::KEY_BYTES, id);
         while out.len() < len {
