@@ -2,8 +2,8 @@
 //! writable, and among equals the one that has waited longest; or any, of a client that has one
 //! operation outstanding at most.
 //!
-//! Connections of equal load form a list, the lists an array by load. Every step is O(1): loads
-//! change by one, and the least load in use moves with them.
+//! Connections of equal load that have room form a list, the lists an array by load. Every step is
+//! O(1): loads change by one, and the least load in use moves with them.
 
 mod groups;
 
@@ -20,8 +20,9 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Route {
     first: u32,
     nodes: Vec<Node>,
-    /// By load: the list of available connections that carry that many. Load `depth` is full.
+    /// By load, below the depth: the list of available connections that carry that many.
     lists: Vec<List>,
+    /// The least load of which the list is not empty; the depth when all are.
     least: usize,
     single: Option<Single>,
     /// The connections where these are in groups; there are none of its own then.
@@ -61,8 +62,8 @@ impl Route {
         Self {
             first,
             nodes: vec![node; count as usize],
-            lists: vec![List { head: NONE, tail: NONE }; depth as usize + 1],
-            least: depth as usize + 1,
+            lists: vec![List { head: NONE, tail: NONE }; depth as usize],
+            least: depth as usize,
             single: None,
             groups: None,
         }
@@ -134,12 +135,11 @@ impl Route {
     }
 
     /// The connection to use now, or `None` when all are full or unavailable.
+    #[inline]
     pub(crate) fn pick(&self) -> Option<u32> {
-        let full = self.lists.len() - 1;
-        if self.least >= full {
-            return self.pick_grouped();
-        }
-        let waiting = self.lists[self.least].head;
+        let Some(&List { head: waiting, .. }) = self.lists.get(self.least) else {
+            return self.groups.as_ref().and_then(|groups| self.pick_grouped(groups));
+        };
         match &self.single {
             None => Some(self.first + waiting),
             Some(single) => self.pick_single(single, waiting),
@@ -148,8 +148,7 @@ impl Route {
 
     /// The same where connections are in groups: the one to use is known by the operation.
     #[cold]
-    fn pick_grouped(&self) -> Option<u32> {
-        let groups = self.groups.as_ref()?;
+    fn pick_grouped(&self, groups: &Groups) -> Option<u32> {
         let single = self.single.as_ref()?;
         if single.outstanding == 0 { groups.pick() } else { None }
     }
@@ -172,16 +171,18 @@ impl Route {
     }
 
     /// Whether `connection` could take one more.
+    #[inline]
     pub(crate) fn has_room(&self, connection: u32) -> bool {
         let idle = self.single.as_ref().is_none_or(|single| single.outstanding == 0);
         if let Some(groups) = &self.groups {
             return idle && groups.has_room(connection);
         }
         let node = &self.nodes[(connection - self.first) as usize];
-        node.available && (node.load as usize) < self.lists.len() - 1 && idle
+        node.available && (node.load as usize) < self.lists.len() && idle
     }
 
     /// `connection` took one more.
+    #[inline]
     pub(crate) fn take(&mut self, connection: u32) {
         if let Some(single) = &mut self.single {
             single.taken += 1;
@@ -219,6 +220,7 @@ impl Route {
         } else {
             self.unlink(at);
             self.nodes[at as usize].available = false;
+            self.raise_least();
         }
     }
 
@@ -232,25 +234,29 @@ impl Route {
         node.load = load(node.load);
         if available {
             self.append(at);
+            self.raise_least();
         }
     }
 
+    /// Puts it at the end of the list of its load, if it has room.
     fn append(&mut self, at: u32) {
-        let load = self.nodes[at as usize].load as usize;
-        let tail = self.lists[load].tail;
-        self.nodes[at as usize].before = tail;
-        self.nodes[at as usize].after = NONE;
+        let node = &mut self.nodes[at as usize];
+        let load = node.load as usize;
+        let Some(list) = self.lists.get_mut(load) else { return };
+        let tail = std::mem::replace(&mut list.tail, at);
+        node.before = tail;
+        node.after = NONE;
         match tail {
-            NONE => self.lists[load].head = at,
+            NONE => list.head = at,
             tail => self.nodes[tail as usize].after = at,
         }
-        self.lists[load].tail = at;
         self.least = self.least.min(load);
     }
 
+    /// Takes it out of the list that it is in, if it is in one.
     fn unlink(&mut self, at: u32) {
         let Node { load, before, after, .. } = self.nodes[at as usize];
-        let list = &mut self.lists[load as usize];
+        let Some(list) = self.lists.get_mut(load as usize) else { return };
         match before {
             NONE => list.head = after,
             before => self.nodes[before as usize].after = after,
@@ -259,7 +265,12 @@ impl Route {
             NONE => list.tail = before,
             after => self.nodes[after as usize].before = before,
         }
-        while self.least < self.lists.len() && self.lists[self.least].head == NONE {
+    }
+
+    /// After a list may have lost its last: finds the least load anew, which is one more where a
+    /// connection moved on by one.
+    fn raise_least(&mut self) {
+        while self.lists.get(self.least).is_some_and(|list| list.head == NONE) {
             self.least += 1;
         }
     }
