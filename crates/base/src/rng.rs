@@ -80,8 +80,35 @@ pub const fn mix(mut x: u64) -> u64 {
 
 /// Draw `index` of `stream` under `seed`: 64 uniform bits.
 pub const fn hash(seed: u64, stream: Stream, index: u64) -> u64 {
-    let lane = mix(seed.wrapping_add(stream.0.wrapping_mul(GOLDEN)));
-    mix(lane.wrapping_add(index.wrapping_mul(GOLDEN)).wrapping_add(GOLDEN))
+    Draws::new(seed, stream).bits(index)
+}
+
+/// The draws of a stream under a seed: [`hash`] for those who draw often, with the half of it that
+/// does not depend on the draw done before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Draws {
+    /// What draw 0 is mixed from.
+    origin: u64,
+}
+
+impl Draws {
+    /// Those of `stream` under `seed`.
+    pub const fn new(seed: u64, stream: Stream) -> Self {
+        let lane = mix(seed.wrapping_add(stream.0.wrapping_mul(GOLDEN)));
+        Self { origin: lane.wrapping_add(GOLDEN) }
+    }
+
+    /// Draw `index`: 64 uniform bits.
+    #[inline]
+    pub const fn bits(self, index: u64) -> u64 {
+        mix(self.origin.wrapping_add(index.wrapping_mul(GOLDEN)))
+    }
+
+    /// The generator that belongs to draw `index`.
+    #[inline]
+    pub const fn generator(self, index: u64) -> Random {
+        Random(self.bits(index))
+    }
 }
 
 /// Maps 64 uniform bits to the open interval (0, 1); neither 0 nor 1 ever comes out, so that
@@ -102,7 +129,7 @@ impl Random {
 
     /// The generator that belongs to draw `index` of `stream` under `seed`.
     pub const fn at(seed: u64, stream: Stream, index: u64) -> Self {
-        Self(hash(seed, stream, index))
+        Draws::new(seed, stream).generator(index)
     }
 
     /// The next 64 uniform bits.

@@ -6,7 +6,7 @@ mod eight;
 use crate::size::SizeLaw;
 use crate::word::{Grammar, WordError};
 use memtide_base::law::Law;
-use memtide_base::rng::{Random, Stream, hash, unit};
+use memtide_base::rng::{Draws, Stream, hash, unit};
 use std::fmt;
 use std::num::NonZeroU64;
 use std::str::FromStr;
@@ -150,6 +150,7 @@ pub struct KeySpace {
     /// Ids that leave the same rest when divided by this have the same size, if it is given.
     period: Option<NonZeroU64>,
     seed: u64,
+    fillers: Draws,
 }
 
 impl KeySpace {
@@ -194,7 +195,8 @@ impl KeySpace {
         let possible = |bytes: u64| (bytes as usize).clamp(whole, KEY_BYTES_MAX);
         let constant = size.constant().map(possible);
         let prefix = prefix.into_bytes().into();
-        Ok(Self { form, prefix, first, count, width, size, constant, period: None, seed })
+        let (period, fillers) = (None, Draws::new(seed, Stream::KEY_BYTES));
+        Ok(Self { form, prefix, first, count, width, size, constant, period, seed, fillers })
     }
 
     /// The same space with sizes that repeat themselves after `period` ids.
@@ -203,21 +205,22 @@ impl KeySpace {
     }
 
     /// How long the key of `id` is, in bytes: from 1 to 250.
+    #[inline]
     pub fn len(&self, id: u64) -> usize {
-        match self.constant {
-            Some(len) => len,
-            None => {
-                let id = self.period.map_or(id, |period| id % period);
-                let u = match self.form {
-                    KeyForm::Decimal => decimal_draw(self.size.law(), id),
-                    KeyForm::Base32 | KeyForm::Hex | KeyForm::Bytes => {
-                        unit(hash(self.seed, Stream::KEY_SIZE, id))
-                    }
-                };
-                let drawn = self.size.size_at(u);
-                (drawn as usize).clamp(self.prefix.len() + self.width, KEY_BYTES_MAX)
+        self.constant.unwrap_or_else(|| self.drawn_len(id))
+    }
+
+    #[inline(never)]
+    fn drawn_len(&self, id: u64) -> usize {
+        let id = self.period.map_or(id, |period| id % period);
+        let u = match self.form {
+            KeyForm::Decimal => decimal_draw(self.size.law(), id),
+            KeyForm::Base32 | KeyForm::Hex | KeyForm::Bytes => {
+                unit(hash(self.seed, Stream::KEY_SIZE, id))
             }
-        }
+        };
+        let drawn = self.size.size_at(u);
+        (drawn as usize).clamp(self.prefix.len() + self.width, KEY_BYTES_MAX)
     }
 
     /// Appends the key of `id`, which must be below the count.
@@ -264,7 +267,7 @@ impl KeySpace {
     /// Appends the filler of `id` until `out` is so long.
     #[inline(always)]
     fn fill(&self, id: u64, len: usize, out: &mut Vec<u8>) {
-        let mut random = Random::at(self.seed, Stream::KEY_BYTES, id);
+        let mut random = self.fillers.generator(id);
         while out.len() < len {
             out.extend_from_slice(&filler(random.bits()));
         }

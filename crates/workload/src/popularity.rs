@@ -4,7 +4,7 @@
 mod walk;
 
 use crate::word::{Grammar, WordError, split};
-use memtide_base::rng::{Random, Stream, below, hash};
+use memtide_base::rng::{Draws, Random, Stream, below, hash};
 use memtide_base::units::parse_fraction;
 use rand_core::TryRng;
 use rand_distr::{Distribution, Zipf};
@@ -103,7 +103,7 @@ pub struct KeyPicker {
 /// A popularity with what it needs worked out.
 #[derive(Clone, Debug)]
 enum Draw {
-    Even(Stream),
+    Even(Draws),
     Zipf(Zipf<f64>),
     Next,
     Hotspot { hot: u64, ops: f64 },
@@ -116,8 +116,8 @@ impl KeyPicker {
     pub fn new(popularity: Popularity, keys: u64, seed: u64) -> Self {
         assert!(keys > 0, "a popularity needs at least one key");
         let draw = match popularity {
-            Popularity::Uniform => Draw::Even(Stream::KEY),
-            Popularity::Sample => Draw::Even(Stream::SAMPLE),
+            Popularity::Uniform => Draw::Even(Draws::new(seed, Stream::KEY)),
+            Popularity::Sample => Draw::Even(Draws::new(seed, Stream::SAMPLE)),
             Popularity::Sequential => Draw::Next,
             Popularity::Zipf(exponent) => {
                 // Next to 1 the general form cancels all its digits away; 1 has a form of its own.
@@ -148,10 +148,11 @@ impl KeyPicker {
     }
 
     /// The id of the `nth` key of operation `index`; `nth` is below the keys per operation.
+    #[inline]
     pub fn pick(&self, index: u64, nth: u16) -> u64 {
         let number = index.wrapping_mul(self.stride).wrapping_add(u64::from(nth));
         match &self.draw {
-            Draw::Even(stream) => below(hash(self.seed, *stream, number), self.keys),
+            Draw::Even(draws) => below(draws.bits(number), self.keys),
             Draw::Next => number % self.keys,
             Draw::Zipf(zipf) => self.pick_zipf(zipf, number),
             Draw::Hotspot { hot, ops } => {

@@ -9,7 +9,7 @@ use crate::mix::{Mix, MixOrder, Turn};
 use crate::op::{Op, OpKind, Outcome};
 use crate::popularity::{KeyPicker, Popularity};
 use memtide_base::Instant;
-use memtide_base::rng::{Stream, hash};
+use memtide_base::rng::{Draws, Stream, hash};
 
 /// What a source has to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +140,7 @@ impl Source for PlannedSource {
 pub struct MixSource {
     seed: u64,
     mix: Mix,
+    kinds: Draws,
     turn: Option<Turn>,
     multiget: u16,
     /// A get whose draw is below this asks for many keys; all do when there is none.
@@ -164,6 +165,7 @@ impl MixSource {
         Self {
             seed: plan.seed,
             mix: plan.mix.clone(),
+            kinds: Draws::new(plan.seed, Stream::KIND),
             turn: (plan.order == MixOrder::Turn).then(|| Turn::new(&plan.mix)),
             multiget: plan.multiget,
             many_below: (plan.multiget_share < 1.0).then_some(below),
@@ -190,7 +192,7 @@ impl MixSource {
 impl Source for MixSource {
     fn next(&mut self, index: u64, _now: Instant) -> Next {
         let kind = match &mut self.turn {
-            None => self.mix.pick(hash(self.seed, Stream::KIND, index)),
+            None => self.mix.pick(self.kinds.bits(index)),
             Some(turn) => turn.next(),
         };
         let key = if kind.is_numeric() {
