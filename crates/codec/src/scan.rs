@@ -112,18 +112,21 @@ pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
 
 /// The one to nine digits at the front as a number, and what follows them. `None` without a digit
 /// and with a tenth.
-#[inline]
+#[inline(always)]
 pub(crate) fn short_decimal(bytes: &[u8]) -> Option<(u32, &[u8])> {
-    let mut value = 0;
-    for (at, byte) in bytes.iter().enumerate().take(10) {
-        let digit = byte.wrapping_sub(b'0');
+    let (first, mut rest) = bytes.split_first()?;
+    let mut value = u32::from(first.wrapping_sub(b'0'));
+    if value > 9 {
+        return None;
+    }
+    for _ in 0..9 {
+        let (byte, after) = rest.split_first()?;
+        let digit = u32::from(byte.wrapping_sub(b'0'));
         if digit > 9 {
-            return (at > 0).then(|| (value, &bytes[at..]));
+            return Some((value, rest));
         }
-        if at == 9 {
-            return None;
-        }
-        value = value * 10 + u32::from(digit);
+        value = value.wrapping_mul(10).wrapping_add(digit);
+        rest = after;
     }
     None
 }

@@ -18,7 +18,7 @@ use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
 use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
 use memtide_workload::{Op, OpKind, Outcome};
 use std::collections::VecDeque;
-use wire::{Mark, Wire};
+use wire::{Frames, Lines, Mark, Tongue, Wire};
 
 /// An operation on its way, from the schedule to the histogram. At most 48 bytes: there may be
 /// thousands on each of thousands of connections.
@@ -306,10 +306,24 @@ impl Connection {
         }
     }
 
-    /// Reads replies and ends the operations they belong to. Of its two callers only one is in a
-    /// hurry, which must not pay for the other.
-    #[inline(always)]
+    /// Reads a part of the stream of replies.
+    #[inline]
     fn handle_bytes(
+        &mut self,
+        now: Instant,
+        bytes: &[u8],
+        follow_ups: &mut Vec<FollowUp>,
+        sink: &mut impl Sink,
+    ) -> Result<(), PeerError> {
+        match self.wire.protocol() {
+            Protocol::Text => self.handle_replies::<Lines>(now, bytes, follow_ups, sink),
+            Protocol::Binary => self.handle_replies::<Frames>(now, bytes, follow_ups, sink),
+        }
+    }
+
+    /// Reads replies of a protocol and ends the operations they belong to.
+    #[inline]
+    fn handle_replies<T: Tongue>(
         &mut self,
         now: Instant,
         mut bytes: &[u8],
@@ -318,7 +332,7 @@ impl Connection {
     ) -> Result<(), PeerError> {
         loop {
             let before = bytes.len();
-            let reply = self.wire.next(&mut bytes).map_err(PeerError::Malformed)?;
+            let reply = T::next(&mut self.wire, &mut bytes).map_err(PeerError::Malformed)?;
             self.reply_bytes = self.reply_bytes.saturating_add((before - bytes.len()) as u32);
             let Some((reply, mark)) = reply else { return Ok(()) };
             if let Some(mark) = mark {

@@ -99,7 +99,7 @@ impl Encoder {
         version: Option<Version>,
         out: &mut SendBuffer,
     ) {
-        let end = self.end(op.kind);
+        let end = || self.end(op.kind);
         let own = out.bytes_mut();
         match op.kind {
             OpKind::Cas if self.cas_unique.is_some() => {
@@ -111,7 +111,7 @@ impl Encoder {
                 encode::command(own, Verb::Gat);
                 encode::signed(own, self.expiry_of(op.key));
                 self.key(op.key, own);
-                encode::line_end(own, end);
+                encode::line_end(own, end());
             }
             OpKind::Set => self.store((Verb::Set, None), op.key, version, out),
             OpKind::Add => self.store((Verb::Add, None), op.key, version, out),
@@ -121,20 +121,20 @@ impl Encoder {
             OpKind::Delete => {
                 encode::command(own, Verb::Delete);
                 self.key(op.key, own);
-                encode::line_end(own, end);
+                encode::line_end(own, end());
             }
             OpKind::Incr | OpKind::Decr => {
                 let verb = if op.kind == OpKind::Incr { Verb::Incr } else { Verb::Decr };
                 encode::command(own, verb);
                 self.key(op.key, own);
                 encode::number(own, self.values.delta(op.index));
-                encode::line_end(own, end);
+                encode::line_end(own, end());
             }
             OpKind::Touch => {
                 encode::command(own, Verb::Touch);
                 self.key(op.key, own);
                 encode::signed(own, self.expiry_of(op.key));
-                encode::line_end(own, end);
+                encode::line_end(own, end());
             }
         }
     }

@@ -448,6 +448,27 @@ struct Desk<'a, S> {
     place: (ServerId, u32),
 }
 
+impl<S: Source> Desk<'_, S> {
+    /// Apart from runs that verify nothing, whose loop over replies is to stay small.
+    #[inline(never)]
+    fn verify_head(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
+        let Some(verifier) = &mut self.verifier else { return };
+        let at = (self.connection, self.place.0);
+        if let Some(expired) = verifier.value(at, entry, (key, bytes), self.source) {
+            self.recorder.mistimed(entry, expired);
+        }
+    }
+
+    /// The same.
+    #[inline(never)]
+    fn verify_replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
+        let Some(verifier) = &mut self.verifier else { return };
+        let at = (self.connection, self.place.0);
+        verifier.missed(at, (entry, outcome, now), self.source, self.recorder);
+        verifier.replied(at, entry, outcome, now);
+    }
+}
+
 impl<S: Source> Sink for Desk<'_, S> {
     fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
         self.recorder.sent(entry, late, outstanding, self.place.0);
@@ -471,14 +492,14 @@ impl<S: Source> Sink for Desk<'_, S> {
         self.recorder.half_way(entry, bytes);
     }
 
+    #[inline]
     fn value(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
-        let Some(verifier) = &mut self.verifier else { return };
-        let at = (self.connection, self.place.0);
-        if let Some(expired) = verifier.value(at, entry, (key, bytes), self.source) {
-            self.recorder.mistimed(entry, expired);
+        if self.verifier.is_some() {
+            self.verify_head(entry, key, bytes);
         }
     }
 
+    #[inline]
     fn data(&mut self, entry: &InFlight, bytes: &[u8], ends: bool) {
         let Some(verifier) = &mut self.verifier else { return };
         let at = (self.connection, self.place.0);
@@ -491,10 +512,10 @@ impl<S: Source> Sink for Desk<'_, S> {
         self.recorder.datagrams(now, class, count, self.place.0);
     }
 
+    #[inline]
     fn replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
-        let Some(verifier) = &mut self.verifier else { return };
-        let at = (self.connection, self.place.0);
-        verifier.missed(at, (entry, outcome, now), self.source, self.recorder);
-        verifier.replied(at, entry, outcome, now);
+        if self.verifier.is_some() {
+            self.verify_replied(entry, outcome, now);
+        }
     }
 }

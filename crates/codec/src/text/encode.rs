@@ -119,8 +119,14 @@ pub fn reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
 }
 
 /// The word that begins a request.
+#[inline]
 pub fn command(out: &mut Vec<u8>, verb: Verb) {
-    out.extend_from_slice(verb.word().as_bytes());
+    match verb {
+        // Bytes whose number is known are cheaper to copy.
+        Verb::Get => out.extend_from_slice(b"get"),
+        Verb::Set => out.extend_from_slice(b"set"),
+        _ => out.extend_from_slice(verb.word().as_bytes()),
+    }
 }
 
 /// A space, then the key that the closure writes; the closure must only append, and 1 to 250
@@ -187,12 +193,13 @@ pub fn store_tail(out: &mut Vec<u8>, tail: StoreTail) {
 }
 
 /// The end of any line.
+#[inline]
 pub fn line_end(out: &mut Vec<u8>, end: impl Into<LineEnd>) {
-    out.extend_from_slice(match end.into() {
-        LineEnd::Plain => b"\r\n",
-        LineEnd::Noreply => b" noreply\r\n",
-        LineEnd::Blank => b" \r\n",
-    });
+    match end.into() {
+        LineEnd::Plain => out.extend_from_slice(b"\r\n"),
+        LineEnd::Noreply => out.extend_from_slice(b" noreply\r\n"),
+        LineEnd::Blank => out.extend_from_slice(b" \r\n"),
+    }
 }
 
 fn bare(out: &mut Vec<u8>, verb: Verb) {

@@ -53,6 +53,7 @@ impl ReplyDecoder {
 
     /// Takes the next reply from the front of `input`. `None` means that more bytes are needed;
     /// `input` is then empty. An error is the server's fault; after it the stream is lost.
+    #[inline(always)]
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
@@ -62,7 +63,15 @@ impl ReplyDecoder {
         }
         match self.expect {
             Expect::Line => self.next_line(input),
-            Expect::Value(left) => self.next_data(left, input),
+            // Most values are there whole.
+            Expect::Value(left) => match input.split_at_checked(left) {
+                Some((bytes, [b'\r', b'\n', rest @ ..])) => {
+                    self.expect = Expect::Line;
+                    *input = rest;
+                    Ok(Some(Reply::Data { bytes, ends: true }))
+                }
+                _ => self.next_data(left, input),
+            },
             Expect::ValueLineFeed => self.close_value(input),
         }
     }
@@ -72,6 +81,7 @@ impl ReplyDecoder {
         matches!(self.expect, Expect::Line) && (self.partial.is_empty() || self.partial_spent)
     }
 
+    #[inline(always)]
     fn next_line<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
@@ -94,6 +104,18 @@ impl ReplyDecoder {
                 self.expect = Expect::after(&value);
                 return Ok(Some(value));
             }
+        }
+        self.next_unusual_line(input)
+    }
+
+    /// A line that is none of these, or comes in pieces. Apart from the usual ones, which must not
+    /// pay for it.
+    #[inline(never)]
+    fn next_unusual_line<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Reply<'a>>, Malformed> {
+        if self.partial.is_empty() {
             return match take_line(input, LINE_ENDED_BYTES_MAX) {
                 Ok(Some(line)) => {
                     let reply = parse_line(line)?;
@@ -125,6 +147,7 @@ impl ReplyDecoder {
         Ok(Some(reply))
     }
 
+    #[inline(never)]
     fn next_data<'i>(
         &mut self,
         left: usize,
@@ -158,6 +181,7 @@ impl ReplyDecoder {
         }
     }
 
+    #[inline(never)]
     fn close_value<'i>(&mut self, input: &mut &'i [u8]) -> Result<Option<Reply<'i>>, Malformed> {
         match *input {
             [b'\n', rest @ ..] => {
@@ -190,6 +214,7 @@ impl ReplyDecoder {
 
 /// The head of a value as servers write it, with numbers of at most nine digits and without a cas
 /// number, in one pass; and what follows it. `None` for all else, which is read the longer way.
+#[inline(always)]
 fn plain_value(input: &[u8]) -> Option<(Reply<'_>, &[u8])> {
     let rest = input.strip_prefix(b"VALUE ")?;
     let end = scan::find_end_of_key(&rest[..rest.len().min(KEY_BYTES_MAX + 1)])?;
@@ -199,7 +224,7 @@ fn plain_value(input: &[u8]) -> Option<(Reply<'_>, &[u8])> {
     }
     let (flags, rest) = scan::short_decimal(rest.strip_prefix(b" ")?)?;
     let (bytes, rest) = scan::short_decimal(rest.strip_prefix(b" ")?)?;
-    let rest = rest.strip_prefix(b"\r\n")?;
+    let [b'\r', b'\n', rest @ ..] = rest else { return None };
     Some((Reply::Value { key, flags, bytes: bytes as usize, cas: None }, rest))
 }
 

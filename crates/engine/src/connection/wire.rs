@@ -42,17 +42,43 @@ impl Wire {
 
     /// Takes the next reply from the front of `input`. `None` means that more bytes are needed;
     /// `input` is then empty.
-    #[inline]
-    pub(crate) fn next<'a, 'i: 'a>(
-        &'a mut self,
-        input: &mut &'i [u8],
-    ) -> Result<Option<(Reply<'a>, Option<Mark>)>, Malformed> {
+    pub(crate) fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Next<'a> {
         match self {
-            Self::Text(decoder) => Ok(decoder.next(input)?.map(|reply| (reply, None))),
-            Self::Binary(decoder) => Ok(decoder.next(input)?.map(|answer| {
-                let binary::Answer { opcode, opaque, status, reply } = answer;
-                (reply, Some(Mark { opcode, opaque, status }))
-            })),
+            Self::Text(_) => Lines::next(self, input),
+            Self::Binary(_) => Frames::next(self, input),
         }
+    }
+}
+
+/// A protocol that is known where replies are read, so that the loop over them asks once.
+pub(crate) trait Tongue {
+    /// As [`Wire::next`], of a wire in this protocol.
+    fn next<'a, 'i: 'a>(wire: &'a mut Wire, input: &mut &'i [u8]) -> Next<'a>;
+}
+
+/// A reply and what it says of its request, if it is there whole.
+type Next<'a> = Result<Option<(Reply<'a>, Option<Mark>)>, Malformed>;
+
+/// The text protocol.
+pub(crate) struct Lines;
+
+/// The binary protocol.
+pub(crate) struct Frames;
+
+impl Tongue for Lines {
+    #[inline(always)]
+    fn next<'a, 'i: 'a>(wire: &'a mut Wire, input: &mut &'i [u8]) -> Next<'a> {
+        let Wire::Text(decoder) = wire else { unreachable!("a wire keeps its protocol") };
+        Ok(decoder.next(input)?.map(|reply| (reply, None)))
+    }
+}
+
+impl Tongue for Frames {
+    fn next<'a, 'i: 'a>(wire: &'a mut Wire, input: &mut &'i [u8]) -> Next<'a> {
+        let Wire::Binary(decoder) = wire else { unreachable!("a wire keeps its protocol") };
+        Ok(decoder.next(input)?.map(|answer| {
+            let binary::Answer { opcode, opaque, status, reply } = answer;
+            (reply, Some(Mark { opcode, opaque, status }))
+        }))
     }
 }
