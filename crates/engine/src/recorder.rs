@@ -82,6 +82,7 @@ impl Recorder {
     }
 
     /// Counts one more intended operation and says to which segment it belongs.
+    #[inline]
     pub(crate) fn intended(&mut self, at: Instant) -> u16 {
         let segment = self.window.segment_of(self.start, at);
         self.tally.segments[usize::from(segment)].intended += 1;
@@ -111,6 +112,7 @@ impl Recorder {
     }
 
     /// `bytes` of requests were made for an operation of `segment`.
+    #[inline]
     pub(crate) fn requested(
         &mut self,
         segment: u16,

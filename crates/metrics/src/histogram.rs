@@ -5,9 +5,11 @@
 //! apart because the histogram's own are rounded to its buckets.
 
 mod buckets;
+mod tallying;
 
 pub use buckets::Count;
 use buckets::{Buckets, VALUE_MAX};
+pub use tallying::Tallying;
 
 /// A distribution of nanoseconds (or of plain counts), recorded with counters of type `C`.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +50,15 @@ impl Moments {
         self.sum_squares += u128::from(value) * u128::from(value);
     }
 
+    fn record_many(&mut self, value: u64, times: u64) {
+        self.count += times;
+        self.saturated += if value > VALUE_MAX { times } else { 0 };
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        self.sum += u128::from(value) * u128::from(times);
+        self.sum_squares += u128::from(value).pow(2) * u128::from(times);
+    }
+
     /// What was read from a file may be near the end of its type.
     pub(crate) fn absorb(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
@@ -82,6 +93,12 @@ impl<C: Count> Histogram<C> {
     pub fn record(&mut self, value: u64) {
         self.moments.record(value);
         self.buckets.record(value);
+    }
+
+    /// Counts one value `times` times, at least once. Never allocates.
+    fn record_many(&mut self, value: u64, times: u64) {
+        self.moments.record_many(value, times);
+        self.buckets.record_many(value, times);
     }
 
     /// Forgets every value; keeps the memory.
@@ -132,13 +149,7 @@ impl Histogram<u64> {
     pub fn from_recorded(recorded: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut histogram = Self::new();
         for (value, count) in recorded {
-            histogram.buckets.record_many(value, count);
-            let moments = &mut histogram.moments;
-            moments.count += count;
-            moments.min = moments.min.min(value);
-            moments.max = moments.max.max(value);
-            moments.sum += u128::from(value) * u128::from(count);
-            moments.sum_squares += u128::from(value).pow(2) * u128::from(count);
+            histogram.record_many(value, count);
         }
         histogram
     }
@@ -159,9 +170,7 @@ impl Histogram<u64> {
     /// Counts `times` zeros: values that were known without being recorded one by one.
     pub fn record_zeros(&mut self, times: u64) {
         if times > 0 {
-            self.moments.count += times;
-            self.moments.min = 0;
-            self.buckets.record_many(0, times);
+            self.record_many(0, times);
         }
     }
 

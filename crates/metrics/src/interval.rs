@@ -5,7 +5,7 @@
 
 use crate::absence::Absences;
 use crate::counter::{Counters, KINDS_MAX};
-use crate::histogram::{Count, Histogram};
+use crate::histogram::{Histogram, Tallying};
 use crate::life::Lives;
 use crate::mismatch::Mismatches;
 use crate::series::Series;
@@ -42,61 +42,63 @@ pub struct Shape {
     pub message_sizes: bool,
 }
 
-/// The distributions of the measured operations.
+/// The distributions of the measured operations, as a worker records them or as a run sums them up.
 #[derive(Clone, Debug)]
-pub struct Times<C: Count> {
+pub struct Times<H> {
     /// received − intended, per slot.
-    pub response: Vec<Option<Histogram<C>>>,
+    pub response: Vec<Option<H>>,
     /// received − sent, per slot.
-    pub service: Vec<Option<Histogram<C>>>,
+    pub service: Vec<Option<H>>,
     /// sent − intended, per slot.
-    pub lag: Vec<Option<Histogram<C>>>,
+    pub lag: Vec<Option<H>>,
     /// Response less the generator's part of the lag: what a perfect generator would have seen.
-    pub response_ideal: Histogram<C>,
+    pub response_ideal: H,
     /// The part of the lag during which the operation could have been sent.
-    pub lag_generator: Histogram<C>,
+    pub lag_generator: H,
     /// The part during which it had no room and the worker was busy.
-    pub lag_client_busy: Histogram<C>,
+    pub lag_client_busy: H,
     /// The part during which it had no room and the worker was idle: the server's.
-    pub lag_server: Histogram<C>,
+    pub lag_server: H,
     /// The part during which no connection was open.
-    pub lag_disconnected: Histogram<C>,
+    pub lag_disconnected: H,
     /// From a worker's waking up to the receive of a reply.
-    pub client_delay: Histogram<C>,
+    pub client_delay: H,
     /// Operations in flight on a worker when one more was sent; a count, not a time.
-    pub in_flight_at_send: Histogram<C>,
+    pub in_flight_at_send: H,
     /// Response per server; empty with a single server.
-    pub servers: Vec<Histogram<C>>,
+    pub servers: Vec<H>,
     /// Bytes of a request, as far as it was made at once; none unless they are kept.
-    pub request_bytes: Option<Histogram<C>>,
+    pub request_bytes: Option<H>,
     /// Bytes of a reply; none unless they are kept.
-    pub reply_bytes: Option<Histogram<C>>,
+    pub reply_bytes: Option<H>,
 }
 
-impl<C: Count> Times<C> {
+impl<H: Default> Times<H> {
     fn new(shape: &Shape) -> Self {
-        let slots = || shape.slots.iter().map(|&used| used.then(Histogram::new)).collect();
+        let slots = || shape.slots.iter().map(|&used| used.then(H::default)).collect();
         let servers = if shape.servers > 1 { shape.servers } else { 0 };
         Self {
             response: slots(),
             service: slots(),
             lag: slots(),
-            response_ideal: Histogram::new(),
-            lag_generator: Histogram::new(),
-            lag_client_busy: Histogram::new(),
-            lag_server: Histogram::new(),
-            lag_disconnected: Histogram::new(),
-            client_delay: Histogram::new(),
-            in_flight_at_send: Histogram::new(),
-            servers: (0..servers).map(|_| Histogram::new()).collect(),
-            request_bytes: shape.message_sizes.then(Histogram::new),
-            reply_bytes: shape.message_sizes.then(Histogram::new),
+            response_ideal: H::default(),
+            lag_generator: H::default(),
+            lag_client_busy: H::default(),
+            lag_server: H::default(),
+            lag_disconnected: H::default(),
+            client_delay: H::default(),
+            in_flight_at_send: H::default(),
+            servers: (0..servers).map(|_| H::default()).collect(),
+            request_bytes: shape.message_sizes.then(H::default),
+            reply_bytes: shape.message_sizes.then(H::default),
         }
     }
+}
 
+impl Times<Tallying> {
     fn clear(&mut self) {
         for slots in [&mut self.response, &mut self.service, &mut self.lag] {
-            slots.iter_mut().flatten().for_each(Histogram::clear);
+            slots.iter_mut().flatten().for_each(Tallying::clear);
         }
         self.response_ideal.clear();
         self.lag_generator.clear();
@@ -105,41 +107,41 @@ impl<C: Count> Times<C> {
         self.lag_disconnected.clear();
         self.client_delay.clear();
         self.in_flight_at_send.clear();
-        self.servers.iter_mut().for_each(Histogram::clear);
+        self.servers.iter_mut().for_each(Tallying::clear);
         let sizes = [&mut self.request_bytes, &mut self.reply_bytes];
-        sizes.into_iter().flatten().for_each(Histogram::clear);
+        sizes.into_iter().flatten().for_each(Tallying::clear);
     }
 }
 
-impl Times<u64> {
-    fn absorb(&mut self, other: &Times<u32>) {
-        absorb_slots(&mut self.response, &other.response);
-        absorb_slots(&mut self.service, &other.service);
-        absorb_slots(&mut self.lag, &other.lag);
-        self.response_ideal.absorb(&other.response_ideal);
-        self.lag_generator.absorb(&other.lag_generator);
-        self.lag_client_busy.absorb(&other.lag_client_busy);
-        self.lag_server.absorb(&other.lag_server);
-        self.lag_disconnected.absorb(&other.lag_disconnected);
-        self.client_delay.absorb(&other.client_delay);
-        self.in_flight_at_send.absorb(&other.in_flight_at_send);
-        for (sum, part) in self.servers.iter_mut().zip(&other.servers) {
-            sum.absorb(part);
+impl Times<Histogram<u64>> {
+    fn absorb(&mut self, other: &mut Times<Tallying>) {
+        absorb_slots(&mut self.response, &mut other.response);
+        absorb_slots(&mut self.service, &mut other.service);
+        absorb_slots(&mut self.lag, &mut other.lag);
+        self.response_ideal.absorb(other.response_ideal.settled());
+        self.lag_generator.absorb(other.lag_generator.settled());
+        self.lag_client_busy.absorb(other.lag_client_busy.settled());
+        self.lag_server.absorb(other.lag_server.settled());
+        self.lag_disconnected.absorb(other.lag_disconnected.settled());
+        self.client_delay.absorb(other.client_delay.settled());
+        self.in_flight_at_send.absorb(other.in_flight_at_send.settled());
+        for (sum, part) in self.servers.iter_mut().zip(&mut other.servers) {
+            sum.absorb(part.settled());
         }
-        absorb_slot(&mut self.request_bytes, &other.request_bytes);
-        absorb_slot(&mut self.reply_bytes, &other.reply_bytes);
+        absorb_slot(&mut self.request_bytes, &mut other.request_bytes);
+        absorb_slot(&mut self.reply_bytes, &mut other.reply_bytes);
     }
 }
 
-fn absorb_slots(sums: &mut [Option<Histogram<u64>>], parts: &[Option<Histogram<u32>>]) {
+fn absorb_slots(sums: &mut [Option<Histogram<u64>>], parts: &mut [Option<Tallying>]) {
     for (sum, part) in sums.iter_mut().zip(parts) {
         absorb_slot(sum, part);
     }
 }
 
-fn absorb_slot(sum: &mut Option<Histogram<u64>>, part: &Option<Histogram<u32>>) {
+fn absorb_slot(sum: &mut Option<Histogram<u64>>, part: &mut Option<Tallying>) {
     if let (Some(sum), Some(part)) = (sum, part) {
-        sum.absorb(part);
+        sum.absorb(part.settled());
     }
 }
 
@@ -151,15 +153,15 @@ struct OpenRow {
     unanswered: u64,
     hits: u64,
     misses: u64,
-    response: Histogram<u32>,
+    response: Tallying,
     gets: Option<Box<OpenGets>>,
 }
 
 /// The times of the gets of an open row.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct OpenGets {
-    response: Histogram<u32>,
-    service: Histogram<u32>,
+    response: Tallying,
+    service: Tallying,
 }
 
 /// What one worker recorded since its last hand-over.
@@ -170,7 +172,7 @@ pub struct Tally {
     /// Counts of each server over the measured segments.
     pub servers: Vec<Counters>,
     /// Distributions of the measured segments.
-    pub times: Times<u32>,
+    pub times: Times<Tallying>,
     /// Connections opened, connects that failed, connections lost.
     pub connections: ConnectionCounters,
     /// The lives of connections, if these are the load.
@@ -190,6 +192,9 @@ pub struct Tally {
     outstanding: Vec<u32>,
     rows: Vec<OpenRow>,
     row_width_ns: u64,
+    /// The row that was looked for last: where it is, and where it begins.
+    row_at: usize,
+    row_from_ns: u64,
 }
 
 /// What happened to connections.
@@ -212,10 +217,8 @@ impl Tally {
             unanswered: 0,
             hits: 0,
             misses: 0,
-            response: Histogram::new(),
-            gets: shape.rows_get_times.then(|| {
-                Box::new(OpenGets { response: Histogram::new(), service: Histogram::new() })
-            }),
+            response: Tallying::default(),
+            gets: shape.rows_get_times.then(Box::default),
         };
         Self {
             segments: vec![Counters::default(); shape.segments],
@@ -231,6 +234,8 @@ impl Tally {
             outstanding: vec![0; shape.depth + 1],
             rows: (0..shape.rows_open).map(row).collect(),
             row_width_ns: shape.row_width.ns(),
+            row_at: 0,
+            row_from_ns: 0,
         }
     }
 
@@ -270,14 +275,24 @@ impl Tally {
         self.row(since_start).unanswered += 1;
     }
 
+    #[inline]
     fn row(&mut self, since_start: Span) -> &mut OpenRow {
+        // Nearly always it is the same one again.
+        if since_start.ns().wrapping_sub(self.row_from_ns) >= self.row_width_ns {
+            self.find_row(since_start);
+        }
+        &mut self.rows[self.row_at]
+    }
+
+    #[cold]
+    fn find_row(&mut self, since_start: Span) {
         let number = since_start.ns() / self.row_width_ns;
-        let at = (number % self.rows.len() as u64) as usize;
-        let row = &mut self.rows[at];
+        self.row_from_ns = number * self.row_width_ns;
+        self.row_at = (number % self.rows.len() as u64) as usize;
+        let row = &mut self.rows[self.row_at];
         // A place is taken over only when its former row can have no operation left; what such a
         // row still held stays with the newer number, which the shape's rows_open rules out.
         row.number = row.number.max(number);
-        row
     }
 
     fn clear(&mut self) {
@@ -316,7 +331,7 @@ pub struct Totals {
     /// Counts of each server over the measured segments.
     pub servers: Vec<Counters>,
     /// Distributions of the measured segments.
-    pub times: Times<u64>,
+    pub times: Times<Histogram<u64>>,
     /// Connections opened, failed, lost.
     pub connections: ConnectionCounters,
     /// The lives of connections, if these are the load.
@@ -363,7 +378,7 @@ impl Totals {
         for (sum, part) in self.servers.iter_mut().zip(&tally.servers) {
             *sum += part;
         }
-        self.times.absorb(&tally.times);
+        self.times.absorb(&mut tally.times);
         self.connections.opened += tally.connections.opened;
         self.connections.failed += tally.connections.failed;
         self.connections.lost += tally.connections.lost;
@@ -380,21 +395,22 @@ impl Totals {
         for (sum, part) in self.outstanding.iter_mut().zip(&tally.outstanding) {
             *sum += u64::from(*part);
         }
-        for open in &tally.rows {
-            if open.intended + open.unanswered + open.response.count() == 0 {
+        for open in &mut tally.rows {
+            let response = open.response.settled();
+            if open.intended + open.unanswered + response.count() == 0 {
                 continue;
             }
-            self.series.absorb_times(open.number, &open.response);
+            self.series.absorb_times(open.number, response);
             let row = self.series.row_mut(open.number);
             row.intended += open.intended;
-            row.answered += open.response.count();
+            row.answered += response.count();
             row.unanswered += open.unanswered;
             row.hits += open.hits;
             row.misses += open.misses;
-            if let Some(gets) = &open.gets {
+            if let Some(gets) = &mut open.gets {
                 let sums = row.gets.get_or_insert_default();
-                sums.response.absorb_times(&gets.response);
-                sums.service.absorb_times(&gets.service);
+                sums.response.absorb_times(gets.response.settled());
+                sums.service.absorb_times(gets.service.settled());
             }
         }
         tally.clear();

@@ -270,7 +270,7 @@ fn unanswered(counters: &Counters, kind: Kind) -> u64 {
     }
 }
 
-fn message_sizes(times: &Times<u64>) -> Option<MessageSizes> {
+fn message_sizes(times: &Times<Histogram<u64>>) -> Option<MessageSizes> {
     let (requests, replies) = (times.request_bytes.as_ref()?, times.reply_bytes.as_ref()?);
     Some(MessageSizes { requests: Counts::of(requests), replies: Counts::of(replies) })
 }

@@ -20,6 +20,9 @@ pub trait Count: Copy + Into<u64> {
 
     /// One more, up to the end of its type.
     fn increment(&mut self);
+
+    /// So many more, up to the end of its type.
+    fn add(&mut self, more: u64);
 }
 
 impl Count for u32 {
@@ -29,6 +32,10 @@ impl Count for u32 {
     fn increment(&mut self) {
         *self = self.saturating_add(1);
     }
+
+    fn add(&mut self, more: u64) {
+        *self = self.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+    }
 }
 
 impl Count for u64 {
@@ -37,6 +44,10 @@ impl Count for u64 {
     #[inline]
     fn increment(&mut self) {
         *self = self.saturating_add(1);
+    }
+
+    fn add(&mut self, more: u64) {
+        *self = self.saturating_add(more);
     }
 }
 
@@ -71,6 +82,11 @@ impl<C: Count> Buckets<C> {
         self.counts[index(value.min(VALUE_MAX))].increment();
     }
 
+    /// Counts a value `times` times.
+    pub(super) fn record_many(&mut self, value: u64, times: u64) {
+        self.counts[index(value.min(VALUE_MAX))].add(times);
+    }
+
     pub(super) fn clear(&mut self) {
         self.counts.fill(C::NONE);
     }
@@ -97,15 +113,9 @@ impl<C: Count> Buckets<C> {
 }
 
 impl Buckets<u64> {
-    /// Counts a value `times` times.
-    pub(super) fn record_many(&mut self, value: u64, times: u64) {
-        let count = &mut self.counts[index(value.min(VALUE_MAX))];
-        *count = count.saturating_add(times);
-    }
-
     pub(super) fn absorb<C: Count>(&mut self, other: &Buckets<C>) {
         for (count, &more) in self.counts.iter_mut().zip(&other.counts) {
-            *count = count.saturating_add(more.into());
+            count.add(more.into());
         }
     }
 

@@ -6,6 +6,7 @@ use crate::kind::Kind;
 use crate::record::*;
 use memtide_base::{Random, Span};
 use memtide_metrics::counter::Fate;
+use memtide_metrics::histogram::Tallying;
 use memtide_metrics::{Histogram, Row, Shape, Tally, Totals as Sums};
 use memtide_workload::OpKind;
 
@@ -86,7 +87,7 @@ fn note(tally: &mut Tally, operation: &Operation) {
     match fate {
         Fate::Unacknowledged => {}
         Fate::Answered => {
-            let slot = |slots: &mut [Option<Histogram<u32>>], span: Span| {
+            let slot = |slots: &mut [Option<Tallying>], span: Span| {
                 slots[at].as_mut().unwrap().record(span.ns());
             };
             slot(&mut tally.times.response, response);
