@@ -8,7 +8,7 @@ use memtide_codec::Verb;
 use memtide_codec::text::{ReplyDecoder, encode};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_host::driver::NullDriver;
-use memtide_metrics::Histogram;
+use memtide_metrics::histogram::Tallying;
 use memtide_run::{Doors, Surroundings, lower};
 use memtide_schema::Scenario;
 use memtide_workload::{Next, PlannedSource, Source};
@@ -20,8 +20,15 @@ const CONNECTIONS: u32 = 16;
 /// A part's name and its work.
 type Part = (&'static str, fn(u64));
 
-const PARTS: [Part; 5] =
-    [("next", next), ("encode", encode), ("decode", decode), ("record", record), ("turn", turn)];
+const PARTS: [Part; 7] = [
+    ("next", next),
+    ("encode", encode),
+    ("decode", decode),
+    ("record", record),
+    ("turn", turn),
+    ("deep turn", deep_turn),
+    ("key of a multiget", key_of_a_multiget),
+];
 
 fn main() {
     let words = Command::new("engine-parts")
@@ -35,15 +42,23 @@ fn main() {
     work(times);
 }
 
-/// A closed loop of nine gets to one set, 30-byte keys and 200-byte values, as it is lowered.
-fn plan() -> Plan {
-    let scenario = Scenario {
+/// A closed loop of nine gets to one set, 30-byte keys and 200-byte values.
+fn closed_loop() -> Scenario {
+    Scenario {
         rate: Some(0.0),
         connections: Some(CONNECTIONS),
         keys: 10_000,
         threads: Some(1),
         ..Scenario::default()
-    };
+    }
+}
+
+/// The same as it is lowered.
+fn plan() -> Plan {
+    lowered(&closed_loop())
+}
+
+fn lowered(scenario: &Scenario) -> Plan {
     let around = Surroundings {
         servers: vec![ServerPlan {
             name: "null".to_owned(),
@@ -55,7 +70,7 @@ fn plan() -> Plan {
         cpu_quota: None,
         io: Doors::Simulated,
     };
-    lower(&scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message)).plan
+    lower(scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message)).plan
 }
 
 /// Deciding an operation: its kind and its key.
@@ -96,7 +111,7 @@ fn decode(times: u64) {
 
 /// Recording one time.
 fn record(times: u64) {
-    let mut histogram = Histogram::<u32>::new();
+    let mut histogram = Tallying::default();
     for nth in 0..times {
         histogram.record(black_box(20_000 + nth % 4096 * 64));
     }
@@ -105,7 +120,24 @@ fn record(times: u64) {
 
 /// Whole operations through a worker: decided, encoded, sent, answered, matched and recorded.
 fn turn(times: u64) {
-    let plan = plan();
+    turns(&closed_loop(), times);
+}
+
+/// The same where 16 operations of a connection go and come together.
+fn deep_turn(times: u64) {
+    turns(&Scenario { depth: Some(16), ..closed_loop() }, times);
+}
+
+/// Multigets of 100 through a worker, per key.
+fn key_of_a_multiget(times: u64) {
+    const KEYS: u16 = 100;
+    let mix = "get=1".parse().expect("it is a mix");
+    let gets = Scenario { multiget: KEYS, mix, ..closed_loop() };
+    turns(&gets, times / u64::from(KEYS));
+}
+
+fn turns(scenario: &Scenario, times: u64) {
+    let plan = lowered(scenario);
     let driver = NullDriver::new(CONNECTIONS, VALUE_BYTES);
     let mut worker = Worker::new(driver, &plan, 0, &PlannedSource::new(&plan.source));
     worker.open();

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// The parts that `engine-parts` knows.
-const PARTS: [&str; 5] = ["next", "encode", "decode", "record", "turn"];
+const PARTS: [&str; 7] =
+    ["next", "encode", "decode", "record", "turn", "deep turn", "key of a multiget"];
 /// Each part is counted for these many times; the difference is free of start-up.
 const TIMES: [u64; 2] = [10_000, 60_000];
 /// How much a part may grow, in percent, before it must be recorded anew.
@@ -48,13 +49,13 @@ pub(crate) fn run(root: &Path, record: bool) -> Result<(), String> {
     let recorded: Value =
         serde_json::from_str(&text).map_err(|error| format!("{RECORDED} is no JSON: {error}"))?;
     let comparable = recorded["rustc"] == json!(compiler);
-    println!("{:<10}{:>12}{:>12}{:>10}", "part", "recorded", "now", "growth");
+    println!("{:<20}{:>12}{:>12}{:>10}", "part", "recorded", "now", "growth");
     let mut grown = Vec::new();
     for (part, now) in &counted {
         let now = now.as_f64().expect("it was made of a number");
         let before = recorded["instructions"][part].as_f64().unwrap_or(f64::NAN);
         let growth_percent = (now / before - 1.0) * 100.0;
-        println!("{part:<10}{before:>12}{now:>12}{growth_percent:>9.1}%");
+        println!("{part:<20}{before:>12}{now:>12}{growth_percent:>9.1}%");
         // A part that was never recorded has grown, too.
         if growth_percent.is_nan() || growth_percent > GROWTH_MAX_PERCENT {
             grown.push(part.as_str());

@@ -14,7 +14,7 @@ const STEP: Span = Span::from_us(1);
 /// Answers at once.
 pub struct NullDriver {
     now: Instant,
-    /// What a get is answered with.
+    /// What each key of a get is answered with.
     hit: Vec<u8>,
     /// Answers of each connection that were not taken yet.
     answers: Vec<Vec<u8>>,
@@ -29,12 +29,12 @@ pub struct NullDriver {
 }
 
 impl NullDriver {
-    /// A driver for `connections` connections, which answers each get with one value of
-    /// `value_bytes`.
+    /// A driver for `connections` connections, which answers each key of a get with a value of
+    /// `value_bytes`, under another key.
     pub fn new(connections: u32, value_bytes: usize) -> Self {
         let mut hit = format!("VALUE k 0 {value_bytes}\r\n").into_bytes();
         hit.resize(hit.len() + value_bytes, b'v');
-        hit.extend_from_slice(b"\r\nEND\r\n");
+        hit.extend_from_slice(b"\r\n");
         Self {
             now: Instant::ZERO,
             hit,
@@ -56,7 +56,13 @@ impl NullDriver {
             let (line, rest) = requests.split_at(line + 1);
             requests = rest;
             match line[0] {
-                b'g' => answers.extend_from_slice(&self.hit),
+                b'g' => {
+                    let keys = line.iter().filter(|byte| **byte == b' ').count();
+                    for _ in 0..keys {
+                        answers.extend_from_slice(&self.hit);
+                    }
+                    answers.extend_from_slice(b"END\r\n");
+                }
                 b's' => {
                     requests = &requests[data_bytes(line) + 2..];
                     answers.extend_from_slice(b"STORED\r\n");
