@@ -2,6 +2,11 @@
 //!
 //! A completion is produced when it is asked for, one receive call each, so that what a reply
 //! frees can be used before the next connection is read.
+//!
+//! Streams tell of news only (`EPOLLET`), so that a wait need not look again at every connection
+//! that the last one named. What makes that safe is in epoll(7): a receive that does not fill its
+//! buffer has emptied the stream, and whatever comes later is news. Two things are looked at again
+//! without being told: a stream that filled the buffer, and one that is about to end.
 
 use crate::clock::{Clock, SPIN_WINDOW};
 use crate::driver::peer::{Happened, Peer, send_after};
@@ -24,6 +29,9 @@ use std::sync::mpsc::SyncSender;
 const READY_MAX: usize = 256;
 /// Bytes taken from one connection in one call.
 const RECEIVE_BYTES_MAX: usize = 64 * 1024;
+/// Of a stream that ends no more than this may be told.
+const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
+
 /// A driver for the connections of one worker.
 pub(crate) struct EpollDriver {
     clock: Clock,
@@ -72,7 +80,7 @@ impl EpollDriver {
         let happened = match peer.connect(address, source, sockets) {
             Ok(connecting) => {
                 let flags = match connecting {
-                    Connecting::Connected => EventFlags::IN,
+                    Connecting::Connected => reading(peer),
                     Connecting::Pending => EventFlags::OUT,
                 };
                 let socket = peer.socket.as_ref().expect("it is connecting");
@@ -111,10 +119,11 @@ impl EpollDriver {
             return Submitted::Done;
         }
         peer.keep(message, sent);
-        self.watch(id, EventFlags::IN | EventFlags::OUT);
+        self.watch(id, reading(&self.peers[id.index()]) | EventFlags::OUT);
         Submitted::Pending
     }
 
+    /// Waits for other things from now on; what is there already is news again.
     fn watch(&mut self, id: ConnectionId, flags: EventFlags) {
         let peer = &self.peers[id.index()];
         let socket = peer.socket.as_ref().expect("only open connections are watched");
@@ -137,11 +146,21 @@ impl EpollDriver {
         }
     }
 
+    /// `event` was looked at and may not have been all: it comes once more after the others, or,
+    /// where there is no room behind them, at once.
+    fn look_again(&mut self, event: epoll::Event) {
+        if self.ready.len() < self.ready.capacity() {
+            self.ready.push(event);
+        } else {
+            self.next -= 1;
+        }
+    }
+
     /// A connect was decided.
     fn opened(&mut self, id: ConnectionId) -> Happened {
         let happened = self.peers[id.index()].opened();
         if matches!(happened, Happened::Connected) {
-            self.watch(id, EventFlags::IN);
+            self.watch(id, reading(&self.peers[id.index()]));
         }
         happened
     }
@@ -150,7 +169,7 @@ impl EpollDriver {
     fn send_rest(&mut self, id: ConnectionId) -> Option<Happened> {
         let happened = self.peers[id.index()].send_rest()?;
         if matches!(happened, Happened::Writable) {
-            self.watch(id, EventFlags::IN);
+            self.watch(id, reading(&self.peers[id.index()]));
         }
         Some(happened)
     }
@@ -181,6 +200,9 @@ impl Driver for EpollDriver {
     }
 
     fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
+        if self.next < self.ready.len() {
+            return Ok(()); // Streams would not tell again of what was not looked at.
+        }
         let now = self.clock.now();
         if !self.early.is_empty() || until <= now {
             return self.poll(Span::ZERO);
@@ -207,17 +229,19 @@ impl Driver for EpollDriver {
             let (flags, data) = (event.flags, event.data);
             let (id, generation) = split(data);
             let peer = &self.peers[id.index()];
-            let Some(socket) = peer.socket.as_ref().filter(|_| peer.generation == generation)
-            else {
+            if peer.socket.is_none() || peer.generation != generation {
                 continue;
-            };
-            let happened = if peer.opening {
-                Some(self.opened(id))
+            }
+            let mut happened = None;
+            if peer.opening {
+                happened = Some(self.opened(id));
             } else if flags.contains(EventFlags::OUT) && peer.has_unsent() {
-                // What can be read is seen again at the next wait.
-                self.send_rest(id)
-            } else {
-                match recv(socket, &mut self.buffer[..], RecvFlags::empty()) {
+                // When all is sent it waits anew, and what can be read is news again.
+                happened = self.send_rest(id);
+            }
+            let peer = &self.peers[id.index()];
+            if let (None, Some(socket)) = (&happened, &peer.socket) {
+                happened = match recv(socket, &mut self.buffer[..], RecvFlags::empty()) {
                     // A datagram without bytes says nothing.
                     Ok((0, _)) if peer.datagrams => None,
                     Ok((0, _)) => {
@@ -226,13 +250,20 @@ impl Driver for EpollDriver {
                     }
                     Ok((len, _)) => {
                         let at = self.clock.now();
+                        if len == RECEIVE_BYTES_MAX || flags.intersects(ENDS) {
+                            self.look_again(event);
+                        }
                         let event = Event::Received(&self.buffer[..len]);
                         return Some(Completion { connection: id, at, event });
                     }
-                    Err(Errno::AGAIN | Errno::INTR) => None,
+                    Err(Errno::INTR) => {
+                        self.look_again(event);
+                        None
+                    }
+                    Err(Errno::AGAIN) => None,
                     Err(errno) => Some(self.peers[id.index()].lost(errno)),
                 }
-            };
+            }
             if let Some(happened) = happened {
                 let at = self.clock.now();
                 return Some(Completion { connection: id, at, event: happened.into() });
@@ -246,6 +277,15 @@ impl Driver for EpollDriver {
             Some(samples) => samples.try_send(sample).map_err(|_| Full),
             None => Ok(()),
         }
+    }
+}
+
+/// What an open connection is watched for. Of datagrams one receive takes one only, so they are
+/// told of as long as there are any.
+fn reading(peer: &Peer) -> EventFlags {
+    match peer.datagrams {
+        false => EventFlags::IN | EventFlags::RDHUP | EventFlags::ET,
+        true => EventFlags::IN,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::driver::socket::{self, Connecting};
 use memtide_base::Span;
 use memtide_engine::driver::{Closed, ConnectError, Event};
 use memtide_engine::{Address, Message, SendBuffer, SocketPlan};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use socket2::Socket;
 use std::io::IoSlice;
@@ -81,16 +81,16 @@ impl Peer {
         self.unsent.append(message, taken);
     }
 
-    /// Sends what was left over; `None` while some still is.
+    /// Sends what was left over; `None` when the kernel takes no more for now.
     pub(crate) fn send_rest(&mut self) -> Option<Happened> {
         let socket = self.socket.as_ref().expect("a writable connection has a socket");
-        match send_after(socket, self.unsent.message(), self.unsent_from) {
-            Ok(sent) => self.unsent_from += sent,
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(errno) => return Some(self.lost(errno)),
-        }
-        if self.unsent_from < self.unsent.len() {
-            return None;
+        // One call takes a part also when there is room for all: the slices of a message are many.
+        while self.unsent_from < self.unsent.len() {
+            match retry_on_intr(|| send_after(socket, self.unsent.message(), self.unsent_from)) {
+                Ok(sent) => self.unsent_from += sent,
+                Err(Errno::AGAIN) => return None,
+                Err(errno) => return Some(self.lost(errno)),
+            }
         }
         // A large rest must not keep its memory for the life of the connection.
         self.unsent = SendBuffer::default();

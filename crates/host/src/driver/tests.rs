@@ -131,6 +131,9 @@ fn open(driver: &mut impl Driver, id: u32) -> TcpStream {
 for_every_driver! {
     bytes_go_both_ways_and_a_close_is_heard,
     small_sends_are_held_back_only_if_they_may_be,
+    the_last_bytes_and_the_end_after_them_are_both_heard,
+    more_than_is_received_at_once_is_heard_to_its_end,
+    bytes_are_heard_while_others_wait_to_be_sent,
     nobody_listening_is_a_refusal,
     a_unix_socket_that_is_not_there_is_named_so,
     what_the_socket_does_not_take_is_kept_and_sent_in_order,
@@ -191,6 +194,65 @@ fn bytes_go_both_ways_and_a_close_is_heard<D: Make>() {
         assert_eq!(next(&mut driver), (0, Heard::Closed(Closed::ByPeer)));
         assert_eq!(send(&mut driver, 0, b"x"), Submitted::Done, "it goes nowhere");
     }
+}
+
+fn the_last_bytes_and_the_end_after_them_are_both_heard<D: Make>() {
+    for _ in 0..20 {
+        let mut driver = D::make(Wait::Sleep, 1, None);
+        let mut server = open(&mut driver, 0);
+        server.write_all(b"bye").expect("it is sent");
+        drop(server);
+        assert_eq!(next(&mut driver), (0, Heard::Received(b"bye".to_vec())));
+        assert_eq!(next(&mut driver), (0, Heard::Closed(Closed::ByPeer)));
+    }
+}
+
+fn more_than_is_received_at_once_is_heard_to_its_end<D: Make>() {
+    let mut driver = D::make(Wait::Sleep, 2, None);
+    let (mut many, mut few) = (open(&mut driver, 0), open(&mut driver, 1));
+    let sent = pool(3 << 20);
+    let expected = sent.clone();
+    let writer = thread::spawn(move || {
+        many.write_all(&sent).expect("somebody reads");
+        many
+    });
+    few.write_all(b"too").expect("it is sent");
+    let (mut received, mut others) = (Vec::new(), Vec::new());
+    while received.len() < expected.len() || others.len() < 3 {
+        match next(&mut driver) {
+            (0, Heard::Received(bytes)) => received.extend(bytes),
+            (1, Heard::Received(bytes)) => others.extend(bytes),
+            other => panic!("nobody did that: {other:?}"),
+        }
+    }
+    assert!(received[..] == expected[..] && others == b"too", "not what was sent");
+    let mut many = writer.join().expect("everything was sent");
+    many.write_all(b"and more").expect("it is sent");
+    assert_eq!(next(&mut driver), (0, Heard::Received(b"and more".to_vec())));
+}
+
+fn bytes_are_heard_while_others_wait_to_be_sent<D: Make>() {
+    const PIECE: usize = 1 << 20;
+    let mut driver = D::make(Wait::Sleep, 1, None);
+    let mut server = open(&mut driver, 0);
+    let mut sent = PIECE;
+    while send(&mut driver, 0, &vec![7; PIECE]) == Submitted::Done {
+        sent += PIECE;
+        assert!(sent < 200 * PIECE, "no socket buffer is that large");
+    }
+    for _ in 0..3 {
+        server.write_all(b"early").expect("it is sent");
+        assert_eq!(next(&mut driver), (0, Heard::Received(b"early".to_vec())));
+    }
+    let reader = thread::spawn(move || {
+        let mut buffer = vec![0; sent];
+        server.read_exact(&mut buffer).expect("it arrives");
+        server
+    });
+    assert_eq!(next(&mut driver), (0, Heard::Writable));
+    let mut server = reader.join().expect("everything arrives");
+    server.write_all(b"late").expect("it is sent");
+    assert_eq!(next(&mut driver), (0, Heard::Received(b"late".to_vec())));
 }
 
 fn nobody_listening_is_a_refusal<D: Make>() {
