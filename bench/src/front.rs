@@ -3,7 +3,7 @@
 
 use crate::pattern::{Pattern, Shape};
 use crate::{peer, usage};
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -64,6 +64,12 @@ pub fn command(name: &'static str) -> Command {
         .arg(positive("multiget", "1", "Keys that each get asks for"))
         .arg(number("ops", "0", "Stop after N operations; 0 for no such limit"))
         .arg(positive("seconds", "10", "Stop after N seconds"))
+        .arg(
+            Arg::new("whole-batches")
+                .long("whole-batches")
+                .action(ArgAction::SetTrue)
+                .help("Send on a connection only when all that was sent is answered"),
+        )
 }
 
 fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg {
@@ -93,6 +99,7 @@ pub fn run<C: Client>(words: &ArgMatches) -> io::Result<String> {
         set_every: number("set-every") as usize,
         keys_per_get: number("multiget") as usize,
         depth: number("depth") as usize,
+        whole_batches: words.get_flag("whole-batches"),
     });
     let unreachable = |error: io::Error| io::Error::new(error.kind(), format!("{server}: {error}"));
     peer::fill(server, &pattern).map_err(unreachable)?;

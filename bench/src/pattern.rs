@@ -19,6 +19,9 @@ pub struct Shape {
     pub keys_per_get: usize,
     /// The most requests that may be outstanding on one connection. At least 1.
     pub depth: usize,
+    /// Whether the next requests of a connection wait until all that are outstanding on it are
+    /// answered, and then go together; else each reply makes room for a request at once.
+    pub whole_batches: bool,
 }
 
 /// The requests of a [`Shape`], prebuilt in one piece of memory.
@@ -106,6 +109,8 @@ pub struct Cursor {
     send: usize,
     send_skip: usize,
     owed: usize,
+    /// Requests that will be owed when all others are answered.
+    held: usize,
     reply: usize,
     reply_have: usize,
 }
@@ -114,10 +119,12 @@ impl Cursor {
     /// A cursor that begins at request `first` and owes the server `depth` requests.
     pub fn new(pattern: &Pattern, first: usize) -> Self {
         let first = first % pattern.len();
-        Self { send: first, send_skip: 0, owed: pattern.shape.depth, reply: first, reply_have: 0 }
+        let owed = pattern.shape.depth;
+        Self { send: first, send_skip: 0, owed, held: 0, reply: first, reply_have: 0 }
     }
 
-    /// What may be written now; empty when the connection's window is full.
+    /// What may be written now; empty when the connection's window is full, or its batch is not
+    /// answered whole.
     pub fn unsent<'a>(&self, pattern: &'a Pattern) -> &'a [u8] {
         pattern.requests(self.send, self.owed, self.send_skip)
     }
@@ -138,7 +145,7 @@ impl Cursor {
     }
 
     /// Takes note that `bytes` arrived; returns how many replies they completed, and owes the
-    /// server one more request for each.
+    /// server one more request for each, at once or with the whole batch.
     pub fn handle_received(&mut self, pattern: &Pattern, bytes: usize) -> usize {
         let mut have = self.reply_have + bytes;
         let mut completed = 0;
@@ -148,8 +155,12 @@ impl Cursor {
             completed += 1;
         }
         self.reply_have = have;
-        self.owed += completed;
-        assert!(self.owed <= pattern.shape.depth, "the server sent more than it was asked for");
+        let Shape { depth, whole_batches, .. } = pattern.shape;
+        self.held += completed;
+        assert!(self.owed + self.held <= depth, "the server sent more than it was asked for");
+        if !whole_batches || self.held == depth {
+            self.owed += std::mem::take(&mut self.held);
+        }
         completed
     }
 }

@@ -1,7 +1,8 @@
 //! The bare epoll client: one thread, prebuilt requests, a sliding window per connection.
 //!
-//! After each readable event it counts bytes and sends one request for each reply they complete.
-//! It parses nothing and times nothing, so what it costs is what the system calls cost.
+//! After each readable event it counts bytes and sends one request for each reply they complete
+//! (or, if told to, a whole window of them when they complete the last reply). It parses nothing
+//! and times nothing, so what it costs is what the system calls cost.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use memtide_bench::front::{self, Client};
@@ -109,6 +110,9 @@ impl EpollClient {
     fn send(&mut self, index: usize) -> io::Result<()> {
         let peer = &mut self.peers[index];
         let unsent = peer.cursor.unsent(&self.pattern);
+        if unsent.is_empty() {
+            return Ok(());
+        }
         let written = match peer.stream.write(unsent) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,

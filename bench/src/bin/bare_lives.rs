@@ -65,6 +65,7 @@ fn run() -> io::Result<String> {
         set_every: 0,
         keys_per_get: 1,
         depth: 1,
+        whole_batches: false,
     });
     peer::fill(server, &pattern)?;
     let (get, reply) = pattern.probe();

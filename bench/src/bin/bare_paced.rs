@@ -76,6 +76,7 @@ fn run(words: &ArgMatches) -> io::Result<String> {
         set_every: 0,
         keys_per_get: 1,
         depth: 1,
+        whole_batches: false,
     };
     let pattern = Pattern::new(shape);
     let unreachable = |error: io::Error| io::Error::new(error.kind(), format!("{server}: {error}"));

@@ -164,6 +164,9 @@ impl UringClient {
     fn send(&mut self, index: usize) -> io::Result<()> {
         let peer = &mut self.peers[index];
         let unsent = peer.cursor.unsent(&self.pattern);
+        if unsent.is_empty() {
+            return Ok(());
+        }
         let (address, bytes) = (unsent.as_ptr(), unsent.len());
         let entry = opcode::Send::new(Fd(peer.stream.as_raw_fd()), address, bytes as u32)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL)

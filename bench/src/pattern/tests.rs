@@ -2,8 +2,15 @@
 
 use super::*;
 
-const SHAPE: Shape =
-    Shape { keys: 20, key_bytes: 30, value_bytes: 200, set_every: 10, keys_per_get: 1, depth: 4 };
+const SHAPE: Shape = Shape {
+    keys: 20,
+    key_bytes: 30,
+    value_bytes: 200,
+    set_every: 10,
+    keys_per_get: 1,
+    depth: 4,
+    whole_batches: false,
+};
 
 fn text(pattern: &Pattern) -> String {
     String::from_utf8(pattern.bytes.clone()).expect("requests are text")
@@ -56,6 +63,24 @@ fn a_short_write_is_taken_up_where_it_stopped() {
     }
     assert_eq!(sent, pattern.requests(18, 4, 0));
     assert_eq!((cursor.send, cursor.send_skip), (2, 0));
+}
+
+#[test]
+fn a_batch_goes_together_when_the_last_one_is_answered_whole() {
+    let pattern = Pattern::new(Shape { whole_batches: true, ..SHAPE });
+    let mut cursor = Cursor::new(&pattern, 0);
+    for batch in 0..3 {
+        assert_eq!(cursor.unsent(&pattern), pattern.requests(batch * 4, 4, 0));
+        for piece in [100, usize::MAX] {
+            let bytes = cursor.unsent(&pattern).len().min(piece);
+            cursor.handle_sent(&pattern, bytes);
+        }
+        for nth in 0..4 {
+            assert!(cursor.unsent(&pattern).is_empty(), "before reply {nth} of batch {batch}");
+            let bytes = pattern.reply_bytes[batch * 4 + nth];
+            assert_eq!(cursor.handle_received(&pattern, bytes), 1);
+        }
+    }
 }
 
 #[test]

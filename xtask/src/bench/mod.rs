@@ -105,6 +105,9 @@ const SHAPES: &[Shape] = &[
 enum Client {
     /// As fast as it can, over epoll or io_uring.
     Bare(&'static str),
+    /// The same over epoll, which sends when a whole window is answered: another load than all
+    /// others make, for information.
+    BareBatches,
     /// memtide in a closed loop, over this `--io`.
     Memtide(&'static str),
     /// Connections that come and go, as fast as it can.
@@ -123,6 +126,7 @@ impl Client {
     fn name(self) -> String {
         match self {
             Self::Bare(io) => format!("bare-{io}"),
+            Self::BareBatches => "bare, whole batches".to_owned(),
             Self::Memtide(io) => format!("memtide, {io}"),
             Self::BareLives => "bare-lives".to_owned(),
             Self::MemtideLives(io) => format!("memtide, {io}"),
@@ -136,6 +140,14 @@ impl Client {
 const CLIENTS: &[Client] = &[
     Client::Bare("epoll"),
     Client::Bare("uring"),
+    Client::Memtide("epoll"),
+    Client::Memtide("uring"),
+];
+
+const DEEP_CLIENTS: &[Client] = &[
+    Client::Bare("epoll"),
+    Client::Bare("uring"),
+    Client::BareBatches,
     Client::Memtide("epoll"),
     Client::Memtide("uring"),
 ];
@@ -248,6 +260,7 @@ impl Bench {
         let own = match shape {
             Shape { calls: 1.., .. } => LIFE_CLIENTS,
             Shape { rate: 1.., .. } => PACED_CLIENTS,
+            Shape { depth: 2.., .. } => DEEP_CLIENTS,
             _ => CLIENTS,
         };
         let peers = if self.peers { Peer::present(shape) } else { Vec::new() };
@@ -259,7 +272,8 @@ impl Bench {
             for turn in 0..clients.len() {
                 let number = (round as usize + turn) % clients.len();
                 let run = match clients[number] {
-                    Client::Bare(io) => self.bare(shape, io)?,
+                    Client::Bare(io) => self.bare(shape, io, &[])?,
+                    Client::BareBatches => self.bare(shape, "epoll", &["--whole-batches"])?,
                     Client::Memtide(io) => self.memtide(shape, io, "sleep")?,
                     Client::BareLives => self.bare_lives(shape)?,
                     Client::MemtideLives(io) => self.memtide_lives(shape, io)?,
@@ -293,7 +307,7 @@ impl Bench {
         if shape.shares_cpu { self.cpus.server } else { self.cpus.client }
     }
 
-    fn bare(&self, shape: &Shape, io: &str) -> Result<Run, String> {
+    fn bare(&self, shape: &Shape, io: &str, more: &[&str]) -> Result<Run, String> {
         let words = [
             ("--server", self.address(shape).to_string()),
             ("--connections", shape.connections.to_string()),
@@ -303,7 +317,8 @@ impl Bench {
             ("--keys", KEYS.to_owned()),
             ("--seconds", self.seconds.to_string()),
         ];
-        let words = flags(words);
+        let mut words = flags(words);
+        words.extend(more.iter().map(|&word| word.to_owned()));
         let said = self.client(&format!("bare-{io}"), self.cpu(shape), &words)?;
         let keys = number(&said, "/ops")? * f64::from(shape.multiget);
         Ok(Run {

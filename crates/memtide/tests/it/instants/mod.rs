@@ -7,7 +7,7 @@
 use crate::child::{Running, alone, scratch};
 use crate::peer::Peer;
 
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 8;
 
 /// One row of the samples, in seconds since the run's start.
 struct Row {
