@@ -3,10 +3,7 @@
 //! A completion is produced when it is asked for, one receive call each, so that what a reply
 //! frees can be used before the next connection is read.
 //!
-//! Streams tell of news only (`EPOLLET`), so that a wait need not look again at every connection
-//! that the last one named. What makes that safe is in epoll(7): a receive that does not fill its
-//! buffer has emptied the stream, and whatever comes later is news. Two things are looked at again
-//! without being told: a stream that filled the buffer, and one that is about to end.
+//! Streams tell of news only, see [`reading`].
 
 use crate::clock::{Clock, SPIN_WINDOW};
 use crate::driver::peer::{Happened, Peer, send_after};
@@ -280,8 +277,12 @@ impl Driver for EpollDriver {
     }
 }
 
-/// What an open connection is watched for. Of datagrams one receive takes one only, so they are
-/// told of as long as there are any.
+/// What an open connection is watched for. A stream tells of news only (`EPOLLET`), so that a wait
+/// need not look again at every connection that the last one named. What makes that safe is in
+/// epoll(7): a receive that does not fill its buffer has emptied the stream, and whatever comes
+/// later is news. Two things are looked at again without being told: a stream that filled the
+/// buffer, and one that is about to end. Of datagrams one receive takes one only, so they are told
+/// of as long as there are any.
 fn reading(peer: &Peer) -> EventFlags {
     match peer.datagrams {
         false => EventFlags::IN | EventFlags::RDHUP | EventFlags::ET,
