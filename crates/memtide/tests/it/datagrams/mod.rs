@@ -63,7 +63,7 @@ fn what_wants_no_answer_is_sent_one_by_one() {
     let peer = Peer::memcached_udp("");
     for io in ["epoll", "auto"] {
         let before = peer.figure("cmd_set");
-        let flags = "--mix set=1 --noreply --cooldown drain --rate 2k --duration 500ms";
+        let flags = "--mix set=1 --noreply --cooldown drain --rate 500 --duration 1500ms";
         let line = format!("run -s {} --transport udp --io {io} {flags} --json -", peer.name);
         let sent = totals(memtide(&line));
         assert!(sent.sent > 500 && sent.unacknowledged == sent.intended, "{io}");
@@ -84,7 +84,7 @@ fn what_a_server_does_to_datagrams_is_counted_exactly() {
     let kinds = "udp-loss:1%,udp-duplicate:2%";
     for (protocol, io) in [("text", "auto"), ("binary", "epoll")] {
         let peer = Peer::embedded(&format!("--udp --fault {kinds}"));
-        let load = "--keys 1k --connections 8 --rate 0 --ops-max 10k --verify 1 --timeout 100ms";
+        let load = "--keys 1k --connections 8 --rate 0 --ops-max 10k --verify 1 --timeout 300ms";
         let way = format!("--transport udp --protocol {protocol} --io {io}");
         let run = memtide(&format!("run -s {} {way} {load} --mix get=9,set=1 --json -", peer.name));
         let totals = totals(run);
@@ -105,7 +105,7 @@ fn disorder_and_loss_in_long_replies_harm_no_value() {
     for io in ["auto", "epoll"] {
         let peer = Peer::embedded(&format!("--udp --fault {faults_of}"));
         let load = "--keys 100 --value-size 6000 --connections 8 --rate 0 --ops-max 3k --verify 1";
-        let flags = format!("{load} --timeout 100ms --mix get=1 --io {io} --transport udp");
+        let flags = format!("{load} --timeout 300ms --mix get=1 --io {io} --transport udp");
         let totals = totals(memtide(&format!("run -s {} {flags} --json -", peer.name)));
         assert_eq!(totals.answered + totals.timed_out, 3_000, "{io}");
         assert_eq!((totals.verification.wrong(), totals.misses), (0, 0), "{io}");
