@@ -28,15 +28,15 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// The spread of at least one figure.
-    pub(crate) fn of(figures: impl IntoIterator<Item = f64>) -> Self {
+    /// The spread of the figures; none of no figure.
+    pub(crate) fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
-        assert!(!sorted.is_empty(), "a spread is made of at least one figure");
         sorted.sort_by(f64::total_cmp);
-        let (count, last) = (sorted.len(), sorted.len() - 1);
+        let count = sorted.len();
+        let last = count.checked_sub(1)?;
         let median = f64::midpoint(sorted[last / 2], sorted[count / 2]);
         let cut = outside_median(count);
-        Self { median, low: sorted[cut], high: sorted[last - cut] }
+        Some(Self { median, low: sorted[cut], high: sorted[last - cut] })
     }
 
     /// `1.21 (1.18 – 1.26)`, each with `digits` behind the point.
@@ -66,27 +66,47 @@ fn outside_median(count: usize) -> usize {
     }
 }
 
-/// The interleaved rounds of one shape: run i of every client belongs to round i. The first client
-/// is the one that all are held against.
+/// The interleaved rounds of one shape. The first client is the one that all are held against.
 #[derive(Debug)]
 pub(crate) struct Rounds {
-    clients: Vec<(String, Vec<Run>)>,
+    clients: Vec<Client>,
+}
+
+#[derive(Debug)]
+struct Client {
+    name: String,
+    /// Run i belongs to round i; none where there is no figure, with its reason.
+    runs: Vec<Result<Run, String>>,
+}
+
+impl Client {
+    fn measured(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().flatten()
+    }
+
+    /// `2 of 11 rounds without a figure: why`, by the last reason; none when each has one.
+    fn missing(&self) -> Option<String> {
+        let why = self.runs.iter().rev().find_map(|run| run.as_ref().err())?;
+        let missing = self.runs.len() - self.measured().count();
+        Some(format!("{missing} of {} rounds without a figure: {why}", self.runs.len()))
+    }
 }
 
 impl Rounds {
     pub(crate) fn of(names: impl Iterator<Item = String>) -> Self {
-        Self { clients: names.map(|name| (name, Vec::new())).collect() }
+        Self { clients: names.map(|name| Client { name, runs: Vec::new() }).collect() }
     }
 
-    /// One more run of a client.
-    pub(crate) fn add(&mut self, client: usize, run: Run) {
-        self.clients[client].1.push(run);
+    /// One more run of a client, or why it has no figures.
+    pub(crate) fn add(&mut self, client: usize, run: Result<Run, String>) {
+        self.clients[client].runs.push(run);
     }
 
-    /// A client's figure divided by the first client's of the same round.
-    fn ratio(&self, runs: &[Run], figure: fn(&Run) -> f64) -> Spread {
-        let (_, reference) = &self.clients[0];
-        Spread::of(runs.iter().zip(reference).map(|(run, bare)| figure(run) / figure(bare)))
+    /// A client's figure divided by the first client's of the same round; none without any.
+    fn ratio(&self, client: &Client, figure: fn(&Run) -> f64) -> Option<Spread> {
+        let pairs = client.runs.iter().zip(&self.clients[0].runs);
+        let pairs = pairs.filter_map(|(run, bare)| run.as_ref().ok().zip(bare.as_ref().ok()));
+        Spread::of(pairs.map(|(run, bare)| figure(run) / figure(bare)))
     }
 
     /// A table with a row for each client.
@@ -102,26 +122,40 @@ impl Rounds {
             "p50/p99 us",
             "lag us"
         );
-        for (name, runs) in &self.clients {
-            let median = |figure: fn(&Run) -> f64| Spread::of(runs.iter().map(figure)).median;
-            let response = pair(runs.iter().filter_map(|run| run.response_us));
-            let lag = pair(runs.iter().filter_map(|run| run.lag_us));
+        for client in &self.clients {
+            let median = |figure: fn(&Run) -> f64| Spread::of(client.measured().map(figure));
+            let response = pair(client.measured().filter_map(|run| run.response_us));
+            let lag = pair(client.measured().filter_map(|run| run.lag_us));
+            let one = |spread: Option<Spread>, digits: usize| match spread {
+                Some(spread) => format!("{:.digits$}", spread.median),
+                None => NOTHING.to_owned(),
+            };
+            let whole = |spread: Option<Spread>| match spread {
+                Some(spread) => spread.text(3),
+                None => NOTHING.to_owned(),
+            };
             text += &format!(
-                "{name:<18}{:>12.0}{:>9.3}  {:<22}{:<22}{:>9.1}{response:>18}{lag:>16}\n",
-                median(|run| run.ops_per_s),
-                median(|run| run.cpu_s_per_mops),
-                self.ratio(runs, |run| run.cpu_s_per_mops).text(3),
-                self.ratio(runs, |run| run.ops_per_s).text(3),
-                median(|run| run.rss_max_bytes / 1e6),
+                "{:<18}{:>12}{:>9}  {:<22}{:<22}{:>9}{response:>18}{lag:>16}\n",
+                client.name,
+                one(median(|run| run.ops_per_s), 0),
+                one(median(|run| run.cpu_s_per_mops), 3),
+                whole(self.ratio(client, |run| run.cpu_s_per_mops)),
+                whole(self.ratio(client, |run| run.ops_per_s)),
+                one(median(|run| run.rss_max_bytes / 1e6), 1),
             );
+        }
+        for client in &self.clients {
+            if let Some(missing) = client.missing() {
+                text += &format!("{}: {missing}\n", client.name);
+            }
         }
         text
     }
 
     /// Every figure, for programs.
     pub(crate) fn json(&self) -> Value {
-        let one = |run: &Run| {
-            json!({
+        let run = |run: &Result<Run, String>| match run {
+            Ok(run) => json!({
                 "ops_per_s": run.ops_per_s,
                 "cpu_s_per_mops": run.cpu_s_per_mops,
                 "rss_max_bytes": run.rss_max_bytes,
@@ -129,15 +163,17 @@ impl Rounds {
                 "response_p99_us": run.response_us.map(|(_, p99)| p99),
                 "lag_p50_us": run.lag_us.map(|(p50, _)| p50),
                 "lag_p99_us": run.lag_us.map(|(_, p99)| p99),
-            })
+            }),
+            Err(why) => json!({"missing": why}),
         };
-        let client = |(name, runs): &(String, Vec<Run>)| {
+        let spread = |spread: Option<Spread>| spread.map(Spread::json);
+        let client = |client: &Client| {
             json!({
-                "client": name,
-                "runs": runs.iter().map(one).collect::<Vec<_>>(),
+                "client": client.name,
+                "runs": client.runs.iter().map(run).collect::<Vec<_>>(),
                 "ratio": {
-                    "ops_per_s": self.ratio(runs, |run| run.ops_per_s).json(),
-                    "cpu_s_per_mops": self.ratio(runs, |run| run.cpu_s_per_mops).json(),
+                    "ops_per_s": spread(self.ratio(client, |run| run.ops_per_s)),
+                    "cpu_s_per_mops": spread(self.ratio(client, |run| run.cpu_s_per_mops)),
                 },
             })
         };
@@ -145,13 +181,16 @@ impl Rounds {
     }
 }
 
+/// Stands where there is no figure.
+const NOTHING: &str = "–";
+
 /// The medians of both halves of some pairs, or a dash.
 fn pair(pairs: impl Iterator<Item = (f64, f64)>) -> String {
     let (firsts, seconds): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    if firsts.is_empty() {
-        return "–".to_owned();
+    match Spread::of(firsts).zip(Spread::of(seconds)) {
+        Some((first, second)) => format!("{:.1} / {:.1}", first.median, second.median),
+        None => NOTHING.to_owned(),
     }
-    format!("{:.1} / {:.1}", Spread::of(firsts).median, Spread::of(seconds).median)
 }
 
 #[cfg(test)]
@@ -161,32 +200,64 @@ mod tests {
     #[test]
     fn the_middle_and_its_interval() {
         let few = Spread { median: 2.0, low: 1.0, high: 3.0 };
-        assert_eq!(Spread::of([3.0, 1.0, 2.0]), few);
-        assert_eq!(Spread::of([4.0, 1.0]).median, 2.5);
-        assert_eq!(Spread::of([1.2, 1.1, 1.3]).text(1), "1.2 (1.1 – 1.3)");
+        let of = |figures: &[f64]| Spread::of(figures.iter().copied()).expect("there are some");
+        assert_eq!(of(&[3.0, 1.0, 2.0]), few);
+        assert_eq!(of(&[4.0, 1.0]).median, 2.5);
+        assert_eq!(of(&[1.2, 1.1, 1.3]).text(1), "1.2 (1.1 – 1.3)");
+        assert_eq!(Spread::of([]), None);
         // Conover, Practical Nonparametric Statistics, table A3: of 11 the 2nd and the 10th.
-        let eleven = Spread::of((1..=11).map(f64::from));
+        let eleven = Spread::of((1..=11).map(f64::from)).expect("eleven");
         assert_eq!((eleven.low, eleven.median, eleven.high), (2.0, 6.0, 10.0));
+    }
+
+    /// Operations and CPU of runs; where there are none, it slept.
+    fn rounds_of(runs: [(usize, Option<(f64, f64)>); 6]) -> Rounds {
+        let mut rounds = Rounds::of(["bare", "memtide", "peer"].map(str::to_owned).into_iter());
+        for (client, run) in runs {
+            let figures = |(ops_per_s, cpu_s_per_mops)| Run {
+                ops_per_s,
+                cpu_s_per_mops,
+                rss_max_bytes: 1e6,
+                response_us: None,
+                lag_us: Some((1.0, 2.0)),
+            };
+            rounds.add(client, run.map(figures).ok_or_else(|| "it slept".to_owned()));
+        }
+        rounds
     }
 
     #[test]
     fn ratios_are_taken_within_a_round() {
-        let run = |ops_per_s, cpu_s_per_mops| Run {
-            ops_per_s,
-            cpu_s_per_mops,
-            rss_max_bytes: 1e6,
-            response_us: None,
-            lag_us: Some((1.0, 2.0)),
-        };
-        let mut rounds = Rounds::of(["bare", "memtide"].map(str::to_owned).into_iter());
-        for (client, one) in
-            [(0, run(100.0, 5.0)), (1, run(90.0, 6.0)), (1, run(45.0, 12.0)), (0, run(50.0, 10.0))]
-        {
-            rounds.add(client, one);
-        }
+        let rounds = rounds_of([
+            (0, Some((100.0, 5.0))),
+            (1, Some((90.0, 6.0))),
+            (2, None),
+            (2, Some((40.0, 20.0))),
+            (1, Some((45.0, 12.0))),
+            (0, Some((50.0, 10.0))),
+        ]);
         let ratio = &rounds.json()[1]["ratio"];
         assert_eq!(ratio["ops_per_s"]["median"], 0.9);
         assert_eq!(ratio["cpu_s_per_mops"]["high"], 1.2);
+        assert_eq!(rounds.json()[2]["ratio"]["ops_per_s"]["median"], 0.8);
         assert!(rounds.text().contains("0.900 (0.900 – 0.900)"), "{}", rounds.text());
+    }
+
+    #[test]
+    fn what_could_not_be_measured_is_said_with_its_reason() {
+        let rounds = rounds_of([
+            (0, Some((100.0, 5.0))),
+            (0, Some((50.0, 10.0))),
+            (1, None),
+            (1, Some((45.0, 12.0))),
+            (2, None),
+            (2, None),
+        ]);
+        let text = rounds.text();
+        assert!(text.contains("memtide: 1 of 2 rounds without a figure: it slept\n"), "{text}");
+        assert!(text.contains("peer: 2 of 2 rounds without a figure: it slept\n"), "{text}");
+        let json = rounds.json();
+        assert_eq!(json[1]["runs"][0]["missing"], "it slept");
+        assert!(json[2]["ratio"]["ops_per_s"].is_null());
     }
 }
