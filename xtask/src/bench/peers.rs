@@ -40,8 +40,7 @@ struct Load<'a> {
 struct Said {
     /// Keys asked for or stored; none where only the server knows.
     keys: Option<f64>,
-    /// None where what it says is not so: then it is the time that its process lived.
-    seconds: Option<f64>,
+    seconds: f64,
     response_us: Option<(f64, f64)>,
 }
 
@@ -90,8 +89,7 @@ pub(super) const PEERS: &[Peer] = &[
         keys: Some(|number| format!("{}{number}", "c".repeat(27))),
         words: crusher,
         read: |_, load| {
-            let seconds = Some(f64::from(load.seconds));
-            Some(Said { keys: None, seconds, response_us: None })
+            Some(Said { keys: None, seconds: f64::from(load.seconds), response_us: None })
         },
     },
     Peer {
@@ -171,7 +169,7 @@ impl Peer {
         let counted_before = if shape.server == Which::Memcached { counted(address)? } else { 0.0 };
         let cpu_before_s = children_cpu_s()?;
         let said_path = folder.join(format!("{}.said", self.program));
-        let Watched { rss_max_bytes, lived_s, text } = self.watch(&words, cpu, &said_path)?;
+        let (rss_max_bytes, text) = self.watch(&words, cpu, &said_path)?;
         let cpu_s = children_cpu_s()? - cpu_before_s;
         let said = (self.read)(&text, &load)
             .ok_or_else(|| format!("it said something else than expected: {text}"))?;
@@ -181,15 +179,15 @@ impl Peer {
         };
         Ok(Once {
             keys,
-            seconds: said.seconds.unwrap_or(lived_s),
+            seconds: said.seconds,
             cpu_s,
             rss_max_bytes,
             response_us: said.response_us,
         })
     }
 
-    /// Waits for the program to end.
-    fn watch(&self, words: &[String], cpu: u32, said: &PathBuf) -> Result<Watched, String> {
+    /// Waits for the program to end; its memory at its most, and all it said.
+    fn watch(&self, words: &[String], cpu: u32, said: &PathBuf) -> Result<(f64, String), String> {
         let failed = |error: std::io::Error| error.to_string();
         let out = fs::File::create(said).map_err(failed)?;
         let mut child = Command::new("taskset")
@@ -212,20 +210,10 @@ impl Peer {
             }
             std::thread::sleep(LOOK_EVERY);
         }
-        let lived_s = began.elapsed().as_secs_f64();
         // Not the exit code: some of them end with another than 0 after a good run.
-        let text = String::from_utf8_lossy(&fs::read(said).map_err(failed)?).into_owned();
-        Ok(Watched { rss_max_bytes, lived_s, text })
+        let text = fs::read(said).map_err(failed)?;
+        Ok((rss_max_bytes, String::from_utf8_lossy(&text).into_owned()))
     }
-}
-
-/// What was seen of a program from its start to its end.
-struct Watched {
-    /// Its memory at its most.
-    rss_max_bytes: f64,
-    lived_s: f64,
-    /// All it said.
-    text: String,
 }
 
 struct Once {
@@ -322,7 +310,7 @@ fn read_table(text: &str, _: &Load) -> Option<Said> {
     };
     Some(Said {
         keys: Some(keys.trim().parse().ok()?),
-        seconds: Some(seconds.trim().strip_suffix("s)")?.parse().ok()?),
+        seconds: seconds.trim().strip_suffix("s)")?.parse().ok()?,
         response_us: column("p50").zip(column("p99")),
     })
 }
@@ -348,10 +336,10 @@ fn memtier(load: &Load) -> (Vec<String>, Option<String>) {
 
 /// Only in its file does it say what it counted.
 fn read_memtier(_: &str, load: &Load) -> Option<Said> {
-    memtier_file(&fs::read_to_string(load.file).ok()?)
+    memtier_file(&fs::read_to_string(load.file).ok()?, load)
 }
 
-fn memtier_file(text: &str) -> Option<Said> {
+fn memtier_file(text: &str, load: &Load) -> Option<Said> {
     let all: Value = serde_json::from_str(text).ok()?;
     let number = |pointer: &str| all.pointer(pointer).and_then(Value::as_f64);
     let us = |name| {
@@ -360,8 +348,8 @@ fn memtier_file(text: &str) -> Option<Said> {
     };
     Some(Said {
         keys: Some(number("/ALL STATS/Totals/Count")?),
-        // Its clock may be a second or two off: a run of 2 s said 1 001 and 3 001 ms.
-        seconds: None,
+        // What it says of its time is a second off now and then: of 2 s, 1 001 and 3 001 ms.
+        seconds: f64::from(load.seconds),
         response_us: us("p50.00").zip(us("p99.00")),
     })
 }
@@ -382,7 +370,7 @@ fn read_memaslap(text: &str, _: &Load) -> Option<Said> {
     let line = text.lines().find_map(|line| line.strip_prefix("Run time: "))?;
     let (seconds, rest) = line.split_once("s Ops: ")?;
     let keys = rest.split_whitespace().next()?.parse().ok();
-    Some(Said { keys, seconds: Some(seconds.parse().ok()?), response_us: None })
+    Some(Said { keys, seconds: seconds.parse().ok()?, response_us: None })
 }
 
 /// It ends by calls, not by time, and takes about so many in a second.
@@ -421,7 +409,7 @@ fn read_twemperf(text: &str, _: &Load) -> Option<Said> {
     let line = text.lines().find(|line| line.starts_with("Total: connections"))?;
     let mut after = line.split_whitespace().skip_while(|word| *word != "responses").skip(1);
     let keys = after.next()?.parse().ok();
-    Some(Said { keys, seconds: Some(after.nth(1)?.parse().ok()?), response_us: None })
+    Some(Said { keys, seconds: after.nth(1)?.parse().ok()?, response_us: None })
 }
 
 fn crusher(load: &Load) -> (Vec<String>, Option<String>) {
@@ -466,7 +454,7 @@ fn read_cannon(text: &str, _: &Load) -> Option<Said> {
     let number = |pointer| result.pointer(pointer).and_then(Value::as_f64);
     Some(Said {
         keys: number("/responses"),
-        seconds: Some(number("/duration_secs")?),
+        seconds: number("/duration_secs")?,
         response_us: number("/get/p50_us").zip(number("/get/p99_us")),
     })
 }
@@ -484,20 +472,20 @@ mod tests {
         let table = "#type avg std min p50 p99\nread 1.0 2.0 3.0 14.5 30.5\n\n\
                      Total QPS = 5.0 (10 / 2.0s)\n";
         let said = read_table(table, &load).expect("it is a table");
-        assert_eq!((said.keys, said.seconds), (Some(10.0), Some(2.0)));
+        assert_eq!((said.keys, said.seconds), (Some(10.0), 2.0));
         assert_eq!(said.response_us, Some((14.5, 30.5)));
         let file = json!({"ALL STATS": {
             "Totals": {"Count": 200, "Percentile Latencies": {"p50.00": 0.1, "p99.00": 0.3}},
         }});
-        let said = memtier_file(&file.to_string()).expect("it is such a file");
-        assert_eq!((said.keys, said.seconds), (Some(200.0), None));
+        let said = memtier_file(&file.to_string(), &load).expect("it is such a file");
+        assert_eq!((said.keys, said.seconds), (Some(200.0), 2.0));
         assert!(said.response_us.is_some_and(|(p50, _)| (p50 - 100.0).abs() < 1e-9));
         let line = "Run time: 1.5s Ops: 30 TPS: 20 Net_rate: 0.1M/s";
         let said = read_memaslap(line, &load).expect("it is a last line");
-        assert_eq!((said.keys, said.seconds), (Some(30.0), Some(1.5)));
+        assert_eq!((said.keys, said.seconds), (Some(30.0), 1.5));
         let line = "Total: connections 16 requests 40 responses 39 test-duration 1.547 s";
         let said = read_twemperf(line, &load).expect("it is a first line");
-        assert_eq!((said.keys, said.seconds), (Some(39.0), Some(1.547)));
+        assert_eq!((said.keys, said.seconds), (Some(39.0), 1.547));
         assert!(read_table("nothing", &load).is_none());
     }
 }
