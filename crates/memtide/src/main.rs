@@ -9,6 +9,7 @@ mod witness;
 mod flags;
 mod exit;
 mod output;
+mod late;
 
 use std::process::ExitCode;
 

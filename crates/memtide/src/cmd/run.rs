@@ -3,6 +3,7 @@
 use super::{plot, serve};
 use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
 use crate::flags;
+use crate::late::LateFile;
 use crate::output::{complain, say, show};
 use crate::witness::HostWitness;
 use clap::ArgMatches;
@@ -19,9 +20,9 @@ use memtide_schema::scenario::{Target, Transport};
 use memtide_schema::{Sample, SampleOutcome, Scenario, Warning};
 use memtide_sinks::{SampleCsv, write_details, write_record};
 use memtide_workload::Outcome as OpOutcome;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 /// Files that the program needs beside its connections.
 const FILES_BESIDE: u64 = 64;
@@ -166,8 +167,8 @@ pub(in crate::cmd) fn plain(flag: &str, place: Option<&str>) -> Result<Sheet, St
     })
 }
 
-pub(in crate::cmd) fn create(flag: &str, path: &str) -> Result<BufWriter<File>, Stop> {
-    File::create(path).map(BufWriter::new).map_err(|error| {
+pub(in crate::cmd) fn create(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop> {
+    LateFile::open(Path::new(path)).map(BufWriter::new).map_err(|error| {
         Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
     })
 }

@@ -1,12 +1,15 @@
 //! Servers that are not there, lie, fall silent, hang up, die and come back: never a panic, never
 //! a hang, always a sentence that names the server.
 
-use crate::child::{Running, assert_counters_equal, memtide, program, shared};
+use crate::child::{
+    Running, assert_counters_equal, memtide, program, read_record, scratch, shared,
+};
 use crate::peer::Peer;
 use crate::peer::rogue::{Answer, Rogue, say};
 use memtide_schema::Record;
 use memtide_schema::record::{CheckKind, CheckResult, EndedBy};
 use rustix::process::Signal;
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +25,23 @@ fn a_server_that_cannot_be_found_ends_the_run_before_it_begins() {
     memtide("run -s 127.0.0.1:1").complains(3, &["127.0.0.1:1", "refused"]);
     memtide("load -s 127.0.0.1:1").complains(3, &["127.0.0.1:1", "refused"]);
     memtide("run -s unix:/no-such-path").complains(3, &["unix:/no-such-path", "path"]);
+}
+
+#[test]
+fn a_run_that_cannot_start_leaves_the_results_of_others_alone() {
+    let (old, new) = (scratch("old-result.json"), scratch("new-result.json"));
+    fs::write(&old, "kept").expect("it can be written");
+    for file in [&old, &new] {
+        let line = format!("run -s 127.0.0.1:1 --json {}", file.display());
+        memtide(&line).complains(3, &["refused"]);
+    }
+    assert_eq!(fs::read_to_string(&old).expect("it is there"), "kept");
+    assert!(!new.exists(), "a file was left for nothing");
+    // A shorter result leaves nothing of a longer one.
+    fs::write(&old, "x".repeat(1 << 20)).expect("it can be written");
+    let run = memtide(&format!("run --duration 100ms --json {}", old.display()));
+    let text = fs::read_to_string(&old).expect("it is there");
+    read_record(&text).unwrap_or_else(|error| panic!("{error}: {run}"));
 }
 
 #[test]
@@ -197,8 +217,8 @@ fn with_reconnect_never_a_server_that_dies_ends_the_run_at_once() {
             assert!(run.err.contains(words), "'{words}' is not said: {run}");
         }
         assert!(run.out.starts_with("partial: a connection was lost"), "{run}");
-        let text = std::fs::read_to_string(&file).unwrap();
-        std::fs::remove_file(&file).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        fs::remove_file(&file).unwrap();
         let record = Record::from_json(&text).unwrap();
         assert_eq!((record.ended_by, record.exit), (EndedBy::ConnectionLost, 3), "{run}");
         assert!(record.partial && record.measured_s < 40.0, "{run}");

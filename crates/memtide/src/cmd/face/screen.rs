@@ -3,6 +3,7 @@
 
 use crate::cmd::run::{create, unwritable};
 use crate::exit::Stop;
+use crate::late::LateFile;
 use crate::output::{complain, show_part};
 use crate::witness::HostWitness;
 use memtide_base::{Instant, Span};
@@ -14,7 +15,7 @@ use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord, Record};
 use memtide_schema::steps::CourseKind;
 use memtide_sinks::{StepsJson, write_record};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 
 /// What turns events into a face's words.
@@ -65,9 +66,9 @@ pub(super) struct Screen<T> {
 enum Json {
     Nothing,
     /// A record, when the run is over.
-    Record(BufWriter<File>),
+    Record(BufWriter<LateFile>),
     /// Steps, as they end.
-    Steps(StepsJson<BufWriter<File>>),
+    Steps(StepsJson<BufWriter<LateFile>>),
 }
 
 impl<T: Tells> Screen<T> {
@@ -75,7 +76,7 @@ impl<T: Tells> Screen<T> {
         witness: HostWitness,
         teller: T,
         pictures: Option<Pictures>,
-        json: Option<BufWriter<File>>,
+        json: Option<BufWriter<LateFile>>,
     ) -> Self {
         let json = json.map_or(Json::Nothing, Json::Record);
         Self { witness, teller, pictures, json, gone: false, trouble: Vec::new() }
