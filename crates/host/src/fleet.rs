@@ -4,7 +4,7 @@
 //! to the fleet through atomics and the hand-over alone.
 
 use crate::clock::Clock;
-use crate::driver::epoll::EpollDriver;
+use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::uring::UringDriver;
 use crate::handoff::{Giver, Parcel, Taker, handoff};
 use crate::machine;
@@ -14,7 +14,7 @@ use memtide_base::{Instant, Span, WorkerId};
 use memtide_engine::driver::{DriverError, Sample};
 use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, WorkerReport};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
-use memtide_engine::{Driver, Io, Plan, ServerPlan, Stage, Wait, Worker};
+use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Wait, Worker};
 use memtide_metrics::{Tally, Totals};
 use memtide_workload::PlannedSource;
 use std::num::NonZeroU64;
@@ -201,7 +201,7 @@ impl Fleet for HostFleet {
         server: &ServerPlan,
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
-        let mut driver = EpollDriver::new(self.clock, Wait::Sleep, 1, None)?;
+        let mut driver = EpollDriver::new(self.clock, Wait::Sleep, 1, 1, None)?;
         ask(&mut driver, plan, server, question)
     }
 }
@@ -265,7 +265,12 @@ impl Job {
         let (clock, wait, samples) = (self.clock, self.plan.wait, self.samples.take());
         let connections = self.plan.connections_of(self.worker);
         match self.plan.io {
-            Io::Epoll => self.conduct(EpollDriver::new(clock, wait, connections, samples)?),
+            Io::Epoll => {
+                // What is due by a schedule must not wait until several receptions are made.
+                let is_closed = matches!(self.plan.pacing, Pacing::Closed);
+                let ahead_max = if is_closed { AHEAD_MAX } else { 1 };
+                self.conduct(EpollDriver::new(clock, wait, connections, ahead_max, samples)?)
+            }
             Io::Uring => self.conduct(UringDriver::new(clock, wait, connections, samples)?),
             Io::Simulated => panic!("a plan for threads names a door of the kernel"),
         }

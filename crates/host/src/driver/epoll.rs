@@ -1,9 +1,8 @@
 //! The driver over epoll: readiness dressed up as completions.
 //!
 //! A completion is produced when it is asked for, one receive call each, so that what a reply
-//! frees can be used before the next connection is read.
-//!
-//! Streams tell of news only, see [`reading`].
+//! frees can be used before the next connection is read; or a few are received ahead, where
+//! nothing is due by a schedule. Streams tell of news only, see [`reading`].
 
 use crate::clock::{Clock, SPIN_WINDOW};
 use crate::driver::peer::{Happened, Peer, send_after};
@@ -12,20 +11,29 @@ use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
-use memtide_engine::{Address, Message, SocketPlan, Wait};
+use memtide_engine::{Address, Mark, Message, SendBuffer, SocketPlan, Wait};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{Timespec, epoll as readiness};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::collections::VecDeque;
+use std::mem;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::mpsc::SyncSender;
 
 /// Ready connections taken from the kernel in one call.
 const READY_MAX: usize = 256;
 /// Bytes taken from one connection in one call.
 const RECEIVE_BYTES_MAX: usize = 64 * 1024;
+/// Receptions of which none is looked at before all are made. The kernel leaves little of the
+/// caches, so what a program does between two system calls costs less when it is done several
+/// times in a row.
+pub(crate) const AHEAD_MAX: usize = 8;
+/// What is longer is sent at once, because gathering copies it.
+const GATHERED_BYTES_EACH: usize = 4 * 1024;
+const GATHERED_MAX: usize = 32;
 /// Of a stream that ends no more than this may be told.
 const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
@@ -40,16 +48,40 @@ pub(crate) struct EpollDriver {
     next: usize,
     /// What happened outside of a wait.
     early: VecDeque<(ConnectionId, Happened)>,
+    /// What was received and not looked at, in `buffer`, and what else was found meanwhile.
+    ahead: VecDeque<News>,
+    /// How much of that is collected before any of it is looked at.
+    ahead_max: usize,
     buffer: Box<[u8]>,
+    /// Bytes that are sent when all of `ahead` was looked at, and whose they are.
+    gathered: SendBuffer,
+    pieces: Vec<(ConnectionId, Range<Mark>)>,
     samples: Option<SyncSender<Sample>>,
 }
 
+/// What is known of a connection since an instant.
+#[derive(Debug)]
+struct News {
+    connection: ConnectionId,
+    at: Instant,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    /// Bytes, at this place of the buffer.
+    Received(Range<usize>),
+    Happened(Happened),
+}
+
 impl EpollDriver {
-    /// A driver for `connections` connections.
+    /// A driver for `connections` connections, which makes up to `ahead_max` receptions, at least
+    /// one, before the first of them is looked at.
     pub(crate) fn new(
         clock: Clock,
         wait: Wait,
         connections: u32,
+        ahead_max: usize,
         samples: Option<SyncSender<Sample>>,
     ) -> Result<Self, DriverError> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create"))?;
@@ -61,7 +93,11 @@ impl EpollDriver {
             ready: Vec::with_capacity(READY_MAX),
             next: 0,
             early: VecDeque::with_capacity(connections as usize + 1),
-            buffer: vec![0; RECEIVE_BYTES_MAX].into(),
+            ahead: VecDeque::with_capacity(ahead_max),
+            ahead_max,
+            buffer: vec![0; 2 * RECEIVE_BYTES_MAX].into(),
+            gathered: SendBuffer::with_capacity(GATHERED_MAX * GATHERED_BYTES_EACH, 0),
+            pieces: Vec::with_capacity(GATHERED_MAX),
             samples,
         })
     }
@@ -93,7 +129,36 @@ impl EpollDriver {
         self.early.extend(happened.map(|happened| (id, happened)));
     }
 
+    /// Sends at once, unless more that was received is about to be looked at: what it frees goes
+    /// with this then.
     fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
+        let is_small = message.len() <= GATHERED_BYTES_EACH;
+        if !self.ahead.is_empty() && is_small && self.pieces.len() < GATHERED_MAX {
+            let from = self.gathered.mark();
+            self.gathered.append(message, 0);
+            self.pieces.push((id, from..self.gathered.mark()));
+            return Submitted::Done;
+        }
+        self.send_gathered();
+        self.send_now(id, message)
+    }
+
+    /// What does not go is kept with its connection, which is then told of when it has room.
+    fn send_gathered(&mut self) {
+        if self.pieces.is_empty() {
+            return;
+        }
+        let gathered = mem::take(&mut self.gathered);
+        for number in 0..self.pieces.len() {
+            let (id, part) = self.pieces[number].clone();
+            self.send_now(id, gathered.between(&part));
+        }
+        self.pieces.clear();
+        self.gathered = gathered;
+        self.gathered.clear();
+    }
+
+    fn send_now(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
         let peer = &mut self.peers[id.index()];
         let Some(socket) = &peer.socket else {
             // Its end is already on the way as a completion.
@@ -109,6 +174,7 @@ impl EpollDriver {
             Err(errno) => {
                 let lost = peer.lost(errno);
                 self.early.push_back((id, lost));
+                self.ahead.retain(|news| news.connection != id);
                 return Submitted::Done;
             }
         };
@@ -170,6 +236,65 @@ impl EpollDriver {
         }
         Some(happened)
     }
+
+    /// Looks at connections that are ready until enough is known of them.
+    fn receive_ahead(&mut self) {
+        let mut filled = 0;
+        while self.ahead.len() < self.ahead_max && filled <= RECEIVE_BYTES_MAX {
+            let Some(event) = self.ready.get(self.next).copied() else { return };
+            self.next += 1;
+            if let Some(what) = self.look(event, filled) {
+                let at = self.clock.now();
+                if let What::Received(place) = &what {
+                    filled = place.end;
+                }
+                let (connection, _) = split(event.data);
+                self.ahead.push_back(News { connection, at, what });
+            }
+        }
+    }
+
+    /// What `event` was about; bytes come to the buffer's place `at`.
+    fn look(&mut self, event: epoll::Event, at: usize) -> Option<What> {
+        let (flags, data) = (event.flags, event.data);
+        let (id, generation) = split(data);
+        let peer = &self.peers[id.index()];
+        if peer.socket.is_none() || peer.generation != generation {
+            return None;
+        }
+        if peer.opening {
+            return Some(What::Happened(self.opened(id)));
+        }
+        if flags.contains(EventFlags::OUT) && peer.has_unsent() {
+            // When all is sent it waits anew, and what can be read is news again.
+            if let Some(happened) = self.send_rest(id) {
+                return Some(What::Happened(happened));
+            }
+        }
+        let peer = &self.peers[id.index()];
+        let socket = peer.socket.as_ref().expect("it was there, and nothing happened to it");
+        let room = &mut self.buffer[at..at + RECEIVE_BYTES_MAX];
+        match recv(socket, room, RecvFlags::empty()) {
+            // A datagram without bytes says nothing.
+            Ok((0, _)) if peer.datagrams => None,
+            Ok((0, _)) => {
+                self.peers[id.index()].forget();
+                Some(What::Happened(Happened::Closed(Closed::ByPeer)))
+            }
+            Ok((len, _)) => {
+                if len == RECEIVE_BYTES_MAX || flags.intersects(ENDS) {
+                    self.look_again(event);
+                }
+                Some(What::Received(at..at + len))
+            }
+            Err(Errno::INTR) => {
+                self.look_again(event);
+                None
+            }
+            Err(Errno::AGAIN) => None,
+            Err(errno) => Some(What::Happened(self.peers[id.index()].lost(errno))),
+        }
+    }
 }
 
 impl Driver for EpollDriver {
@@ -185,19 +310,22 @@ impl Driver for EpollDriver {
             }
             Submission::Send { connection, message } => Ok(self.send(connection, message)),
             Submission::Close { connection, linger } => {
+                self.send_gathered();
                 self.peers[connection.index()].end(linger);
                 self.early.retain(|(id, _)| *id != connection);
+                self.ahead.retain(|news| news.connection != connection);
                 Ok(Submitted::Done)
             }
         }
     }
 
     fn has_unsent(&self) -> bool {
-        self.peers.iter().any(Peer::has_unsent)
+        !self.pieces.is_empty() || self.peers.iter().any(Peer::has_unsent)
     }
 
     fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
-        if self.next < self.ready.len() {
+        self.send_gathered();
+        if self.next < self.ready.len() || !self.ahead.is_empty() {
             return Ok(()); // Streams would not tell again of what was not looked at.
         }
         let now = self.clock.now();
@@ -221,52 +349,16 @@ impl Driver for EpollDriver {
         if let Some((connection, happened)) = self.early.pop_front() {
             return Some(Completion { connection, at: self.clock.now(), event: happened.into() });
         }
-        while let Some(event) = self.ready.get(self.next).copied() {
-            self.next += 1;
-            let (flags, data) = (event.flags, event.data);
-            let (id, generation) = split(data);
-            let peer = &self.peers[id.index()];
-            if peer.socket.is_none() || peer.generation != generation {
-                continue;
-            }
-            let mut happened = None;
-            if peer.opening {
-                happened = Some(self.opened(id));
-            } else if flags.contains(EventFlags::OUT) && peer.has_unsent() {
-                // When all is sent it waits anew, and what can be read is news again.
-                happened = self.send_rest(id);
-            }
-            let peer = &self.peers[id.index()];
-            if let (None, Some(socket)) = (&happened, &peer.socket) {
-                happened = match recv(socket, &mut self.buffer[..], RecvFlags::empty()) {
-                    // A datagram without bytes says nothing.
-                    Ok((0, _)) if peer.datagrams => None,
-                    Ok((0, _)) => {
-                        self.peers[id.index()].forget();
-                        Some(Happened::Closed(Closed::ByPeer))
-                    }
-                    Ok((len, _)) => {
-                        let at = self.clock.now();
-                        if len == RECEIVE_BYTES_MAX || flags.intersects(ENDS) {
-                            self.look_again(event);
-                        }
-                        let event = Event::Received(&self.buffer[..len]);
-                        return Some(Completion { connection: id, at, event });
-                    }
-                    Err(Errno::INTR) => {
-                        self.look_again(event);
-                        None
-                    }
-                    Err(Errno::AGAIN) => None,
-                    Err(errno) => Some(self.peers[id.index()].lost(errno)),
-                }
-            }
-            if let Some(happened) = happened {
-                let at = self.clock.now();
-                return Some(Completion { connection: id, at, event: happened.into() });
-            }
+        if self.ahead.is_empty() {
+            self.send_gathered();
+            self.receive_ahead();
         }
-        None
+        let News { connection, at, what } = self.ahead.pop_front()?;
+        let event = match what {
+            What::Received(place) => Event::Received(&self.buffer[place]),
+            What::Happened(happened) => happened.into(),
+        };
+        Some(Completion { connection, at, event })
     }
 
     fn export(&mut self, sample: Sample) -> Result<(), Full> {

@@ -2,7 +2,7 @@
 //! depends on how fast anything is.
 
 use crate::clock::Clock;
-use crate::driver::epoll::EpollDriver;
+use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::uring::{UringDriver, check_uring};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Closed, ConnectError, Driver, Event, Sample, Submission, Submitted};
@@ -35,7 +35,8 @@ trait Make: Driver + Sized {
 
 impl Make for EpollDriver {
     fn make(wait: Wait, connections: u32, samples: Option<SyncSender<Sample>>) -> Self {
-        Self::new(Clock::start(), wait, connections, samples).expect("an epoll can be made")
+        let driver = Self::new(Clock::start(), wait, connections, AHEAD_MAX, samples);
+        driver.expect("an epoll can be made")
     }
 }
 
@@ -141,6 +142,8 @@ for_every_driver! {
     slices_of_several_connections_do_not_mix,
     a_message_of_many_slices_is_sent_whole,
     a_reset_is_heard_once_even_with_bytes_left_over,
+    answers_to_what_came_together_arrive_whole_and_in_order,
+    what_was_said_before_a_close_arrives,
     a_closed_connection_is_not_heard_of_any_more,
     the_next_connection_of_a_number_does_not_hear_of_the_last_one,
     closing_takes_back_what_was_about_to_be_heard,
@@ -421,6 +424,49 @@ fn a_reset_is_heard_once_even_with_bytes_left_over<D: Make>() {
     assert!(matches!(what, Heard::Closed(Closed::Reset | Closed::ByPeer)), "{what:?}");
     driver.wait(Instant::ZERO).expect("waiting works");
     assert_eq!(heard(&mut driver), None);
+}
+
+fn answers_to_what_came_together_arrive_whole_and_in_order<D: Make>() {
+    const CONNECTIONS: u32 = 20;
+    let mut driver = D::make(Wait::Sleep, CONNECTIONS, None);
+    let mut servers: Vec<_> = (0..CONNECTIONS).map(|id| open(&mut driver, id)).collect();
+    let long = vec![b'x'; 20_000];
+    for server in &mut servers {
+        server.write_all(b"ask").expect("it is sent");
+    }
+    let mut expected = vec![Vec::new(); servers.len()];
+    let mut say = |driver: &mut D, id: u32, bytes: &[u8]| {
+        assert_eq!(send(driver, id, bytes), Submitted::Done);
+        expected[id as usize].extend_from_slice(bytes);
+    };
+    for turn in 0..CONNECTIONS {
+        let (id, what) = next(&mut driver);
+        assert_eq!(what, Heard::Received(b"ask".to_vec()));
+        say(&mut driver, id, b"answer");
+        say(&mut driver, 0, &[b'0' + (turn % 10) as u8]);
+        say(&mut driver, id, if turn % 3 == 0 { &long } else { b"end" });
+    }
+    driver.wait(Instant::ZERO).expect("waiting works");
+    for (server, expected) in servers.iter_mut().zip(&expected) {
+        let mut told = vec![0; expected.len()];
+        server.read_exact(&mut told).expect("it arrives");
+        assert!(told == *expected, "not in the order in which it was said");
+    }
+}
+
+fn what_was_said_before_a_close_arrives<D: Make>() {
+    let mut driver = D::make(Wait::Sleep, 2, None);
+    let mut servers = [open(&mut driver, 0), open(&mut driver, 1)];
+    for server in &mut servers {
+        server.write_all(b"ask").expect("it is sent");
+    }
+    driver.wait(driver.now() + LONG).expect("waiting works");
+    let (id, _) = heard(&mut driver).expect("one of them");
+    assert_eq!(send(&mut driver, id, b"bye"), Submitted::Done);
+    close(&mut driver, id);
+    let mut told = Vec::new();
+    servers[id as usize].read_to_end(&mut told).expect("it ends in good order");
+    assert_eq!(told, b"bye");
 }
 
 fn a_closed_connection_is_not_heard_of_any_more<D: Make>() {

@@ -4,6 +4,7 @@
 
 mod buffers;
 mod errand;
+mod files;
 mod headers;
 
 use crate::clock::{Clock, SPIN_WINDOW};
@@ -11,8 +12,9 @@ use crate::driver::peer::{Happened, Peer, SEND_FLAGS};
 use crate::driver::socket::{close_reason, prepare_close};
 use buffers::{BUFFER_GROUP, Buffers};
 use errand::{Errand, Task};
+use files::{File, Files};
 use headers::Headers;
-use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
+use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
@@ -49,6 +51,7 @@ pub(crate) struct UringDriver {
     // Before the buffers: the kernel has let go of them when they are dropped.
     ring: IoUring,
     buffers: Buffers,
+    files: Files,
     clock: Clock,
     wait: Wait,
     peers: Vec<Peer>,
@@ -121,9 +124,11 @@ impl UringDriver {
         let count = connections as usize;
         let buffers = Buffers::register(&ring.submitter(), count.clamp(BUFFERS_MIN, BUFFERS_MAX))
             .map_err(failed("io_uring_register"))?;
+        let files = Files::register(&ring.submitter(), connections);
         Ok(Self {
             ring,
             buffers,
+            files,
             clock,
             wait,
             peers: (0..connections).map(|_| Peer::default()).collect(),
@@ -153,10 +158,19 @@ impl UringDriver {
             Ok(_) if peer.opening => self.ask(Task::Open, id),
             Ok(_) => {
                 self.early.push_back((id, Happened::Connected));
-                self.ask(Task::Receive, id);
+                self.keep(id);
             }
             Err(error) => self.early.push_back((id, Happened::ConnectFailed(error))),
         }
+    }
+
+    /// A connection is open: its socket gets a place and receives.
+    fn keep(&mut self, id: ConnectionId) {
+        let peer = &self.peers[id.index()];
+        if let Some(socket) = &peer.socket {
+            self.files.keep(id, peer.generation, socket.as_raw_fd());
+        }
+        self.ask(Task::Receive, id);
     }
 
     fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
@@ -216,6 +230,7 @@ impl UringDriver {
             let _ = socket.shutdown(Shutdown::Both);
         }
         peer.forget();
+        self.files.forget(id);
     }
 
     fn lost(&mut self, id: ConnectionId, errno: Errno) -> Happened {
@@ -286,14 +301,20 @@ impl UringDriver {
         for _ in 0..buffers_free.min(self.starved.len()) {
             self.errands.extend(self.starved.pop_front());
         }
+        while let Some((id, entry)) = self.files.next_change() {
+            let generation = self.peers[id.index()].generation;
+            let errand = Errand { task: Task::Place, generation, id };
+            let entry = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(errand.pack());
+            self.push(&entry)?;
+        }
         for number in 0..self.errands.len() {
             let errand = self.errands[number];
-            if let Some(fd) = self.descriptor(errand.id, errand.generation) {
+            if let Some(file) = self.file(errand.id, errand.generation) {
                 let entry = match errand.task {
-                    Task::Receive => opcode::RecvMulti::new(fd, BUFFER_GROUP).build(),
-                    _ => opcode::PollAdd::new(fd, libc::POLLOUT as u32).build(),
+                    Task::Receive => opcode::RecvMulti::new(file.fd, BUFFER_GROUP).build(),
+                    _ => opcode::PollAdd::new(file.fd, libc::POLLOUT as u32).build(),
                 };
-                self.push(&entry.user_data(errand.pack()))?;
+                self.push(&entry.flags(file.flags).user_data(errand.pack()))?;
             }
         }
         self.errands.clear();
@@ -313,7 +334,7 @@ impl UringDriver {
             let plain = self.gathered.between(part).as_plain();
             let header = described;
             described += usize::from(plain.is_none());
-            let Some(fd) = self.descriptor(id, generation) else { continue };
+            let Some(File { fd, flags: named }) = self.file(id, generation) else { continue };
             let entry = match plain {
                 Some(bytes) => {
                     opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32).flags(flags).build()
@@ -323,8 +344,8 @@ impl UringDriver {
                 }
             };
             let errand = Errand { task: Task::Send, generation, id };
-            let entry = entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(errand.pack());
-            self.push(&entry)?;
+            let named = named | squeue::Flags::SKIP_SUCCESS;
+            self.push(&entry.flags(named).user_data(errand.pack()))?;
         }
         Ok(())
     }
@@ -332,7 +353,8 @@ impl UringDriver {
     fn push(&mut self, entry: &squeue::Entry) -> Result<(), DriverError> {
         // SAFETY: a send's bytes stay in `gathered` and in the pool that it holds on to, and their
         // description in `headers`. These do not change before the call that submits them has
-        // returned, and no send outlives that call; other entries have no memory.
+        // returned, and no send outlives that call. The table of `files` stays where it is; other
+        // entries have no memory.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.enter(None)?;
             self.take_completed();
@@ -340,10 +362,11 @@ impl UringDriver {
         Ok(())
     }
 
-    fn descriptor(&self, id: ConnectionId, generation: u32) -> Option<Fd> {
+    /// The socket of this generation, if it is still there.
+    fn file(&self, id: ConnectionId, generation: u32) -> Option<File> {
         let peer = &self.peers[id.index()];
         let socket = peer.socket.as_ref().filter(|_| peer.generation == generation)?;
-        Some(Fd(socket.as_raw_fd()))
+        Some(self.files.name(id, socket.as_raw_fd()))
     }
 
     /// Takes completions off the kernel's queue, and what they say of the pieces.
@@ -366,7 +389,7 @@ impl UringDriver {
         for number in 0..self.pieces.len() {
             let Piece { id, generation, ref part, result } = self.pieces[number];
             let Some(result) = result else { continue };
-            if self.descriptor(id, generation).is_none() {
+            if self.file(id, generation).is_none() {
                 continue;
             }
             let again = [Errno::AGAIN, Errno::INTR].map(|errno| -errno.raw_os_error());
@@ -388,7 +411,7 @@ impl UringDriver {
     fn look(&mut self, entry: &cqueue::Entry) -> Option<Result<Happened, (u16, usize)>> {
         let Errand { task, generation, id } = Errand::unpack(entry.user_data());
         let buffer = cqueue::buffer_select(entry.flags());
-        if self.descriptor(id, generation).is_none() {
+        if self.file(id, generation).is_none() {
             if let Some(buffer) = buffer {
                 self.buffers.give_back(buffer);
             }
@@ -398,7 +421,7 @@ impl UringDriver {
             Task::Open => {
                 let happened = self.peers[id.index()].opened();
                 if matches!(happened, Happened::Connected) {
-                    self.ask(Task::Receive, id);
+                    self.keep(id);
                 }
                 Some(Ok(happened))
             }
@@ -412,6 +435,8 @@ impl UringDriver {
                 }
                 happened.map(Ok)
             }
+            // All goes well, or else there is no such socket any more that could receive.
+            Task::Place => Some(Ok(self.lost(id, Errno::from_raw_os_error(-entry.result())))),
             Task::Send => None,
         }
     }

@@ -13,6 +13,8 @@ pub(super) enum Task {
     Send,
     /// To say when a full socket takes more.
     Room,
+    /// To give the socket its place in the table, or to free it.
+    Place,
 }
 
 /// A task, the connection, and which of the sockets that had its place.
@@ -34,7 +36,8 @@ impl Errand {
             0 => Task::Open,
             1 => Task::Receive,
             2 => Task::Send,
-            _ => Task::Room,
+            3 => Task::Room,
+            _ => Task::Place,
         };
         let generation = (bits >> 32) as u32 & 0xff_ffff;
         Self { task, generation, id: ConnectionId(bits as u32) }
