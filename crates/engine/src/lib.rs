@@ -24,6 +24,6 @@ pub use driver::{
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{
     Clients, ConnectionTurn, Cooldown, Copies, Credentials, Io, LifePlan, OnFull, Pace, Pacing,
-    Plan, Protocol, Reach, ServerPlan, Sharing, Transport, Unit, Verify, Wait, Window,
+    Plan, Protocol, Reach, Refill, ServerPlan, Sharing, Transport, Unit, Verify, Wait, Window,
 };
 pub use worker::Worker;

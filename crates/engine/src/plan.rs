@@ -25,6 +25,8 @@ pub struct Plan {
     pub connections: u32,
     /// Outstanding operations per connection; at least 1.
     pub depth: u32,
+    /// When a connection that has been full takes operations again.
+    pub refill: Refill,
     /// Who makes operations, and with which of the connections.
     pub clients: Clients,
     /// What rates and numbers of operations count.
@@ -70,6 +72,17 @@ pub struct Plan {
     pub sockets: SocketPlan,
     /// What every connection says first, if servers want to know who we are.
     pub credentials: Option<Arc<Credentials>>,
+}
+
+/// When a connection takes operations again, on which some are outstanding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refill {
+    /// As soon as one is answered: its window slides.
+    #[default]
+    Each,
+    /// When none is outstanding any more. It takes no more once it has been full, or one that was
+    /// outstanding beside others has ended.
+    Whole,
 }
 
 /// Who makes operations, and with which connections.

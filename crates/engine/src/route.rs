@@ -7,7 +7,7 @@
 
 mod groups;
 
-use crate::plan::ConnectionTurn;
+use crate::plan::{ConnectionTurn, Refill};
 use memtide_base::rng::{Stream, below, hash};
 use memtide_workload::Op;
 
@@ -24,6 +24,8 @@ pub(crate) struct Route {
     lists: Vec<List>,
     /// The least load of which the list is not empty; the depth when all are.
     least: usize,
+    /// Whether a connection that is being emptied takes no more before it is empty.
+    refills_whole: bool,
     single: Option<Single>,
     /// The connections where these are in groups; there are none of its own then.
     groups: Option<Box<Groups>>,
@@ -45,8 +47,17 @@ struct Single {
 struct Node {
     load: u32,
     available: bool,
+    /// Whether it takes no more before its load is none.
+    empties: bool,
     before: u32,
     after: u32,
+}
+
+impl Node {
+    #[inline]
+    fn takes_more(&self, depth: usize) -> bool {
+        self.available && !self.empties && (self.load as usize) < depth
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,15 +69,21 @@ struct List {
 impl Route {
     /// Connections `first..first + count`, none of them available yet.
     pub(crate) fn new(first: u32, count: u32, depth: u32) -> Self {
-        let node = Node { load: 0, available: false, before: NONE, after: NONE };
+        let node = Node { load: 0, available: false, empties: false, before: NONE, after: NONE };
         Self {
             first,
             nodes: vec![node; count as usize],
             lists: vec![List { head: NONE, tail: NONE }; depth as usize],
             least: depth as usize,
+            refills_whole: false,
             single: None,
             groups: None,
         }
+    }
+
+    /// The same, refilled in this way.
+    pub(crate) fn refilled(self, refill: Refill) -> Self {
+        Self { refills_whole: refill == Refill::Whole, ..self }
     }
 
     /// The same for client number `client` of a run of this seed, which has one operation
@@ -178,7 +195,7 @@ impl Route {
             return idle && groups.has_room(connection);
         }
         let node = &self.nodes[(connection - self.first) as usize];
-        node.available && (node.load as usize) < self.lists.len() && idle
+        node.takes_more(self.lists.len()) && idle
     }
 
     /// `connection` took one more.
@@ -230,8 +247,14 @@ impl Route {
         if available {
             self.unlink(at);
         }
+        let depth = self.lists.len();
         let node = &mut self.nodes[at as usize];
-        node.load = load(node.load);
+        let before = node.load;
+        node.load = load(before);
+        if self.refills_whole {
+            let less = node.empties || node.load < before || node.load as usize >= depth;
+            node.empties = node.load > 0 && less;
+        }
         if available {
             self.append(at);
             self.raise_least();
@@ -241,8 +264,11 @@ impl Route {
     /// Puts it at the end of the list of its load, if it has room.
     fn append(&mut self, at: u32) {
         let node = &mut self.nodes[at as usize];
+        if !node.takes_more(self.lists.len()) {
+            return;
+        }
         let load = node.load as usize;
-        let Some(list) = self.lists.get_mut(load) else { return };
+        let list = &mut self.lists[load];
         let tail = std::mem::replace(&mut list.tail, at);
         node.before = tail;
         node.after = NONE;
@@ -255,8 +281,12 @@ impl Route {
 
     /// Takes it out of the list that it is in, if it is in one.
     fn unlink(&mut self, at: u32) {
-        let Node { load, before, after, .. } = self.nodes[at as usize];
-        let Some(list) = self.lists.get_mut(load as usize) else { return };
+        let node = self.nodes[at as usize];
+        if !node.takes_more(self.lists.len()) {
+            return;
+        }
+        let Node { load, before, after, .. } = node;
+        let list = &mut self.lists[load as usize];
         match before {
             NONE => list.head = after,
             before => self.nodes[before as usize].after = after,
@@ -297,6 +327,27 @@ mod tests {
         route.set_available(11, false);
         assert_eq!(route.pick(), None);
         assert!(!route.has_room(11) && !route.has_room(10));
+    }
+
+    #[test]
+    fn a_connection_that_is_refilled_whole_is_emptied_first() {
+        let mut route = Route::new(0, 2, 3).refilled(Refill::Whole);
+        route.set_available(0, true);
+        (0..3).for_each(|_| route.take(0));
+        route.free(0, 2);
+        assert_eq!(route.pick(), None, "it has been full");
+        route.set_available(0, false);
+        route.set_available(0, true);
+        assert!(!route.has_room(0) && route.pick().is_none(), "and is not empty yet");
+        route.free(0, 1);
+        assert_eq!(route.pick(), Some(0));
+        (0..2).for_each(|_| route.take(0));
+        assert!(route.has_room(0), "it was never full");
+        route.free(0, 1);
+        assert!(!route.has_room(0), "one of two has ended");
+        route.set_available(1, true);
+        route.free(0, 1);
+        assert_eq!(route.pick(), Some(1), "of equals the one that has waited longest");
     }
 
     #[test]

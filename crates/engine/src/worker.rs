@@ -354,7 +354,7 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
         Pace::Open(Schedule::new(*arrival, curve.clone(), plan.seed, lane))
     };
     let number = u32::from(worker);
-    let all = || Route::new(0, count, plan.depth);
+    let all = || Route::new(0, count, plan.depth).refilled(plan.refill);
     if let Clients::Counted { count: clients, connections, .. } = plan.clients {
         let pace = |index| match &plan.pacing {
             Pacing::Open { arrival, curve, sharing, .. } => {
@@ -387,7 +387,7 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
                     count: plan.connections,
                     own_stream: true,
                 };
-                let route = Route::new(nth, 1, plan.depth);
+                let route = Route::new(nth, 1, plan.depth).refilled(plan.refill);
                 client(lane.index, route, schedule(arrival, curve, lane))
             })
             .collect(),
@@ -398,7 +398,7 @@ fn clients<S: Source + Clone>(plan: &Plan, worker: u16, source: &S) -> Vec<Clien
                 schedule.with_draws(pace.draws)
             });
             let calls = || Pace::Calls(Calls::new(schedule.clone()));
-            let place = |nth| Route::new(nth, 1, plan.depth);
+            let place = |nth| Route::new(nth, 1, plan.depth).refilled(plan.refill);
             let number = |nth| plan.connection_number(worker, nth);
             (0..count).map(|nth| client(number(nth), place(nth), calls())).collect()
         }

@@ -62,6 +62,7 @@ fn plan() -> PlanRecord {
         workers: 2,
         connections: 64,
         depth: 64,
+        refill: None,
         wait: "sleep".to_owned(),
         io: "epoll".to_owned(),
         timeout_s: 5.0,

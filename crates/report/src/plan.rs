@@ -122,7 +122,8 @@ pub(crate) fn life_words(plan: &PlanRecord) -> String {
 /// What most plans leave as it is, by the name of its field.
 fn unusual(plan: &PlanRecord) -> Vec<(&'static str, String)> {
     let pause = Some(plan.pause_after_reply_s).filter(|&pause| pause > 0.0);
-    let said: [(&str, Option<String>); 10] = [
+    let said: [(&str, Option<String>); 11] = [
+        ("refill", plan.refill.clone()),
         ("clients", plan.clients.map(|clients| whole(u64::from(clients)))),
         ("window", plan.window.map(|window| counted(u64::from(window), "object"))),
         ("protocol", other_than(&Scenario::default().protocol.to_string(), &plan.protocol)),

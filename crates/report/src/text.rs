@@ -62,8 +62,9 @@ fn heading(out: &mut String, record: &Record) {
         (LoopKind::Open, "connection") => ", a schedule for each",
         (LoopKind::Open, _) => ", one schedule",
     };
+    let refill = plan.refill.as_ref().map_or(String::new(), |refill| format!(", refill {refill}"));
     let mut load = format!(
-        "{}, {}{schedule}, depth {}, {}, wait {}",
+        "{}, {}{schedule}, depth {}{refill}, {}, wait {}",
         counted(u64::from(plan.workers), "worker"),
         counted(u64::from(plan.connections), "connection"),
         whole(u64::from(plan.depth)),

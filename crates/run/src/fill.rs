@@ -12,7 +12,7 @@ use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::{RequestPlan, RowPlan, segment};
 use memtide_engine::{
-    Clients, Cooldown, Pacing, Plan, ServerPlan, Transport, Unit, Verify, Window,
+    Clients, Cooldown, Pacing, Plan, Refill, ServerPlan, Transport, Unit, Verify, Window,
 };
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
@@ -327,6 +327,7 @@ fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
         unit: Unit::Operations,
         pacing: Pacing::Closed,
         pause: Span::ZERO,
+        refill: Refill::Each,
         window: Window {
             warmup: Span::ZERO,
             duration: Span::MAX,

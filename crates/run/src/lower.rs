@@ -8,8 +8,8 @@ use crowd::{Crowd, Data};
 use memtide_base::Span;
 use memtide_engine::plan::{Backoff, RequestPlan, RowPlan};
 use memtide_engine::{
-    Clients, Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, ServerPlan, Sharing,
-    SocketPlan, Transport, Unit, Verify, Wait, Window,
+    Clients, Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, Refill, ServerPlan,
+    Sharing, SocketPlan, Transport, Unit, Verify, Wait, Window,
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
@@ -83,6 +83,10 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         workers: workers as u16,
         connections: crowd.connections,
         depth,
+        refill: match scenario.habits.refill {
+            word::Refill::Each => Refill::Each,
+            word::Refill::Whole => Refill::Whole,
+        },
         clients: crowd.clients,
         unit: unit(scenario),
         pacing: pacing(scenario, closed, window),
@@ -419,6 +423,7 @@ fn as_said(scenario: &Scenario, plan: &Plan) -> PlanRecord {
         schedule: scenario.schedule.to_string(),
         on_full: scenario.on_full.to_string(),
         load: scenario.load.to_string(),
+        refill: (plan.refill == Refill::Whole).then(|| scenario.habits.refill.to_string()),
         clients: plan.clients.counted(),
         reach: crowd::reach_words(scenario),
         window: plan.source.window.as_ref().map(|window| window.objects),

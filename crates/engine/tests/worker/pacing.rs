@@ -4,7 +4,7 @@ use crate::rig::{Change, SEED, START, WARMUP, plan, run, run_until};
 use crate::world::{Script, Stretch, ms};
 use memtide_base::Span;
 use memtide_engine::plan::segment;
-use memtide_engine::{Cooldown, OnFull, Pacing, Plan, Sharing};
+use memtide_engine::{Cooldown, OnFull, Pacing, Plan, Refill, Sample, Sharing};
 use memtide_workload::schedule::Lane;
 use memtide_workload::{Arrival, RateCurve, Schedule, Wave};
 
@@ -171,4 +171,47 @@ fn stopping_lets_what_is_in_flight_end() {
     let ran = run_until(&plan, script, ms(600), Span::from_s(1));
     assert_eq!(ran.all().sent, ran.all().answered);
     assert!(ran.ended < ms(640), "it ends as soon as the answers are there");
+}
+
+/// How often something was sent beside an operation that was outstanding already when another one
+/// of its connection ended.
+fn sent_before_all_was_answered(refill: Refill) -> usize {
+    let plan = Plan { connections: 2, depth: 4, refill, ..plan() };
+    let ran = run(&plan.open(40_000.0, Arrival::Poisson, Sharing::Shared), Script::default());
+    let measured = ran.measured();
+    assert_eq!((measured.answered, measured.intended > 30_000), (measured.intended, true));
+    let seen = ran.world.seen.borrow();
+    let mut samples = seen.samples.clone();
+    samples.sort_by_key(|sample| sample.sent);
+    let early = |(at, sample): (usize, &Sample)| {
+        // No more than the last 64 can still be outstanding or have ended just before.
+        let before = &samples[at.saturating_sub(64)..at];
+        let of_it = || before.iter().filter(|other| other.connection == sample.connection);
+        let outstanding = || of_it().filter(|other| other.received > sample.sent);
+        of_it().any(|ended| {
+            let has_ended = ended.received <= sample.sent;
+            has_ended && outstanding().any(|other| other.sent < ended.received)
+        })
+    };
+    samples.iter().enumerate().filter(|&it| early(it)).count()
+}
+
+#[test]
+fn a_connection_that_is_refilled_whole_sends_nothing_before_all_is_answered() {
+    assert_eq!(sent_before_all_was_answered(Refill::Whole), 0);
+    let sliding = sent_before_all_was_answered(Refill::Each);
+    assert!(sliding > 1_000, "{sliding} operations, where the window slides");
+}
+
+#[test]
+fn a_closed_loop_refills_whole_windows_at_the_instant_of_the_last_answer() {
+    let plan = Plan { connections: 2, depth: 4, refill: Refill::Whole, ..plan() }.closed();
+    let ran = run(&plan, Script::default());
+    let measured = ran.measured();
+    assert_eq!(measured.answered, measured.intended);
+    let outstanding = ran.totals.outstanding();
+    let counts: Vec<(u64, u64)> = outstanding.recorded().collect();
+    let of = |count| counts.iter().find(|(so_many, _)| *so_many == count).map_or(0, |it| it.1);
+    assert_eq!([1, 2, 3, 4].map(|count| of(count).abs_diff(of(1)) <= 8), [true; 4], "{counts:?}");
+    assert_eq!(ran.response().moments().max, 100_000, "nothing waits for room");
 }

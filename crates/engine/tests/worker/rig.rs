@@ -5,8 +5,8 @@ use crate::world::{Script, World, WorldDriver};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{Backoff, RequestPlan, RowPlan, segment};
 use memtide_engine::{
-    Address, Clients, Cooldown, Io, OnFull, Pacing, Plan, ServerPlan, Sharing, SocketPlan, Stage,
-    Unit, Wait, Window, Worker, WorkerReport,
+    Address, Clients, Cooldown, Io, OnFull, Pacing, Plan, Refill, ServerPlan, Sharing, SocketPlan,
+    Stage, Unit, Wait, Window, Worker, WorkerReport,
 };
 use memtide_metrics::{Counters, Histogram, Totals};
 use memtide_workload::{
@@ -35,6 +35,7 @@ pub fn plan() -> Plan {
         workers: 1,
         connections: 4,
         depth: 64,
+        refill: Refill::Each,
         clients: Clients::Workers,
         unit: Unit::Operations,
         pacing: Pacing::Closed,

@@ -58,6 +58,8 @@ fn values_out_of_bounds_are_refused_with_their_bounds() {
     for (flag, words) in [
         ("--depth 0", &["depth 0", "1 to 65536"][..]),
         ("--depth 65537", &["depth", "65536"]),
+        ("--rate 0 --refill whole", &["refill", "depth above 1"]),
+        ("--refill half", &["refill", "each", "whole"]),
         ("--connections 0", &["connections 0"]),
         ("--threads 0", &["threads 0", "1024"]),
         ("--threads 1025", &["threads", "1024"]),

@@ -84,6 +84,7 @@ pub static FIELDS: &[Field] = &[
     target::SERVER,
     target::CONNECTIONS,
     target::DEPTH,
+    target::REFILL,
     clients::CLIENTS,
     clients::CONNECTIONS_PER_CLIENT,
     clients::CONNECTION_TURN,

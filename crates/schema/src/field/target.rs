@@ -47,6 +47,26 @@ pub(super) const CONNECTIONS: Field = Field {
     show: |scenario| given(&scenario.connections),
 };
 
+pub(super) const REFILL: Field = Field {
+    name: "refill",
+    short: None,
+    value: Some("WHEN"),
+    default: "each",
+    help: "When a connection that has been full takes operations again",
+    long: "`each`: as soon as one of its operations is answered, so that it is kept as full as the \
+           load goes. `whole`: when all that it has outstanding are answered, so that its requests \
+           leave in batches of `depth`, as those of programs do that send several commands and \
+           wait for all answers; where the load does not fill it, from its first answer on. It \
+           needs a depth above 1.",
+    section: Section::Target,
+    many: false,
+    set: |scenario, word| {
+        scenario.habits.refill = parsed(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.habits.refill),
+};
+
 pub(super) const DEPTH: Field = Field {
     name: "depth",
     short: None,

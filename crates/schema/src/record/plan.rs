@@ -64,6 +64,9 @@ pub struct PlanRecord {
     pub connections: u32,
     /// Operations outstanding on one connection at most.
     pub depth: u32,
+    /// When a connection that has been full takes operations again; none when at each answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refill: Option<String>,
     /// How workers wait.
     pub wait: String,
     /// How they do input and output.

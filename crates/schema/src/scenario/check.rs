@@ -7,7 +7,9 @@ mod clients;
 mod replication;
 mod transport;
 
-use super::{Goal, NumericKeys, OnFull, Protocol, Scenario, Subject, ValueFill, span_word};
+use super::{
+    Goal, NumericKeys, OnFull, Protocol, Refill, Scenario, Subject, Transport, ValueFill, span_word,
+};
 use crate::kind::Kind;
 use memtide_base::Span;
 use memtide_metrics::series::ROWS_ASKED_MAX;
@@ -55,6 +57,12 @@ impl fmt::Display for Problem {
 }
 
 impl Scenario {
+    /// Whether a connection has one operation outstanding at most.
+    fn has_depth_one(&self) -> bool {
+        let usual = || self.is_closed_loop() || self.transport != Transport::Tcp;
+        self.crowd.clients.is_some() || self.depth.map_or_else(usual, |depth| depth == 1)
+    }
+
     /// Everything that makes this scenario impossible, whatever the machine; empty when nothing
     /// does.
     pub fn check(&self) -> Vec<Problem> {
@@ -285,6 +293,13 @@ impl Scenario {
 
     /// What requests look like, and how sockets are made, against what there is to ask.
     fn check_wire(&self, problems: &mut Problems) {
+        if self.habits.refill == Refill::Whole && self.has_depth_one() {
+            problems.add(
+                "refill",
+                "refill whole means nothing with one operation outstanding on a connection: give \
+                 a depth above 1, or leave it out",
+            );
+        }
         if self.key_shape.first > KEYS_MAX {
             let given = self.key_shape.first;
             problems.add("key-first", format!("key-first {given} is too high: give at most 1000G"));

@@ -52,6 +52,18 @@ choice! {
 }
 
 choice! {
+    /// When a connection that has been full takes operations again.
+    #[derive(Default)]
+    Refill {
+        /// As soon as one is answered.
+        #[default]
+        Each = "each",
+        /// When all that it has outstanding are.
+        Whole = "whole",
+    }
+}
+
+choice! {
     /// What rates and numbers of operations count.
     RateUnit {
         /// Operations, whatever they ask for.

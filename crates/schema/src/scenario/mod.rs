@@ -12,7 +12,7 @@ mod word;
 
 pub use check::Problem;
 pub use choice::{
-    ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit, Reconnect,
+    ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, ScheduleKind, Secret, Transport, ValueFill, Wait,
 };
 pub use goal::{Goal, Measure, Relation, Subject};
@@ -243,6 +243,8 @@ pub struct Replication {
 /// What some clients do on the wire and most do not. Each is a field by its own name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
+    /// When a connection that has been full takes operations again.
+    pub refill: Refill,
     /// Whether a blank ends the lines that ask for an answer.
     pub trailing_blank: bool,
     /// What a cas says without reading first.

@@ -245,6 +245,13 @@ fn bounds_are_kept() {
     assert_eq!(problems(|s| s.connections = Some(0)), ["connections"]);
     assert_eq!(problems(|s| s.depth = Some(0)), ["depth"]);
     assert_eq!(problems(|s| s.depth = Some(4096)), [""; 0]);
+    let batches = |rate, depth| {
+        problems(|s| (s.habits.refill, s.rate, s.depth) = (Refill::Whole, Some(rate), depth))
+    };
+    assert_eq!(batches(0.0, None), ["refill"]);
+    assert_eq!(batches(0.0, Some(2)), [""; 0]);
+    assert_eq!(batches(1e3, Some(1)), ["refill"]);
+    assert_eq!(batches(1e3, None), [""; 0]);
     assert_eq!(problems(|s| s.keys = 0), ["keys"]);
     assert_eq!(problems(|s| s.multiget = 0), ["multiget"]);
     assert_eq!(problems(|s| s.duration = Some(Span::ZERO)), ["duration"]);
@@ -326,6 +333,7 @@ fn clients_and_windows_that_cannot_be_are_refused() {
     assert_eq!(counted(|s| s.connections = Some(16)), ["connections"]);
     assert_eq!(counted(|s| s.depth = Some(2)), ["depth"]);
     assert_eq!(counted(|s| s.depth = Some(1)), [""; 0]);
+    assert_eq!(counted(|s| s.habits.refill = Refill::Whole), ["refill"]);
     assert_eq!(counted(|s| s.threads = Some(17)), ["threads"]);
     assert_eq!(counted(|s| s.servers = Target::parse_list("h:1-17").unwrap()), ["clients"]);
     assert_eq!(counted(|s| s.mix_order = MixOrder::Turn), [""; 0]);
