@@ -85,8 +85,8 @@ fn bench_command() -> Command {
     };
     Command::new("bench")
         .about("Compare what memtide costs with what a bare client costs")
-        .arg(number("rounds", "11", "Runs of each client; each round gives one ratio"))
-        .arg(number("seconds", "3", "Length of each run"))
+        .arg(number("rounds", "11", "Rounds; each gives one ratio of every client"))
+        .arg(number("seconds", "3", "How long each client runs in a round"))
         .arg(
             Arg::new("shape")
                 .long("shape")

@@ -1,7 +1,8 @@
 //! A server that costs next to nothing: one thread, every get hits with the same value, every set
 //! is stored nowhere. Clients are compared against it where a real server would be the limit.
 //!
-//! It understands whole `get` and `set` lines and `version`; anything else is `ERROR`.
+//! It understands whole `get` and `set` lines, `version`, `quit` and a plain `stats`, which tells
+//! memcached's counters of gets and sets; anything else is `ERROR`.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use clap::{Arg, Command, value_parser};
@@ -11,6 +12,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::ExitCode;
 
 const INPUT_BYTES: usize = 64 * 1024;
+/// Connections that may wait to be accepted.
+const WAITING_MAX: i32 = 4096;
 /// The listener among the epoll's data; connections count from 0.
 const LISTENER: u64 = u64::MAX;
 
@@ -52,6 +55,9 @@ struct Peer {
 
 fn serve(address: SocketAddr, value_bytes: usize) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
+    // The standard library lets few wait; a client that opens hundreds at once would be held up for
+    // seconds by those that the kernel drops.
+    rustix::net::listen(&listener, WAITING_MAX)?;
     listener.set_nonblocking(true)?;
     println!("listening on {}", listener.local_addr()?);
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -59,7 +65,7 @@ fn serve(address: SocketAddr, value_bytes: usize) -> io::Result<()> {
     epoll::add(&epoll, &listener, data, epoll::EventFlags::IN)?;
     let mut peers: Vec<Option<Peer>> = Vec::new();
     let mut events = Vec::with_capacity(1024);
-    let replies = Replies::new(value_bytes);
+    let mut replies = Replies::new(value_bytes);
     let mut out = Vec::with_capacity(INPUT_BYTES);
     loop {
         events.clear();
@@ -72,7 +78,7 @@ fn serve(address: SocketAddr, value_bytes: usize) -> io::Result<()> {
             if number == LISTENER {
                 accept(&listener, &epoll, &mut peers)?;
             } else if let Some(peer) = &mut peers[number as usize]
-                && !matches!(answer(peer, &replies, &mut out), Ok(true))
+                && !matches!(answer(peer, &mut replies, &mut out), Ok(true))
             {
                 peers[number as usize] = None;
             }
@@ -105,7 +111,7 @@ fn accept(
 }
 
 /// Answers what has come; says whether the connection goes on.
-fn answer(peer: &mut Peer, replies: &Replies, out: &mut Vec<u8>) -> io::Result<bool> {
+fn answer(peer: &mut Peer, replies: &mut Replies, out: &mut Vec<u8>) -> io::Result<bool> {
     let bytes = peer.stream.read(&mut peer.input[peer.filled..])?;
     if bytes == 0 {
         return Ok(false);
@@ -122,13 +128,18 @@ fn answer(peer: &mut Peer, replies: &Replies, out: &mut Vec<u8>) -> io::Result<b
     peer.input.copy_within(taken..peer.filled, 0);
     peer.filled -= taken;
     peer.stream.write_all(out)?;
-    Ok(true)
+    Ok(!std::mem::take(&mut replies.is_quit))
 }
 
-/// What is answered.
+/// What is answered, and how much was asked on all connections together.
 struct Replies {
     /// What follows the key of a hit.
     after_key: Vec<u8>,
+    /// Keys of gets.
+    gets: u64,
+    sets: u64,
+    /// The connection that is being answered was told to close.
+    is_quit: bool,
 }
 
 impl Replies {
@@ -136,11 +147,11 @@ impl Replies {
         let mut after_key = format!(" 0 {value_bytes}\r\n").into_bytes();
         after_key.resize(after_key.len() + value_bytes, b'v');
         after_key.extend_from_slice(b"\r\n");
-        Self { after_key }
+        Self { after_key, gets: 0, sets: 0, is_quit: false }
     }
 
     /// Answers the request at the front of `input`; how long it is, or `None` when it is not whole.
-    fn reply(&self, input: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+    fn reply(&mut self, input: &[u8], out: &mut Vec<u8>) -> Option<usize> {
         let length = input.iter().position(|byte| *byte == b'\n')? + 1;
         let line = input[..length].trim_ascii_end();
         match line.split(|byte| *byte == b' ').next() {
@@ -149,6 +160,7 @@ impl Replies {
                     out.extend_from_slice(b"VALUE ");
                     out.extend_from_slice(key);
                     out.extend_from_slice(&self.after_key);
+                    self.gets += 1;
                 }
                 out.extend_from_slice(b"END\r\n");
             }
@@ -161,11 +173,49 @@ impl Replies {
                     return None;
                 }
                 out.extend_from_slice(b"STORED\r\n");
+                self.sets += 1;
                 return Some(whole);
             }
+            Some(b"stats") if line == b"stats" => self.tell_counters(out),
+            Some(b"quit") => self.is_quit = true,
             Some(b"version") => out.extend_from_slice(b"VERSION null\r\n"),
             _ => out.extend_from_slice(b"ERROR\r\n"),
         }
         Some(length)
+    }
+
+    /// As memcached does, which counts keys and not commands of gets; here each of them hits.
+    fn tell_counters(&self, out: &mut Vec<u8>) {
+        let counters = [
+            ("cmd_get", self.gets),
+            ("cmd_set", self.sets),
+            ("get_hits", self.gets),
+            ("get_misses", 0),
+        ];
+        for (name, count) in counters {
+            out.extend_from_slice(format!("STAT {name} {count}\r\n").as_bytes());
+        }
+        out.extend_from_slice(b"END\r\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_counted_and_told() {
+        let mut replies = Replies::new(1);
+        let input = b"get a b\r\nset c 0 0 1\r\nx\r\nget a\r\nstats\r\nquit\r\n";
+        let (mut out, mut taken) = (Vec::new(), 0);
+        while let Some(length) = replies.reply(&input[taken..], &mut out) {
+            taken += length;
+        }
+        assert_eq!(taken, input.len());
+        let text = String::from_utf8(out).expect("it is text");
+        assert!(text.starts_with("VALUE a 0 1\r\nv\r\nVALUE b 0 1\r\nv\r\nEND\r\nSTORED\r\n"));
+        let told = "STAT cmd_get 3\r\nSTAT cmd_set 1\r\nSTAT get_hits 3\r\nSTAT get_misses 0\r\n";
+        assert!(text.ends_with(&format!("{told}END\r\n")), "{text}");
+        assert!(replies.is_quit);
     }
 }

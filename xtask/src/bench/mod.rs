@@ -1,22 +1,27 @@
 //! What memtide costs beside a client that does nothing but the system calls.
 //!
-//! Both run against the same memcached in interleaved rounds, client and server on different
-//! CPUs, and only ratios within a round are compared: absolute figures are the machine's.
+//! Both run against the same server in interleaved rounds, client and server on different CPUs,
+//! and only ratios within a round are compared: absolute figures are the machine's. Where
+//! connections stay, clients take turns of 50 ms within a round, and what they say of themselves
+//! is from a run alone; all other loads they make alone, one after the other.
 
+mod clients;
 mod figures;
 pub(crate) mod instructions;
 mod peers;
 mod server;
+mod turns;
 
+use clients::Client;
 use figures::{Rounds, Run};
-use peers::Peer;
 use serde_json::{Value, json};
 use server::{Cpus, Server};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use turns::{Order, Turns, cycle};
 
 /// What `cargo xtask bench` was asked for.
 pub(crate) struct Options {
@@ -44,6 +49,13 @@ struct Shape {
     server: Which,
     /// Whether the client runs on the server's CPU.
     shares_cpu: bool,
+}
+
+impl Shape {
+    /// Whether clients can be stopped in the middle of it and go on as if nothing had been.
+    fn bears_turns(&self) -> bool {
+        self.calls == 0 && self.rate == 0 && self.connections <= CONNECTIONS_MAX
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,73 +112,12 @@ const SHAPES: &[Shape] = &[
     paced("paced at 100 000/s, memcached on the same CPU", 100_000, true),
 ];
 
-/// A program under comparison; the first of a list is what the others are held against.
-#[derive(Clone, Copy)]
-enum Client {
-    /// As fast as it can, over epoll or io_uring.
-    Bare(&'static str),
-    /// The same over epoll, which sends when a whole window is answered: another load than all
-    /// others make, for information.
-    BareBatches,
-    /// memtide in a closed loop, over this `--io`.
-    Memtide(&'static str),
-    /// Connections that come and go, as fast as it can.
-    BareLives,
-    /// The same by memtide, over this `--io`.
-    MemtideLives(&'static str),
-    /// At a rate, with this `--wait`.
-    BarePaced(&'static str),
-    /// memtide at a rate, with these `--io` and `--wait`.
-    MemtidePaced(&'static str, &'static str),
-    /// Somebody else's.
-    Peer(&'static Peer),
-}
-
-impl Client {
-    fn name(self) -> String {
-        match self {
-            Self::Bare(io) => format!("bare-{io}"),
-            Self::BareBatches => "bare, whole batches".to_owned(),
-            Self::Memtide(io) => format!("memtide, {io}"),
-            Self::BareLives => "bare-lives".to_owned(),
-            Self::MemtideLives(io) => format!("memtide, {io}"),
-            Self::BarePaced(wait) => format!("bare, {wait}"),
-            Self::MemtidePaced(io, wait) => format!("{io}, {wait}"),
-            Self::Peer(peer) => peer.program.to_owned(),
-        }
-    }
-}
-
-const CLIENTS: &[Client] = &[
-    Client::Bare("epoll"),
-    Client::Bare("uring"),
-    Client::Memtide("epoll"),
-    Client::Memtide("uring"),
-];
-
-const DEEP_CLIENTS: &[Client] = &[
-    Client::Bare("epoll"),
-    Client::Bare("uring"),
-    Client::BareBatches,
-    Client::Memtide("epoll"),
-    Client::Memtide("uring"),
-];
-
-const LIFE_CLIENTS: &[Client] =
-    &[Client::BareLives, Client::MemtideLives("epoll"), Client::MemtideLives("uring")];
-
-const PACED_CLIENTS: &[Client] = &[
-    Client::BarePaced("sleep"),
-    Client::BarePaced("spin"),
-    Client::MemtidePaced("epoll", "sleep"),
-    Client::MemtidePaced("epoll", "hybrid"),
-    Client::MemtidePaced("epoll", "spin"),
-    Client::MemtidePaced("uring", "sleep"),
-    Client::MemtidePaced("uring", "hybrid"),
-    Client::MemtidePaced("uring", "spin"),
-];
-
-const KEYS: &str = "1000";
+/// The most connections of clients that take turns: all of them are open at once.
+const CONNECTIONS_MAX: u32 = 512;
+/// How long our programs and those of others go on before their first turns: some of the latter
+/// fill the server first.
+const START: Duration = Duration::from_secs(1);
+const PEER_START: Duration = Duration::from_secs(3);
 /// How long a client may take beside its run.
 const PATIENCE_S: u32 = 30;
 
@@ -196,7 +147,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     for shape in SHAPES.iter().filter(|shape| shape.name.contains(&options.shape)) {
         let rounds = bench.rounds(shape, options.rounds)?;
         println!("{}\n{}", shape.name, rounds.text());
-        shapes.push(json!({"name": shape.name, "figures": rounds.json()}));
+        let turn_ms = shape.bears_turns().then_some(turns::TURN.as_millis() as u64);
+        shapes.push(json!({"name": shape.name, "turn_ms": turn_ms, "figures": rounds.json()}));
     }
     let Some(file) = &options.json else { return Ok(()) };
     let all = json!({
@@ -244,9 +196,13 @@ impl Bench {
     fn heading(&self, rounds: u32) -> String {
         let Cpus { client, server } = self.cpus;
         let seconds = self.seconds;
+        let turn = turns::TURN;
         let line = format!(
-            "median (least – most) of {rounds} interleaved rounds of {seconds} s; \
-             client on CPU {client}, server on CPU {server}"
+            "medians (95 % intervals; of under 6 rounds least – most) of {rounds} rounds of \
+             {seconds} s per client; client on CPU {client}, server on CPU {server}\n\
+             where up to {CONNECTIONS_MAX} connections stay: turns of {turn:?} within interleaved \
+             rounds, operations counted by the server; p50/p99, lag and memory of a run alone\n\
+             other shapes: one client after the other, each for the whole {seconds} s"
         );
         if client == server {
             line + "\nthe client shares its only CPU with the server: these figures mean nothing"
@@ -255,37 +211,106 @@ impl Bench {
         }
     }
 
-    /// Each round begins with another client: a drift of the machine then falls on all alike.
     fn rounds(&self, shape: &Shape, count: u32) -> Result<Rounds, String> {
-        let own = match shape {
-            Shape { calls: 1.., .. } => LIFE_CLIENTS,
-            Shape { rate: 1.., .. } => PACED_CLIENTS,
-            Shape { depth: 2.., .. } => DEEP_CLIENTS,
-            _ => CLIENTS,
-        };
-        let peers = if self.peers { Peer::present(shape) } else { Vec::new() };
-        let peers = peers.into_iter().map(Client::Peer);
-        let clients: Vec<Client> = own.iter().copied().chain(peers).collect();
+        let clients = Client::all(shape, self.peers);
+        if shape.bears_turns() {
+            self.rounds_of_turns(shape, &clients, count)
+        } else {
+            self.rounds_alone(shape, &clients, count)
+        }
+    }
+
+    /// Each round begins with another client: a drift of the machine then falls on all alike.
+    fn rounds_alone(
+        &self,
+        shape: &Shape,
+        clients: &[Client],
+        count: u32,
+    ) -> Result<Rounds, String> {
         let mut rounds = Rounds::of(clients.iter().map(|client| client.name()));
         for round in 0..count {
             eprintln!("xtask: {}: round {} of {count}", shape.name, round + 1);
-            for turn in 0..clients.len() {
-                let number = (round as usize + turn) % clients.len();
-                let run = match clients[number] {
-                    Client::Bare(io) => Ok(self.bare(shape, io, &[])?),
-                    Client::BareBatches => Ok(self.bare(shape, "epoll", &["--whole-batches"])?),
-                    Client::Memtide(io) => Ok(self.memtide(shape, io, "sleep")?),
-                    Client::BareLives => Ok(self.bare_lives(shape)?),
-                    Client::MemtideLives(io) => Ok(self.memtide_lives(shape, io)?),
-                    Client::BarePaced(wait) => Ok(self.bare_paced(shape, wait)?),
-                    Client::MemtidePaced(io, wait) => Ok(self.memtide(shape, io, wait)?),
-                    // What somebody else's program does must not cost the other figures.
-                    Client::Peer(peer) => peer.run(shape, self.address(shape), self.place(shape)),
-                };
+            for number in cycle(clients.len(), round as usize) {
+                rounds.add(number, self.alone(shape, clients[number])?);
+            }
+        }
+        Ok(rounds)
+    }
+
+    /// CPU time and operations are those of turns, all else is of a run alone.
+    fn rounds_of_turns(
+        &self,
+        shape: &Shape,
+        clients: &[Client],
+        count: u32,
+    ) -> Result<Rounds, String> {
+        let starts: Vec<Duration> = clients.iter().map(|client| start_of(*client)).collect();
+        let duration_s = turns::duration_s(&starts, count, self.seconds)?;
+        eprintln!("xtask: {}: each client alone", shape.name);
+        let alone = clients.iter().map(|client| self.alone(shape, *client));
+        let alone: Vec<Result<Run, String>> = alone.collect::<Result<_, String>>()?;
+        let orders = clients.iter().zip(&alone).map(|(client, alone)| {
+            alone.as_ref().map_err(Clone::clone)?;
+            self.order(shape, *client, duration_s)
+        });
+        eprintln!("xtask: {}: all clients start", shape.name);
+        let mut turns = Turns::start(orders.collect(), self.address(shape), self.cpu(shape))?;
+        let mut rounds = Rounds::of(clients.iter().map(|client| client.name()));
+        for round in 0..count {
+            eprintln!("xtask: {}: round {} of {count}", shape.name, round + 1);
+            for (number, did) in turns.round(self.seconds).into_iter().enumerate() {
+                if let (Client::Own(_), Err(why)) = (clients[number], &did) {
+                    return Err(format!("{}: {why}", clients[number].name()));
+                }
+                let run = did.and_then(|did| {
+                    let alone = alone[number].clone()?;
+                    let ops = did.ops as f64;
+                    Ok(Run {
+                        ops_per_s: ops / did.ran.as_secs_f64(),
+                        cpu_s_per_mops: did.cpu.as_secs_f64() / ops * 1e6,
+                        ..alone
+                    })
+                });
                 rounds.add(number, run);
             }
         }
         Ok(rounds)
+    }
+
+    /// How a client is started that takes turns.
+    fn order(&self, shape: &Shape, client: Client, seconds: u32) -> Result<Order, String> {
+        let address = self.address(shape);
+        let start = start_of(client);
+        Ok(match client {
+            Client::Own(own) => Order {
+                program: self.programs.join(own.program()).display().to_string(),
+                words: own.words(shape, address, seconds),
+                start,
+                speaks: true,
+            },
+            Client::Peer(peer) => Order {
+                program: peer.program.to_owned(),
+                words: peer.ready(&peer.load(shape, address, seconds, &self.programs))?,
+                start,
+                speaks: false,
+            },
+        })
+    }
+
+    /// A run of one client, with the machine for itself.
+    fn alone(&self, shape: &Shape, client: Client) -> Result<Result<Run, String>, String> {
+        let address = self.address(shape);
+        match client {
+            Client::Own(own) => {
+                let words = own.words(shape, address, self.seconds);
+                let said = self.client(&own.program(), self.cpu(shape), &words)?;
+                own.read(shape, &said).map(Ok)
+            }
+            // What somebody else's program does must not cost the other figures.
+            Client::Peer(peer) => {
+                Ok(peer.run(shape, address, (self.cpu(shape), self.seconds, &self.programs)))
+            }
+        }
     }
 
     fn address(&self, shape: &Shape) -> SocketAddr {
@@ -296,149 +321,9 @@ impl Bench {
         server.address
     }
 
-    /// Where and for how long peers run, and where their files go.
-    fn place(&self, shape: &Shape) -> (u32, u32, &Path) {
-        (self.cpu(shape), self.seconds, &self.programs)
-    }
-
     /// The client's CPU.
     fn cpu(&self, shape: &Shape) -> u32 {
         if shape.shares_cpu { self.cpus.server } else { self.cpus.client }
-    }
-
-    fn bare(&self, shape: &Shape, io: &str, more: &[&str]) -> Result<Run, String> {
-        let words = [
-            ("--server", self.address(shape).to_string()),
-            ("--connections", shape.connections.to_string()),
-            ("--depth", shape.depth.to_string()),
-            ("--multiget", shape.multiget.to_string()),
-            ("--set-every", if shape.multiget > 1 { "0" } else { "10" }.to_owned()),
-            ("--keys", KEYS.to_owned()),
-            ("--seconds", self.seconds.to_string()),
-        ];
-        let mut words = flags(words);
-        words.extend(more.iter().map(|&word| word.to_owned()));
-        let said = self.client(&format!("bare-{io}"), self.cpu(shape), &words)?;
-        let keys = number(&said, "/ops")? * f64::from(shape.multiget);
-        Ok(Run {
-            ops_per_s: keys / number(&said, "/wall_s")?,
-            cpu_s_per_mops: cpu_s(&said, "")? / keys * 1e6,
-            rss_max_bytes: number(&said, "/rss_max_bytes")?,
-            response_us: None,
-            lag_us: None,
-        })
-    }
-
-    fn bare_paced(&self, shape: &Shape, wait: &str) -> Result<Run, String> {
-        let words = [
-            ("--server", self.address(shape).to_string()),
-            ("--connections", shape.connections.to_string()),
-            ("--rate", shape.rate.to_string()),
-            ("--wait", wait.to_owned()),
-            ("--keys", KEYS.to_owned()),
-            ("--seconds", self.seconds.to_string()),
-        ];
-        let words = flags(words);
-        let said = self.client("bare-paced", self.cpu(shape), &words)?;
-        let ops = number(&said, "/ops")?;
-        Ok(Run {
-            ops_per_s: ops / number(&said, "/wall_s")?,
-            cpu_s_per_mops: cpu_s(&said, "")? / ops * 1e6,
-            rss_max_bytes: number(&said, "/rss_max_bytes")?,
-            response_us: Some((number(&said, "/p50_ns")? / 1e3, number(&said, "/p99_ns")? / 1e3)),
-            lag_us: None,
-        })
-    }
-
-    /// Figures are per connection.
-    fn bare_lives(&self, shape: &Shape) -> Result<Run, String> {
-        let words = [
-            ("--server", self.address(shape).to_string()),
-            ("--connections", shape.connections.to_string()),
-            ("--calls", shape.calls.to_string()),
-            ("--seconds", self.seconds.to_string()),
-        ];
-        let words = flags(words);
-        let said = self.client("bare-lives", self.cpu(shape), &words)?;
-        let lives = number(&said, "/lives")?;
-        Ok(Run {
-            ops_per_s: lives / number(&said, "/wall_s")?,
-            cpu_s_per_mops: cpu_s(&said, "")? / lives * 1e6,
-            rss_max_bytes: number(&said, "/rss_max_bytes")?,
-            response_us: None,
-            lag_us: None,
-        })
-    }
-
-    /// The same.
-    fn memtide_lives(&self, shape: &Shape, io: &str) -> Result<Run, String> {
-        let fields = [
-            ("--server", self.address(shape).to_string()),
-            ("--io", io.to_owned()),
-            ("--connections", shape.connections.to_string()),
-            ("--calls", shape.calls.to_string()),
-            ("--depth", shape.depth.to_string()),
-            ("--linger", "0".to_owned()),
-            ("--threads", "1".to_owned()),
-            ("--mix", "get=1".to_owned()),
-            ("--key-size", "fixed:30".to_owned()),
-            ("--value-size", "fixed:200".to_owned()),
-            ("--keys", KEYS.to_owned()),
-            ("--duration", format!("{}s", self.seconds)),
-            ("--json", "-".to_owned()),
-        ];
-        let words = fields.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
-        let words: Vec<String> =
-            ["run", "--quiet"].map(str::to_owned).into_iter().chain(words).collect();
-        let record = self.client("memtide", self.cpu(shape), &words)?;
-        let lives = number(&record, "/lives/measure/lived")?;
-        let microseconds = |name| Some(number(&record, name).ok()? / 1e3);
-        Ok(Run {
-            ops_per_s: lives / number(&record, "/measured_s")?,
-            cpu_s_per_mops: cpu_s(&record, "/client")? / lives * 1e6,
-            rss_max_bytes: number(&record, "/client/rss_max_bytes")?,
-            response_us: microseconds("/lives/lifetime/p50_ns")
-                .zip(microseconds("/lives/lifetime/p99_ns")),
-            lag_us: None,
-        })
-    }
-
-    fn memtide(&self, shape: &Shape, io: &str, wait: &str) -> Result<Run, String> {
-        let gets_only = shape.multiget > 1 || shape.rate > 0;
-        let mix = if gets_only { "get=1" } else { "get=9,set=1" };
-        let fields = [
-            ("--server", self.address(shape).to_string()),
-            ("--rate", shape.rate.to_string()),
-            ("--io", io.to_owned()),
-            ("--wait", wait.to_owned()),
-            ("--connections", shape.connections.to_string()),
-            ("--depth", shape.depth.to_string()),
-            ("--multiget", shape.multiget.to_string()),
-            ("--threads", "1".to_owned()),
-            ("--mix", mix.to_owned()),
-            ("--key-size", "fixed:30".to_owned()),
-            ("--value-size", "fixed:200".to_owned()),
-            ("--keys", KEYS.to_owned()),
-            ("--duration", format!("{}s", self.seconds)),
-            ("--json", "-".to_owned()),
-        ];
-        let words = fields.into_iter().flat_map(|(name, value)| [name.to_owned(), value]);
-        let words: Vec<String> =
-            ["run", "--quiet"].map(str::to_owned).into_iter().chain(words).collect();
-        let record = self.client("memtide", self.cpu(shape), &words)?;
-        let keys = f64::from(shape.multiget);
-        let microseconds = |name| Some(number(&record, name).ok()? / 1e3);
-        Ok(Run {
-            ops_per_s: number(&record, "/rate/achieved_per_s")? * keys,
-            cpu_s_per_mops: cpu_s(&record, "/client")?
-                / number(&record, "/totals/answered")?
-                / keys
-                * 1e6,
-            rss_max_bytes: number(&record, "/client/rss_max_bytes")?,
-            response_us: microseconds("/response/all/p50_ns")
-                .zip(microseconds("/response/all/p99_ns")),
-            lag_us: microseconds("/lag/all/p50_ns").zip(microseconds("/lag/all/p99_ns")),
-        })
     }
 
     /// Runs one of our programs on `cpu`; what it says on stdout is JSON.
@@ -460,29 +345,9 @@ impl Bench {
     }
 }
 
-/// Names and values as the words of a command line.
-fn flags<const N: usize>(words: [(&str, String); N]) -> Vec<String> {
-    words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
-}
-
-fn number(value: &Value, pointer: &str) -> Result<f64, String> {
-    let number = value.pointer(pointer).and_then(Value::as_f64);
-    number.ok_or_else(|| format!("the client's answer has no number at {pointer}"))
-}
-
-fn cpu_s(value: &Value, pointer: &str) -> Result<f64, String> {
-    let user_s = number(value, &format!("{pointer}/cpu_user_s"))?;
-    Ok(user_s + number(value, &format!("{pointer}/cpu_system_s"))?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_are_found_or_missed_by_name() {
-        let record = json!({"client": {"cpu_user_s": 1.5, "cpu_system_s": 2}});
-        assert_eq!(cpu_s(&record, "/client"), Ok(3.5));
-        assert!(number(&record, "/totals/answered").is_err_and(|e| e.contains("/totals/answered")));
+fn start_of(client: Client) -> Duration {
+    match client {
+        Client::Own(_) => START,
+        Client::Peer(_) => PEER_START,
     }
 }

@@ -1,10 +1,11 @@
 //! Other load generators, where they are found on PATH: how each is told a shape, and how what it
 //! did is read from what it says.
 //!
-//! Each is run for a second and then for as long as was asked for and a second more; only the
-//! difference counts, so that its start-up does not.
+//! Alone, each is run for a second and then for as long as was asked for and a second more; only
+//! the difference counts, so that its start-up does not. Taking turns is no matter of this file.
 
 use super::figures::Run;
+use super::server::Counters;
 use super::{Shape, Which};
 use serde_json::Value;
 use std::fs;
@@ -27,13 +28,12 @@ pub(super) struct Peer {
 }
 
 /// What a peer is to do.
-#[derive(Clone, Copy)]
-struct Load<'a> {
+pub(super) struct Load<'a> {
     shape: &'a Shape,
     address: SocketAddr,
     seconds: u32,
     /// Where the file that it reads lies.
-    file: &'a str,
+    file: String,
 }
 
 /// What a peer says that it did.
@@ -119,6 +119,31 @@ impl Peer {
         PEERS.iter().filter(here).filter(able).collect()
     }
 
+    /// What it is to do for so many seconds; files for it go to `folder`.
+    pub(super) fn load<'a>(
+        &self,
+        shape: &'a Shape,
+        address: SocketAddr,
+        seconds: u32,
+        folder: &Path,
+    ) -> Load<'a> {
+        let file = folder.join(format!("{}.conf", self.program)).display().to_string();
+        Load { shape, address, seconds, file }
+    }
+
+    /// Its words for a load, for which its file and its keys are made ready.
+    pub(super) fn ready(&self, load: &Load) -> Result<Vec<String>, String> {
+        if let Some(key) = self.keys.filter(|_| load.shape.server == Which::Memcached) {
+            fill(load.address, key)?;
+        }
+        let (words, file) = (self.words)(load);
+        if let Some(text) = file {
+            let name = &load.file;
+            fs::write(name, text).map_err(|error| format!("cannot write {name}: {error}"))?;
+        }
+        Ok(words)
+    }
+
     /// One run, on `cpu`; files for it go to `folder`.
     pub(super) fn run(
         &self,
@@ -126,12 +151,9 @@ impl Peer {
         address: SocketAddr,
         (cpu, seconds, folder): (u32, u32, &Path),
     ) -> Result<Run, String> {
-        if let Some(key) = self.keys.filter(|_| shape.server == Which::Memcached) {
-            fill(address, key)?;
-        }
         for _ in 0..ATTEMPTS {
-            let short = self.once(shape, address, (cpu, 1, folder))?;
-            let long = self.once(shape, address, (cpu, 1 + seconds, folder))?;
+            let short = self.once(&self.load(shape, address, 1, folder), cpu, folder)?;
+            let long = self.once(&self.load(shape, address, 1 + seconds, folder), cpu, folder)?;
             let lasted_s = long.seconds - short.seconds;
             // What is counted of connections that come and go is these.
             let keys = (long.keys - short.keys) / f64::from(shape.calls.max(1));
@@ -153,29 +175,19 @@ impl Peer {
         ))
     }
 
-    fn once(
-        &self,
-        shape: &Shape,
-        address: SocketAddr,
-        (cpu, seconds, folder): (u32, u32, &Path),
-    ) -> Result<Once, String> {
-        let path = folder.join(format!("{}.conf", self.program));
-        let name = path.display().to_string();
-        let load = Load { shape, address, seconds, file: &name };
-        let (words, file) = (self.words)(&load);
-        if let Some(text) = file {
-            fs::write(&path, text).map_err(|error| format!("cannot write {name}: {error}"))?;
-        }
-        let counted_before = if shape.server == Which::Memcached { counted(address)? } else { 0.0 };
+    fn once(&self, load: &Load, cpu: u32, folder: &Path) -> Result<Once, String> {
+        let words = self.ready(load)?;
+        let mut counters = Counters::of(load.address)?;
+        let counted_before = counters.commands()?;
         let cpu_before_s = children_cpu_s()?;
         let said_path = folder.join(format!("{}.said", self.program));
         let (rss_max_bytes, text) = self.watch(&words, cpu, &said_path)?;
         let cpu_s = children_cpu_s()? - cpu_before_s;
-        let said = (self.read)(&text, &load)
+        let said = (self.read)(&text, load)
             .ok_or_else(|| format!("it said something else than expected: {text}"))?;
         let keys = match said.keys {
             Some(keys) => keys,
-            None => counted(address)? - counted_before,
+            None => (counters.commands()? - counted_before) as f64,
         };
         Ok(Once {
             keys,
@@ -252,21 +264,6 @@ fn fill(address: SocketAddr, key: fn(u32) -> String) -> Result<(), String> {
     stream.read_to_end(&mut Vec::new()).map(drop).map_err(failed)
 }
 
-/// Gets and sets that a memcached has counted.
-fn counted(address: SocketAddr) -> Result<f64, String> {
-    let failed = |error: std::io::Error| format!("cannot ask {address} for its counters: {error}");
-    let mut stream = TcpStream::connect(address).map_err(failed)?;
-    stream.write_all(b"stats\r\nquit\r\n").map_err(failed)?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text).map_err(failed)?;
-    let of =
-        |name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
-    of("STAT cmd_get ")
-        .zip(of("STAT cmd_set "))
-        .map(|(gets, sets)| gets + sets)
-        .ok_or_else(|| format!("{address} tells no counters"))
-}
-
 fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
@@ -336,7 +333,7 @@ fn memtier(load: &Load) -> (Vec<String>, Option<String>) {
 
 /// Only in its file does it say what it counted.
 fn read_memtier(_: &str, load: &Load) -> Option<Said> {
-    memtier_file(&fs::read_to_string(load.file).ok()?, load)
+    memtier_file(&fs::read_to_string(&load.file).ok()?, load)
 }
 
 fn memtier_file(text: &str, load: &Load) -> Option<Said> {
@@ -444,7 +441,7 @@ fn cannon(load: &Load) -> (Vec<String>, Option<String>) {
          [workload.values]\nlength = 200\n[admin]\nformat = \"json\"\n",
         it.connections, it.depth, it.rate
     );
-    (vec![(*file).to_owned()], Some(text))
+    (vec![file.clone()], Some(text))
 }
 
 /// Lines of JSON, one of which is the result.
@@ -468,7 +465,7 @@ mod tests {
     fn what_peers_say_is_read() {
         let shape = super::super::shape("any", (16, 1, 1), Which::Memcached);
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
-        let load = Load { shape: &shape, address, seconds: 2, file: "" };
+        let load = Load { shape: &shape, address, seconds: 2, file: String::new() };
         let table = "#type avg std min p50 p99\nread 1.0 2.0 3.0 14.5 30.5\n\n\
                      Total QPS = 5.0 (10 / 2.0s)\n";
         let said = read_table(table, &load).expect("it is a table");

@@ -1,7 +1,7 @@
-//! The servers of a benchmark and the CPUs that both sides run on.
+//! The servers of a benchmark, what they count, and the CPUs that both sides run on.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -94,7 +94,7 @@ impl Server {
 }
 
 /// The beginning of a command whose program stays on one CPU.
-fn on_cpu(cpu: u32) -> Command {
+pub(super) fn on_cpu(cpu: u32) -> Command {
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", &cpu.to_string()]);
     command
@@ -105,6 +105,52 @@ impl Drop for Server {
         // It may be gone already, and nothing is left to be done about that here.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// What a server counts, asked over one connection.
+pub(super) struct Counters {
+    address: SocketAddr,
+    stream: BufReader<TcpStream>,
+}
+
+impl Counters {
+    pub(super) fn of(address: SocketAddr) -> Result<Self, String> {
+        let prepared = TcpStream::connect(address).and_then(|stream| {
+            stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(PATIENCE))?;
+            Ok(BufReader::new(stream))
+        });
+        let stream =
+            prepared.map_err(|error| format!("cannot ask {address} for its counters: {error}"))?;
+        Ok(Self { address, stream })
+    }
+
+    /// Keys asked for and sets, of all connections since the server's start.
+    pub(super) fn commands(&mut self) -> Result<u64, String> {
+        let text = self
+            .tell()
+            .map_err(|error| format!("{} did not tell its counters: {error}", self.address))?;
+        let of = |name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        of("STAT cmd_get ")
+            .zip(of("STAT cmd_set "))
+            .map(|(gets, sets): (u64, u64)| gets + sets)
+            .ok_or_else(|| format!("{} counts no gets and sets: {text}", self.address))
+    }
+
+    /// The whole answer to `stats`.
+    fn tell(&mut self) -> std::io::Result<String> {
+        self.stream.get_mut().write_all(b"stats\r\n")?;
+        let (mut text, mut line) = (String::new(), String::new());
+        // An error is a single line.
+        while !(line == "END\r\n" || line.starts_with("ERROR")) {
+            line.clear();
+            if self.stream.read_line(&mut line)? == 0 {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+            text += &line;
+        }
+        Ok(text)
     }
 }
 

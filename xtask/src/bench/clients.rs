@@ -1,0 +1,279 @@
+//! The programs under comparison: which of them make a shape's load, how each of ours is told it,
+//! and how what one did is read from its answer. How they are run is told elsewhere, and what
+//! somebody else's program is told stands in `peers`.
+
+use super::Shape;
+use super::figures::Run;
+use super::peers::Peer;
+use serde_json::Value;
+use std::net::SocketAddr;
+
+/// A program under comparison; the first of a list is what the others are held against.
+#[derive(Clone, Copy)]
+pub(super) enum Client {
+    /// One of ours.
+    Own(Own),
+    /// Somebody else's.
+    Peer(&'static Peer),
+}
+
+/// A program of ours, and how it goes about the load.
+#[derive(Clone, Copy)]
+pub(super) enum Own {
+    /// As fast as it can, over epoll or io_uring.
+    Bare(&'static str),
+    /// The same over epoll, which sends when a whole window is answered: another load than all
+    /// others make, for information.
+    BareBatches,
+    /// memtide in a closed loop, over this `--io`.
+    Memtide(&'static str),
+    /// Connections that come and go, as fast as it can.
+    BareLives,
+    /// The same by memtide, over this `--io`.
+    MemtideLives(&'static str),
+    /// At a rate, with this `--wait`.
+    BarePaced(&'static str),
+    /// memtide at a rate, with these `--io` and `--wait`.
+    MemtidePaced(&'static str, &'static str),
+}
+
+const CLIENTS: &[Own] =
+    &[Own::Bare("epoll"), Own::Bare("uring"), Own::Memtide("epoll"), Own::Memtide("uring")];
+
+const DEEP_CLIENTS: &[Own] = &[
+    Own::Bare("epoll"),
+    Own::Bare("uring"),
+    Own::BareBatches,
+    Own::Memtide("epoll"),
+    Own::Memtide("uring"),
+];
+
+const LIFE_CLIENTS: &[Own] =
+    &[Own::BareLives, Own::MemtideLives("epoll"), Own::MemtideLives("uring")];
+
+const PACED_CLIENTS: &[Own] = &[
+    Own::BarePaced("sleep"),
+    Own::BarePaced("spin"),
+    Own::MemtidePaced("epoll", "sleep"),
+    Own::MemtidePaced("epoll", "hybrid"),
+    Own::MemtidePaced("epoll", "spin"),
+    Own::MemtidePaced("uring", "sleep"),
+    Own::MemtidePaced("uring", "hybrid"),
+    Own::MemtidePaced("uring", "spin"),
+];
+
+const KEYS: &str = "1000";
+
+impl Client {
+    /// All that make this load, ours first; others only `with_peers`, where they are installed.
+    pub(super) fn all(shape: &Shape, with_peers: bool) -> Vec<Self> {
+        let own = match shape {
+            Shape { calls: 1.., .. } => LIFE_CLIENTS,
+            Shape { rate: 1.., .. } => PACED_CLIENTS,
+            Shape { depth: 2.., .. } => DEEP_CLIENTS,
+            _ => CLIENTS,
+        };
+        let peers = if with_peers { Peer::present(shape) } else { Vec::new() };
+        let peers = peers.into_iter().map(Self::Peer);
+        own.iter().copied().map(Self::Own).chain(peers).collect()
+    }
+
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Own(Own::Bare(io)) => format!("bare-{io}"),
+            Self::Own(Own::BareBatches) => "bare, whole batches".to_owned(),
+            Self::Own(Own::Memtide(io) | Own::MemtideLives(io)) => format!("memtide, {io}"),
+            Self::Own(Own::BareLives) => "bare-lives".to_owned(),
+            Self::Own(Own::BarePaced(wait)) => format!("bare, {wait}"),
+            Self::Own(Own::MemtidePaced(io, wait)) => format!("{io}, {wait}"),
+            Self::Peer(peer) => peer.program.to_owned(),
+        }
+    }
+}
+
+impl Own {
+    /// The file's name among our programs.
+    pub(super) fn program(self) -> String {
+        match self {
+            Self::Bare(io) => format!("bare-{io}"),
+            Self::BareBatches => "bare-epoll".to_owned(),
+            Self::BareLives => "bare-lives".to_owned(),
+            Self::BarePaced(_) => "bare-paced".to_owned(),
+            Self::Memtide(_) | Self::MemtideLives(_) | Self::MemtidePaced(..) => {
+                "memtide".to_owned()
+            }
+        }
+    }
+
+    /// Its words for a run of so many seconds.
+    pub(super) fn words(self, shape: &Shape, address: SocketAddr, seconds: u32) -> Vec<String> {
+        match self {
+            Self::Bare(_) => bare(shape, address, seconds),
+            Self::BareBatches => {
+                let mut words = bare(shape, address, seconds);
+                words.push("--whole-batches".to_owned());
+                words
+            }
+            Self::Memtide(io) => memtide(shape, address, seconds, (io, "sleep")),
+            Self::MemtidePaced(io, wait) => memtide(shape, address, seconds, (io, wait)),
+            Self::BareLives => flags([
+                ("--server", address.to_string()),
+                ("--connections", shape.connections.to_string()),
+                ("--calls", shape.calls.to_string()),
+                ("--seconds", seconds.to_string()),
+            ]),
+            Self::MemtideLives(io) => memtide_lives(shape, address, seconds, io),
+            Self::BarePaced(wait) => flags([
+                ("--server", address.to_string()),
+                ("--connections", shape.connections.to_string()),
+                ("--rate", shape.rate.to_string()),
+                ("--wait", wait.to_owned()),
+                ("--keys", KEYS.to_owned()),
+                ("--seconds", seconds.to_string()),
+            ]),
+        }
+    }
+
+    /// What it did, from the JSON that it answered with; of lives, figures are per connection.
+    pub(super) fn read(self, shape: &Shape, said: &Value) -> Result<Run, String> {
+        match self {
+            Self::Bare(_) | Self::BareBatches => {
+                let keys = number(said, "/ops")? * f64::from(shape.multiget);
+                read_bare(said, keys, None)
+            }
+            Self::BareLives => read_bare(said, number(said, "/lives")?, None),
+            Self::BarePaced(_) => {
+                let us = |name| Ok::<_, String>(number(said, name)? / 1e3);
+                read_bare(said, number(said, "/ops")?, Some((us("/p50_ns")?, us("/p99_ns")?)))
+            }
+            Self::Memtide(_) | Self::MemtidePaced(..) => read_memtide(shape, said),
+            Self::MemtideLives(_) => read_memtide_lives(said),
+        }
+    }
+}
+
+fn bare(shape: &Shape, address: SocketAddr, seconds: u32) -> Vec<String> {
+    flags([
+        ("--server", address.to_string()),
+        ("--connections", shape.connections.to_string()),
+        ("--depth", shape.depth.to_string()),
+        ("--multiget", shape.multiget.to_string()),
+        ("--set-every", if shape.multiget > 1 { "0" } else { "10" }.to_owned()),
+        ("--keys", KEYS.to_owned()),
+        ("--seconds", seconds.to_string()),
+    ])
+}
+
+fn memtide(
+    shape: &Shape,
+    address: SocketAddr,
+    seconds: u32,
+    (io, wait): (&str, &str),
+) -> Vec<String> {
+    let gets_only = shape.multiget > 1 || shape.rate > 0;
+    let mix = if gets_only { "get=1" } else { "get=9,set=1" };
+    run_words([
+        ("--server", address.to_string()),
+        ("--rate", shape.rate.to_string()),
+        ("--io", io.to_owned()),
+        ("--wait", wait.to_owned()),
+        ("--connections", shape.connections.to_string()),
+        ("--depth", shape.depth.to_string()),
+        ("--multiget", shape.multiget.to_string()),
+        ("--threads", "1".to_owned()),
+        ("--mix", mix.to_owned()),
+        ("--key-size", "fixed:30".to_owned()),
+        ("--value-size", "fixed:200".to_owned()),
+        ("--keys", KEYS.to_owned()),
+        ("--duration", format!("{seconds}s")),
+        ("--json", "-".to_owned()),
+    ])
+}
+
+fn memtide_lives(shape: &Shape, address: SocketAddr, seconds: u32, io: &str) -> Vec<String> {
+    run_words([
+        ("--server", address.to_string()),
+        ("--io", io.to_owned()),
+        ("--connections", shape.connections.to_string()),
+        ("--calls", shape.calls.to_string()),
+        ("--depth", shape.depth.to_string()),
+        ("--linger", "0".to_owned()),
+        ("--threads", "1".to_owned()),
+        ("--mix", "get=1".to_owned()),
+        ("--key-size", "fixed:30".to_owned()),
+        ("--value-size", "fixed:200".to_owned()),
+        ("--keys", KEYS.to_owned()),
+        ("--duration", format!("{seconds}s")),
+        ("--json", "-".to_owned()),
+    ])
+}
+
+/// `memtide run` with these flags.
+fn run_words<const N: usize>(fields: [(&str, String); N]) -> Vec<String> {
+    ["run", "--quiet"].map(str::to_owned).into_iter().chain(flags(fields)).collect()
+}
+
+/// Names and values as the words of a command line.
+fn flags<const N: usize>(words: [(&str, String); N]) -> Vec<String> {
+    words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
+}
+
+/// Of a bare client, which did so many operations.
+fn read_bare(said: &Value, ops: f64, response_us: Option<(f64, f64)>) -> Result<Run, String> {
+    Ok(Run {
+        ops_per_s: ops / number(said, "/wall_s")?,
+        cpu_s_per_mops: cpu_s(said, "")? / ops * 1e6,
+        rss_max_bytes: number(said, "/rss_max_bytes")?,
+        response_us,
+        lag_us: None,
+    })
+}
+
+fn read_memtide(shape: &Shape, record: &Value) -> Result<Run, String> {
+    let keys = f64::from(shape.multiget);
+    let answered = number(record, "/totals/answered")?;
+    let microseconds = |name| Some(number(record, name).ok()? / 1e3);
+    Ok(Run {
+        ops_per_s: number(record, "/rate/achieved_per_s")? * keys,
+        cpu_s_per_mops: cpu_s(record, "/client")? / answered / keys * 1e6,
+        rss_max_bytes: number(record, "/client/rss_max_bytes")?,
+        response_us: microseconds("/response/all/p50_ns").zip(microseconds("/response/all/p99_ns")),
+        lag_us: microseconds("/lag/all/p50_ns").zip(microseconds("/lag/all/p99_ns")),
+    })
+}
+
+fn read_memtide_lives(record: &Value) -> Result<Run, String> {
+    let lives = number(record, "/lives/measure/lived")?;
+    let microseconds = |name| Some(number(record, name).ok()? / 1e3);
+    Ok(Run {
+        ops_per_s: lives / number(record, "/measured_s")?,
+        cpu_s_per_mops: cpu_s(record, "/client")? / lives * 1e6,
+        rss_max_bytes: number(record, "/client/rss_max_bytes")?,
+        response_us: microseconds("/lives/lifetime/p50_ns")
+            .zip(microseconds("/lives/lifetime/p99_ns")),
+        lag_us: None,
+    })
+}
+
+fn number(value: &Value, pointer: &str) -> Result<f64, String> {
+    let number = value.pointer(pointer).and_then(Value::as_f64);
+    number.ok_or_else(|| format!("the client's answer has no number at {pointer}"))
+}
+
+fn cpu_s(value: &Value, pointer: &str) -> Result<f64, String> {
+    let user_s = number(value, &format!("{pointer}/cpu_user_s"))?;
+    Ok(user_s + number(value, &format!("{pointer}/cpu_system_s"))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn figures_are_found_or_missed_by_name() {
+        let record = json!({"client": {"cpu_user_s": 1.5, "cpu_system_s": 2}});
+        assert_eq!(cpu_s(&record, "/client"), Ok(3.5));
+        assert!(number(&record, "/totals/answered").is_err_and(|e| e.contains("/totals/answered")));
+    }
+}
