@@ -49,15 +49,10 @@ struct Node {
     available: bool,
     /// Whether it takes no more before its load is none.
     empties: bool,
+    /// Whether it is in the list of its load: it is available and has room.
+    is_listed: bool,
     before: u32,
     after: u32,
-}
-
-impl Node {
-    #[inline]
-    fn takes_more(&self, depth: usize) -> bool {
-        self.available && !self.empties && (self.load as usize) < depth
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +64,14 @@ struct List {
 impl Route {
     /// Connections `first..first + count`, none of them available yet.
     pub(crate) fn new(first: u32, count: u32, depth: u32) -> Self {
-        let node = Node { load: 0, available: false, empties: false, before: NONE, after: NONE };
+        let node = Node {
+            load: 0,
+            available: false,
+            empties: false,
+            is_listed: false,
+            before: NONE,
+            after: NONE,
+        };
         Self {
             first,
             nodes: vec![node; count as usize],
@@ -194,8 +196,7 @@ impl Route {
         if let Some(groups) = &self.groups {
             return idle && groups.has_room(connection);
         }
-        let node = &self.nodes[(connection - self.first) as usize];
-        node.takes_more(self.lists.len()) && idle
+        self.nodes[(connection - self.first) as usize].is_listed && idle
     }
 
     /// `connection` took one more.
@@ -243,10 +244,7 @@ impl Route {
 
     fn change(&mut self, connection: u32, load: impl Fn(u32) -> u32) {
         let at = connection - self.first;
-        let available = self.nodes[at as usize].available;
-        if available {
-            self.unlink(at);
-        }
+        self.unlink(at);
         let depth = self.lists.len();
         let node = &mut self.nodes[at as usize];
         let before = node.load;
@@ -255,20 +253,19 @@ impl Route {
             let less = node.empties || node.load < before || node.load as usize >= depth;
             node.empties = node.load > 0 && less;
         }
-        if available {
-            self.append(at);
-            self.raise_least();
-        }
+        self.append(at);
+        self.raise_least();
     }
 
-    /// Puts it at the end of the list of its load, if it has room.
+    /// Puts it at the end of the list of its load, if it is available and has room.
     fn append(&mut self, at: u32) {
         let node = &mut self.nodes[at as usize];
-        if !node.takes_more(self.lists.len()) {
+        let load = node.load as usize;
+        let Some(list) = self.lists.get_mut(load) else { return };
+        if !node.available || node.empties {
             return;
         }
-        let load = node.load as usize;
-        let list = &mut self.lists[load];
+        node.is_listed = true;
         let tail = std::mem::replace(&mut list.tail, at);
         node.before = tail;
         node.after = NONE;
@@ -281,11 +278,11 @@ impl Route {
 
     /// Takes it out of the list that it is in, if it is in one.
     fn unlink(&mut self, at: u32) {
-        let node = self.nodes[at as usize];
-        if !node.takes_more(self.lists.len()) {
+        let node = &mut self.nodes[at as usize];
+        if !std::mem::take(&mut node.is_listed) {
             return;
         }
-        let Node { load, before, after, .. } = node;
+        let Node { load, before, after, .. } = *node;
         let list = &mut self.lists[load as usize];
         match before {
             NONE => list.head = after,

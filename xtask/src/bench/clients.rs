@@ -27,6 +27,8 @@ pub(super) enum Own {
     BareBatches,
     /// memtide in a closed loop, over this `--io`.
     Memtide(&'static str),
+    /// The same with windows that are refilled whole: the load of the bare client of whole batches.
+    MemtideBatches(&'static str),
     /// Connections that come and go, as fast as it can.
     BareLives,
     /// The same by memtide, over this `--io`.
@@ -46,6 +48,8 @@ const DEEP_CLIENTS: &[Own] = &[
     Own::BareBatches,
     Own::Memtide("epoll"),
     Own::Memtide("uring"),
+    Own::MemtideBatches("epoll"),
+    Own::MemtideBatches("uring"),
 ];
 
 const LIFE_CLIENTS: &[Own] =
@@ -83,6 +87,7 @@ impl Client {
             Self::Own(Own::Bare(io)) => format!("bare-{io}"),
             Self::Own(Own::BareBatches) => "bare, whole batches".to_owned(),
             Self::Own(Own::Memtide(io) | Own::MemtideLives(io)) => format!("memtide, {io}"),
+            Self::Own(Own::MemtideBatches(io)) => format!("memtide, {io}, whole"),
             Self::Own(Own::BareLives) => "bare-lives".to_owned(),
             Self::Own(Own::BarePaced(wait)) => format!("bare, {wait}"),
             Self::Own(Own::MemtidePaced(io, wait)) => format!("{io}, {wait}"),
@@ -99,9 +104,10 @@ impl Own {
             Self::BareBatches => "bare-epoll".to_owned(),
             Self::BareLives => "bare-lives".to_owned(),
             Self::BarePaced(_) => "bare-paced".to_owned(),
-            Self::Memtide(_) | Self::MemtideLives(_) | Self::MemtidePaced(..) => {
-                "memtide".to_owned()
-            }
+            Self::Memtide(_)
+            | Self::MemtideBatches(_)
+            | Self::MemtideLives(_)
+            | Self::MemtidePaced(..) => "memtide".to_owned(),
         }
     }
 
@@ -115,6 +121,11 @@ impl Own {
                 words
             }
             Self::Memtide(io) => memtide(shape, address, seconds, (io, "sleep")),
+            Self::MemtideBatches(io) => {
+                let mut words = memtide(shape, address, seconds, (io, "sleep"));
+                words.extend(["--refill", "whole"].map(str::to_owned));
+                words
+            }
             Self::MemtidePaced(io, wait) => memtide(shape, address, seconds, (io, wait)),
             Self::BareLives => flags([
                 ("--server", address.to_string()),
@@ -146,7 +157,9 @@ impl Own {
                 let us = |name| Ok::<_, String>(number(said, name)? / 1e3);
                 read_bare(said, number(said, "/ops")?, Some((us("/p50_ns")?, us("/p99_ns")?)))
             }
-            Self::Memtide(_) | Self::MemtidePaced(..) => read_memtide(shape, said),
+            Self::Memtide(_) | Self::MemtideBatches(_) | Self::MemtidePaced(..) => {
+                read_memtide(shape, said)
+            }
             Self::MemtideLives(_) => read_memtide_lives(said),
         }
     }

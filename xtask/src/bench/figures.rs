@@ -112,7 +112,7 @@ impl Rounds {
     /// A table with a row for each client.
     pub(crate) fn text(&self) -> String {
         let mut text = format!(
-            "{:<18}{:>12}{:>9}  {:<24}{:<24}{:>9}{:>22}{:>20}\n",
+            "{:<22}{:>12}{:>9}  {:<24}{:<24}{:>9}{:>22}{:>20}\n",
             "",
             "per second",
             "CPU s/M",
@@ -135,7 +135,7 @@ impl Rounds {
                 None => NOTHING.to_owned(),
             };
             text += &format!(
-                "{:<18}{:>12}{:>9}  {:<24}{:<24}{:>9}{response:>22}{lag:>20}\n",
+                "{:<22}{:>12}{:>9}  {:<24}{:<24}{:>9}{response:>22}{lag:>20}\n",
                 client.name,
                 one(median(|run| run.ops_per_s), 0),
                 one(median(|run| run.cpu_s_per_mops), 3),
