@@ -76,9 +76,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.received(at, woken);
         let at_connection = &self.connections[connection as usize];
         let client = at_connection.client;
-        let freed = in_flight_before - at_connection.in_flight();
-        if freed > 0 {
-            self.clients[client as usize].route.free(connection, freed as u32);
+        let answered = in_flight_before - at_connection.in_flight();
+        if answered > 0 {
             // Only an answer shows that the server serves this connection; one that is taken and
             // dropped again counts as a failure, so that such a server is not hammered.
             let at_connection = &mut self.connections[connection as usize];
@@ -89,6 +88,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.disconnected_since = None;
         }
         self.out_connection = connection;
+        let mut freed = answered;
         for nth in 0..self.follow_ups.len() {
             let FollowUp { entry, unique } = self.follow_ups[nth];
             let before = self.out.len();
@@ -107,10 +107,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             }
             self.recorder.followed_up(entry.segment, bytes);
             self.connections[connection as usize].issue(entry);
-            self.clients[client as usize].route.take(connection);
+            // An operation that goes on keeps its place.
+            freed -= 1;
         }
         self.follow_ups.clear();
-        if freed > 0 {
+        if answered > 0 {
+            self.clients[client as usize].route.free(connection, freed as u32);
             if !self.facts.pause.is_zero() {
                 self.rest(connection, at);
             }

@@ -1,6 +1,7 @@
 //! What must hold of every run, counted anew from its operations one by one. Nothing here uses
 //! the engine's own arithmetic, except that a schedule is asked a second time.
 
+use crate::batches::batches;
 use crate::harness::Rehearsal;
 use crate::recount::recount;
 use memtide_base::{Instant, Span};
@@ -18,6 +19,7 @@ pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
     intended_instants(rehearsal)?;
     order(rehearsal)?;
     deadlines(rehearsal)?;
+    batches(rehearsal)?;
     figures(rehearsal)?;
     recount(rehearsal)?;
     verification(rehearsal)

@@ -87,7 +87,11 @@ fn load(draw: &mut Draw, words: &mut Words) {
     let connections = draw.between(1, 12);
     words.push(("connections", connections.to_string()));
     words.push(("threads", draw.between(1, connections.min(4)).to_string()));
-    words.push(("depth", draw.pick(&["1", "1", "2", "16", "200"]).to_owned()));
+    let depth = draw.pick(&["1", "1", "2", "16", "200"]);
+    words.push(("depth", depth.to_owned()));
+    if depth != "1" {
+        words.push(("refill", draw.pick(&["each", "each", "whole"]).to_owned()));
+    }
     words.push(("timeout", draw.ms(5, 400)));
     words.push(("reconnect", draw.pick(&["1ms", "2ms..50ms", "20ms..1s"]).to_owned()));
     words.push(("cooldown", draw.pick(&["load", "drain"]).to_owned()));

@@ -8,6 +8,7 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 mod harness;
 
+mod batches;
 mod check;
 mod recount;
 mod draw;

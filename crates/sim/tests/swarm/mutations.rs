@@ -1,12 +1,13 @@
 //! A checker that finds nothing proves nothing: each of these spoils a good run in one way, and
 //! must be found.
 
+use crate::batches::by_connection;
 use crate::check::check;
 use crate::harness::Rehearsal;
 use crate::whole;
 use memtide_base::Instant;
 use memtide_base::Span;
-use memtide_engine::Pacing;
+use memtide_engine::{Pacing, Refill, Sample};
 use memtide_metrics::Histogram;
 use memtide_schema::Kind;
 use memtide_schema::record::Distribution;
@@ -18,7 +19,12 @@ fn open(rehearsal: &Rehearsal) -> bool {
 
 /// What the checkers say of a good run that was spoilt.
 fn found(spoil: impl FnOnce(&mut Rehearsal)) -> String {
-    let mut rehearsal = whole(open);
+    found_in(open, spoil)
+}
+
+/// The same of a run that `fits`.
+fn found_in(fits: fn(&Rehearsal) -> bool, spoil: impl FnOnce(&mut Rehearsal)) -> String {
+    let mut rehearsal = whole(fits);
     assert_eq!(check(&rehearsal), Ok(()), "it is good before");
     spoil(&mut rehearsal);
     check(&rehearsal).expect_err("it was spoilt")
@@ -78,6 +84,28 @@ fn a_schedule_in_the_wrong_order_is_found() {
         run.samples[b].intended = first;
     });
     assert!(said.contains("backwards") || said.contains("was sent before"), "{said}");
+}
+
+/// Two operations that were outstanding together, and the next, sent when both had ended.
+fn batch(run: &Rehearsal) -> Option<(Sample, Sample, Sample)> {
+    by_connection(run).values().find_map(|sent| {
+        let three = sent.windows(3).find(|three| {
+            let together = three[1].sent < three[0].received;
+            together && three[0].received.max(three[1].received) < three[2].sent
+        });
+        three.map(|three| (*three[0], *three[1], *three[2]))
+    })
+}
+
+#[test]
+fn a_batch_that_is_not_awaited_is_found() {
+    let fits = |run: &Rehearsal| run.plan.refill == Refill::Whole && batch(run).is_some();
+    let said = found_in(fits, |run| {
+        let (_, second, next) = batch(run).expect("it was looked for");
+        let second = run.samples.iter_mut().find(|sample| **sample == second);
+        second.expect("it is there").received = next.sent + Span::from_ns(1);
+    });
+    assert!(said.contains("left of a batch"), "{said}");
 }
 
 #[test]
