@@ -33,9 +33,19 @@ const SAMPLES_WAITING: usize = 1 << 16;
 /// How long the writer of samples rests when there is nothing to write.
 const WRITER_REST: time::Duration = time::Duration::from_millis(2);
 
-/// Where exported operations go, one by one and then `None` once at the end; called on a thread
-/// of its own.
-pub type SampleSink = Box<dyn FnMut(Option<&Sample>) -> io::Result<()> + Send>;
+/// What a [`SampleSink`] is told.
+#[derive(Clone, Copy, Debug)]
+pub enum Sampled<'a> {
+    /// An operation was exported.
+    One(&'a Sample),
+    /// Another plan begins, whose operations take the place of all that came before.
+    Anew,
+    /// All have been told.
+    End,
+}
+
+/// Where exported operations go, on a thread of its own until the end.
+pub type SampleSink = Box<dyn FnMut(Sampled<'_>) -> io::Result<()> + Send>;
 
 /// Threads as workers.
 pub struct HostFleet {
@@ -43,7 +53,7 @@ pub struct HostFleet {
     stop: StopFlag,
     pin: bool,
     samples: Option<SampleSink>,
-    writer: Option<JoinHandle<io::Result<()>>>,
+    writer: Option<JoinHandle<(SampleSink, io::Result<()>)>>,
     workers: Vec<Thread>,
 }
 
@@ -92,11 +102,25 @@ impl HostFleet {
     /// Ends the export of samples, once no plan runs: waits until all are written. Returns what
     /// went wrong with writing, if anything.
     pub fn finish_samples(&mut self) -> io::Result<()> {
-        match (self.writer.take(), self.samples.take()) {
-            (Some(writer), _) => writer.join().expect("the writer does not panic"),
-            (None, Some(mut unused)) => unused(None),
-            (None, None) => Ok(()),
+        let written = self.writer.take().map(|it| it.join().expect("the writer does not panic"));
+        let unused = self.samples.take().map(|sink| (sink, Ok(())));
+        match written.or(unused) {
+            Some((mut sink, outcome)) => outcome.and_then(|()| sink(Sampled::End)),
+            None => Ok(()),
         }
+    }
+
+    /// Writes what these bring, in the place of what an earlier plan brought.
+    fn write(&mut self, receivers: Vec<Receiver<Sample>>) {
+        let earlier = self.writer.take().map(|it| it.join().expect("the writer does not panic"));
+        // What could not be written then would be forgotten now.
+        let again = earlier.map(|(mut sink, _)| {
+            let outcome = sink(Sampled::Anew);
+            (sink, outcome)
+        });
+        let first = self.samples.take().map(|sink| (sink, Ok(())));
+        let sink = again.or(first);
+        self.writer = sink.map(|sink| thread::spawn(move || write_samples(receivers, sink)));
     }
 
     fn spawn(
@@ -152,8 +176,8 @@ impl Fleet for HostFleet {
             let thread = self.spawn(&plan, worker, samples)?;
             self.workers.push(thread);
         }
-        if let Some(sink) = self.samples.take_if(|_| plan.samples) {
-            self.writer = Some(thread::spawn(move || write_samples(receivers, sink)));
+        if plan.samples {
+            self.write(receivers);
         }
         Ok(())
     }
@@ -379,10 +403,13 @@ impl CpuMeter {
     }
 }
 
-/// Writes until every worker is gone and everything is written. After an error the rest is taken
-/// and thrown away, so that workers never find the queue full because of it.
-fn write_samples(mut receivers: Vec<Receiver<Sample>>, mut sink: SampleSink) -> io::Result<()> {
-    let mut outcome = Ok(());
+/// Writes until every worker is gone and everything is written but the sink's end: a run that could
+/// not start has none. After an error the rest is taken and thrown away, so that workers never find
+/// the queue full because of it.
+fn write_samples(
+    mut receivers: Vec<Receiver<Sample>>,
+    (mut sink, mut outcome): (SampleSink, io::Result<()>),
+) -> (SampleSink, io::Result<()>) {
     while !receivers.is_empty() {
         let mut idle = true;
         receivers.retain(|receiver| {
@@ -392,7 +419,7 @@ fn write_samples(mut receivers: Vec<Receiver<Sample>>, mut sink: SampleSink) -> 
                     Ok(sample) => {
                         idle = false;
                         if outcome.is_ok() {
-                            outcome = sink(Some(&sample));
+                            outcome = sink(Sampled::One(&sample));
                         }
                     }
                     Err(TryRecvError::Empty) => return true,
@@ -405,5 +432,5 @@ fn write_samples(mut receivers: Vec<Receiver<Sample>>, mut sink: SampleSink) -> 
             thread::sleep(WRITER_REST);
         }
     }
-    outcome.and_then(|()| sink(None))
+    (sink, outcome)
 }

@@ -17,5 +17,5 @@ mod pin;
 pub mod clock;
 
 pub use clock::Clock;
-pub use fleet::{HostFleet, SampleSink};
+pub use fleet::{HostFleet, SampleSink, Sampled};
 pub use serve::{ServeOptions, Serving};

@@ -1,7 +1,7 @@
 //! A file for a result that may never come.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// A file that is opened at once, so that a wrong name costs no run, and changed only when it is
@@ -34,6 +34,15 @@ impl LateFile {
         Ok(Self { file, path: path.to_owned(), is_new, begun: false })
     }
 
+    /// Forgets what was written too, and begins again.
+    ///
+    /// # Errors
+    /// When the file cannot be changed.
+    pub(crate) fn restart(&mut self) -> io::Result<()> {
+        self.begun = false;
+        self.begin()
+    }
+
     /// Forgets what was there.
     fn begin(&mut self) -> io::Result<()> {
         if !self.begun {
@@ -41,6 +50,7 @@ impl LateFile {
             // A pipe or a terminal has nothing to forget.
             if self.file.metadata()?.is_file() {
                 self.file.set_len(0)?;
+                self.file.rewind()?;
             }
         }
         Ok(())

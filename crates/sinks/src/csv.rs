@@ -15,18 +15,19 @@ const BUFFER_BYTES: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct SampleCsv<W: Write> {
     out: BufWriter<W>,
+    begun: bool,
 }
 
 impl<W: Write> SampleCsv<W> {
-    /// Begins a file with its header. An error is the writer's, here as below.
-    pub fn new(out: W) -> io::Result<Self> {
-        let mut out = BufWriter::with_capacity(BUFFER_BYTES, out);
-        out.write_all(HEADER)?;
-        Ok(Self { out })
+    /// A file of which nothing is written before its first row or its end.
+    pub fn new(out: W) -> Self {
+        Self { out: BufWriter::with_capacity(BUFFER_BYTES, out), begun: false }
     }
 
-    /// Adds a row; a cell is empty where the sample has nothing.
+    /// Adds a row; a cell is empty where the sample has nothing. An error is the writer's, here as
+    /// below.
     pub fn write(&mut self, sample: &Sample) -> io::Result<()> {
+        self.begin()?;
         write!(self.out, "{},", sample.intended.ns())?;
         self.instant(sample.sent)?;
         self.instant(sample.received)?;
@@ -37,9 +38,18 @@ impl<W: Write> SampleCsv<W> {
         self.out.write_all(b"\n")
     }
 
-    /// Writes what is still gathered.
+    /// Writes what is still gathered; the header at least.
     pub fn flush(&mut self) -> io::Result<()> {
+        self.begin()?;
         self.out.flush()
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        if !self.begun {
+            self.begun = true;
+            self.out.write_all(HEADER)?;
+        }
+        Ok(())
     }
 
     fn instant(&mut self, instant: Option<Instant>) -> io::Result<()> {

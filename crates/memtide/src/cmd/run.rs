@@ -12,7 +12,9 @@ use memtide_engine::ServerPlan;
 use memtide_host::driver::check_uring;
 use memtide_host::machine::Machine;
 use memtide_host::signal::StopFlag;
-use memtide_host::{Clock, HostFleet, SampleSink, ServeOptions, Serving, machine, resolve};
+use memtide_host::{
+    Clock, HostFleet, SampleSink, Sampled, ServeOptions, Serving, machine, resolve,
+};
 use memtide_report::{plan_text, text};
 use memtide_run::{Doors, Lowered, Outcome, Surroundings, WrongValues, lower};
 use memtide_schema::record::Verdict;
@@ -152,10 +154,7 @@ impl Outputs {
             Some("-") => Some(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write + Send>),
             Some(path) => Some(Box::new(create("--samples", path)?) as Box<dyn Write + Send>),
         };
-        let samples = samples
-            .map(|out| SampleCsv::new(out).map_err(|error| unwritable("--samples", &error)))
-            .transpose()?;
-        Ok(Self { json, samples, details })
+        Ok(Self { json, samples: samples.map(SampleCsv::new), details })
     }
 }
 
@@ -194,9 +193,11 @@ fn conduct(
     let stop = StopFlag::on_signals(i32::from(crate::exit::INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
     let sink = samples.map(|mut csv| {
-        Box::new(move |sample: Option<&memtide_engine::Sample>| match sample {
-            Some(sample) => csv.write(&row(sample)),
-            None => csv.flush(),
+        Box::new(move |sampled: Sampled<'_>| match sampled {
+            Sampled::One(sample) => csv.write(&row(sample)),
+            // Only one plan of a run exports.
+            Sampled::Anew => Ok(()),
+            Sampled::End => csv.flush(),
         }) as SampleSink
     });
     let mut fleet = HostFleet::new(Clock::start(), stop, lowered.pin, sink);

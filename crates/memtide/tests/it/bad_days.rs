@@ -31,12 +31,14 @@ fn a_server_that_cannot_be_found_ends_the_run_before_it_begins() {
 fn a_run_that_cannot_start_leaves_the_results_of_others_alone() {
     let (old, new) = (scratch("old-result.json"), scratch("new-result.json"));
     fs::write(&old, "kept").expect("it can be written");
-    for file in [&old, &new] {
-        let line = format!("run -s 127.0.0.1:1 --json {}", file.display());
-        memtide(&line).complains(3, &["refused"]);
+    for output in ["--json", "--samples", "--verify 1 --verify-details"] {
+        for file in [&old, &new] {
+            let line = format!("run -s 127.0.0.1:1 {output} {}", file.display());
+            memtide(&line).complains(3, &["refused"]);
+        }
+        assert_eq!(fs::read_to_string(&old).expect("it is there"), "kept", "{output}");
+        assert!(!new.exists(), "{output}: a file was left for nothing");
     }
-    assert_eq!(fs::read_to_string(&old).expect("it is there"), "kept");
-    assert!(!new.exists(), "a file was left for nothing");
     // A shorter result leaves nothing of a longer one.
     fs::write(&old, "x".repeat(1 << 20)).expect("it can be written");
     let run = memtide(&format!("run --duration 100ms --json {}", old.display()));

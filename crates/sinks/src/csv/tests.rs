@@ -18,7 +18,7 @@ fn sample() -> Sample {
 #[test]
 fn rows_have_an_empty_cell_where_there_is_no_instant() {
     let mut written = Vec::new();
-    let mut csv = SampleCsv::new(&mut written).unwrap();
+    let mut csv = SampleCsv::new(&mut written);
     csv.write(&sample()).unwrap();
     let timed_out = SampleOutcome::TimedOut;
     csv.write(&Sample { received: None, outcome: timed_out, ..sample() }).unwrap();
@@ -44,6 +44,15 @@ fn rows_have_an_empty_cell_where_there_is_no_instant() {
     );
 }
 
+#[test]
+fn nothing_is_written_before_the_first_row_and_a_header_at_the_end_at_least() {
+    let mut written = Vec::new();
+    drop(SampleCsv::new(&mut written));
+    assert!(written.is_empty());
+    SampleCsv::new(&mut written).flush().unwrap();
+    assert_eq!(written, HEADER);
+}
+
 /// A writer with room for this many bytes.
 struct Full(usize);
 
@@ -64,7 +73,7 @@ impl Write for Full {
 
 #[test]
 fn a_full_disk_is_reported_at_the_latest_when_the_file_is_finished() {
-    let mut csv = SampleCsv::new(Full(100)).unwrap();
+    let mut csv = SampleCsv::new(Full(100));
     (0..10).for_each(|_| csv.write(&sample()).unwrap());
     let error = csv.flush().err().unwrap();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);

@@ -13,7 +13,7 @@ use memtide_compat::mutilate::{
     Face, Mode, Options, Search, Statistic, Teller, Verbosity, lower, parse,
 };
 use memtide_host::signal::StopFlag;
-use memtide_host::{Clock, HostFleet, SampleSink, clock, machine};
+use memtide_host::{Clock, HostFleet, SampleSink, Sampled, clock, machine};
 use memtide_run::Failure;
 use memtide_run::steps::{
     Aim, Bisect, Course, Data, Measured, Rates, Scan, StepsPlan, Time, steps,
@@ -158,13 +158,15 @@ fn samples(options: &Options) -> Result<Option<SampleSink>, Stop> {
     if files.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Box::new(move |sample: Option<&memtide_engine::Sample>| {
-        files.iter_mut().try_for_each(|(file, saved)| match sample.map(row) {
-            None => file.flush(),
-            Some(row) => match sample_line(&row, *saved) {
+    Ok(Some(Box::new(move |sampled: Sampled<'_>| {
+        files.iter_mut().try_for_each(|(file, saved)| match sampled {
+            Sampled::One(sample) => match sample_line(&row(sample), *saved) {
                 Some(line) => file.write_all(line.as_bytes()),
                 None => Ok(()),
             },
+            // A search leaves the operations of its last step, as the originals do.
+            Sampled::Anew => file.flush().and_then(|()| file.get_mut().restart()),
+            Sampled::End => file.flush(),
         })
     })))
 }

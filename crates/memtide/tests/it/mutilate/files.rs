@@ -4,6 +4,7 @@ use super::parser::{self, Dialect};
 use super::{Tally, cells, face, face_at, fresh, record};
 use crate::child::{Running, shared};
 use crate::peer::Peer;
+use memtide_schema::steps::Steps;
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -34,6 +35,21 @@ fn samples_are_saved_as_the_originals_save_them() {
     assert!((mean - report.rows[0][0]).abs() < 0.06, "{mean} in {ran}");
     let of = |kind: &str| all.lines().filter(|line| line.ends_with(kind)).count() as u64;
     assert_eq!((of(" get"), of(" set")), (gets, report.total.ops - gets));
+}
+
+#[test]
+fn of_several_steps_the_last_ones_samples_are_saved() {
+    let peer = Peer::memcached("");
+    let (reads, json) = (fresh("steps.txt"), fresh("steps.json"));
+    let line =
+        format!("mcperf -s {} -t 1 --scan 500:1500:500 --save {}", peer.name, reads.display());
+    let ran = face(&format!("{line} --json {}", json.display())).exits(0);
+    let saved = fs::read_to_string(reads).unwrap();
+    let steps = Steps::from_json(&fs::read_to_string(json).unwrap()).unwrap().steps;
+    assert_eq!(saved.lines().count() as u64, steps[2].record.totals.answered, "{ran}");
+    // A later step's operations were sent later, which tells that none of the others' are left.
+    let sent_s = saved.split(' ').next().unwrap().parse::<f64>().unwrap();
+    assert!(sent_s > 2.0, "{sent_s} in {ran}");
 }
 
 #[test]
