@@ -3,8 +3,10 @@
 use crate::pin;
 use memtide_base::{Instant, Span};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::termios::tcgetwinsize;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::fd::AsFd;
 
 /// The machine, as far as it matters to a measurement.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +51,12 @@ pub fn raise_file_limit() -> u64 {
     // If it cannot be raised the old limit stays, and whoever runs into it says so.
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
     (if raised { maximum } else { current }).unwrap_or(u64::MAX)
+}
+
+/// How wide a terminal is, in characters; none where nobody says, or it is no terminal.
+pub fn terminal_columns(terminal: impl AsFd) -> Option<usize> {
+    let size = tcgetwinsize(terminal).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }
 
 /// The most memory that this program has had, in bytes; zero where the kernel does not say. (What

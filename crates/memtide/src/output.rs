@@ -1,5 +1,6 @@
 //! Words for people: results to stdout, all else to stderr. A broken pipe is success.
 
+use memtide_host::machine::terminal_columns;
 use std::io::{self, IsTerminal, Write};
 
 /// Prints a result. An error other than a reader that went away is returned.
@@ -49,6 +50,7 @@ impl StatusLine {
         if self.enabled {
             self.shown = true;
             let mut out = io::stderr().lock();
+            let line = terminal_columns(&out).map_or(line, |columns| fitting(line, columns));
             // Back to the first column, and clear what an earlier, longer line left behind.
             drop(write!(out, "\r\x1b[K{line}").and_then(|()| out.flush()));
         }
@@ -59,6 +61,26 @@ impl StatusLine {
             self.shown = false;
             let mut out = io::stderr().lock();
             drop(write!(out, "\r\x1b[K").and_then(|()| out.flush()));
+        }
+    }
+}
+
+/// As much of `line` as a terminal has columns, so that it does not go on in the next one, which
+/// the line after it would not overwrite.
+fn fitting(line: &str, columns: usize) -> &str {
+    line.char_indices().nth(columns).map_or(line, |(end, _)| &line[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_where_the_terminal_ends() {
+        let line = "p99 412 µs  — open";
+        assert_eq!(fitting(line, 9), "p99 412 µ");
+        for columns in [18, 80] {
+            assert_eq!(fitting(line, columns), line);
         }
     }
 }

@@ -19,7 +19,7 @@ pub fn progress_line(progress: &Progress) -> String {
         _ => format!("{elapsed} s"),
     };
     let mut line = format!("{} {whereabouts}  ", progress.phase);
-    line.push_str(&format!("{}/s", format_count(progress.rate_per_s)));
+    line.push_str(&format!("{}/s", or_none(progress.rate_per_s.map(format_count))));
     if progress.phase != Phase::Load {
         let p99 = progress.response_p99_ns.map(|ns| time(ns as f64));
         line.push_str(&format!("  p99 {}", or_none(p99)));
@@ -50,7 +50,7 @@ mod tests {
             done: 64_800,
             total: None,
             living: None,
-            rate_per_s: 20_012.0,
+            rate_per_s: Some(20_012.0),
             response_p99_ns: Some(412_000),
             unanswered: 0,
         }
@@ -62,6 +62,8 @@ mod tests {
         let bad = Progress { response_p99_ns: None, unanswered: 1200, ..measuring() };
         let line = progress_line(&bad);
         assert_eq!(line, "measure 3.2 of 10 s  20.01k/s  p99 —  1 200 not answered");
+        let first = Progress { rate_per_s: None, response_p99_ns: None, ..measuring() };
+        assert_eq!(progress_line(&first), "measure 3.2 of 10 s  —/s  p99 —");
     }
 
     #[test]

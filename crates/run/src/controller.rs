@@ -34,6 +34,8 @@ pub struct Outcome {
 const SETTLE: Span = Span::from_s(1);
 const SETTLE_STEP: Span = Span::from_ms(20);
 const TICK: Span = Span::from_s(1);
+/// How long operations are counted, at least, for the rate that is shown.
+const RATE_OVER_S: f64 = 0.5;
 /// A server that serves nobody else has the connection of our first question, and no other.
 const CONNECTIONS_OF_NOBODY: i64 = 1;
 
@@ -222,8 +224,9 @@ struct Monitor<'a> {
     last_tick: Option<Instant>,
     /// The measured window has had its last tick.
     is_over: bool,
+    /// When operations were counted, and how many there were.
     last: (Instant, u64),
-    rate_per_s: f64,
+    rate_per_s: Option<f64>,
     /// How often the times were shown.
     looks: u64,
 }
@@ -236,7 +239,7 @@ impl<'a> Monitor<'a> {
             last_tick: None,
             is_over: false,
             last: (Instant::ZERO, 0),
-            rate_per_s: 0.0,
+            rate_per_s: None,
             looks: 0,
         }
     }
@@ -267,8 +270,8 @@ impl<'a> Monitor<'a> {
         let passed = now.since(self.last.0).as_s_f64();
         if self.last.0 == Instant::ZERO {
             self.last = (now, done);
-        } else if passed >= 0.5 {
-            self.rate_per_s = (done - self.last.1) as f64 / passed;
+        } else if passed >= RATE_OVER_S {
+            self.rate_per_s = Some((done - self.last.1) as f64 / passed);
             self.last = (now, done);
         }
         let length = match phase {

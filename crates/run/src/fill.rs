@@ -305,7 +305,7 @@ fn progress((start, now): (Instant, Instant), totals: &Totals, total: u64) -> Ev
         done: counters.answered,
         total: Some(total),
         living: None,
-        rate_per_s: if elapsed_s > 0.0 { counters.answered as f64 / elapsed_s } else { 0.0 },
+        rate_per_s: (elapsed_s > 0.0).then(|| counters.answered as f64 / elapsed_s),
         response_p99_ns: None,
         unanswered: counters.unanswered(),
     })

@@ -73,8 +73,8 @@ pub struct Progress {
     pub total: Option<u64>,
     /// Connections that live now; none unless they are the load.
     pub living: Option<u64>,
-    /// Operations answered per second, lately.
-    pub rate_per_s: f64,
+    /// Operations answered per second, lately; none before anything was counted.
+    pub rate_per_s: Option<f64>,
     /// The 99th percentile of response times lately, in ns; none when too few or unanswered.
     pub response_p99_ns: Option<u64>,
     /// Operations of this phase that failed, timed out, were lost or dropped so far.

@@ -75,7 +75,7 @@ fn progress_says_which_step_it_is() {
         done: 64_000,
         total: None,
         living: None,
-        rate_per_s: 20_012.0,
+        rate_per_s: Some(20_012.0),
         response_p99_ns: Some(412_000),
         unanswered: 0,
     };
