@@ -335,8 +335,9 @@ spins shortly before each instant, so give it a processor of its own.";
 const FAULT_HELP: &str =
     "What is done wrong on purpose: KIND:RATE[@COMMAND], joined by commas, or \
 none. RATE is the share of the requests that this kind can strike, such as 0.001 or 0.1%; \
-COMMAND is one that names a key. At most one fault strikes a request, the first of the list. The \
-command 'stats faults' tells how often each was done.
+COMMAND is one that names a key; every get of the binary protocol is a gets, since its answer \
+holds a CAS. At most one fault strikes a request, the first of the list. The command 'stats \
+faults' tells how often each was done.
 
   reset          the connection is reset in place of the answer
   stall          nothing is answered on the connection from here on
