@@ -18,7 +18,7 @@ use std::time::Instant;
 
 const SEED: u64 = 1;
 /// How long after its last planned instant a run waits for answers.
-const GRACE_NS: u64 = 1_000_000_000;
+const GRACE_NS: u64 = 10_000_000_000;
 
 fn main() -> ExitCode {
     let words = command().get_matches();

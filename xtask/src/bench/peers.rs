@@ -1,18 +1,19 @@
-//! Other load generators, where they are found on PATH: how each is told a shape, and how what it
-//! did is read from what it says.
+//! Other load generators, where they are found on PATH: how each is told a shape, and how the times
+//! that it measured are read from what it says.
 //!
-//! Alone, each is run for a second and then for as long as was asked for and a second more; only
-//! the difference counts, so that its start-up does not. Taking turns is no matter of this file.
+//! What it did alone is told by the server and the kernel, in a window after its start-up. Taking
+//! turns is no matter of this file.
 
 use super::figures::Run;
+use super::process::Process;
 use super::server::Counters;
 use super::{Shape, Which};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// A program that somebody else wrote.
@@ -24,8 +25,12 @@ pub(super) struct Peer {
     keys: Option<fn(u32) -> String>,
     /// Its words, and a file for it if it wants one.
     words: fn(&Load) -> (Vec<String>, Option<String>),
-    read: fn(&str, &Load) -> Option<Said>,
+    /// None where it does not tell both.
+    response: Option<ReadResponse>,
 }
+
+/// The median and the 99th percentile of response, in µs, from what was said.
+type ReadResponse = fn(&str, &Load) -> Option<(f64, f64)>;
 
 /// What a peer is to do.
 pub(super) struct Load<'a> {
@@ -36,43 +41,35 @@ pub(super) struct Load<'a> {
     file: String,
 }
 
-/// What a peer says that it did.
-struct Said {
-    /// Keys asked for or stored; none where only the server knows.
-    keys: Option<f64>,
-    seconds: f64,
-    response_us: Option<(f64, f64)>,
-}
-
 pub(super) const PEERS: &[Peer] = &[
     Peer {
         program: "mutilate",
         can: |it| it.multiget == 1,
         keys: None,
         words: mutilate,
-        read: read_table,
+        response: None,
     },
-    Peer { program: "mcperf", can: |_| true, keys: None, words: mcperf, read: read_table },
+    Peer { program: "mcperf", can: |_| true, keys: None, words: mcperf, response: Some(of_table) },
     Peer {
         program: "memtier_benchmark",
         can: |it| it.multiget == 1,
         keys: Some(|number| format!("{}{}", "m".repeat(26), 1_000 + number)),
         words: memtier,
-        read: read_memtier,
+        response: Some(of_memtier),
     },
     Peer {
         program: "memcaslap",
         can: |it| it.depth == 1 && it.rate == 0,
         keys: None,
         words: memaslap,
-        read: read_memaslap,
+        response: None,
     },
     Peer {
         program: "memaslap",
         can: |it| it.depth == 1 && it.rate == 0,
         keys: None,
         words: memaslap,
-        read: read_memaslap,
+        response: None,
     },
     Peer {
         // Its keys are its own, which only the null server holds; it knows gets alone.
@@ -80,33 +77,31 @@ pub(super) const PEERS: &[Peer] = &[
         can: |it| (it.depth == 1 || it.calls > 0) && it.multiget == 1 && it.server == Which::Null,
         keys: None,
         words: twemperf,
-        read: read_twemperf,
+        response: None,
     },
     Peer {
-        // It counts nothing: memcached does.
         program: "mc-crusher",
         can: |it| it.server == Which::Memcached && it.rate == 0,
         keys: Some(|number| format!("{}{number}", "c".repeat(27))),
         words: crusher,
-        read: |_, load| {
-            Some(Said { keys: None, seconds: f64::from(load.seconds), response_us: None })
-        },
+        response: None,
     },
     Peer {
         program: "cachecannon",
         can: |it| it.multiget == 1,
         keys: None,
         words: cannon,
-        read: read_cannon,
+        response: Some(of_cannon),
     },
 ];
 
 /// Several of them take no more.
 const CONNECTIONS_MAX: u32 = 512;
-/// Pairs of runs until one can be compared.
-const ATTEMPTS: u32 = 3;
+/// How long each goes on before it is looked at, in s: some of them fill the server first.
+pub(super) const START_S: u32 = 3;
+/// How long each goes on afterwards, in s, if it keeps its time.
+const END_S: u32 = 2;
 const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl Peer {
     /// Those that are installed and can make this load.
@@ -151,106 +146,44 @@ impl Peer {
         address: SocketAddr,
         (cpu, seconds, folder): (u32, u32, &Path),
     ) -> Result<Run, String> {
-        for _ in 0..ATTEMPTS {
-            let short = self.once(&self.load(shape, address, 1, folder), cpu, folder)?;
-            let long = self.once(&self.load(shape, address, 1 + seconds, folder), cpu, folder)?;
-            let lasted_s = long.seconds - short.seconds;
-            // What is counted of connections that come and go is these.
-            let keys = (long.keys - short.keys) / f64::from(shape.calls.max(1));
-            let asked_s = f64::from(seconds);
-            // Now and then one of them ends early or starts late.
-            if keys > 0.0 && (asked_s / 2.0..asked_s * 2.0).contains(&lasted_s) {
-                return Ok(Run {
-                    ops_per_s: keys / lasted_s,
-                    cpu_s_per_mops: (long.cpu_s - short.cpu_s) / keys * 1e6,
-                    rss_max_bytes: long.rss_max_bytes,
-                    response_us: long.response_us,
-                    lag_us: None,
-                });
-            }
-        }
-        Err(format!(
-            "{ATTEMPTS} times a run of {} s did not do more than one of 1 s in the time between",
-            1 + seconds
-        ))
-    }
-
-    fn once(&self, load: &Load, cpu: u32, folder: &Path) -> Result<Once, String> {
-        let words = self.ready(load)?;
+        let load = self.load(shape, address, START_S + seconds + END_S, folder);
+        let words = self.ready(&load)?;
+        let said = folder.join(format!("{}.said", self.program));
+        let failed = |error: std::io::Error| format!("{}: {error}", said.display());
+        let out = fs::File::create(&said).map_err(failed)?;
+        let outputs = (out.try_clone().map_err(failed)?.into(), out.into());
+        let mut process = Process::spawn(self.program, &words, cpu, outputs)?;
+        sleep(Duration::from_secs(u64::from(START_S)));
         let mut counters = Counters::of(load.address)?;
-        let counted_before = counters.commands()?;
-        let cpu_before_s = children_cpu_s()?;
-        let said_path = folder.join(format!("{}.said", self.program));
-        let (rss_max_bytes, text) = self.watch(&words, cpu, &said_path)?;
-        let cpu_s = children_cpu_s()? - cpu_before_s;
-        let said = (self.read)(&text, load)
-            .ok_or_else(|| format!("it said something else than expected: {text}"))?;
-        let keys = match said.keys {
-            Some(keys) => keys,
-            None => (counters.commands()? - counted_before) as f64,
+        let (cpu_before, keys_before) = (process.cpu()?, counters.commands()?);
+        let began = Instant::now();
+        sleep(Duration::from_secs(u64::from(seconds)));
+        let keys = counters.commands()? - keys_before;
+        let (lasted, cpu_used) = (began.elapsed(), process.cpu()?.saturating_sub(cpu_before));
+        let rss_max_bytes = process.rss_max_bytes()?;
+        process.is_there()?;
+        if keys == 0 {
+            return Err(format!("it did nothing from second {START_S} on"));
+        }
+        let response_us = match self.response {
+            None => None,
+            Some(response) => {
+                process.finish(PATIENCE)?;
+                let text = fs::read_to_string(&said).map_err(failed)?;
+                let unread = || format!("it said something else than expected: {text}");
+                Some(response(&text, &load).ok_or_else(unread)?)
+            }
         };
-        Ok(Once {
-            keys,
-            seconds: said.seconds,
-            cpu_s,
+        // What is counted of connections that come and go is these.
+        let counted = keys as f64 / f64::from(shape.calls.max(1));
+        Ok(Run {
+            ops_per_s: counted / lasted.as_secs_f64(),
+            cpu_s_per_mops: cpu_used.as_secs_f64() / counted * 1e6,
             rss_max_bytes,
-            response_us: said.response_us,
+            response_us,
+            lag_us: None,
         })
     }
-
-    /// Waits for the program to end; its memory at its most, and all it said.
-    fn watch(&self, words: &[String], cpu: u32, said: &PathBuf) -> Result<(f64, String), String> {
-        let failed = |error: std::io::Error| error.to_string();
-        let out = fs::File::create(said).map_err(failed)?;
-        let mut child = Command::new("taskset")
-            .args(["--cpu-list", &cpu.to_string(), self.program])
-            .args(words)
-            .stdin(Stdio::null())
-            .stderr(out.try_clone().map_err(failed)?)
-            .stdout(out)
-            .spawn()
-            .map_err(failed)?;
-        let began = Instant::now();
-        let mut rss_max_bytes = 0.0;
-        while child.try_wait().map_err(failed)?.is_none() {
-            rss_max_bytes = rss_of(&child).unwrap_or(rss_max_bytes);
-            if began.elapsed() > PATIENCE {
-                // It may end by itself just now, which is as good.
-                let _ = child.kill();
-                child.wait().map_err(failed)?;
-                return Err(format!("it did not end within {PATIENCE:?}"));
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-        // Not the exit code: some of them end with another than 0 after a good run.
-        let text = fs::read(said).map_err(failed)?;
-        Ok((rss_max_bytes, String::from_utf8_lossy(&text).into_owned()))
-    }
-}
-
-struct Once {
-    keys: f64,
-    seconds: f64,
-    cpu_s: f64,
-    rss_max_bytes: f64,
-    response_us: Option<(f64, f64)>,
-}
-
-fn rss_of(child: &Child) -> Option<f64> {
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0)
-}
-
-/// CPU time of all children that have ended, from `/proc/self/stat`.
-fn children_cpu_s() -> Result<f64, String> {
-    /// The kernel's unit for times shown to programs.
-    const TICKS_PER_S: f64 = 100.0;
-    let stat = fs::read_to_string("/proc/self/stat").map_err(|error| error.to_string())?;
-    // The program's name is in brackets and may hold anything; 14 fields later are the children's.
-    let fields = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().skip(13).take(2));
-    let ticks: f64 = fields.into_iter().flatten().filter_map(|it| it.parse::<f64>().ok()).sum();
-    Ok(ticks / TICKS_PER_S)
 }
 
 /// Stores a value of 200 bytes under each of 1 000 keys.
@@ -295,21 +228,15 @@ fn mcperf(load: &Load) -> (Vec<String>, Option<String>) {
     (line, file)
 }
 
-/// `Total QPS = 1.0 (2 / 3.0s)`, and from the row of gets what stands under `p50` and `p99`.
-fn read_table(text: &str, _: &Load) -> Option<Said> {
-    let line = text.lines().find_map(|line| line.strip_prefix("Total QPS = "))?;
-    let (keys, seconds) = line.split_once('(')?.1.split_once(" / ")?;
+/// What stands under `p50` and `p99` in the row of gets.
+fn of_table(text: &str, _: &Load) -> Option<(f64, f64)> {
     let names = text.lines().find(|line| line.starts_with("#type"))?;
     let row = text.lines().find(|line| line.starts_with("read "))?;
     let column = |name: &str| {
         let place = names.split_whitespace().position(|it| it == name)?;
         row.split_whitespace().nth(place)?.parse::<f64>().ok()
     };
-    Some(Said {
-        keys: Some(keys.trim().parse().ok()?),
-        seconds: seconds.trim().strip_suffix("s)")?.parse().ok()?,
-        response_us: column("p50").zip(column("p99")),
-    })
+    column("p50").zip(column("p99"))
 }
 
 fn memtier(load: &Load) -> (Vec<String>, Option<String>) {
@@ -331,24 +258,18 @@ fn memtier(load: &Load) -> (Vec<String>, Option<String>) {
     (words(&line), None)
 }
 
-/// Only in its file does it say what it counted.
-fn read_memtier(_: &str, load: &Load) -> Option<Said> {
-    memtier_file(&fs::read_to_string(&load.file).ok()?, load)
+/// Only its file is for programs.
+fn of_memtier(_: &str, load: &Load) -> Option<(f64, f64)> {
+    of_memtier_file(&fs::read_to_string(&load.file).ok()?)
 }
 
-fn memtier_file(text: &str, load: &Load) -> Option<Said> {
+fn of_memtier_file(text: &str) -> Option<(f64, f64)> {
     let all: Value = serde_json::from_str(text).ok()?;
-    let number = |pointer: &str| all.pointer(pointer).and_then(Value::as_f64);
     let us = |name| {
-        let ms = number(&format!("/ALL STATS/Totals/Percentile Latencies/{name}"))?;
-        Some(ms * 1e3)
+        let name = format!("/ALL STATS/Totals/Percentile Latencies/{name}");
+        Some(all.pointer(&name)?.as_f64()? * 1e3)
     };
-    Some(Said {
-        keys: Some(number("/ALL STATS/Totals/Count")?),
-        // What it says of its time is a second off now and then: of 2 s, 1 001 and 3 001 ms.
-        seconds: f64::from(load.seconds),
-        response_us: us("p50.00").zip(us("p99.00")),
-    })
+    us("p50.00").zip(us("p99.00"))
 }
 
 fn memaslap(load: &Load) -> (Vec<String>, Option<String>) {
@@ -360,14 +281,6 @@ fn memaslap(load: &Load) -> (Vec<String>, Option<String>) {
     }
     let text = format!("key\n30 30 1\nvalue\n200 200 1\ncmd\n0 {sets:.1}\n1 {:.1}\n", 1.0 - sets);
     (words(&line), Some(text))
-}
-
-/// The last line: `Run time: 1.0s Ops: 124171 TPS: 124023 Net_rate: 138.8M/s`.
-fn read_memaslap(text: &str, _: &Load) -> Option<Said> {
-    let line = text.lines().find_map(|line| line.strip_prefix("Run time: "))?;
-    let (seconds, rest) = line.split_once("s Ops: ")?;
-    let keys = rest.split_whitespace().next()?.parse().ok();
-    Some(Said { keys, seconds: seconds.parse().ok()?, response_us: None })
 }
 
 /// It ends by calls, not by time, and takes about so many in a second.
@@ -400,13 +313,6 @@ fn twemperf(load: &Load) -> (Vec<String>, Option<String>) {
         it.connections
     );
     (words(&line), None)
-}
-
-fn read_twemperf(text: &str, _: &Load) -> Option<Said> {
-    let line = text.lines().find(|line| line.starts_with("Total: connections"))?;
-    let mut after = line.split_whitespace().skip_while(|word| *word != "responses").skip(1);
-    let keys = after.next()?.parse().ok();
-    Some(Said { keys, seconds: after.nth(1)?.parse().ok()?, response_us: None })
 }
 
 fn crusher(load: &Load) -> (Vec<String>, Option<String>) {
@@ -445,15 +351,11 @@ fn cannon(load: &Load) -> (Vec<String>, Option<String>) {
 }
 
 /// Lines of JSON, one of which is the result.
-fn read_cannon(text: &str, _: &Load) -> Option<Said> {
+fn of_cannon(text: &str, _: &Load) -> Option<(f64, f64)> {
     let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let result = lines.rfind(|line| line.get("throughput").is_some())?;
-    let number = |pointer| result.pointer(pointer).and_then(Value::as_f64);
-    Some(Said {
-        keys: number("/responses"),
-        seconds: number("/duration_secs")?,
-        response_us: number("/get/p50_us").zip(number("/get/p99_us")),
-    })
+    let us = |pointer| result.pointer(pointer).and_then(Value::as_f64);
+    us("/get/p50_us").zip(us("/get/p99_us"))
 }
 
 #[cfg(test)]
@@ -466,23 +368,14 @@ mod tests {
         let shape = super::super::shape("any", (16, 1, 1), Which::Memcached);
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
         let load = Load { shape: &shape, address, seconds: 2, file: String::new() };
-        let table = "#type avg std min p50 p99\nread 1.0 2.0 3.0 14.5 30.5\n\n\
-                     Total QPS = 5.0 (10 / 2.0s)\n";
-        let said = read_table(table, &load).expect("it is a table");
-        assert_eq!((said.keys, said.seconds), (Some(10.0), 2.0));
-        assert_eq!(said.response_us, Some((14.5, 30.5)));
+        let table = "#type avg std min p50 p99\nread 1.0 2.0 3.0 14.5 30.5\n";
+        assert_eq!(of_table(table, &load), Some((14.5, 30.5)));
+        assert_eq!(of_table("nothing", &load), None);
         let file = json!({"ALL STATS": {
-            "Totals": {"Count": 200, "Percentile Latencies": {"p50.00": 0.1, "p99.00": 0.3}},
+            "Totals": {"Percentile Latencies": {"p50.00": 0.125, "p99.00": 0.25}},
         }});
-        let said = memtier_file(&file.to_string(), &load).expect("it is such a file");
-        assert_eq!((said.keys, said.seconds), (Some(200.0), 2.0));
-        assert!(said.response_us.is_some_and(|(p50, _)| (p50 - 100.0).abs() < 1e-9));
-        let line = "Run time: 1.5s Ops: 30 TPS: 20 Net_rate: 0.1M/s";
-        let said = read_memaslap(line, &load).expect("it is a last line");
-        assert_eq!((said.keys, said.seconds), (Some(30.0), 1.5));
-        let line = "Total: connections 16 requests 40 responses 39 test-duration 1.547 s";
-        let said = read_twemperf(line, &load).expect("it is a first line");
-        assert_eq!((said.keys, said.seconds), (Some(39.0), 1.547));
-        assert!(read_table("nothing", &load).is_none());
+        assert_eq!(of_memtier_file(&file.to_string()), Some((125.0, 250.0)));
+        let lines = "a word\n{\"throughput\": 1, \"get\": {\"p50_us\": 1, \"p99_us\": 2.5}}\n";
+        assert_eq!(of_cannon(lines, &load), Some((1.0, 2.5)));
     }
 }

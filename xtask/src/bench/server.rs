@@ -52,7 +52,8 @@ impl Server {
         let port = address.port().to_string();
         let child = on_cpu(cpus.server)
             .arg(memcached)
-            .args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1", "-u", "nobody"])
+            // Whoever changes its user outlives this program.
+            .args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1", "-u", "root"])
             .args(["-c", "20000"])
             .stdin(Stdio::null())
             .spawn()
@@ -93,10 +94,12 @@ impl Server {
     }
 }
 
-/// The beginning of a command whose program stays on one CPU.
+/// The beginning of a command whose program stays on one CPU and is killed when this one dies:
+/// nobody would end a server then, or continue what is stopped. Both words become the program and
+/// keep its number.
 pub(super) fn on_cpu(cpu: u32) -> Command {
-    let mut command = Command::new("taskset");
-    command.args(["--cpu-list", &cpu.to_string()]);
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "taskset", "--cpu-list", &cpu.to_string()]);
     command
 }
 

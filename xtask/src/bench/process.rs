@@ -1,0 +1,160 @@
+//! A program that runs for as long as it is wanted, and what the kernel knows of it.
+
+use super::server::on_cpu;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A program on one CPU. It ends with this value.
+pub(super) struct Process {
+    /// Waited for only by this value, so its number is nobody else's for as long.
+    child: Child,
+    /// As one would type it.
+    line: String,
+}
+
+impl Process {
+    pub(super) fn spawn(
+        program: &str,
+        words: &[String],
+        cpu: u32,
+        (out, err): (Stdio, Stdio),
+    ) -> Result<Self, String> {
+        let line = format!("{program} {}", words.join(" "));
+        let child = on_cpu(cpu)
+            .arg(program)
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err)
+            .spawn()
+            .map_err(|error| format!("cannot start `setpriv taskset {line}`: {error}"))?;
+        Ok(Self { child, line })
+    }
+
+    pub(super) fn signal(&self, signal: Signal) -> Result<(), String> {
+        kill_process(Pid::from_child(&self.child), signal)
+            .map_err(|error| format!("cannot send a signal to `{}`: {error}", self.line))
+    }
+
+    /// An error when it has ended.
+    pub(super) fn is_there(&mut self) -> Result<(), String> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(format!("`{}` ended before its time: {status}", self.line)),
+            Err(error) => Err(format!("cannot look after `{}`: {error}", self.line)),
+        }
+    }
+
+    /// Waits until it has ended by itself, and well.
+    pub(super) fn finish(&mut self, patience: Duration) -> Result<(), String> {
+        let began = Instant::now();
+        while began.elapsed() < patience {
+            match self.child.try_wait() {
+                Ok(None) => std::thread::sleep(LOOK_EVERY),
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) => return Err(format!("`{}` failed: {status}", self.line)),
+                Err(error) => return Err(format!("cannot look after `{}`: {error}", self.line)),
+            }
+        }
+        Err(format!("`{}` did not end within {} s", self.line, patience.as_secs()))
+    }
+
+    /// CPU time of all its threads so far.
+    pub(super) fn cpu(&self) -> Result<Duration, String> {
+        cpu_of(&self.place().join("task"))
+            .map_err(|error| format!("no CPU time is known of `{}`: {error}", self.line))
+    }
+
+    /// The most memory that it has had.
+    pub(super) fn rss_max_bytes(&self) -> Result<f64, String> {
+        let status = fs::read_to_string(self.place().join("status")).unwrap_or_default();
+        rss_max_of(&status).ok_or_else(|| format!("no memory is known of `{}`", self.line))
+    }
+
+    fn place(&self) -> PathBuf {
+        Path::new("/proc").join(self.child.id().to_string())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may be gone already. A kill also ends what is stopped.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// CPU time of the threads in a folder of /proc.
+fn cpu_of(tasks: &Path) -> std::io::Result<Duration> {
+    let mut sum = Duration::ZERO;
+    for task in fs::read_dir(tasks)? {
+        // A thread may end between the look at the folder and the look at it.
+        let text = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
+        sum += on_cpu_of(&text).unwrap_or_default();
+    }
+    Ok(sum)
+}
+
+/// The first of the kernel's three numbers: nanoseconds on a CPU.
+fn on_cpu_of(schedstat: &str) -> Option<Duration> {
+    schedstat.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+fn rss_max_of(status: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::server::Cpus;
+
+    fn start(program: &str, word: &str) -> Process {
+        let cpu = Cpus::inherited().expect("there is a CPU").client;
+        let quiet = (Stdio::null(), Stdio::null());
+        Process::spawn(program, &[word.to_owned()], cpu, quiet).expect("it can be started")
+    }
+
+    #[test]
+    fn time_on_a_cpu_is_the_first_of_three_numbers() {
+        assert_eq!(on_cpu_of("1500 20 3\n"), Some(Duration::from_nanos(1_500)));
+        assert_eq!(on_cpu_of(""), None);
+        let own = cpu_of(Path::new("/proc/self/task")).expect("this process is there");
+        assert!(own > Duration::ZERO);
+    }
+
+    #[test]
+    fn memory_is_told_in_bytes() {
+        assert_eq!(rss_max_of("VmPeak:\t9 kB\nVmHWM:\t    2 kB\n"), Some(2048.0));
+        assert_eq!(rss_max_of("Name:\tcat\n"), None);
+    }
+
+    #[test]
+    fn a_program_that_ends_is_told_apart() {
+        let why = loop {
+            let mut killed = start("sleep", "1000");
+            killed.signal(Signal::KILL).expect("it is ours");
+            std::thread::sleep(LOOK_EVERY);
+            if let Err(why) = killed.is_there() {
+                break why;
+            }
+        };
+        assert!(why.starts_with("`sleep 1000` ended before its time"), "{why}");
+        let patience = Duration::from_secs(10);
+        assert_eq!(start("sleep", "0").finish(patience), Ok(()));
+        let why = start("ls", "/there/is/no/such/file").finish(patience);
+        assert!(why.is_err_and(|why| why.contains("failed")));
+    }
+
+    #[test]
+    fn a_program_ends_with_its_value() {
+        let place = start("sleep", "1000").place();
+        assert!(!place.exists());
+    }
+}
