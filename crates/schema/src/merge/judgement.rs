@@ -64,6 +64,19 @@ fn worst(code: CheckKind, shards: &[ShardRecord]) -> Check {
     Check { code, result, message, measured: check.measured, allowed: check.allowed }
 }
 
+/// What the first shard says that has a warning of this code, and how many have one.
+fn once(code: &str, shards: &[ShardRecord]) -> Option<WarningRecord> {
+    let of = |shard: &ShardRecord| shard.warnings.iter().find(|it| it.code == code).cloned();
+    let mut all = (1..).zip(shards).filter_map(|(number, shard)| Some((number, of(shard)?)));
+    let (number, first): (usize, _) = all.next()?;
+    let total = shards.len();
+    let who = match all.count() {
+        0 => format!("shard {number} of {total}"),
+        others => format!("{} of {total} shards, such as shard {number}", others + 1),
+    };
+    Some(WarningRecord { message: format!("{who}: {}", first.message), ..first })
+}
+
 /// How far the judged figure is on its way to its bound, or beyond it.
 fn excess(check: &Check) -> f64 {
     match (check.measured, check.allowed) {
@@ -73,7 +86,7 @@ fn excess(check: &Check) -> f64 {
 }
 
 /// The warnings of all shards, each once, in their order; those about the response times are of
-/// the merged `record`.
+/// the merged `record`. That generators sent late is told once: how late each one did is its own.
 pub(super) fn warnings(shards: &[ShardRecord], record: &Record) -> Vec<WarningRecord> {
     let curable = [
         Warning::HistogramSaturated { count: 0 }.code(),
@@ -85,11 +98,14 @@ pub(super) fn warnings(shards: &[ShardRecord], record: &Record) -> Vec<WarningRe
         }
         .code(),
     ];
+    let late = Warning::GeneratorLate { share: 0.0, lag_ns_p99: 0 }.code();
     let mut warnings: Vec<WarningRecord> = Vec::new();
     for warning in shards.iter().flat_map(|shard| &shard.warnings) {
-        if !curable.contains(&warning.code.as_str()) && !warnings.contains(warning) {
-            warnings.push(warning.clone());
-        }
+        let told = if warning.code == late { once(late, shards) } else { Some(warning.clone()) };
+        let is_new = |told: &WarningRecord| {
+            !curable.contains(&told.code.as_str()) && !warnings.contains(told)
+        };
+        warnings.extend(told.filter(is_new));
     }
     let mut of_merged = Warning::of_response(&record.response);
     if of_different_servers(shards) {

@@ -168,6 +168,27 @@ fn warnings_stand_once_and_too_few_is_cured_by_more() {
 }
 
 #[test]
+fn that_generators_were_late_is_told_once() {
+    let record = |start_ms: u64, lag_ns: Option<u64>| {
+        let mut record = run(start_ms, 1);
+        let late = |lag_ns_p99| Warning::GeneratorLate { share: 0.5, lag_ns_p99 };
+        record.warnings = lag_ns.map(|ns| (&late(ns)).into()).into_iter().collect();
+        record
+    };
+    let messages = |lags: [Option<u64>; 3]| -> Vec<String> {
+        let records: Vec<Record> = (0..).zip(lags).map(|(at, lag)| record(at, lag)).collect();
+        let late = same(&records).warnings.into_iter().filter(|it| it.code == "generator_late");
+        late.map(|warning| warning.message).collect()
+    };
+    let [one] = &messages([None, Some(7_000), None])[..] else { panic!("it is one") };
+    assert!(one.starts_with("shard 2 of 3: the generator sent late"), "{one}");
+    let [all] = &messages([None, Some(7_000), Some(9_000)])[..] else { panic!("it is one") };
+    assert!(all.starts_with("2 of 3 shards, such as shard 2: the generator"), "{all}");
+    assert!(all.contains("7us at p99"), "{all}");
+    assert_eq!(messages([None; 3]), [""; 0]);
+}
+
+#[test]
 fn what_ended_worst_ended_the_whole() {
     let ended =
         |start_ms, ended_by, exit, partial| Record { ended_by, exit, partial, ..run(start_ms, 1) };
