@@ -275,8 +275,10 @@ impl<'a> Monitor<'a> {
             self.last = (now, done);
         }
         let length = match phase {
+            Phase::Load | Phase::Measure => window.duration,
             Phase::Warmup => window.warmup,
-            _ => window.duration,
+            // It ends with the last operation.
+            Phase::Cooldown => Span::MAX,
         };
         witness.on(&Event::Progress(Progress {
             phase,

@@ -39,6 +39,31 @@ fn an_empty_server_is_filled_measured_and_believed() {
 }
 
 #[test]
+fn progress_says_how_long_a_phase_takes_and_how_fast_it_is() {
+    let ran = run_toml(Script::default(), &format!("{SHORT}warmup = '500ms'"));
+    let (mut rates, mut seen) = (Vec::new(), Vec::new());
+    for progress in &ran.witness.progress {
+        let length_s = match progress.phase {
+            Phase::Warmup => Some(0.5),
+            Phase::Measure => Some(2.0),
+            // Their ends are when everything is stored or answered.
+            Phase::Load | Phase::Cooldown => None,
+        };
+        assert_eq!(progress.length_s, length_s, "{progress:?}");
+        if progress.phase != Phase::Load {
+            rates.push(progress.rate_per_s);
+        }
+        seen.push(progress.phase);
+    }
+    seen.dedup();
+    assert_eq!(seen, [Phase::Load, Phase::Warmup, Phase::Measure, Phase::Cooldown]);
+    let known = rates.iter().position(Option::is_some).expect("it comes to be known");
+    assert!((1..8).contains(&known), "not at once, and within half a second or so: {rates:?}");
+    let close = |rate: &Option<f64>| rate.is_some_and(|rate| (900.0..1_100.0).contains(&rate));
+    assert!(rates[known..rates.len() - 1].iter().all(close), "{rates:?}");
+}
+
+#[test]
 fn a_filled_server_is_not_filled_again() {
     let first = run_toml(Script::default(), SHORT);
     let second = run_in(first.fleet, &around(1, true), &scenario(SHORT));

@@ -9,7 +9,7 @@ use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_metrics::Totals;
 use memtide_run::{Doors, Failure, Outcome, Surroundings, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord, Phase};
-use memtide_schema::{Event, Record, Scenario, from_toml};
+use memtide_schema::{Event, Progress, Record, Scenario, from_toml};
 use memtide_workload::PlannedSource;
 use std::sync::Arc;
 
@@ -123,6 +123,7 @@ impl Fleet for ToyFleet {
 #[derive(Default)]
 pub struct ToyWitness {
     pub phases: Vec<Phase>,
+    pub progress: Vec<Progress>,
     pub ticks: Vec<Instant>,
     pub started: u64,
     pub done: Vec<Record>,
@@ -133,6 +134,7 @@ impl Witness for ToyWitness {
         match event {
             Event::Started(_) => self.started += 1,
             Event::Phase(phase) => self.phases.push(*phase),
+            Event::Progress(progress) => self.progress.push(progress.clone()),
             Event::Done(record) => self.done.push((**record).clone()),
             _ => {}
         }
