@@ -5,6 +5,7 @@
 //! back. The list below is the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
 
+pub mod choice;
 pub mod law;
 pub mod rng;
 pub mod units;

@@ -91,6 +91,16 @@ pub fn parse_fraction(word: &str) -> Result<f64, UnitError> {
     }
 }
 
+/// A span as a word that parses back to it: in the largest unit that divides it.
+pub fn span_word(span: Span) -> String {
+    let ns = span.ns();
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    match units.into_iter().find(|(unit, _)| ns.is_multiple_of(*unit)) {
+        Some((unit, name)) => format!("{}{name}", ns / unit),
+        None => format!("{ns}ns"),
+    }
+}
+
 /// A span in the largest unit that keeps it at or above 1, with four significant digits at most:
 /// `1.5s`, `90.25us`.
 pub fn format_span(span: Span) -> String {

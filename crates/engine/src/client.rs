@@ -1,6 +1,6 @@
 //! The unit that makes load: one schedule, one source, and the connections it may use.
 
-use crate::plan::{Cooldown, OnFull, Plan, Unit};
+use crate::plan::{Cooldown, OnFull, Plan, RateUnit};
 use crate::route::Route;
 use memtide_base::rng::Stream;
 use memtide_base::{Instant, Span};
@@ -77,24 +77,23 @@ impl Calls {
     }
 }
 
-impl OnFull {
-    /// Whether what was due `at` and finds no room is dropped. `skip_to` remembers between calls
-    /// before which instant it all is; from `end` on nothing more becomes due, and nobody waits.
-    pub(crate) fn gives_up(
-        self,
-        skip_to: &mut Instant,
-        (at, end): (Instant, Instant),
-        now: Instant,
-    ) -> bool {
-        match self {
-            Self::Queue => false,
-            Self::Drop => true,
-            Self::Skip { behind, until } => {
-                if now.since(at) > behind || now >= end {
-                    *skip_to = Instant::from_ns(now.ns() - until.ns());
-                }
-                at < *skip_to
+/// Whether `on_full` drops what was due `at` and finds no room. `skip_to` remembers between calls
+/// before which instant everything is dropped; from `end` on nothing more becomes due.
+pub(crate) fn gives_up(
+    on_full: OnFull,
+    skip_to: &mut Instant,
+    at: Instant,
+    end: Instant,
+    now: Instant,
+) -> bool {
+    match on_full {
+        OnFull::Queue => false,
+        OnFull::Drop => true,
+        OnFull::Skip { behind, until } => {
+            if now.since(at) > behind || now >= end {
+                *skip_to = Instant::from_ns(now.ns() - until.ns());
             }
+            at < *skip_to
         }
     }
 }
@@ -119,7 +118,7 @@ impl Offer {
             Cooldown::Drain => plan.window.measure_end(start),
         };
         let ops_end = plan.window.ops_max.unwrap_or(u64::MAX);
-        Self { start, ops_end, end, counts_keys: plan.unit == Unit::Keys }
+        Self { start, ops_end, end, counts_keys: plan.unit == RateUnit::Keys }
     }
 }
 

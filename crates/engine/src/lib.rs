@@ -23,7 +23,8 @@ pub use driver::{
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{
-    Clients, ConnectionTurn, Cooldown, Copies, Credentials, Io, LifePlan, OnFull, Pace, Pacing,
-    Plan, Protocol, Reach, Refill, ServerPlan, Sharing, Transport, Unit, Verify, Wait, Window,
+    Clients, ConnectionTurn, Cooldown, Credentials, Io, LifePlan, OnFull, Pace, Pacing, Plan,
+    Protocol, RateUnit, Reach, Reconnect, Refill, Replicate, ServerPlan, Sharing, Transport,
+    Verify, Wait, Window,
 };
 pub use worker::Worker;

@@ -2,6 +2,10 @@
 //! happen: nothing in it is optional because nobody had decided yet.
 
 use crate::driver::{Address, SocketPlan};
+pub use memtide_base::choice::{
+    Backoff, ConnectionTurn, Cooldown, Io, OnFull, Protocol, RateUnit, Reconnect, Refill,
+    Replicate, Sharing, Wait,
+};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_codec::udp;
 use memtide_metrics::Shape;
@@ -30,7 +34,7 @@ pub struct Plan {
     /// Who makes operations, and with which of the connections.
     pub clients: Clients,
     /// What rates and numbers of operations count.
-    pub unit: Unit,
+    pub unit: RateUnit,
     /// When operations are due.
     pub pacing: Pacing,
     /// How long a connection sends nothing after each answer.
@@ -49,9 +53,8 @@ pub struct Plan {
     pub requests: RequestPlan,
     /// An operation not answered this long after its intended instant has timed out.
     pub timeout: Span,
-    /// How long to wait before connecting again; without it, lost connections stay lost, and the
-    /// first of them ends the run.
-    pub backoff: Option<Backoff>,
+    /// What is done about a lost connection.
+    pub reconnect: Reconnect,
     /// The root of all randomness.
     pub seed: u64,
     /// How workers wait.
@@ -72,17 +75,6 @@ pub struct Plan {
     pub sockets: SocketPlan,
     /// What every connection says first, if servers want to know who we are.
     pub credentials: Option<Arc<Credentials>>,
-}
-
-/// When a connection takes operations again, on which some are outstanding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Refill {
-    /// As soon as one is answered: its window slides.
-    #[default]
-    Each,
-    /// When none is outstanding any more. It takes no more once it has been full, or one that was
-    /// outstanding beside others has ended.
-    Whole,
 }
 
 /// Who makes operations, and with which connections.
@@ -126,17 +118,8 @@ pub enum Reach {
         /// To how many of these each write goes. With all of them a read goes to another than the
         /// one to which the key is sent first (of several keys the first decides), and with a
         /// single writer to another server; else to any. Who is away is passed over.
-        copies: Copies,
+        copies: Replicate,
     },
-}
-
-/// To how many of the servers that are written each write goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copies {
-    /// To each, as an operation of its own; they are intended at the same instant.
-    All,
-    /// To one, each in turn.
-    One,
 }
 
 impl Clients {
@@ -147,25 +130,6 @@ impl Clients {
             Self::Counted { count, .. } => Some(count),
         }
     }
-}
-
-/// Which of its connections a client uses next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionTurn {
-    /// The one that has waited longest.
-    RoundRobin,
-    /// Any.
-    Random,
-}
-
-/// What rates and numbers of operations count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
-    /// Operations, whatever they ask for.
-    #[default]
-    Operations,
-    /// Keys: an operation that asks for n of them takes the place of n.
-    Keys,
 }
 
 /// One server.
@@ -237,26 +201,6 @@ impl Transport {
         match (self, address) {
             (Self::Datagrams { .. }, Address::Tcp(address)) => Address::Udp(*address),
             _ => address.clone(),
-        }
-    }
-}
-
-/// What requests and replies look like on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// Lines.
-    #[default]
-    Text,
-    /// Frames. Without replies are all that may be, but touch, which has no quiet form.
-    Binary,
-}
-
-impl Protocol {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Binary => "binary",
         }
     }
 }
@@ -357,32 +301,6 @@ pub struct Pace {
     pub curve: RateCurve,
 }
 
-/// Whose a schedule is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharing {
-    /// One sequence for the run; the least loaded connection is picked at send.
-    Shared,
-    /// Every connection has its own.
-    Connection,
-}
-
-/// What becomes of an operation that finds every connection full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnFull {
-    /// It waits, and its wait counts.
-    Queue,
-    /// It is dropped, and counted.
-    Drop,
-    /// It waits; once it is further behind than `behind`, it and all that are further behind than
-    /// `until`, which is not longer, are dropped.
-    Skip {
-        /// So far nothing is dropped.
-        behind: Span,
-        /// What waits on.
-        until: Span,
-    },
-}
-
 /// What is measured and when to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -396,24 +314,6 @@ pub struct Window {
     pub cooldown: Cooldown,
 }
 
-/// What is offered after the measured window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cooldown {
-    /// Load goes on, unmeasured, until every measured operation has its outcome.
-    Load,
-    /// Nothing.
-    Drain,
-}
-
-/// How long to wait before connecting again: doubling from `first` to `longest`, with jitter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backoff {
-    /// After the first failure.
-    pub first: Span,
-    /// At most.
-    pub longest: Span,
-}
-
 /// What is kept over time, row by row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowPlan {
@@ -422,28 +322,6 @@ pub struct RowPlan {
     pub width: Option<Span>,
     /// Whether each keeps the times of its gets.
     pub get_times: bool,
-}
-
-/// Through which of its doors a worker talks to the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Io {
-    /// Readiness, and a call for each send and receive.
-    Epoll,
-    /// Completions, and one call for many sends and receives.
-    Uring,
-    /// There is no kernel: the world is simulated.
-    Simulated,
-}
-
-/// How a worker waits for the next instant or event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// In the kernel.
-    Sleep,
-    /// In the kernel until shortly before, then looking all the time.
-    Hybrid,
-    /// Looking all the time.
-    Spin,
 }
 
 /// A part of the run, by intended instant.
@@ -529,7 +407,7 @@ impl Plan {
     /// How many copies each write has, while all servers are there.
     pub fn copies(&self) -> u64 {
         match self.reach() {
-            Reach::Servers { writers, copies: Copies::All } => u64::from(writers),
+            Reach::Servers { writers, copies: Replicate::All } => u64::from(writers),
             Reach::Servers { .. } | Reach::Server | Reach::Split { .. } => 1,
         }
     }

@@ -67,7 +67,7 @@ impl fmt::Display for AskError {
                 f,
                 "accepted the connection but did not answer within {timeout}; is it a memcached \
                  with the {} protocol, and is it running? (--timeout allows it more time)",
-                protocol.name()
+                protocol
             ),
             Self::Refused(line) => write!(f, "answered '{line}'"),
             Self::Driver(error) => error.fmt(f),

@@ -20,7 +20,7 @@ use crate::encoder::Encoder;
 use crate::fleet::{Stage, Trouble, WorkerReport};
 use crate::pacer::IdleClock;
 use crate::plan::{
-    Backoff, Clients, LifePlan, OnFull, Pacing, Plan, Reach, ServerPlan, Sharing, Transport,
+    Clients, LifePlan, OnFull, Pacing, Plan, Reach, Reconnect, ServerPlan, Sharing, Transport,
 };
 use crate::recorder::Recorder;
 use crate::route::{Groups, Roles, Route};
@@ -96,7 +96,7 @@ struct Facts {
     sources: Vec<IpAddr>,
     sockets: SocketPlan,
     timeout: Span,
-    backoff: Option<Backoff>,
+    reconnect: Reconnect,
     seed: u64,
     on_full: OnFull,
     pause: Span,
@@ -158,7 +158,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 sources: plan.sources.clone(),
                 sockets: plan.sockets,
                 timeout: plan.timeout,
-                backoff: plan.backoff,
+                reconnect: plan.reconnect,
                 seed: plan.seed,
                 on_full,
                 pause: plan.pause,

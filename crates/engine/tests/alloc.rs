@@ -12,9 +12,9 @@ mod rig;
 use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, Clients, Completion, ConnectionTurn, Copies, Driver, LifePlan, OnFull, Pace, Pacing,
-    Plan, Protocol, Reach, Sample, ServerPlan, Sharing, Submission, Submitted, Transport, Verify,
-    Worker,
+    Address, Clients, Completion, ConnectionTurn, Driver, LifePlan, OnFull, Pace, Pacing, Plan,
+    Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, Submission, Submitted, Transport,
+    Verify, Worker,
 };
 use memtide_workload::{
     Arrival, Draws, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave,
@@ -167,7 +167,7 @@ fn turns_allocate_nothing() {
     let mut late = Plan { timeout: Span::from_ms(20), ..datagrams.clone() };
     late.values = ValueSpace::new("uniform:1,5000".parse().expect("a law"), 1 << 20, rig::SEED);
     let lives = living(&wide);
-    let copied = reaching(&closed, Reach::Servers { writers: 2, copies: Copies::All });
+    let copied = reaching(&closed, Reach::Servers { writers: 2, copies: Replicate::All });
     let split = reaching(&wide, Reach::Split { reply_bytes_max: 8_000 });
     let short = Plan { connections: 2, timeout: Span::from_ms(20), ..living(&wide) };
     for samples in [false, true] {

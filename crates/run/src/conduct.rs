@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_engine::plan::segment;
-use memtide_engine::{Closed, Pacing, PeerError, Plan, Stage};
+use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage};
 use memtide_metrics::{Counters, Totals};
 
 /// How often the workers are looked at.
@@ -77,7 +77,7 @@ pub(crate) fn conduct<F: Fleet>(
         }
         if interval.interrupted {
             stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
-        } else if plan.backoff.is_none() && totals.connections.lost > 0 {
+        } else if plan.reconnect == Reconnect::Never && totals.connections.lost > 0 {
             loss = Some(Loss::Connection);
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if disconnected(&interval, plan.timeout)

@@ -12,7 +12,7 @@ use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::{RequestPlan, RowPlan, segment};
 use memtide_engine::{
-    Clients, Cooldown, Pacing, Plan, Refill, ServerPlan, Transport, Unit, Verify, Window,
+    Clients, Cooldown, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Verify, Window,
 };
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
@@ -324,7 +324,7 @@ fn side_plan(plan: &Plan, server: &ServerPlan, source: SourcePlan, ops: u64) -> 
 /// A plan beside the main one: as fast as it goes, a fixed number of operations.
 fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
     Plan {
-        unit: Unit::Operations,
+        unit: RateUnit::Operations,
         pacing: Pacing::Closed,
         pause: Span::ZERO,
         refill: Refill::Each,

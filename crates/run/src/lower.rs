@@ -6,10 +6,10 @@ mod lives;
 
 use crowd::{Crowd, Data};
 use memtide_base::Span;
-use memtide_engine::plan::{Backoff, RequestPlan, RowPlan};
+use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{
-    Clients, Cooldown, Credentials, Io, OnFull, Pacing, Plan, Protocol, Refill, ServerPlan,
-    Sharing, SocketPlan, Transport, Unit, Verify, Wait, Window,
+    Clients, Cooldown, Credentials, Io, Pacing, Plan, RateUnit, Refill, ServerPlan, SocketPlan,
+    Transport, Verify, Wait, Window,
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
@@ -83,12 +83,9 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         workers: workers as u16,
         connections: crowd.connections,
         depth,
-        refill: match scenario.habits.refill {
-            word::Refill::Each => Refill::Each,
-            word::Refill::Whole => Refill::Whole,
-        },
+        refill: scenario.habits.refill,
         clients: crowd.clients,
-        unit: unit(scenario),
+        unit: scenario.rate_unit,
         pacing: pacing(scenario, closed, window),
         pause: scenario.pause_after_reply,
         window,
@@ -109,7 +106,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         numeric_from: data.numeric_from,
         requests: requests(scenario),
         timeout: scenario.timeout,
-        backoff: backoff(scenario),
+        reconnect: scenario.reconnect,
         seed: scenario.seed,
         wait: wait(scenario, around, &mut why),
         io: io(scenario, around, &mut why)?,
@@ -128,26 +125,9 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     Ok(Lowered { plan, record, pin })
 }
 
-fn unit(scenario: &Scenario) -> Unit {
-    match scenario.rate_unit {
-        word::RateUnit::Operations => Unit::Operations,
-        word::RateUnit::Keys => Unit::Keys,
-    }
-}
-
-fn backoff(scenario: &Scenario) -> Option<Backoff> {
-    match scenario.reconnect {
-        word::Reconnect::After { first, longest } => Some(Backoff { first, longest }),
-        word::Reconnect::Never => None,
-    }
-}
-
 fn requests(scenario: &Scenario) -> RequestPlan {
     RequestPlan {
-        protocol: match scenario.protocol {
-            word::Protocol::Text => Protocol::Text,
-            word::Protocol::Binary => Protocol::Binary,
-        },
+        protocol: scenario.protocol,
         transport: match scenario.transport {
             word::Transport::Tcp | word::Transport::Split => Transport::Stream,
             word::Transport::Udp => {
@@ -259,11 +239,7 @@ fn workers(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String
 
 fn wait(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String, String>) -> Wait {
     if let Some(wait) = scenario.wait {
-        return match wait {
-            word::Wait::Sleep => Wait::Sleep,
-            word::Wait::Hybrid => Wait::Hybrid,
-            word::Wait::Spin => Wait::Spin,
-        };
+        return wait;
     }
     let reason = if around.cpus_allowed.len() <= 2 {
         "spinning would take CPU from the server: at most 2 CPUs may be used"
@@ -286,17 +262,16 @@ fn io(
 ) -> Result<Io, Problem> {
     let Doors::Kernel { uring } = &around.io else { return Ok(Io::Simulated) };
     match (scenario.io, uring) {
-        (word::Io::Epoll, _) => Ok(Io::Epoll),
-        (word::Io::Uring, Ok(())) => Ok(Io::Uring),
-        (word::Io::Uring, Err(reason)) => {
+        (Some(Io::Uring), Err(reason)) => {
             let message = format!("--io uring cannot be used: {reason}; use epoll or auto");
             Err(Problem { field: "io", message })
         }
-        (word::Io::Auto, Ok(())) => {
+        (Some(io), _) => Ok(io),
+        (None, Ok(())) => {
             why.insert("io".to_owned(), "it costs less and this kernel has it".to_owned());
             Ok(Io::Uring)
         }
-        (word::Io::Auto, Err(reason)) => {
+        (None, Err(reason)) => {
             why.insert("io".to_owned(), reason.clone());
             Ok(Io::Epoll)
         }
@@ -318,7 +293,7 @@ fn window(scenario: &Scenario) -> Window {
     // Operations 0 to N − 1 are exactly what is asked for, so nothing may follow them; the same
     // of connections.
     let cooldown = match (scenario.cooldown, count) {
-        (word::Cooldown::Load, None) => Cooldown::Load,
+        (Cooldown::Load, None) => Cooldown::Load,
         _ => Cooldown::Drain,
     };
     Window { warmup: scenario.warmup, duration, ops_max: scenario.ops_max, cooldown }
@@ -335,19 +310,8 @@ fn pacing(scenario: &Scenario, closed: bool, window: Window) -> Pacing {
     Pacing::Open {
         arrival: scenario.arrival,
         curve: RateCurve::new(&scenario.wave, rate, window.warmup, window.duration, scenario.seed),
-        sharing: match scenario.schedule {
-            word::ScheduleKind::Shared => Sharing::Shared,
-            word::ScheduleKind::Connection => Sharing::Connection,
-        },
-        on_full: on_full(scenario),
-    }
-}
-
-fn on_full(scenario: &Scenario) -> OnFull {
-    match scenario.on_full {
-        word::OnFull::Queue => OnFull::Queue,
-        word::OnFull::Drop => OnFull::Drop,
-        word::OnFull::Skip { behind, until } => OnFull::Skip { behind, until },
+        sharing: scenario.schedule,
+        on_full: scenario.on_full,
     }
 }
 
@@ -392,24 +356,10 @@ fn plan_record(
         cpus: if pin { cpus.map(|&cpu| cpu as u32).collect() } else { Vec::new() },
         connections: plan.connections,
         depth: plan.depth,
-        wait: match plan.wait {
-            Wait::Sleep => "sleep",
-            Wait::Hybrid => "hybrid",
-            Wait::Spin => "spin",
-        }
-        .to_owned(),
-        io: match plan.io {
-            Io::Epoll => "epoll",
-            Io::Uring => "uring",
-            Io::Simulated => "simulated",
-        }
-        .to_owned(),
+        wait: plan.wait.to_string(),
+        io: plan.io.to_string(),
         timeout_s: plan.timeout.as_s_f64(),
-        cooldown: match plan.window.cooldown {
-            Cooldown::Load => "load",
-            Cooldown::Drain => "drain",
-        }
-        .to_owned(),
+        cooldown: plan.window.cooldown.to_string(),
         why,
         ..as_said(scenario, plan)
     }
@@ -427,7 +377,7 @@ fn as_said(scenario: &Scenario, plan: &Plan) -> PlanRecord {
         clients: plan.clients.counted(),
         reach: crowd::reach_words(scenario),
         window: plan.source.window.as_ref().map(|window| window.objects),
-        rate_unit: (plan.unit == Unit::Keys).then(|| scenario.rate_unit.to_string()),
+        rate_unit: (plan.unit == RateUnit::Keys).then(|| scenario.rate_unit.to_string()),
         keys: plan.source.keys,
         key_size: scenario.key_size.to_string(),
         key_form: scenario.key_shape.form.to_string(),

@@ -11,7 +11,7 @@ use crate::survey::{Agreement, Orders, Survey, whole};
 use crate::witness::Witness;
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{segment, slot};
-use memtide_engine::{Pacing, Plan, Unit};
+use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Times, Totals};
 use memtide_schema::record::{
     Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
@@ -167,7 +167,7 @@ fn rates(ended: &Ended, plan: &Plan, measured_s: f64) -> RateRecord {
                 (kind.into(), per_second(sent, measured_s))
             })
             .collect(),
-        keys_per_s: (plan.unit == Unit::Keys)
+        keys_per_s: (plan.unit == RateUnit::Keys)
             .then(|| record_keys(totals, ended.measured(), measured_s)),
     }
 }

@@ -5,7 +5,7 @@
 //! passed over, if another will do.
 
 use super::Route;
-use crate::plan::Copies;
+use crate::plan::Replicate;
 use memtide_workload::{Mix, Op, OpKind};
 
 /// Which groups there are, and what they are for.
@@ -18,7 +18,7 @@ pub(crate) enum Roles {
         /// How many are, at least 1.
         writers: usize,
         /// To how many of these each write goes.
-        copies: Copies,
+        copies: Replicate,
     },
 }
 
@@ -123,8 +123,8 @@ impl Groups {
                 let picks = |nth: usize| self.routes[(first + nth) % writers].pick();
                 let there = (0..writers).filter_map(picks);
                 match copies {
-                    Copies::All => self.aimed.extend(there),
-                    Copies::One => self.aimed.extend(there.take(1)),
+                    Replicate::All => self.aimed.extend(there),
+                    Replicate::One => self.aimed.extend(there.take(1)),
                 }
                 self.turn = self.turn.wrapping_add(1);
             }
@@ -138,16 +138,16 @@ impl Groups {
     }
 
     /// The server that a write of the key is sent to first, among the first `writers`.
-    fn first(&self, op: &Op, writers: usize, copies: Copies) -> usize {
+    fn first(&self, op: &Op, writers: usize, copies: Replicate) -> usize {
         match copies {
-            Copies::All => (op.key % writers as u64) as usize,
-            Copies::One => self.turn % writers,
+            Replicate::All => (op.key % writers as u64) as usize,
+            Replicate::One => self.turn % writers,
         }
     }
 
     /// The connection of a read: to a server that was written, and not the one that was written
     /// first, if there is one; else to any. With a single writer the others have what it passes on.
-    fn reader(&self, op: &Op, writers: usize, copies: Copies) -> Option<u32> {
+    fn reader(&self, op: &Op, writers: usize, copies: Replicate) -> Option<u32> {
         let all = self.routes.len();
         let any = |from: usize, to: usize, but: Option<usize>| {
             let count = to - from;
@@ -155,7 +155,7 @@ impl Groups {
             let mut groups = groups.filter(|group| Some(*group) != but);
             groups.find_map(|group| self.routes[group].pick())
         };
-        if copies == Copies::One {
+        if copies == Replicate::One {
             return any(0, all, None);
         }
         let first = self.first(op, writers, copies);
@@ -178,7 +178,7 @@ mod tests {
     use crate::plan::ConnectionTurn;
 
     /// Three servers with two connections each from number 10 on, all open.
-    fn servers(writers: usize, copies: Copies) -> Route {
+    fn servers(writers: usize, copies: Replicate) -> Route {
         let route = |nth: u32| Route::single(10 + 2 * nth, 2, ConnectionTurn::RoundRobin, (1, 0));
         let mix = "get=9,set=1".parse().expect("a mix");
         let roles = Roles::Servers { writers, copies };
@@ -205,24 +205,24 @@ mod tests {
 
     #[test]
     fn writes_go_to_all_writers_and_reads_to_another_than_the_first() {
-        let mut route = servers(2, Copies::All);
+        let mut route = servers(2, Replicate::All);
         assert_eq!(route.connections(), 6);
         for key in 0..10 {
             let first = (key % 2) as u32;
             assert_eq!(go(&mut route, OpKind::Set, key), [first, 1 - first]);
             assert_eq!(go(&mut route, OpKind::Get, key), [1 - first]);
         }
-        let mut route = servers(3, Copies::All);
+        let mut route = servers(3, Replicate::All);
         let read: Vec<_> = (0..4).flat_map(|_| go(&mut route, OpKind::Get, 1)).collect();
         assert!(read.contains(&0) && read.contains(&2) && !read.contains(&1), "{read:?}");
-        let mut route = servers(1, Copies::All);
+        let mut route = servers(1, Replicate::All);
         assert_eq!(go(&mut route, OpKind::Set, 5), [0]);
         assert!(!go(&mut route, OpKind::Get, 5).contains(&0));
     }
 
     #[test]
     fn who_is_away_is_passed_over_and_who_is_busy_is_waited_for() {
-        let mut route = servers(2, Copies::All);
+        let mut route = servers(2, Replicate::All);
         route.set_available(10, false);
         route.set_available(11, false);
         assert_eq!(route.pick(), None, "server 0 is there and has no room");
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn one_copy_goes_to_each_writer_in_turn_and_reads_to_all() {
-        let mut route = servers(2, Copies::One);
+        let mut route = servers(2, Replicate::One);
         let written: Vec<_> = (0..4).flat_map(|_| go(&mut route, OpKind::Set, 0)).collect();
         assert_eq!(written, [0, 1, 0, 1]);
         let read: Vec<_> = (0..3).flat_map(|_| go(&mut route, OpKind::Get, 0)).collect();

@@ -4,7 +4,7 @@
 
 use super::timers::Timer;
 use super::{BATCH_MAX, Desk, Worker, connection_number};
-use crate::client::Offer;
+use crate::client::{Offer, gives_up};
 use crate::connection::State;
 use crate::driver::{Closed, ConnectError, Driver, PeerError};
 use crate::fleet::{Stage, TroubleKind};
@@ -189,10 +189,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 None if closed => return,
                 None => {
                     let mut skip_to = lives.skip_to;
-                    let until = (at, Instant::NEVER);
-                    let gives_up = self.facts.on_full.gives_up(&mut skip_to, until, now);
+                    let on_full = self.facts.on_full;
+                    let is_dropped = gives_up(on_full, &mut skip_to, at, Instant::NEVER, now);
                     lives.skip_to = skip_to;
-                    if !gives_up {
+                    if !is_dropped {
                         lives.waiting = true;
                         let deadline = at + self.facts.timeout;
                         if deadline < lives.deadline_armed {

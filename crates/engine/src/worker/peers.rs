@@ -8,7 +8,7 @@ use crate::connection::greeting::Rejection;
 use crate::connection::{Ending, FollowUp, Sink, State};
 use crate::driver::{Closed, ConnectError, Driver, Event, Message, Submission};
 use crate::fleet::{Stage, Trouble, TroubleKind};
-use crate::plan::Backoff;
+use crate::plan::{Backoff, Reconnect};
 use memtide_base::rng::Stream;
 use memtide_base::{ConnectionId, Instant, Random, Span};
 use memtide_metrics::Fate;
@@ -303,7 +303,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Connects again after a while, if ever: doubling, with jitter so that connections lost
     /// together do not come back together.
     fn retry(&mut self, connection: u32, at: Instant) {
-        let Some(Backoff { first, longest }) = self.facts.backoff else { return };
+        let Reconnect::After(Backoff { first, longest }) = self.facts.reconnect else { return };
         let failures = self.connections[connection as usize].failures;
         let doubled = (first * (1u64 << failures.saturating_sub(1).min(20))).min(longest);
         let lane = u64::from(connection_number(&self.facts, connection));

@@ -3,6 +3,7 @@
 
 use super::timers::Timer;
 use super::{BATCH_MAX, Desk, Worker, connection_number};
+use crate::client::gives_up;
 use crate::connection::{Ending, InFlight, InFlightStage, Sink};
 use crate::driver::{Driver, Submission, Submitted};
 use crate::fleet::Stage;
@@ -101,7 +102,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Whether an operation of `client` that was due `at` and finds no room is dropped.
     fn gives_up(&mut self, client: u32, at: Instant, now: Instant) -> bool {
         let skip_to = &mut self.clients[client as usize].skip_to;
-        self.facts.on_full.gives_up(skip_to, (at, self.offer.end), now)
+        gives_up(self.facts.on_full, skip_to, at, self.offer.end, now)
     }
 
     /// Makes one operation and appends its request.

@@ -3,7 +3,7 @@
 use crate::rig::{Change, START, plan, run};
 use crate::world::{Script, Stretch, World, ms};
 use memtide_base::{Instant, Span};
-use memtide_engine::plan::Backoff;
+use memtide_engine::plan::{Backoff, Reconnect};
 use memtide_engine::{OnFull, Pacing, Plan, Stage, Worker};
 use memtide_metrics::{ErrorClass, Totals};
 use memtide_workload::PlannedSource;
@@ -102,8 +102,9 @@ fn a_lost_connection_fails_what_it_carried_and_comes_back() {
 
 #[test]
 fn refused_connects_are_tried_again_at_doubling_distances() {
-    let backoff = Some(Backoff { first: Span::from_ms(10), longest: Span::from_ms(100) });
-    let plan = Plan { connections: 1, backoff, timeout: Span::from_s(2), ..plan() };
+    let reconnect =
+        Reconnect::After(Backoff { first: Span::from_ms(10), longest: Span::from_ms(100) });
+    let plan = Plan { connections: 1, reconnect, timeout: Span::from_s(2), ..plan() };
     let script = Script {
         closes: vec![(ms(200), 0)],
         refuses: Some(Stretch::ms(100, 900)),
@@ -129,7 +130,7 @@ fn refused_connects_are_tried_again_at_doubling_distances() {
 
 #[test]
 fn without_waits_a_lost_connection_stays_lost() {
-    let plan = Plan { connections: 2, backoff: None, ..plan() };
+    let plan = Plan { connections: 2, reconnect: Reconnect::Never, ..plan() };
     let ran = run(&plan, Script { closes: vec![(ms(399), 1)], ..Script::default() });
     let measured = ran.measured();
     assert_eq!((ran.totals.connections.lost, ran.totals.connections.opened), (1, 2));

@@ -3,7 +3,7 @@
 use crate::rig::{Change, Ran, plan, run};
 use crate::world::{Script, Stretch, ms};
 use memtide_base::Span;
-use memtide_engine::plan::Backoff;
+use memtide_engine::plan::{Backoff, Reconnect};
 use memtide_engine::{Plan, Sharing};
 use memtide_metrics::Histogram;
 use memtide_workload::Arrival;
@@ -98,13 +98,14 @@ fn a_network_that_takes_no_bytes_is_the_servers() {
 
 #[test]
 fn time_without_a_connection_is_kept_apart() {
-    let backoff = Some(Backoff { first: Span::from_ms(1), longest: Span::from_ms(2) });
+    let reconnect =
+        Reconnect::After(Backoff { first: Span::from_ms(1), longest: Span::from_ms(2) });
     let script = Script {
         closes: vec![(ms(400), 0)],
         refuses: Some(Stretch::ms(390, 600)),
         ..Script::default()
     };
-    let ran = run(&Plan { backoff, ..narrow() }, script);
+    let ran = run(&Plan { reconnect, ..narrow() }, script);
     let times = &ran.totals.times;
     assert!((198..=203).contains(&longest_ms(&times.lag_disconnected)));
     assert!(longest_ms(&times.lag_server) <= 25, "only the backlog's turns");

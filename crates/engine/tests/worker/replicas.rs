@@ -5,7 +5,7 @@ use crate::rig::{Change, Ran, plan, run};
 use crate::world::{Script, Stretch, ms};
 use memtide_base::{Instant, ServerId};
 use memtide_engine::plan::segment;
-use memtide_engine::{Address, Clients, ConnectionTurn, Copies, Plan, Reach, ServerPlan};
+use memtide_engine::{Address, Clients, ConnectionTurn, Plan, Reach, Replicate, ServerPlan};
 use memtide_metrics::Absence;
 use memtide_workload::OpKind;
 
@@ -17,7 +17,7 @@ fn counted(connections: u32, reach: Reach) -> Plan {
 
 /// Four clients with a connection to each of two servers, both of which are written. Odd
 /// connections are to the second one. In this world they hold the same things.
-fn replicated(copies: Copies) -> Plan {
+fn replicated(copies: Replicate) -> Plan {
     let mut plan = counted(2, Reach::Servers { writers: 2, copies });
     let other =
         ServerPlan { name: "two".to_owned(), addresses: vec![Address::Unix("two".to_owned())] };
@@ -31,7 +31,7 @@ fn sent(ran: &Ran, server: usize, kind: OpKind) -> u64 {
 
 #[test]
 fn each_copy_is_an_operation_and_servers_count_them_all() {
-    for plan in [replicated(Copies::All), replicated(Copies::All).closed()] {
+    for plan in [replicated(Replicate::All), replicated(Replicate::All).closed()] {
         let ran = run(&plan, Script::default());
         let (all, set) = (ran.all(), OpKind::Set.index());
         assert_eq!(all.answered, all.intended);
@@ -43,7 +43,7 @@ fn each_copy_is_an_operation_and_servers_count_them_all() {
         assert_eq!(all.intended, made + all.kinds[set].sent / 2, "the others are copies");
         assert!(ran.totals.copies_in_window > 50);
     }
-    let ran = run(&replicated(Copies::One), Script::default());
+    let ran = run(&replicated(Replicate::One), Script::default());
     assert_eq!(ran.all().intended, ran.asked.len() as u64);
     assert!(sent(&ran, 0, OpKind::Set).abs_diff(sent(&ran, 1, OpKind::Set)) <= 4);
     assert_eq!(ran.totals.copies_in_window, 0);
@@ -58,7 +58,7 @@ fn requests(ran: &Ran, server: u32, (from, to): (Instant, Instant)) -> usize {
 
 #[test]
 fn who_is_away_is_passed_over_and_taken_back() {
-    for plan in [replicated(Copies::All), replicated(Copies::All).closed()] {
+    for plan in [replicated(Replicate::All), replicated(Replicate::All).closed()] {
         let script = Script {
             closes: [1, 3, 5, 7].map(|connection| (ms(400), connection)).into(),
             refuses: Some(Stretch::ms(400, 700)),
@@ -82,10 +82,10 @@ fn who_is_away_is_passed_over_and_taken_back() {
 
 #[test]
 fn a_write_that_nobody_is_left_for_is_lost_and_reads_go_on() {
-    let mut plan = replicated(Copies::All);
+    let mut plan = replicated(Replicate::All);
     plan.clients = match plan.clients {
         Clients::Counted { count, connections, turn, .. } => {
-            let reach = Reach::Servers { writers: 1, copies: Copies::All };
+            let reach = Reach::Servers { writers: 1, copies: Replicate::All };
             Clients::Counted { count, connections, turn, reach }
         }
         clients => clients,

@@ -3,10 +3,10 @@
 
 use crate::world::{Script, World, WorldDriver};
 use memtide_base::{Instant, Span};
-use memtide_engine::plan::{Backoff, RequestPlan, RowPlan, segment};
+use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
 use memtide_engine::{
-    Address, Clients, Cooldown, Io, OnFull, Pacing, Plan, Refill, ServerPlan, Sharing, SocketPlan,
-    Stage, Unit, Wait, Window, Worker, WorkerReport,
+    Address, Clients, Cooldown, Io, OnFull, Pacing, Plan, RateUnit, Refill, ServerPlan, Sharing,
+    SocketPlan, Stage, Wait, Window, Worker, WorkerReport,
 };
 use memtide_metrics::{Counters, Histogram, Totals};
 use memtide_workload::{
@@ -37,7 +37,7 @@ pub fn plan() -> Plan {
         depth: 64,
         refill: Refill::Each,
         clients: Clients::Workers,
-        unit: Unit::Operations,
+        unit: RateUnit::Operations,
         pacing: Pacing::Closed,
         pause: Span::ZERO,
         window,
@@ -58,7 +58,7 @@ pub fn plan() -> Plan {
         numeric_from: 100,
         requests: RequestPlan::default(),
         timeout: Span::from_s(5),
-        backoff: Some(Backoff { first: Span::from_ms(10), longest: Span::from_s(1) }),
+        reconnect: Reconnect::After(Backoff { first: Span::from_ms(10), longest: Span::from_s(1) }),
         seed: SEED,
         wait: Wait::Sleep,
         io: Io::Simulated,

@@ -2,7 +2,7 @@
 //! the part of lowering in which these depend on each other.
 
 use super::lives;
-use memtide_engine::{Clients, ConnectionTurn, Copies, Reach};
+use memtide_engine::{Clients, Reach, Replicate};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{self as word, Load, Problem, RateUnit};
 use memtide_workload::{KeySpace, OpKind, SizeLaw, ValueSpace, WindowLaw, WindowPlan};
@@ -52,10 +52,7 @@ impl Crowd {
                 scenario.crowd.connections_per_client
             ),
         })?;
-        let turn = match scenario.crowd.connection_turn {
-            word::ConnectionTurn::RoundRobin => ConnectionTurn::RoundRobin,
-            word::ConnectionTurn::Random => ConnectionTurn::Random,
-        };
+        let turn = scenario.crowd.connection_turn;
         let reach = reach(scenario);
         let clients = Clients::Counted { count, connections: each, turn, reach };
         let window = scenario.crowd.window.map(|law| {
@@ -94,10 +91,7 @@ fn reach(scenario: &Scenario) -> Reach {
         (Some(writers), _) => Reach::Servers {
             // Bounded by the number of servers.
             writers: writers as u16,
-            copies: match replicate.unwrap_or(word::Replicate::All) {
-                word::Replicate::All => Copies::All,
-                word::Replicate::One => Copies::One,
-            },
+            copies: replicate.unwrap_or(Replicate::All),
         },
         (None, word::Transport::Split) => {
             Reach::Split { reply_bytes_max: scenario.reply_bytes_max() as usize }
@@ -110,7 +104,7 @@ fn reach(scenario: &Scenario) -> Reach {
 pub(super) fn reach_words(scenario: &Scenario) -> Option<String> {
     match (scenario.replication.writers, scenario.transport) {
         (Some(writers), _) => {
-            let copies = scenario.replication.replicate.unwrap_or(word::Replicate::All);
+            let copies = scenario.replication.replicate.unwrap_or(Replicate::All);
             Some(format!("writes to {copies} of the first {writers} servers"))
         }
         (None, word::Transport::Split) => Some("gets by UDP".to_owned()),

@@ -1,6 +1,5 @@
 //! Connections that come and go: how many places they have, how deep each is, when they are due.
 
-use super::on_full;
 use memtide_base::Span;
 use memtide_engine::{LifePlan, Pace, Window};
 use memtide_schema::Scenario;
@@ -50,7 +49,7 @@ pub(super) fn plan(scenario: &Scenario, window: Window) -> LifePlan {
         calls: calls(scenario),
         call_pace,
         linger: scenario.lives.linger,
-        on_full: on_full(scenario),
+        on_full: scenario.on_full,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::toy::{around, scenario};
 use memtide_base::Span;
-use memtide_engine::{Address, Clients, Cooldown, Copies, Pacing, Reach, Sharing, Transport, Wait};
+use memtide_engine::{
+    Address, Clients, Cooldown, Pacing, Reach, Replicate, Sharing, Transport, Wait,
+};
 use memtide_run::{Lowered, Surroundings, lower};
 use memtide_schema::record::LoopKind;
 
@@ -266,12 +268,12 @@ fn clients_reach_all_servers_or_one_in_two_ways() {
         (connections, reach, lowered)
     };
     let (each, to, lowered) = reach("server = 'a,b,c'\nwriters = 2\n", 3);
-    assert_eq!((each, to), (12, Reach::Servers { writers: 2, copies: Copies::All }));
+    assert_eq!((each, to), (12, Reach::Servers { writers: 2, copies: Replicate::All }));
     let servers: Vec<usize> = (0..12).map(|nth| lowered.plan.server_of(0, nth).index()).collect();
     assert_eq!(servers, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
     assert!(lowered.record.reach.is_some_and(|words| words.contains("all of the first 2")));
     let (_, to, _) = reach("server = 'a,b'\nwriters = 2\nreplicate = 'one'\n", 2);
-    assert_eq!(to, Reach::Servers { writers: 2, copies: Copies::One });
+    assert_eq!(to, Reach::Servers { writers: 2, copies: Replicate::One });
     let (each, to, _) = reach("server = 'a'\ntransport = 'split'\n", 1);
     assert!(each == 5 && matches!(to, Reach::Split { .. }), "{each} {to:?}");
     let (each, to, lowered) = reach("server = 'a'\n", 1);

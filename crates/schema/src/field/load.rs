@@ -249,8 +249,8 @@ pub(super) const IO: Field = Field {
     section: Section::Load,
     many: false,
     set: |scenario, word| {
-        scenario.io = parsed(word)?;
+        scenario.io = if word == "auto" { None } else { Some(parsed(word)?) };
         Ok(())
     },
-    show: |scenario| one(scenario.io),
+    show: |scenario| one(scenario.io.map_or_else(|| "auto".to_owned(), |io| io.to_string())),
 };

@@ -2,7 +2,7 @@
 //!
 //! Only the sentence is read here; whether it came true is judged where the measurements are.
 
-use super::word::span_word;
+use super::span_word;
 use crate::kind::Kind;
 use memtide_base::{Span, units};
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Connections as the load: whether a scenario asks for them, and what does not go with them.
 
-use super::{OnFull, RateUnit, Scenario, ScheduleKind, Transport, span_word};
+use super::{OnFull, RateUnit, Scenario, Sharing, Transport, span_word};
 use memtide_base::Span;
 use memtide_workload::{Draws, Wave};
 
@@ -61,7 +61,7 @@ impl Scenario {
             add("ops-max", what.to_owned());
         }
         self.check_life_alone(&mut add);
-        if self.schedule == ScheduleKind::Connection {
+        if self.schedule == Sharing::Connection {
             let what = "schedule connection is what connections that come and go have in any \
                         case: leave it out";
             add("schedule", what.to_owned());

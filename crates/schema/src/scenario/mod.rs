@@ -11,13 +11,15 @@ mod target;
 mod word;
 
 pub use check::Problem;
-pub use choice::{
-    ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit, Reconnect, Refill,
-    Replicate, ScheduleKind, Secret, Transport, ValueFill, Wait,
-};
+pub use choice::{Secret, ValueFill};
 pub use goal::{Goal, Measure, Relation, Subject};
+pub use memtide_base::choice::{
+    Backoff, ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit,
+    Reconnect, Refill, Replicate, Sharing, Transport, Wait,
+};
+pub(crate) use memtide_base::units::span_word;
 pub use target::Target;
-pub(crate) use word::{parse_list, parse_switch, span_word};
+pub(crate) use word::{parse_list, parse_switch};
 
 use memtide_base::Span;
 use memtide_workload::{
@@ -29,6 +31,8 @@ use std::net::IpAddr;
 const SEED: u64 = 1;
 /// Values above this need the user's word for it: memcached's own default item limit.
 const VALUE_MAX_BYTES: u64 = 1024 * 1024;
+/// The waits before a lost connection is opened again.
+const BACKOFF: Backoff = Backoff { first: Span::from_ms(10), longest: Span::from_s(1) };
 
 /// A run as its user describes it. Every field is a row of [`crate::FIELDS`], which says what it
 /// means; `None` means "not given".
@@ -43,7 +47,7 @@ pub struct Scenario {
     /// The law of the gaps between intended instants.
     pub arrival: Arrival,
     /// One schedule for all connections of a worker, or one for each.
-    pub schedule: ScheduleKind,
+    pub schedule: Sharing,
     /// What an operation does that finds every connection full.
     pub on_full: OnFull,
     /// How long a connection sends nothing after each answer.
@@ -130,8 +134,9 @@ pub struct Scenario {
     pub seed: u64,
     /// How a worker waits for the next instant.
     pub wait: Option<Wait>,
-    /// With what workers do input and output.
-    pub io: Io,
+    /// With what workers do input and output; the better of the two that the kernel allows without
+    /// it.
+    pub io: Option<Io>,
     /// What goes on while the last measured operations end.
     pub cooldown: Cooldown,
     /// Source addresses, used in turn; empty leaves the choice to the system.
@@ -290,7 +295,7 @@ impl Default for Scenario {
             rate: None,
             rate_unit: RateUnit::Operations,
             arrival: Arrival::Poisson,
-            schedule: ScheduleKind::Shared,
+            schedule: Sharing::Shared,
             on_full: OnFull::Queue,
             pause_after_reply: Span::ZERO,
             wave: Wave::Constant,
@@ -324,7 +329,7 @@ impl Default for Scenario {
             load: Load::Auto,
             load_partial: false,
             timeout: Span::from_s(5),
-            reconnect: Reconnect::After { first: Span::from_ms(10), longest: Span::from_s(1) },
+            reconnect: Reconnect::After(BACKOFF),
             goals: Vec::new(),
             verify: 0.0,
             verify_expiry: false,
@@ -334,7 +339,7 @@ impl Default for Scenario {
             message_sizes: false,
             seed: SEED,
             wait: None,
-            io: Io::Auto,
+            io: None,
             cooldown: Cooldown::Load,
             bind: Vec::new(),
             before: None,

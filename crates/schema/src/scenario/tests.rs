@@ -114,7 +114,7 @@ fn choices_and_waits_are_read_and_shown() {
         ("skip:5ms, 4500us".parse(), skip.to_string()),
         (Ok(skip), "skip:5ms,4500us".into())
     );
-    assert_eq!(ScheduleKind::Connection.to_string(), "connection");
+    assert_eq!(Sharing::Connection.to_string(), "connection");
     let error = "sometimes".parse::<Load>().unwrap_err();
     assert_eq!(error, "'sometimes' is not one of auto, always, never");
     let reconnect: Reconnect = "10ms..1s".parse().unwrap();
@@ -470,7 +470,7 @@ fn connections_as_the_load_have_rates_of_their_own() {
     assert_eq!(problems(|s| s.lives.connection_rate = Some(1e3)), [""; 0], "one call each");
     assert_eq!(living(|s| s.rate = Some(1e3)), ["rate"]);
     assert_eq!(living(|s| s.ops_max = Some(100)), ["ops-max"]);
-    assert_eq!(living(|s| s.schedule = ScheduleKind::Connection), ["schedule"]);
+    assert_eq!(living(|s| s.schedule = Sharing::Connection), ["schedule"]);
     assert_eq!(living(|s| s.lives.calls = Some(0)), ["calls"]);
     assert_eq!(living(|s| s.lives.connections_total = Some(1 << 40)), ["connections-total"]);
     assert_eq!(living(|s| s.lives.connection_rate = Some(1e7)), ["connection-rate"]);

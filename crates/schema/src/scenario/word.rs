@@ -1,8 +1,7 @@
-//! Words that carry no law of their own: switches, lists, and exact spans.
+//! Words that carry no law of their own: switches and lists.
 //!
-//! Everything written here is read back to the very same value; rounding is for reports.
+//! It knows no field.
 
-use memtide_base::Span;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -24,14 +23,4 @@ where
         return Ok(Vec::new());
     }
     word.split(',').map(|item| item.trim().parse().map_err(|e: T::Err| e.to_string())).collect()
-}
-
-/// A span as a word that parses back to it: in the largest unit that divides it.
-pub(crate) fn span_word(span: Span) -> String {
-    let ns = span.ns();
-    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    match units.into_iter().find(|(unit, _)| ns.is_multiple_of(*unit)) {
-        Some((unit, name)) => format!("{}{name}", ns / unit),
-        None => format!("{ns}ns"),
-    }
 }
