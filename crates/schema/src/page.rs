@@ -27,7 +27,12 @@ Words have one grammar wherever they stand. Counts and rates take `k`, `M` and `
 1 000), sizes `k`, `KiB`, `MiB`, `GiB` (powers of 1 024) and `kB`, `MB`, `GB` (powers of 1 000).
 Times carry their unit: `ns`, `us`, `ms`, `s`, `m`, `h`, `d`. Fractions are `0.2` or `20%`. In a
 file a number may also stand without quotes, a switch is `true` or `false`, and a list is an
-array or a comma list. A switch on the command line takes no value.
+array or a comma list. A switch on the command line needs no value; `--strict=false` takes back
+what the environment or the file switches on. A flag that is given twice means its last value;
+one that takes a list means all of them. The file `-` is stdin.
+
+An empty value is an error, so that a script's unset variable changes nothing in silence; in a
+file `[]` is a list of nothing. Only a password may be empty.
 
 A word that is not allowed, a field that does not exist and fields that contradict each other
 end the run before it begins, with exit code 2 and a sentence that says where and what is

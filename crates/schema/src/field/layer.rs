@@ -5,6 +5,7 @@
 
 use super::{FIELDS, Field, find, nearest};
 use crate::scenario::Scenario;
+use std::ffi::OsString;
 use std::fmt;
 
 /// What stands before the name of every environment variable of ours.
@@ -55,17 +56,25 @@ impl Layer {
         self.entries.iter().any(|entry| entry.field == field)
     }
 
-    /// The layer of an environment: its variables that begin with `MEMTIDE_`. An error names a
-    /// variable that stands for no field.
-    pub fn from_environment(
-        variables: impl IntoIterator<Item = (String, String)>,
+    /// The layer of an environment: its variables that begin with `MEMTIDE_`, whatever bytes the
+    /// others hold. An error names a variable that stands for no field, or whose value is no text.
+    pub fn from_environment<T: Into<OsString>>(
+        variables: impl IntoIterator<Item = (T, T)>,
     ) -> Result<Self, FieldError> {
         let mut layer = Self::new();
+        let origin = Origin::Environment;
         for (variable, word) in variables {
+            let variable = variable.into();
+            let variable = variable.to_string_lossy();
             let Some(name) = variable.strip_prefix(PREFIX) else { continue };
             let name = name.to_ascii_lowercase().replace('_', "-");
-            let field = find(&name).ok_or_else(|| unknown(&name, Origin::Environment))?;
-            layer.push(field, vec![word], Origin::Environment);
+            let field = find(&name).ok_or_else(|| unknown(&name, origin.clone()))?;
+            let word = word.into().into_string().map_err(|word| FieldError {
+                field: Some(name),
+                origin: origin.clone(),
+                message: format!("the value {word:?} is not UTF-8 text; give it as UTF-8"),
+            })?;
+            layer.push(field, vec![word], origin.clone());
         }
         Ok(layer)
     }
@@ -73,7 +82,8 @@ impl Layer {
 
 impl Scenario {
     /// Sets every field that `layer` mentions. The error names the first word that is not
-    /// allowed; the scenario is then half changed and of no use.
+    /// allowed, such as an empty one; the scenario is then half changed and of no use. A list
+    /// without words is an empty list.
     pub fn apply(&mut self, layer: &Layer) -> Result<(), FieldError> {
         for Entry { field, words, origin } in &layer.entries {
             let fail = |message| FieldError {
@@ -81,6 +91,9 @@ impl Scenario {
                 origin: origin.clone(),
                 message,
             };
+            if words.iter().any(|word| word.trim().is_empty()) && !field.takes_empty() {
+                return Err(fail(empty(field)));
+            }
             let word = match words.as_slice() {
                 [word] => word.clone(),
                 words if field.many => words.join(","),
@@ -145,6 +158,13 @@ impl std::error::Error for FieldError {}
 /// The environment variable of a field's name.
 pub(super) fn variable(name: &str) -> String {
     format!("{PREFIX}{}", name.to_ascii_uppercase().replace('-', "_"))
+}
+
+/// What is wrong with an empty word: left standing it would read as "not given", and a script's
+/// unset variable would change what is measured.
+fn empty(field: &Field) -> String {
+    let wanted = field.value.unwrap_or("true or false");
+    format!("the value is empty; give {wanted}, or leave it out")
 }
 
 /// The error of a name that is no field's.

@@ -194,6 +194,11 @@ impl Field {
     pub fn variable(&self) -> String {
         layer::variable(self.name)
     }
+
+    /// Whether an empty word is a value: some servers ask for a user's name alone.
+    fn takes_empty(&self) -> bool {
+        self.name == "password"
+    }
 }
 
 impl std::fmt::Debug for Field {

@@ -105,8 +105,8 @@ pub(super) const QUIET: Field = Field {
     value: None,
     default: "off",
     help: "Show no progress",
-    long: "Progress is shown on a terminal only; this switch hides it there too. The report and \
-           warnings stay.",
+    long: "Progress is shown on a terminal only; this switch hides it there too. The report, \
+           warnings and the line that says that an embedded server is measured stay.",
     section: Section::Output,
     many: false,
     set: |scenario, word| {

@@ -5,6 +5,8 @@ use crate::file::from_toml;
 use crate::scenario::Secret;
 use memtide_base::Random;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 
 /// For each field, words that it must take.
 const GOOD: &[(&str, &[&str])] = &[
@@ -293,8 +295,12 @@ fn a_higher_layer_wins_and_replaces_lists() {
     let mut scenario = Scenario::default();
     let below = [("server", "a,b"), ("rate", "5k"), ("keys", "7"), ("goal", "rate>1")];
     scenario.apply(&layer(&below, &file)).unwrap();
-    let environment =
-        [("MEMTIDE_RATE", "6k"), ("MEMTIDE_KEY_SIZE", "44"), ("PATH", "x"), ("MEMTIDE_GOAL", "")];
+    let environment = [
+        ("MEMTIDE_RATE", "6k"),
+        ("MEMTIDE_KEY_SIZE", "44"),
+        ("PATH", "x"),
+        ("MEMTIDE_GOAL", "rate>2"),
+    ];
     let pairs = environment.map(|(name, word)| (name.to_owned(), word.to_owned()));
     scenario.apply(&Layer::from_environment(pairs).unwrap()).unwrap();
     let mut flags = layer(&[("rate", "7k")], &Origin::Flag);
@@ -304,9 +310,49 @@ fn a_higher_layer_wins_and_replaces_lists() {
     assert_eq!(scenario.rate, Some(7e3));
     assert_eq!(scenario.keys, 7);
     assert_eq!(scenario.key_size.to_string(), "fixed:44");
-    assert!(scenario.goals.is_empty());
+    assert_eq!(scenario.goals.iter().map(ToString::to_string).collect::<Vec<_>>(), ["rate>2"]);
     let names: Vec<String> = scenario.servers.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["c:11211", "d:11211", "e:11211"]);
+}
+
+#[test]
+fn an_empty_value_is_refused_for_every_field_and_names_its_origin() {
+    let file = Origin::File { path: "s.toml".to_owned(), line: 3 };
+    for field in FIELDS.iter().filter(|field| field.name != "password") {
+        let variable = field.variable();
+        for (origin, begin) in [
+            (Origin::Flag, format!("--{}: ", field.name)),
+            (Origin::Environment, format!("{variable}: ")),
+            (file.clone(), format!("{} in s.toml line 3: ", field.name)),
+        ] {
+            for word in ["", " "] {
+                let said = layer(&[(field.name, word)], &origin);
+                let sentence = Scenario::default().apply(&said).unwrap_err().to_string();
+                assert!(sentence.starts_with(&format!("{begin}the value is empty")), "{sentence}");
+            }
+        }
+    }
+    // An item of a list may be empty as little, but a file may say that a list is.
+    let text = "server = [\"a\", \"\"]";
+    let error = Scenario::default().apply(&from_toml(text, "s.toml").unwrap()).unwrap_err();
+    assert!(error.to_string().contains("the value is empty"), "{error}");
+    Scenario::default().apply(&from_toml("server = []", "s.toml").unwrap()).unwrap();
+    Scenario::default().apply(&layer(&[("password", "")], &Origin::Flag)).unwrap();
+}
+
+#[test]
+fn an_environment_may_hold_any_bytes_but_a_field_s_value_is_text() {
+    let bytes = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+    let foreign = [(bytes(b"CAF\xe9"), bytes(b"x")), (bytes(b"LESS"), bytes(b"\xff\xfe"))];
+    assert_eq!(Layer::from_environment(foreign).unwrap(), Layer::new());
+    let value = [(bytes(b"MEMTIDE_KEY_SIZE"), bytes(b"4\xff"))];
+    assert_eq!(
+        Layer::from_environment(value).unwrap_err().to_string(),
+        "MEMTIDE_KEY_SIZE: the value \"4\\xFF\" is not UTF-8 text; give it as UTF-8"
+    );
+    let name = [(bytes(b"MEMTIDE_KEY_S\xffZE"), bytes(b"4"))];
+    let error = Layer::from_environment(name).unwrap_err().to_string();
+    assert!(error.starts_with("MEMTIDE_KEY_S") && error.contains("no such field"), "{error}");
 }
 
 #[test]
