@@ -1,8 +1,10 @@
 //! How the program ends: codes that scripts rely on, and sentences for people.
 
+use clap::error::ErrorKind;
 use memtide_run::Failure;
 use memtide_schema::FieldError;
 use memtide_schema::scenario::Problem;
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
 /// A goal was missed or a check failed.
@@ -54,8 +56,20 @@ impl From<Failure> for Stop {
     }
 }
 
-/// Shows clap's own words: help and version on stdout with success, the rest on stderr.
+/// What is wrong with an argument that is no text.
+pub(crate) fn no_text(word: &OsStr) -> Option<String> {
+    word.to_str()
+        .is_none()
+        .then(|| format!("the argument {word:?} is not UTF-8 text; give it as UTF-8"))
+}
+
+/// Shows clap's own words: help and version on stdout with success, the rest on stderr. Of an
+/// argument that is no text clap does not say which it is.
 pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::InvalidUtf8 {
+        let garbled = std::env::args_os().find_map(|word| no_text(&word));
+        return Stop::usage(garbled.unwrap_or_else(|| error.to_string())).report();
+    }
     // A reader that has gone away has seen enough.
     drop(error.print());
     ExitCode::from(if error.use_stderr() { USAGE } else { 0 })

@@ -11,6 +11,12 @@ pub(crate) fn show(text: &str) -> io::Result<()> {
     }
 }
 
+/// The columns of the terminal that results go to, if they go to one.
+pub(crate) fn columns() -> Option<usize> {
+    let out = io::stdout();
+    if out.is_terminal() { terminal_columns(&out) } else { None }
+}
+
 /// Prints a part of a result that goes on. A reader that went away is an error too.
 pub(crate) fn show_part(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();

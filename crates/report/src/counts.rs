@@ -2,14 +2,14 @@
 //!
 //! A line that would only say "none" is left out, except for what a reader looks for.
 
-use crate::layout::labelled;
+use crate::layout::{Sheet, labelled};
 use crate::number::{percent, whole};
 use memtide_base::units::{format_bytes, format_count};
 use memtide_schema::record::{DatagramCounts, Record, Totals};
 use std::collections::BTreeMap;
 
 /// Every line of counts.
-pub(crate) fn counts(out: &mut String, record: &Record) {
+pub(crate) fn counts(out: &mut Sheet, record: &Record) {
     let totals = &record.totals;
     labelled(out, "operations", &outcomes(totals));
     if totals.keys > 0 {
@@ -97,7 +97,7 @@ fn datagrams(counts: &DatagramCounts) -> String {
 
 /// The counts that are not zero, by name, when there are any.
 fn line_of(
-    out: &mut String,
+    out: &mut Sheet,
     label: &str,
     counts: &BTreeMap<String, u64>,
     shown: impl Fn(&str) -> bool,

@@ -2,13 +2,13 @@
 //!
 //! It words what was judged; it judges nothing.
 
-use crate::layout::wrapped;
+use crate::layout::{Sheet, unbroken, wrapped};
 use memtide_schema::record::{
     Check, CheckKind, CheckResult, GoalResult, LoopKind, Record, Verdict,
 };
 
 /// Everything from the goals to the last line.
-pub(crate) fn judgement(out: &mut String, record: &Record) {
+pub(crate) fn judgement(out: &mut Sheet, record: &Record) {
     if !record.goals.is_empty() {
         out.push('\n');
     }
@@ -30,7 +30,7 @@ pub(crate) fn judgement(out: &mut String, record: &Record) {
         let text = format!("{}; {}", warning.message, warning.remedy);
         wrapped(out, "warning: ", "         ", &text);
     }
-    out.push_str(&believable_line(record));
+    unbroken(out, "believable: ", "            ", &believable(record));
 }
 
 /// Whether a reader should hear that `check` was skipped: not when a warning says why, nor when it
@@ -58,16 +58,16 @@ const fn subject(code: CheckKind) -> &'static str {
     }
 }
 
-/// The last line, never broken: programs and people look for it.
-fn believable_line(record: &Record) -> String {
+/// What the last line says, which programs and people look for.
+fn believable(record: &Record) -> String {
     match record.believable.verdict {
-        Verdict::Yes => "believable: yes\n".to_owned(),
+        Verdict::Yes => "yes".to_owned(),
         Verdict::No => {
             let reasons: Vec<&str> =
                 record.believable.reasons.iter().map(|reason| reason.message.as_str()).collect();
             match reasons.is_empty() {
-                true => "believable: no, nothing was judged\n".to_owned(),
-                false => format!("believable: no, {}\n", reasons.join("; ")),
+                true => "no, nothing was judged".to_owned(),
+                false => format!("no, {}", reasons.join("; ")),
             }
         }
     }

@@ -1,34 +1,76 @@
 //! Lines and columns: labelled lines, wrapped sentences, aligned tables.
 //!
-//! Nothing is wider than [`WIDTH`] characters but a table that cannot be narrower, and lines that
-//! programs look for, which are never broken.
+//! Outside a terminal nothing is wider than [`WIDTH`] characters but a table, and lines that
+//! programs look for, which are never broken. On a terminal no line is wider than that is.
 
 /// The widest line, in characters.
 const WIDTH: usize = 120;
+/// The narrowest terminal whose width is kept: a narrower one breaks lines by itself.
+const COLUMNS_MIN: usize = 40;
 /// The width of the labels in front of lines.
 const LABEL: usize = 11;
 
+/// A text that grows, and how wide it may be.
+#[derive(Debug)]
+pub(crate) struct Sheet {
+    text: String,
+    /// The columns of the terminal that it is for, if it is for one.
+    columns: Option<usize>,
+}
+
+impl Sheet {
+    /// An empty one, for a terminal of so many columns or for no terminal.
+    pub(crate) fn new(columns: Option<usize>) -> Self {
+        let columns = columns.map(|columns| columns.max(COLUMNS_MIN));
+        Self { text: String::new(), columns }
+    }
+
+    pub(crate) fn push(&mut self, letter: char) {
+        self.text.push(letter);
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// The widest sentence.
+    fn width(&self) -> usize {
+        self.columns.map_or(WIDTH, |columns| columns.min(WIDTH))
+    }
+}
+
+/// A line that programs look for: only a terminal's width breaks it. Begins with `first`; further
+/// lines begin with `rest`.
+pub(crate) fn unbroken(out: &mut Sheet, first: &str, rest: &str, text: &str) {
+    match out.columns {
+        Some(_) => wrapped(out, first, rest, text),
+        None => out.text.push_str(&format!("{first}{text}\n")),
+    }
+}
+
 /// A line with its label, wrapped under its own beginning.
-pub(crate) fn labelled(out: &mut String, label: &str, text: &str) {
+pub(crate) fn labelled(out: &mut Sheet, label: &str, text: &str) {
     let first = format!("{label:<LABEL$}");
     wrapped(out, &first, &" ".repeat(LABEL), text);
 }
 
 /// A sentence that begins with `first`; its further lines begin with `rest`. It is broken at
 /// spaces, and a word that is longer than a line after its commas.
-pub(crate) fn wrapped(out: &mut String, first: &str, rest: &str, text: &str) {
+pub(crate) fn wrapped(out: &mut Sheet, first: &str, rest: &str, text: &str) {
+    let width_max = out.width();
+    let out = &mut out.text;
     out.push_str(first);
     let mut width = first.chars().count();
-    let room = WIDTH - rest.chars().count();
+    let room = width_max - rest.chars().count();
     let mut fresh = true;
     for word in text.split(' ') {
         let mut space = usize::from(!fresh);
         for piece in pieces(word, room) {
             let length = piece.chars().count();
-            if !fresh && width + space + length > WIDTH {
+            if !fresh && width + space + length > width_max {
                 out.push('\n');
                 out.push_str(rest);
-                width = WIDTH - room;
+                width = width_max - room;
                 space = 0;
             }
             out.push_str(&" ".repeat(space));
@@ -52,12 +94,21 @@ fn pieces(word: &str, room: usize) -> Vec<&str> {
 /// Rows of cells. The first column is aligned to the left, the others to the right.
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
+    /// Headings of columns that a narrow terminal can do without, the least needed first.
+    dispensable: &'static [&'static str],
 }
 
 impl Table {
     /// A table with its heading row.
     pub(crate) fn new(heading: &[&str]) -> Self {
-        Self { rows: vec![heading.iter().map(|&cell| cell.to_owned()).collect()] }
+        let rows = vec![heading.iter().map(|&cell| cell.to_owned()).collect()];
+        Self { rows, dispensable: &[] }
+    }
+
+    /// The same table, which leaves out these columns, one after the other, where it would be wider
+    /// than a terminal.
+    pub(crate) fn without(self, dispensable: &'static [&'static str]) -> Self {
+        Self { dispensable, ..self }
     }
 
     /// Adds a row; it may be shorter than the heading.
@@ -67,25 +118,45 @@ impl Table {
     }
 
     /// The table, two spaces between columns.
-    pub(crate) fn render(&self, out: &mut String) {
-        let columns = self.rows[0].len();
+    pub(crate) fn render(&self, out: &mut Sheet) {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
+        let shown = shown_columns(&self.rows[0], &widths, self.dispensable, out.columns);
         for row in &self.rows {
             let mut line = String::new();
-            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+            for &column in &shown {
+                let (cell, width) = (row.get(column).map_or("", String::as_str), widths[column]);
                 match column {
                     0 => line.push_str(&format!("{cell:<width$}")),
                     _ => line.push_str(&format!("  {cell:>width$}")),
                 }
             }
-            out.push_str(line.trim_end());
+            out.text.push_str(line.trim_end());
             out.push('\n');
         }
     }
+}
+
+/// The numbers of the columns that are shown: all, or those left when the first of `dispensable`
+/// are left out until a row, with two spaces between columns, fits a terminal of `columns`.
+pub(crate) fn shown_columns<S: AsRef<str>>(
+    heading: &[S],
+    widths: &[usize],
+    dispensable: &[&str],
+    columns: Option<usize>,
+) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..heading.len()).collect();
+    for name in dispensable {
+        let width: usize = shown.iter().map(|&column| widths[column] + 2).sum();
+        if columns.is_none_or(|columns| width <= columns + 2) {
+            break;
+        }
+        shown.retain(|&column| heading[column].as_ref() != *name);
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -94,9 +165,10 @@ mod tests {
 
     #[test]
     fn sentences_are_wrapped_under_themselves() {
-        let mut out = String::new();
+        let mut out = Sheet::new(None);
         let text = "word ".repeat(40);
         labelled(&mut out, "label", text.trim_end());
+        let out = out.into_text();
         let lines: Vec<&str> = out.lines().collect();
         assert_eq!(lines.len(), 2);
         assert!(lines[0].starts_with("label      word") && lines[1].starts_with("           word"));
@@ -106,8 +178,9 @@ mod tests {
     #[test]
     fn a_list_longer_than_a_line_is_broken_after_commas() {
         let list = "uniform:1,2;".repeat(5) + &"123:0.5,".repeat(30);
-        let mut out = String::new();
+        let mut out = Sheet::new(None);
         labelled(&mut out, "data", &format!("values {list} and more"));
+        let out = out.into_text();
         assert!(out.lines().count() > 2 && out.lines().all(|line| line.chars().count() <= WIDTH));
         assert_eq!(out.split_whitespace().nth(1), Some("values"));
         assert_eq!(
@@ -121,8 +194,38 @@ mod tests {
         let mut table = Table::new(&["op", "p50"]);
         table.row(vec!["all".to_owned(), "90.3 µs".to_owned()]);
         table.row(vec!["set".to_owned(), "—".to_owned()]);
-        let mut out = String::new();
+        let mut out = Sheet::new(None);
         table.render(&mut out);
-        assert_eq!(out, "op       p50\nall  90.3 µs\nset        —\n");
+        assert_eq!(out.into_text(), "op       p50\nall  90.3 µs\nset        —\n");
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_fewer_columns_and_a_pipe_gets_all() {
+        let mut table = Table::new(&["op", "p50", "p90", "max"]).without(&["p90", "p50"]);
+        table.row(["all", "0123456789", "0123456789", "0123456789"].map(str::to_owned).to_vec());
+        let headings = |columns| {
+            let mut out = Sheet { text: String::new(), columns };
+            table.render(&mut out);
+            let text = out.into_text();
+            assert!(columns.is_none_or(|most| text.lines().all(|l| l.chars().count() <= most)));
+            text.lines().next().unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(headings(None), ["op", "p50", "p90", "max"]);
+        assert_eq!(headings(Some(39)), ["op", "p50", "p90", "max"]);
+        assert_eq!(headings(Some(38)), ["op", "p50", "max"]);
+        assert_eq!(headings(Some(26)), ["op", "max"]);
+    }
+
+    #[test]
+    fn what_is_never_broken_in_a_pipe_is_wrapped_on_a_terminal() {
+        let text = "word ".repeat(30);
+        let lines = |columns| {
+            let mut out = Sheet::new(columns);
+            unbroken(&mut out, "first: ", "  ", text.trim_end());
+            out.into_text().lines().map(|line| line.chars().count()).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(None).len(), 1);
+        let narrow = lines(Some(80));
+        assert!(narrow.len() == 3 && narrow.iter().all(|&length| length <= 80), "{narrow:?}");
     }
 }

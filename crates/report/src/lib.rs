@@ -34,4 +34,4 @@ mod expect;
 
 pub use plan::plan_text;
 pub use progress::progress_line;
-pub use text::{StepsText, step_progress_line, text};
+pub use text::{StepsText, step_progress_line, text, text_for};

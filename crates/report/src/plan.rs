@@ -2,7 +2,7 @@
 //!
 //! It shows what was decided and decides nothing.
 
-use crate::layout::labelled;
+use crate::layout::{Sheet, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
 use memtide_schema::Scenario;
 use memtide_schema::record::{LifePlanRecord, LoopKind, PlanRecord};
@@ -13,9 +13,10 @@ const OF_SCHEDULES: [&str; 3] = ["arrival", "schedule", "on-full"];
 /// The least width of the fields' names.
 const FIELD_WIDTH: usize = 12;
 
-/// The plan, a line for each decision, ending with a line break.
-pub fn plan_text(plan: &PlanRecord) -> String {
-    let mut out = String::new();
+/// The plan, a line for each decision, ending with a line break; for a terminal of so many
+/// `columns`, or for none.
+pub fn plan_text(plan: &PlanRecord, columns: Option<usize>) -> String {
+    let mut out = Sheet::new(columns);
     let decisions: Vec<(&str, String)> = decisions(plan).into_iter().chain(unusual(plan)).collect();
     let width = decisions.iter().map(|(field, _)| field.len()).fold(FIELD_WIDTH, usize::max);
     for (field, value) in decisions {
@@ -36,7 +37,7 @@ pub fn plan_text(plan: &PlanRecord) -> String {
         };
         labelled(&mut out, &format!("{field:<width$} "), &text);
     }
-    out
+    out.into_text()
 }
 
 /// Every decision by the name of its field.
@@ -262,17 +263,17 @@ mod tests {
 
     #[test]
     fn a_plan_says_each_decision_and_why() {
-        expect("plan.txt", &super::plan_text(&fixture::open().plan));
+        expect("plan.txt", &super::plan_text(&fixture::open().plan, None));
     }
 
     #[test]
     fn what_is_unusual_is_said() {
-        expect("plan_unusual.txt", &super::plan_text(&fixture::unusual().plan));
+        expect("plan_unusual.txt", &super::plan_text(&fixture::unusual().plan, None));
     }
 
     #[test]
     fn a_closed_loop_has_no_schedule_to_tell_of() {
-        let text = super::plan_text(&fixture::closed().plan);
+        let text = super::plan_text(&fixture::closed().plan, None);
         assert!(!text.contains("arrival") && !text.contains("on-full"), "{text}");
     }
 }

@@ -1,11 +1,11 @@
 //! The line of a merged record: how many runs are in it, and how nearly they began together.
 
-use crate::layout::labelled;
+use crate::layout::{Sheet, labelled};
 use crate::number::{counted, time};
 use memtide_schema::Record;
 
 /// One line when the record was merged, else nothing.
-pub(crate) fn shards(out: &mut String, record: &Record) {
+pub(crate) fn shards(out: &mut Sheet, record: &Record) {
     let count = record.shards.len() as u64;
     if count == 0 {
         return;

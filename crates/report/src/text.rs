@@ -11,7 +11,7 @@ pub use steps::{StepsText, step_progress_line};
 
 use crate::counts::counts;
 use crate::judgement::judgement;
-use crate::layout::labelled;
+use crate::layout::{Sheet, labelled, unbroken};
 use crate::number::{counted, seconds, whole};
 use crate::plan::{
     connection_words, key_words, life_words, mix_words, rate_of, rate_words, servers,
@@ -26,7 +26,13 @@ use verification::verification;
 
 /// The whole report, ending with its verdict and a line break.
 pub fn text(record: &Record) -> String {
-    let mut out = String::new();
+    text_for(record, None)
+}
+
+/// The same report for a terminal of `columns` columns: every line fits it, and tables show fewer
+/// columns. Without a terminal it is [`text`].
+pub fn text_for(record: &Record, columns: Option<usize>) -> String {
+    let mut out = Sheet::new(columns);
     heading(&mut out, record);
     if record.measured_s > 0.0 {
         out.push('\n');
@@ -38,21 +44,22 @@ pub fn text(record: &Record) -> String {
         verification(&mut out, record);
     }
     judgement(&mut out, record);
-    out
+    out.into_text()
 }
 
 /// What was run, in a few lines.
-fn heading(out: &mut String, record: &Record) {
+fn heading(out: &mut Sheet, record: &Record) {
     let plan = &record.plan;
     if record.loop_kind == LoopKind::Closed && plan.lives.is_none() {
         let rate = format_count(two_digits(0.7 * record.rate.achieved_per_s));
-        out.push_str(&format!(
-            "closed loop: throughput is the result; the times are those at saturation. \
-             For response times try --rate {rate}\n"
-        ));
+        let text = format!(
+            "throughput is the result; the times are those at saturation. For response times try \
+             --rate {rate}"
+        );
+        unbroken(out, "closed loop: ", "             ", &text);
     }
     if record.partial {
-        out.push_str(&format!("partial: {}\n", why_partial(record.ended_by)));
+        unbroken(out, "partial: ", "         ", why_partial(record.ended_by));
     }
     labelled(out, "memtide", &format!("{}, {}", record.machine.memtide_version, what(record)));
     labelled(out, "server", &servers(plan));

@@ -2,7 +2,7 @@
 //!
 //! A percentile without figure is a dash or a bound here, and a line below says why.
 
-use crate::layout::{Table, labelled};
+use crate::layout::{Sheet, Table, labelled};
 use crate::number::{NONE, bound, rate, time, whole};
 use memtide_schema::Kind;
 use memtide_schema::record::{Distribution, Missing, Percentile, RateRecord, Record};
@@ -11,12 +11,14 @@ use std::collections::BTreeMap;
 /// The percentiles of a table.
 const COLUMNS: [Percentile; 5] =
     [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999, Percentile::P9999];
+/// What a narrow terminal can do without, the least needed first.
+const DISPENSABLE: [&str; 7] = ["p99.99", "p90", "mean", "p99.9", "rate", "count", "answered"];
 /// The longest name of a server in a table, in characters.
 const NAME: usize = 24;
 
 /// Response by kind, service, lag and its parts; then a row per server when there are several; then
 /// what the reader must know of the cells.
-pub(crate) fn times(out: &mut String, record: &Record) {
+pub(crate) fn times(out: &mut Sheet, record: &Record) {
     let mut shown = responses(out, record);
     if record.servers.len() > 1 {
         out.push('\n');
@@ -26,7 +28,7 @@ pub(crate) fn times(out: &mut String, record: &Record) {
 }
 
 /// The first table; returns what it shows. A kind of which there was nothing has no row.
-fn responses<'a>(out: &mut String, record: &'a Record) -> Vec<&'a Distribution> {
+fn responses<'a>(out: &mut Sheet, record: &'a Record) -> Vec<&'a Distribution> {
     let mut table = table("response", "count", "rate");
     let mut shown = Vec::new();
     for (kind, response) in &record.response {
@@ -63,7 +65,7 @@ fn responses<'a>(out: &mut String, record: &'a Record) -> Vec<&'a Distribution> 
 }
 
 /// A row per server; returns what it shows.
-fn servers<'a>(out: &mut String, record: &'a Record) -> Vec<&'a Distribution> {
+fn servers<'a>(out: &mut Sheet, record: &'a Record) -> Vec<&'a Distribution> {
     let mut table = table("server", "answered", "rate");
     for server in &record.servers {
         let answered = whole(server.totals.answered);
@@ -89,7 +91,7 @@ fn table(subject: &str, count: &str, rate: &str) -> Table {
     let mut heading = vec![subject, count, rate, "mean"];
     heading.extend(percentiles.iter().map(String::as_str));
     heading.push("max");
-    Table::new(&heading)
+    Table::new(&heading).without(&DISPENSABLE)
 }
 
 /// A row of a kind. Whether a get would hit is not known when it is sent, so hits and misses have
@@ -136,7 +138,7 @@ fn above(distribution: &Distribution) -> Option<String> {
 }
 
 /// What the cells mean that are no plain times.
-fn footnotes(out: &mut String, shown: &[&Distribution]) {
+fn footnotes(out: &mut Sheet, shown: &[&Distribution]) {
     if shown.iter().all(|distribution| distribution.count == 0) {
         labelled(out, NONE, "no operation has such a time");
         return;

@@ -153,6 +153,11 @@ impl Faults {
         self.list.is_empty()
     }
 
+    /// The first kind of the list that strikes datagrams: a server without them would never do it.
+    pub fn of_datagrams(&self) -> Option<FaultKind> {
+        self.list.iter().map(|fault| fault.kind).find(|kind| kind.strikes_datagrams())
+    }
+
     /// Whether this kind can happen.
     pub(crate) fn names(&self, kind: FaultKind) -> bool {
         self.list.iter().any(|fault| fault.kind == kind)

@@ -18,7 +18,8 @@ pub(crate) fn manual() -> Result<u8, Stop> {
     command.build();
     let mut bytes = Vec::new();
     // The program's page first, then one section after another for its commands.
-    let pages = std::iter::once(command.clone()).chain(command.get_subcommands().cloned());
+    let commands = command.get_subcommands().filter(|command| command.get_name() != "help");
+    let pages = std::iter::once(command.clone()).chain(commands.cloned());
     for page in pages {
         clap_mangen::Man::new(page).render(&mut bytes).map_err(failed)?;
     }

@@ -2,9 +2,9 @@
 
 use super::run::{create, unwritable};
 use crate::exit::{FAILED, Stop};
-use crate::output::{complain, show};
+use crate::output::{columns, complain, show};
 use clap::ArgMatches;
-use memtide_report::text;
+use memtide_report::text_for;
 use memtide_schema::record::GoalResult;
 use memtide_schema::{Record, Scenarios};
 use memtide_sinks::write_record;
@@ -34,7 +34,7 @@ fn publish(record: &Record, json: Option<&str>) -> Result<u8, Stop> {
         if let Err(error) = show(&record.to_json()) {
             trouble.push(unwritable("stdout", &error));
         }
-    } else if let Err(error) = show(&text(record)) {
+    } else if let Err(error) = show(&text_for(record, columns())) {
         trouble.push(unwritable("stdout", &error));
     }
     if let Some(path) = json.filter(|path| *path != "-") {

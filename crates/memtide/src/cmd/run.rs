@@ -4,7 +4,7 @@ use super::{plot, serve};
 use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
 use crate::flags;
 use crate::late::LateFile;
-use crate::output::{complain, say, show};
+use crate::output::{columns, complain, say, show};
 use crate::witness::HostWitness;
 use clap::ArgMatches;
 use memtide_base::Instant;
@@ -15,7 +15,7 @@ use memtide_host::signal::StopFlag;
 use memtide_host::{
     Clock, HostFleet, SampleSink, Sampled, ServeOptions, Serving, machine, resolve,
 };
-use memtide_report::{plan_text, text};
+use memtide_report::{plan_text, text_for};
 use memtide_run::{Doors, Lowered, Outcome, Surroundings, WrongValues, lower};
 use memtide_schema::record::Verdict;
 use memtide_schema::scenario::{Target, Transport};
@@ -47,7 +47,8 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     let embedded = if scenario.servers.is_empty() { Some(embed(&scenario)?) } else { None };
     let lowered = lower(&scenario, &surroundings(&scenario, embedded.as_ref(), &machine)?)?;
     if scenario.plan {
-        show(&plan_text(&lowered.record)).map_err(|error| unwritable("stdout", &error))?;
+        show(&plan_text(&lowered.record, columns()))
+            .map_err(|error| unwritable("stdout", &error))?;
         return Ok(0);
     }
     check_files(&lowered, embedded.is_some(), files_max)?;
@@ -74,7 +75,8 @@ pub(in crate::cmd) fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
         memory_bytes_max: wanted.max(EMBEDDED_MEMORY_BYTES_MIN),
         item_bytes_max: scenario.value_max as usize + 1024,
     })?;
-    if !scenario.quiet && !scenario.plan {
+    // Not even --quiet hides what is measured.
+    if !scenario.plan {
         say(&format!(
             "memtide: no --server given, so this measures an embedded server at {}",
             serving.address()
@@ -251,7 +253,7 @@ pub(in crate::cmd) fn publish(
     let shown = if load_only {
         format!("stored {} keys\n", record.phases.load.totals.replies.get("stored").unwrap_or(&0))
     } else {
-        text(&record)
+        text_for(&record, columns())
     };
     if !stdout_taken && let Err(error) = show(&shown) {
         trouble.push(unwritable("stdout", &error));

@@ -23,6 +23,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
         memory_bytes_max: *matches.get_one::<u64>("memory").expect("it has a default"),
         item_bytes_max: *matches.get_one::<u64>("item-max").expect("it has a default") as usize,
     };
+    check_faults(matches, options.udp, "serve with --udp")?;
     machine::raise_file_limit();
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
@@ -43,6 +44,23 @@ pub(crate) fn conduct(matches: &ArgMatches, seed: u64) -> Conduct {
         behaviour: matches.get_one::<Behaviour>("behaviour").expect("it has a default").clone(),
         faults: matches.get_one::<Faults>("fault").expect("it has a default").clone(),
         seed,
+    }
+}
+
+/// Whether the faults that were asked for can happen at all; `remedy` says how they could.
+pub(crate) fn check_faults(
+    matches: &ArgMatches,
+    datagrams: bool,
+    remedy: &str,
+) -> Result<(), Stop> {
+    let faults = matches.get_one::<Faults>("fault").expect("it has a default");
+    match faults.of_datagrams().filter(|_| !datagrams) {
+        Some(kind) => Err(Stop::usage(format!(
+            "--fault {}: this fault strikes datagrams, and over TCP there are none; {remedy}, or \
+             leave the fault out",
+            kind.word()
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -28,6 +28,8 @@ const MEMORY_BYTES_MAX: u64 = 1 << 40;
 
 pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let scenario = flags::scenario(matches)?;
+    let datagrams = scenario.transport != Transport::Tcp;
+    serve::check_faults(matches, datagrams, "simulate --transport udp")?;
     let servers = servers(&scenario);
     let lowered = lower(&scenario, &surroundings(&scenario, &servers))?;
     let outputs = Outputs::open(&scenario)?;

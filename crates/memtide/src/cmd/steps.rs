@@ -5,7 +5,7 @@ use super::plot;
 use super::run::{Sheet, check_files, embed, failed, plain, surroundings, unwritable};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE};
 use crate::flags;
-use crate::output::{complain, show, show_part};
+use crate::output::{columns, complain, show, show_part};
 use crate::witness::HostWitness;
 use clap::ArgMatches;
 use memtide_base::Instant;
@@ -135,7 +135,7 @@ fn perform(
     let plan = StepsPlan { scenario, around: &around, aim: Aim::Goals, data, steps_max };
     let first = plan.first(course)?;
     if scenario.plan {
-        show(&plan_text(&first.record)).map_err(|error| unwritable("stdout", &error))?;
+        show(&plan_text(&first.record, columns())).map_err(|error| unwritable("stdout", &error))?;
         return Ok(0);
     }
     check_files(&first, embedded.is_some(), files_max)?;
@@ -181,7 +181,7 @@ impl Screen {
         Self {
             witness,
             kind,
-            text: StepsText::new(&goals),
+            text: StepsText::new(&goals, columns()),
             goals,
             rows: scenario.json.as_deref() != Some("-"),
             muted: false,

@@ -8,6 +8,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use memtide_base::units;
 use memtide_schema::{FIELDS, Field, Layer, Origin, Scenario, from_toml};
 use memtide_server::{Behaviour, Faults};
+use std::fs::File;
+use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -19,7 +21,7 @@ pub(crate) fn command() -> Command {
         .after_help(EXIT_CODES)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .disable_help_subcommand(true)
+        .args_override_self(true)
         .subcommand(scenario_command(
             "run",
             "Makes load and reports what came of it",
@@ -58,7 +60,7 @@ not believable (with --strict) · 130 interrupted (the partial result is still s
 fn scenario_command(name: &'static str, about: &'static str, long: &'static str) -> Command {
     let file = Arg::new(SCENARIO_FILE)
         .value_name("SCENARIO.toml")
-        .help("A file with fields as keys; the environment and flags beat it");
+        .help("A file with fields as keys, - for stdin; the environment and flags beat it");
     FIELDS.iter().fold(
         Command::new(name).about(about).long_about(long).after_help(EXIT_CODES).arg(file),
         |command, field| command.arg(flag(field)),
@@ -66,6 +68,8 @@ fn scenario_command(name: &'static str, about: &'static str, long: &'static str)
 }
 
 const SCENARIO_FILE: &str = "scenario-file";
+/// The longest scenario file; a table of sizes may be long.
+const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 fn flag(field: &'static Field) -> Arg {
     let mut arg = Arg::new(field.name)
@@ -77,7 +81,13 @@ fn flag(field: &'static Field) -> Arg {
         arg = arg.short(short);
     }
     match field.value {
-        None => arg.action(ArgAction::SetTrue),
+        // A value can take back what a file or the environment switches on.
+        None => arg
+            .action(ArgAction::Set)
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_name("BOOL"),
         Some(value) => {
             let action = if field.many { ArgAction::Append } else { ArgAction::Set };
             arg.action(action).value_name(value).allow_hyphen_values(true)
@@ -97,14 +107,28 @@ fn help(field: &Field) -> String {
 pub(crate) fn scenario(matches: &ArgMatches) -> Result<Scenario, Stop> {
     let mut scenario = Scenario::default();
     if let Some(path) = matches.get_one::<String>(SCENARIO_FILE) {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Stop::usage(format!("scenario file '{path}' cannot be read: {error}"))
+        let name = if path == "-" { "stdin" } else { path };
+        let text = read_file(path).map_err(|error| {
+            Stop::usage(format!("scenario file '{name}' cannot be read: {error}"))
         })?;
-        scenario.apply(&from_toml(&text, path)?)?;
+        scenario.apply(&from_toml(&text, name)?)?;
     }
-    scenario.apply(&Layer::from_environment(std::env::vars())?)?;
+    scenario.apply(&Layer::from_environment(std::env::vars_os())?)?;
     scenario.apply(&flag_layer(matches))?;
     Ok(scenario)
+}
+
+/// The text of a scenario file; `-` is stdin.
+fn read_file(path: &str) -> io::Result<String> {
+    let mut text = String::new();
+    let read = match path {
+        "-" => io::stdin().lock().take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?,
+        _ => File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?,
+    };
+    match read as u64 > FILE_BYTES_MAX {
+        true => Err(io::Error::other(format!("it has more than {FILE_BYTES_MAX} bytes"))),
+        false => Ok(text),
+    }
 }
 
 fn flag_layer(matches: &ArgMatches) -> Layer {
@@ -113,14 +137,8 @@ fn flag_layer(matches: &ArgMatches) -> Layer {
         if matches.value_source(field.name) != Some(clap::parser::ValueSource::CommandLine) {
             continue;
         }
-        let words = match field.value {
-            None => vec!["true".to_owned()],
-            Some(_) => {
-                let words = matches.get_many::<String>(field.name);
-                words.into_iter().flatten().cloned().collect()
-            }
-        };
-        layer.push(field, words, Origin::Flag);
+        let words = matches.get_many::<String>(field.name).into_iter().flatten();
+        layer.push(field, words.cloned().collect(), Origin::Flag);
     }
     layer
 }

@@ -21,9 +21,10 @@ fn a_run_without_a_server_brings_its_own_and_ends_with_a_verdict() {
 }
 
 #[test]
-fn a_quiet_run_says_nothing_but_the_result() {
+fn a_quiet_run_says_nothing_but_the_result_and_what_it_is_of() {
     let run = memtide("run --ops-max 100 --keys 100 --quiet").exits(0);
-    assert_eq!(run.err, "", "{run}");
+    assert!(run.err.contains("no --server given") && run.err.lines().count() == 1, "{run}");
+    assert!(run.out.contains("embedded at"), "{run}");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 mod first_look;
 mod bad_input;
+mod words;
+mod terminal;
 mod filling;
 mod operations;
 mod binary;

@@ -1,11 +1,11 @@
 //! Lines about connections that were the load: how fast they came, and what became of them.
 
-use crate::layout::labelled;
+use crate::layout::{Sheet, labelled};
 use crate::number::{counted, rate, whole};
 use memtide_schema::record::{LifeCounts, LifeRecord, Record};
 
 /// How many connections came per second, where they were the load.
-pub(crate) fn lives_rate(out: &mut String, record: &Record) {
+pub(crate) fn lives_rate(out: &mut Sheet, record: &Record) {
     let Some(lives) = &record.lives else { return };
     let begun = rate(lives.begun_per_s);
     let text = match lives.target_per_s {
@@ -16,7 +16,7 @@ pub(crate) fn lives_rate(out: &mut String, record: &Record) {
 }
 
 /// What became of them.
-pub(crate) fn lives(out: &mut String, record: &Record) {
+pub(crate) fn lives(out: &mut Sheet, record: &Record) {
     let Some(lives) = &record.lives else { return };
     let mut text = outcomes(&lives.measure);
     text.push_str(&format!("; at most {} at once", whole(lives.concurrent_max)));
@@ -72,6 +72,6 @@ mod tests {
     #[test]
     fn connections_as_the_load_are_reported_with_their_failures() {
         expect("lives.txt", &crate::text(&fixture::lives()));
-        expect("lives_plan.txt", &crate::plan_text(&fixture::lives().plan));
+        expect("lives_plan.txt", &crate::plan_text(&fixture::lives().plan, None));
     }
 }

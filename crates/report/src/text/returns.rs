@@ -1,7 +1,7 @@
 //! Lines about servers whose connections were lost: how many came back and how soon, and when a
 //! server was away.
 
-use crate::layout::labelled;
+use crate::layout::{Sheet, labelled};
 use crate::number::{seconds, whole};
 use memtide_schema::record::{Away, Record, Returns, ServerRecord};
 
@@ -11,7 +11,7 @@ const NS_PER_S: f64 = 1e9;
 const MS_PER_S: f64 = 1e3;
 
 /// A line for each server that lost connections; nothing where connections come and go.
-pub(super) fn returns(out: &mut String, record: &Record) {
+pub(super) fn returns(out: &mut Sheet, record: &Record) {
     for server in record.servers.iter().filter(|server| !server.returns.is_zero()) {
         labelled(out, "returns", &sentence(server, window_start_ms(record)));
     }

@@ -2,7 +2,7 @@
 //!
 //! Rows are written before the next step is known, so columns have a fixed width.
 
-use crate::layout::wrapped;
+use crate::layout::{Sheet, shown_columns, wrapped};
 use crate::number::{NONE, counted, rate, time};
 use memtide_schema::record::{GoalResult, WarningRecord};
 use memtide_schema::steps::{Answer, Conclusion, Point, Step, StepRole, StepsEnd};
@@ -24,10 +24,15 @@ const HEADING: [&str; 10] = [
 /// Room for what these columns usually hold; a longer cell only moves the rest of its row.
 const WIDTHS: [usize; 10] = [4, 12, 12, 8, 8, 8, 11, 8, 9, 10];
 
+/// What a narrow terminal can do without, the least needed first.
+const DISPENSABLE: [&str; 5] = ["lag p99", "service p99", "p95", "p50", "asked"];
+
 /// The text of a search or a scan in the making.
 #[derive(Clone, Debug, Default)]
 pub struct StepsText {
     goals: Vec<String>,
+    /// The columns of the terminal that it is for, if it is for one.
+    columns: Option<usize>,
     begun: bool,
     /// By code: in how many steps, in which first, and its words there.
     warnings: BTreeMap<String, (u32, u32, WarningRecord)>,
@@ -36,9 +41,9 @@ pub struct StepsText {
 }
 
 impl StepsText {
-    /// Of steps that are held against these goals.
-    pub fn new(goals: &[String]) -> Self {
-        Self { goals: goals.to_vec(), ..Self::default() }
+    /// Of steps that are held against these goals; for a terminal of so many `columns`, or none.
+    pub fn new(goals: &[String], columns: Option<usize>) -> Self {
+        Self { goals: goals.to_vec(), columns, ..Self::default() }
     }
 
     /// The row of a step, below the heading if it is the first.
@@ -56,15 +61,15 @@ impl StepsText {
         let mut out = String::new();
         if !self.begun {
             self.begun = true;
-            line(&mut out, HEADING.map(str::to_owned));
+            self.line(&mut out, &HEADING.map(str::to_owned));
         }
-        line(&mut out, cells(step));
+        self.line(&mut out, &cells(step));
         out
     }
 
     /// What stands below the rows; nothing when there is nothing to say.
     pub fn conclusion(&self, conclusion: &Conclusion) -> String {
-        let mut out = String::new();
+        let mut out = Sheet::new(self.columns);
         for (steps, first, warning) in self.warnings.values() {
             let WarningRecord { message, remedy, .. } = warning;
             let where_ = match steps {
@@ -83,6 +88,7 @@ impl StepsText {
             }
             wrapped(&mut out, "answer: ", "        ", &self.sentence(answer));
         }
+        let mut out = out.into_text();
         if !out.is_empty() && self.begun {
             out.insert(0, '\n');
         }
@@ -106,6 +112,13 @@ impl StepsText {
                                            found so far",
             ),
         }
+    }
+
+    fn line(&self, out: &mut String, cells: &[String; 10]) {
+        let shown = shown_columns(&HEADING, &WIDTHS, &DISPENSABLE, self.columns);
+        let cells = shown.into_iter().map(|at| format!("{:>1$}", cells[at], WIDTHS[at]));
+        out.push_str(&cells.collect::<Vec<_>>().join("  "));
+        out.push('\n');
     }
 
     fn sentence(&self, answer: &Answer) -> String {
@@ -178,12 +191,6 @@ const fn goal(point: &Point) -> &'static str {
         Some(GoalResult::Missed) => "missed",
         Some(GoalResult::Undecided) => "undecided",
     }
-}
-
-fn line(out: &mut String, cells: [String; 10]) {
-    let cells = cells.iter().zip(WIDTHS).map(|(cell, width)| format!("{cell:>width$}"));
-    out.push_str(&cells.collect::<Vec<_>>().join("  "));
-    out.push('\n');
 }
 
 #[cfg(test)]

@@ -85,3 +85,30 @@ fn no_line_is_too_wide_and_the_last_one_is_the_verdict() {
         }
     }
 }
+
+#[test]
+fn on_a_terminal_every_line_fits_and_in_a_pipe_nothing_changes() {
+    let records = [
+        fixture::open(),
+        fixture::unusual(),
+        fixture::closed(),
+        fixture::bad_day(),
+        fixture::reads(),
+    ];
+    for record in records.into_iter().chain([fixture::lives(), fixture::nothing()]) {
+        let whole = text(&record);
+        assert_eq!(text_for(&record, None), whole);
+        for columns in [80, 100, 120, 200] {
+            let narrow = text_for(&record, Some(columns));
+            let long = narrow.lines().find(|line| line.chars().count() > columns);
+            assert_eq!(long, None, "wider than {columns}:\n{narrow}");
+            assert!(narrow.contains("\nbelievable: "), "{narrow}");
+            for column in ["p50", "p99", "max"] {
+                assert_eq!(narrow.contains(column), whole.contains(column), "{narrow}");
+            }
+        }
+    }
+    let at_80 = text_for(&fixture::open(), Some(80));
+    let heading = at_80.lines().find(|line| line.starts_with("response ")).unwrap();
+    assert!(heading.contains("p99.9") && !heading.contains("p99.99"), "{at_80}");
+}

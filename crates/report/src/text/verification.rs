@@ -1,11 +1,11 @@
 //! The line that says whether the servers answered with the values that they were given.
 
-use crate::layout::labelled;
+use crate::layout::{Sheet, labelled};
 use crate::number::whole;
 use memtide_schema::record::{Record, VerificationCounts};
 
 /// What verification found in all phases; nothing when nothing was verified.
-pub(super) fn verification(out: &mut String, record: &Record) {
+pub(super) fn verification(out: &mut Sheet, record: &Record) {
     let found = record.phases.verification();
     if found.checked > 0 {
         labelled(out, "verified", &sentence(&found));

@@ -14,15 +14,25 @@ use memtide_host::{Clock, HostFleet, machine};
 use memtide_run::{Outcome, WrongValues};
 use memtide_schema::Scenario;
 use memtide_schema::record::EndedBy;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 /// What memaslap exits with when something is wrong.
-const FATAL: u8 = 1;
+pub(super) const FATAL: u8 = 1;
+
+/// The variable that names servers when no option does.
+const SERVERS: &str = "MEMCACHED_SERVERS";
 
 /// Carries out a command line; returns the exit code.
 pub(super) fn run(program: &str, words: &[String]) -> u8 {
-    let servers = std::env::var("MEMCACHED_SERVERS").ok();
+    let servers = match std::env::var_os(SERVERS).map(OsString::into_string).transpose() {
+        Ok(servers) => servers,
+        Err(servers) => {
+            complain(&format!("{SERVERS}: the value {servers:?} is not UTF-8 text"));
+            return FATAL;
+        }
+    };
     let home = home();
     let read = |path: &str| fs::read(path).ok();
     let environment =

@@ -11,7 +11,8 @@ mod screen;
 
 pub(super) use install::install;
 
-use crate::output::{say_part, show};
+use crate::exit::no_text;
+use crate::output::{complain, say_part, show};
 use memtide_compat::mutilate::{Face, face_for};
 use memtide_compat::twemperf::is_asked_for;
 use std::ffi::OsString;
@@ -24,6 +25,8 @@ pub(crate) struct Call {
     program: String,
     /// The words after that name.
     words: Vec<String>,
+    /// What is wrong with the first word that is no text.
+    garbled: Option<String>,
 }
 
 /// An older load generator.
@@ -48,20 +51,39 @@ impl Tool {
 
 impl Call {
     /// The face that these arguments ask for, the program's own name being the first.
-    pub(crate) fn of(arguments: impl Iterator<Item = OsString>) -> Option<Self> {
-        let mut arguments = arguments.map(|word| word.to_string_lossy().into_owned());
-        let program = arguments.next()?;
+    pub(crate) fn of(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
+        let program = arguments.next()?.to_string_lossy().into_owned();
         let link = Path::new(&program).file_name()?.to_str()?;
-        let mut words: Vec<_> = arguments.collect();
+        let mut garbled = None;
+        let words = arguments.map(|word| {
+            garbled = garbled.take().or_else(|| no_text(&word));
+            word.to_string_lossy().into_owned()
+        });
+        let mut words: Vec<_> = words.collect();
         if let Some(tool) = Tool::named(link, &words) {
-            return Some(Self { tool, program, words });
+            return Some(Self { tool, program, words, garbled });
         }
         let program = (!words.is_empty()).then(|| words.remove(0))?;
-        Tool::named(&program, &words).map(|tool| Self { tool, program, words })
+        if program == "help" {
+            // `memtide help mutilate` shows what `memtide mutilate --help` does.
+            let [face] = words.as_slice() else { return None };
+            let tool = Tool::named(face, &[])?;
+            let words = vec!["--help".to_owned()];
+            return Some(Self { tool, program: face.clone(), words, garbled });
+        }
+        Tool::named(&program, &words).map(|tool| Self { tool, program, words, garbled })
     }
 
     /// Does what was asked; returns the exit code.
     pub(crate) fn answer(&self) -> u8 {
+        if let Some(message) = &self.garbled {
+            complain(message);
+            return match self.tool {
+                Tool::Mutilate(_) => mutilate::FATAL,
+                Tool::Memaslap => memaslap::FATAL,
+                Tool::Twemperf => twemperf::FATAL,
+            };
+        }
         match self.tool {
             Tool::Mutilate(face) => mutilate::run(face, &self.program, &self.words),
             Tool::Memaslap => memaslap::run(&self.program, &self.words),

@@ -26,7 +26,7 @@ use std::io::Write;
 use std::time::Duration;
 
 /// What the originals exit with when they cannot go on.
-const FATAL: u8 = 255;
+pub(super) const FATAL: u8 = 255;
 /// How often a wait before the load looks whether it is still wanted.
 const LOOK_EVERY: Span = Span::from_ms(20);
 

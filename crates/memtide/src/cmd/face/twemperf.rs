@@ -17,7 +17,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 /// What the original exits with when it cannot begin.
-const FATAL: u8 = 1;
+pub(super) const FATAL: u8 = 1;
 
 /// Carries out a command line; returns the exit code.
 pub(super) fn run(words: &[String]) -> u8 {

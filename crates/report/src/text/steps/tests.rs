@@ -26,7 +26,7 @@ const ANSWER: Answer =
 
 #[test]
 fn a_search_row_by_row() {
-    let mut text = StepsText::new(&["all.p95<10ms".to_owned()]);
+    let mut text = StepsText::new(&["all.p95<10ms".to_owned()], None);
     let mut late = step(3, StepRole::Narrow, Some(71_250.0), GoalResult::Missed);
     late.record = fixture::bad_day();
     let behind = Step { behind: true, ..step(4, StepRole::Confirm, Some(98e3), GoalResult::Met) };
@@ -45,7 +45,7 @@ fn a_search_row_by_row() {
 #[test]
 fn every_end_has_its_sentence() {
     let goals = ["all.p95<10ms".to_owned(), "errors<1%".to_owned()];
-    let mut text = StepsText::new(&goals);
+    let mut text = StepsText::new(&goals, None);
     let end = |ended_by, answer| Conclusion { ended_by, answer, ..Conclusion::default() };
     let early = text.conclusion(&end(StepsEnd::Interrupted, None));
     assert_eq!(early, "partial: it was interrupted before a step was over\n");

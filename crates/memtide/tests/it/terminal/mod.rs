@@ -1,0 +1,73 @@
+//! A user at a terminal: what is shown fits it.
+
+use crate::child::{program, shared};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::{Command, Stdio};
+use std::ptr;
+use std::time::{Duration, Instant};
+
+/// No run of these tests needs this long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs `command` with a terminal of so many columns as its stdout; returns what it shows.
+fn shown(command: &mut Command, columns: u16) -> String {
+    let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let (mut ours, mut theirs) = (-1, -1);
+    // SAFETY: both descriptors and the size outlive the call, which keeps none of the pointers.
+    let opened = unsafe {
+        libc::openpty(&mut ours, &mut theirs, ptr::null_mut(), ptr::null(), &raw const size)
+    };
+    assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: the descriptors were just opened and nothing else owns them.
+    let (ours, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+    let mut child = command.stdout(theirs).stderr(Stdio::piped()).spawn().unwrap();
+    // The command keeps the terminal's other side open until it is changed.
+    command.stdout(Stdio::null());
+    let reader = std::thread::spawn(move || {
+        let (mut ours, mut text) = (ours, Vec::new());
+        // It ends with an error when nobody has the other side any more.
+        drop(ours.read_to_end(&mut text));
+        String::from_utf8(text).unwrap()
+    });
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            drop(child.kill());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    reader.join().unwrap().replace("\r\n", "\n")
+}
+
+#[test]
+fn a_report_fits_the_terminal_and_is_whole_in_a_pipe() {
+    let _turn = shared();
+    for line in [
+        "run --quiet --ops-max 2k --keys 100 --rate 0 --goal all.p99<1h",
+        "scan --quiet --rates 500,1k --duration 200ms --keys 100 --goal all.p99<1h",
+        "run --plan --keys 100",
+    ] {
+        let of = || {
+            let mut command = program();
+            command.args(line.split(' '));
+            command
+        };
+        let narrow = shown(&mut of(), 80);
+        assert!(!narrow.is_empty());
+        let long = narrow.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(long, None, "wider than the terminal:\n{narrow}");
+        let heading =
+            |text: &str| text.lines().find(|line| line.contains(" p99 ")).map(str::to_owned);
+        let has = |text: &str, column| heading(text).is_some_and(|line| line.contains(column));
+        assert!(!has(&narrow, "p99.99") && !has(&narrow, "lag p99"), "{narrow}");
+        let wide = String::from_utf8(of().output().unwrap().stdout).unwrap();
+        if line.starts_with("run --quiet") {
+            assert!(narrow.contains("\nbelievable: ") && has(&wide, "p99.99"), "{wide}");
+        }
+        if line.starts_with("scan") {
+            assert!(has(&wide, "lag p99"), "{wide}");
+        }
+    }
+}
