@@ -1,6 +1,9 @@
 //! `memtide run` and `memtide load`: from the user's words to a result, in the real world.
 
-use super::{plot, serve};
+#[cfg(feature = "plot")]
+use super::plot;
+use super::serve;
+pub(in crate::cmd) use crate::exit::unwritable;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
 use crate::flags;
 use crate::late::LateFile;
@@ -174,11 +177,6 @@ pub(in crate::cmd) fn create(flag: &str, path: &str) -> Result<BufWriter<LateFil
     })
 }
 
-pub(in crate::cmd) fn unwritable(output: &str, error: &io::Error) -> Stop {
-    let warning = Warning::OutputFailed { output: output.to_owned(), why: error.to_string() };
-    Stop { code: FAILED, message: format!("{}; {}", warning.message(), warning.remedy()) }
-}
-
 /// What a run brought, and what went wrong beside it.
 pub(in crate::cmd) struct Conducted {
     pub(in crate::cmd) outcome: Outcome,
@@ -261,6 +259,7 @@ pub(in crate::cmd) fn publish(
     if let Some(mut out) = json {
         trouble.extend(failed("--json", write_record(&record, &mut out)));
     }
+    #[cfg(feature = "plot")]
     trouble.extend(plot::run(scenario, &record).err());
     if let Some(mut out) = details {
         let WrongValues { listed, not_listed } = &wrong_values;

@@ -41,16 +41,27 @@ pub(crate) fn command() -> Command {
         .subcommand(serve_command())
         .subcommands(faces())
         .subcommand(install_command())
-        .subcommand(
-            Command::new("completions").about("Prints shell completions").arg(
-                Arg::new("shell")
-                    .required(true)
-                    .value_name("SHELL")
-                    .value_parser(value_parser!(clap_complete::Shell))
-                    .help("Which shell"),
-            ),
-        )
-        .subcommand(Command::new("man").about("Prints the manual page"))
+        .subcommands(documents())
+}
+
+/// What is made of this description itself.
+#[cfg(feature = "documents")]
+fn documents() -> [Command; 2] {
+    let shell = Arg::new("shell")
+        .required(true)
+        .value_name("SHELL")
+        .value_parser(value_parser!(clap_complete::Shell))
+        .help("Which shell");
+    [
+        Command::new("completions").about("Prints shell completions").arg(shell),
+        Command::new("man").about("Prints the manual page"),
+    ]
+}
+
+/// A program that was built without documents has no commands for them.
+#[cfg(not(feature = "documents"))]
+fn documents() -> [Command; 0] {
+    []
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done and goals met · 1 a goal was missed, a fill did not \
@@ -115,7 +126,21 @@ pub(crate) fn scenario(matches: &ArgMatches) -> Result<Scenario, Stop> {
     }
     scenario.apply(&Layer::from_environment(std::env::vars_os())?)?;
     scenario.apply(&flag_layer(matches))?;
-    Ok(scenario)
+    match scenario.plot.is_some() {
+        true => check_pictures("--plot").map(|()| scenario),
+        false => Ok(scenario),
+    }
+}
+
+/// Whether this program can draw the pictures that `flag` asks for.
+pub(crate) fn check_pictures(flag: &str) -> Result<(), Stop> {
+    match cfg!(feature = "plot") {
+        true => Ok(()),
+        false => Err(Stop::usage(format!(
+            "{flag}: this program was built without pictures; leave the flag out, or build memtide \
+             with the feature plot"
+        ))),
+    }
 }
 
 /// The text of a scenario file; `-` is stdin.

@@ -5,6 +5,7 @@ use super::ended;
 use super::screen::{Pictures, Screen};
 use crate::cmd::run::{check_files, create, row, surroundings, unwritable};
 use crate::exit::{INTERRUPTED, Stop};
+use crate::flags::check_pictures;
 use crate::output::{complain, say};
 use crate::witness::HostWitness;
 use memtide_base::Span;
@@ -58,6 +59,9 @@ pub(super) fn run(face: Face, program: &str, words: &[String]) -> u8 {
 }
 
 fn perform(options: &Options, scenario: &Scenario, targets: &[u32]) -> Result<u8, Stop> {
+    if options.output.is_plot_all {
+        check_pictures("--plot_all")?;
+    }
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
     let around = surroundings(scenario, None, &machine)?;

@@ -9,12 +9,14 @@ use crate::witness::HostWitness;
 use memtide_base::{Instant, Span};
 use memtide_compat::mutilate::voice::{Figures, Material, Times, histogram_csv, histogram_name};
 use memtide_compat::{Told, memaslap, mutilate};
+#[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
 use memtide_run::Witness;
 use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord, Record};
 use memtide_schema::steps::CourseKind;
 use memtide_sinks::{StepsJson, write_record};
+#[cfg(feature = "plot")]
 use std::fs;
 use std::io::{self, BufWriter, Write};
 
@@ -212,9 +214,12 @@ impl Pictures {
         let rows: [(&str, &Figures); 2] =
             [("read", &material.reads), ("update", &material.updates)];
         for (tag, figures) in rows.into_iter().filter(|(_, figures)| figures.count() > 0) {
-            let picture = histogram_name(tag, number, "png");
-            fs::write(&picture, histogram_png(tag, figures.values()))
-                .map_err(|error| unwritable(&picture, &error))?;
+            #[cfg(feature = "plot")]
+            {
+                let picture = histogram_name(tag, number, "png");
+                fs::write(&picture, histogram_png(tag, figures.values()))
+                    .map_err(|error| unwritable(&picture, &error))?;
+            }
             let table = histogram_name(tag, number, "csv");
             create("--plot_all", &table)?
                 .write_all(histogram_csv(figures.values(), rate_per_s).as_bytes())
