@@ -464,7 +464,9 @@ impl<S: Source> Desk<'_, S> {
     fn verify_replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
         let Some(verifier) = &mut self.verifier else { return };
         let at = (self.connection, self.place.0);
-        verifier.missed(at, (entry, outcome, now), self.source, self.recorder);
+        if outcome == Outcome::Miss {
+            verifier.missed(at, (entry, now), self.source, self.recorder);
+        }
         verifier.replied(at, entry, outcome, now);
     }
 }
