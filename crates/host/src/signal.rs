@@ -1,6 +1,7 @@
-//! Ctrl-C and SIGTERM: the first asks the run to end, the second ends the program at once.
+//! Ctrl-C and SIGTERM: the first asks the run to end, the second ends the program at once. A file
+//! that grows beyond the limit of the shell is an error of its write, not the end of the program.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::io;
 use std::sync::Arc;
@@ -27,4 +28,13 @@ impl StopFlag {
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// Lets a write beyond the largest allowed file (`ulimit -f`) fail like one to a full disk. By
+/// default its signal ends the process, and a run's result with it.
+///
+/// # Errors
+/// When the system does not let the signal be caught.
+pub fn survive_file_size_limit() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
 }

@@ -3,6 +3,9 @@
 use memtide_host::machine::terminal_columns;
 use std::io::{self, IsTerminal, Write};
 
+/// The longest word of an error that is shown whole. Paths and names of hosts are shorter.
+const WORD_CHARS_MAX: usize = 1024;
+
 /// Prints a result. An error other than a reader that went away is returned.
 pub(crate) fn show(text: &str) -> io::Result<()> {
     match show_part(text) {
@@ -24,9 +27,26 @@ pub(crate) fn show_part(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Says what is wrong.
+/// Says what is wrong. Errors quote what was given, which may be of any length.
 pub(crate) fn complain(message: &str) {
-    say(&format!("memtide: {message}"));
+    say(&format!("memtide: {}", shortened(message)));
+}
+
+/// `message` with the middle of each very long word left out.
+fn shortened(message: &str) -> String {
+    let mut text = String::new();
+    for word in message.split_inclusive(char::is_whitespace) {
+        let chars = word.chars().count();
+        if chars <= WORD_CHARS_MAX {
+            text += word;
+            continue;
+        }
+        let kept = WORD_CHARS_MAX / 4;
+        text.extend(word.chars().take(kept));
+        text += &format!("…({} more)…", chars - 2 * kept);
+        text.extend(word.chars().skip(chars - kept));
+    }
+    text
 }
 
 /// Says something beside the result. Nobody is left to tell if this fails.
@@ -80,6 +100,16 @@ fn fitting(line: &str, columns: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_very_long_word_both_ends_are_shown() {
+        let message = format!("--mix: '{}' is no mix\n", "é".repeat(100_000));
+        let short = shortened(&message);
+        assert!(short.starts_with("--mix: 'éé") && short.ends_with("é' is no mix\n"), "{short}");
+        assert!(short.contains("…(99490 more)…") && short.chars().count() < 600, "{short}");
+        let usual = "two  words\n";
+        assert_eq!(shortened(usual), usual);
+    }
 
     #[test]
     fn a_line_is_cut_where_the_terminal_ends() {

@@ -280,16 +280,25 @@ fn serve_size() -> [Arg; 3] {
         Arg::new("memory")
             .long("memory")
             .value_name("SIZE")
-            .value_parser(|word: &str| units::parse_size(word))
+            .value_parser(some_bytes)
             .default_value("64MiB")
             .help("Memory for items; beyond it the least recently used are evicted"),
         Arg::new("item-max")
             .long("item-max")
             .value_name("SIZE")
-            .value_parser(|word: &str| units::parse_size(word))
+            .value_parser(some_bytes)
             .default_value("1MiB")
             .help("The largest item that is stored"),
     ]
+}
+
+/// A size above 0: a server that may keep nothing serves nothing.
+fn some_bytes(word: &str) -> Result<u64, String> {
+    match units::parse_size(word) {
+        Ok(0) => Err("0 is not allowed; at least 1 byte".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// `memtide sim`: a scenario's fields, and the world that it is played in.

@@ -5,6 +5,7 @@ mod first_look;
 mod bad_input;
 mod words;
 mod terminal;
+mod hostile;
 mod filling;
 mod operations;
 mod binary;
