@@ -60,6 +60,7 @@ fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
         depth: 9,
         lives: false,
         message_sizes: true,
+        bounds: true,
     };
     let (mut tally, mut sums) = (Tally::new(&shape), Sums::new(&shape));
     for operation in operations {
