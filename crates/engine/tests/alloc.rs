@@ -12,9 +12,9 @@ mod rig;
 use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, Clients, Completion, ConnectionTurn, Cooldown, Driver, LifePlan, OnFull, Pace, Pacing, Plan,
-    Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, Submission, Submitted, Transport,
-    Verify, Window, Worker,
+    Address, Clients, Completion, ConnectionTurn, Cooldown, Driver, LifePlan, OnFull, Pace, Pacing,
+    Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, Submission, Submitted,
+    Transport, Verify, Window, Worker,
 };
 use memtide_workload::{
     Arrival, Draws, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave,

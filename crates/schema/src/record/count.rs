@@ -167,6 +167,10 @@ pub struct Totals {
 impl Totals {
     /// Whether the outcomes add up to what was intended; the error shows the sum.
     pub fn check_conservation(&self) -> Result<(), String> {
+        if self.dropped_at_end > self.dropped {
+            let (part, whole) = (self.dropped_at_end, self.dropped);
+            return Err(format!("{part} of {whole} dropped operations at the end of the window"));
+        }
         let outcomes = [
             self.answered,
             self.failed,
