@@ -294,6 +294,7 @@ fn window(scenario: &Scenario) -> Window {
     // of connections.
     let cooldown = match (scenario.cooldown, count) {
         (Cooldown::Load, None) => Cooldown::Load,
+        (Cooldown::Stop, _) => Cooldown::Stop,
         _ => Cooldown::Drain,
     };
     Window { warmup: scenario.warmup, duration, ops_max: scenario.ops_max, cooldown }

@@ -129,7 +129,9 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     for kind in kinds(plan) {
         let unanswered = unanswered(measured, kind);
         let response = merged(&totals.times.response, kind, plan);
-        record.response.insert(kind, Distribution::of(&response, unanswered, at_least));
+        let bounds = merged(&totals.times.bounds, kind, plan);
+        let response = Distribution::cut_off(&response, unanswered, at_least, &bounds);
+        record.response.insert(kind, response);
         if !matches!(kind, Kind::GetHit | Kind::GetMiss) {
             let service = merged(&totals.times.service, kind, plan);
             record.service.insert(kind, Distribution::of(&service, 0, at_least));
@@ -254,7 +256,7 @@ fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) -> Histogra
         (_, Some(op)) => vec![op.index()],
     };
     let mut sum = Histogram::new();
-    for part in wanted.into_iter().filter_map(|slot| slots[slot].as_ref()) {
+    for part in wanted.into_iter().filter_map(|slot| slots.get(slot)?.as_ref()) {
         sum.absorb(part);
     }
     sum
@@ -328,6 +330,7 @@ fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
 
 fn servers(totals: &Totals, plan: &Plan, record: &Record, began: &Began) -> Vec<ServerRecord> {
     let single = plan.servers.len() == 1;
+    let no_bounds = Histogram::new();
     let row = |(number, server): (usize, &memtide_engine::ServerPlan)| {
         let connections = (0..plan.workers)
             .flat_map(|worker| (0..plan.connections_of(worker)).map(move |nth| (worker, nth)))
@@ -338,7 +341,9 @@ fn servers(totals: &Totals, plan: &Plan, record: &Record, began: &Began) -> Vec<
         } else {
             let counters = &totals.servers[number];
             let times = &totals.times.servers[number];
-            (counters.into(), Distribution::of(times, counters.unanswered(), plan.timeout))
+            let bounds = totals.times.server_bounds.get(number).unwrap_or(&no_bounds);
+            let unanswered = counters.unanswered();
+            (counters.into(), Distribution::cut_off(times, unanswered, plan.timeout, bounds))
         };
         let (returns, away) = returns::returns(totals, number, began);
         ServerRecord {

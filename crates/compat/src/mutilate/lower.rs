@@ -90,7 +90,7 @@ fn load(words: &mut Said, options: &Options) {
 fn pace(words: &mut Said, options: &Options, targets: &[u32]) {
     let paced = &options.paced;
     words.say("warmup", nanoseconds(paced.warmup));
-    words.say("cooldown", "drain");
+    words.say("cooldown", "stop");
     let mut timeout = TIMEOUT;
     let mut length = paced.time;
     let rate = match &options.mode {

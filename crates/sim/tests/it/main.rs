@@ -6,6 +6,7 @@ mod harness;
 mod queues;
 mod arrivals;
 mod datagrams;
+mod cutoff;
 mod lives;
 mod faults;
 mod pauses;

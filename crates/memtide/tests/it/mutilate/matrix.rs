@@ -241,7 +241,7 @@ fn check_counts(counts: &Counts, record: &Record, ran: &Finished) {
     let ops = totals.keys + sets(record);
     for ((count, percent), expected, of) in [
         (counts.misses, totals.misses, totals.keys),
-        (counts.skipped.unwrap_or_default(), totals.dropped, ops),
+        (counts.skipped.unwrap_or_default(), totals.dropped_when_full(), ops),
     ] {
         assert_eq!(count, expected, "{ran}");
         let share = 100.0 * expected as f64 / of.max(1) as f64;
