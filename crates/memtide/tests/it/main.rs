@@ -22,6 +22,7 @@ mod steps;
 mod mutilate;
 mod twemperf;
 mod memaslap;
+mod streams;
 
 mod peer;
 mod child;
