@@ -65,6 +65,7 @@ fn lowered(scenario: &Scenario) -> Plan {
             addresses: vec![Address::Unix("null".to_owned())],
         }],
         embedded: false,
+        repeats: false,
         cpus_allowed: vec![0],
         cpus_online: 1,
         cpu_quota: None,

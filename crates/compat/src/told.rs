@@ -1,4 +1,4 @@
-//! What a face says at one instant, on both streams, and the line that all of them add to theirs.
+//! What a face says at one instant, on both streams, and the line that all of them can add.
 //! Writes to no stream itself.
 
 use memtide_schema::Kind;
@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 pub struct Told {
     /// What scripts parse.
     pub stdout: String,
-    /// What people read beside it.
+    /// What the original says there, and no more: drivers take any other line for a failure.
     pub stderr: String,
+    /// What no original says: for stderr, where it is wanted.
+    pub notes: String,
 }
 
 /// What no original says of a run, in one line: times from the intended instant, and how far they

@@ -56,7 +56,30 @@ pub(crate) fn say(message: &str) {
 
 /// Says something of several lines, its last line's end included.
 pub(crate) fn say_part(text: &str) {
+    if text.is_empty() {
+        return;
+    }
     drop(io::stderr().lock().write_all(text.as_bytes()));
+}
+
+/// The variable that asks for notes (1) or forbids them (0), whatever stderr is.
+pub(crate) const NOTES: &str = "MEMTIDE_NOTES";
+
+/// Whether a face says on stderr what the program that it stands in for would not: when `asked`
+/// to, or by the variable, or when stderr is a terminal, which no script reads.
+///
+/// # Errors
+/// When the variable has another value; the sentence says which are allowed.
+pub(crate) fn wants_notes(asked: bool) -> Result<bool, String> {
+    match std::env::var(NOTES).as_deref() {
+        _ if asked => Ok(true),
+        Ok("1") => Ok(true),
+        Ok("0") => Ok(false),
+        Ok("") | Err(_) => Ok(io::stderr().is_terminal()),
+        Ok(word) => {
+            Err(format!("{NOTES}: '{word}' is not allowed; 1 shows notes on stderr, 0 shows none"))
+        }
+    }
 }
 
 /// One line that is written over and over, on a terminal only.

@@ -103,6 +103,7 @@ pub(in crate::cmd) fn surroundings(
     Ok(Surroundings {
         servers,
         embedded: embedded.is_some(),
+        repeats: false,
         cpus_allowed: machine.cpus_allowed.clone(),
         cpus_online: machine.cpus_online,
         cpu_quota: machine.cpu_quota,

@@ -111,6 +111,7 @@ fn surroundings(scenario: &Scenario, servers: &[ServerPlan]) -> Surroundings {
     Surroundings {
         servers: servers.to_vec(),
         embedded: scenario.servers.is_empty(),
+        repeats: false,
         cpus_allowed: (0..CPUS).collect(),
         cpus_online: CPUS,
         cpu_quota: None,

@@ -4,8 +4,10 @@
 mod steps;
 
 use crate::exit::Stop;
+use crate::output::NOTES;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use memtide_base::units;
+use memtide_compat::Mcperf;
 use memtide_schema::{FIELDS, Field, Layer, Origin, Scenario, from_toml};
 use memtide_server::{Behaviour, Faults};
 use std::fs::File;
@@ -124,7 +126,8 @@ pub(crate) fn scenario(matches: &ArgMatches) -> Result<Scenario, Stop> {
         })?;
         scenario.apply(&from_toml(&text, name)?)?;
     }
-    scenario.apply(&Layer::from_environment(std::env::vars_os())?)?;
+    let fields = std::env::vars_os().filter(|(name, _)| !FACES_OWN.iter().any(|own| name == own));
+    scenario.apply(&Layer::from_environment(fields)?)?;
     scenario.apply(&flag_layer(matches))?;
     match scenario.plot.is_some() {
         true => check_pictures("--plot").map(|()| scenario),
@@ -155,6 +158,11 @@ fn read_file(path: &str) -> io::Result<String> {
         false => Ok(text),
     }
 }
+
+/// The variable that says which of three programs `mcperf` is.
+pub(crate) const MCPERF: &str = "MEMTIDE_MCPERF";
+/// Variables that are no fields of a scenario but for the faces.
+const FACES_OWN: [&str; 2] = [NOTES, MCPERF];
 
 fn flag_layer(matches: &ArgMatches) -> Layer {
     let mut layer = Layer::new();
@@ -194,16 +202,27 @@ fn faces() -> impl Iterator<Item = Command> {
 }
 
 fn install_command() -> Command {
+    let which = Arg::new("mcperf")
+        .long("mcperf")
+        .value_name("WHICH")
+        .value_parser(|word: &str| word.parse::<Mcperf>())
+        .help("Which program the link mcperf is: dynamic, 0.3 or twemperf")
+        .long_help(
+            "Which program the link mcperf is: dynamic, 0.3 or twemperf. Without it the command \
+             line decides each time: options that only one of them has, 0.3 where all could be \
+             meant. The variable MEMTIDE_MCPERF overrides both.",
+        );
     Command::new("install-faces")
         .about(
             "Makes links by which scripts find memtide as mutilate, mcperf, twemperf and memaslap",
         )
+        .arg(which)
         .arg(
             Arg::new("folder")
                 .required(true)
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
-                .help("The folder for the links; one that stands first in PATH serves scripts"),
+                .help("The folder for the links, made if need be; put it first in PATH"),
         )
 }
 

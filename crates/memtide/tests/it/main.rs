@@ -23,6 +23,7 @@ mod steps;
 mod mutilate;
 mod twemperf;
 mod memaslap;
+mod streams;
 
 mod peer;
 mod child;

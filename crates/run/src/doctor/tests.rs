@@ -16,6 +16,7 @@ fn plan(rate: f64, arrival: Arrival) -> Plan {
     let around = Surroundings {
         servers: vec![server],
         embedded: false,
+        repeats: false,
         cpus_allowed: vec![0, 1],
         cpus_online: 2,
         cpu_quota: None,

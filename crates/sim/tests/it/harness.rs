@@ -138,6 +138,7 @@ impl World {
         let surroundings = Surroundings {
             servers: (0..self.servers.len()).map(server).collect(),
             embedded: false,
+            repeats: false,
             cpus_allowed: vec![0, 1],
             cpus_online: 2,
             cpu_quota: None,

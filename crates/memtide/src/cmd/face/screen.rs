@@ -4,7 +4,7 @@
 use crate::cmd::run::{create, unwritable};
 use crate::exit::Stop;
 use crate::late::LateFile;
-use crate::output::{complain, show_part};
+use crate::output::{complain, say_part, show_part};
 use crate::witness::HostWitness;
 use memtide_base::{Instant, Span};
 use memtide_compat::mutilate::voice::{Figures, Material, Times, histogram_csv, histogram_name};
@@ -23,7 +23,8 @@ use std::io::{self, BufWriter, Write};
 /// What turns events into a face's words.
 pub(super) trait Tells {
     fn begin(&self) -> Told;
-    fn on(&mut self, event: &Event) -> Result<Told, String>;
+    /// What is said when `event` happens, `unix_s` seconds after 1970.
+    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Told, String>;
     fn looks_every(&self) -> Option<Span> {
         None
     }
@@ -34,8 +35,10 @@ impl Tells for mutilate::Teller {
         self.begin()
     }
 
-    fn on(&mut self, event: &Event) -> Result<Told, String> {
-        self.on(event)
+    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Told, String> {
+        let log = self.log(event, unix_s);
+        let told = self.on(event)?;
+        Ok(Told { stderr: log + &told.stderr, ..told })
     }
 }
 
@@ -44,7 +47,7 @@ impl Tells for memaslap::Teller<'_> {
         self.begin()
     }
 
-    fn on(&mut self, event: &Event) -> Result<Told, String> {
+    fn on(&mut self, event: &Event, _unix_s: f64) -> Result<Told, String> {
         self.on(event)
     }
 
@@ -59,6 +62,8 @@ pub(super) struct Screen<T> {
     teller: T,
     pictures: Option<Pictures>,
     json: Json,
+    /// Notes are shown on stderr.
+    has_notes: bool,
     /// Nobody reads stdout any more.
     gone: bool,
     trouble: Vec<Stop>,
@@ -79,9 +84,11 @@ impl<T: Tells> Screen<T> {
         teller: T,
         pictures: Option<Pictures>,
         json: Option<BufWriter<LateFile>>,
+        has_notes: bool,
     ) -> Self {
         let json = json.map_or(Json::Nothing, Json::Record);
-        Self { witness, teller, pictures, json, gone: false, trouble: Vec::new() }
+        let trouble = Vec::new();
+        Self { witness, teller, pictures, json, has_notes, gone: false, trouble }
     }
 
     /// Says what is said before anything happens.
@@ -104,6 +111,8 @@ impl<T: Tells> Screen<T> {
         for stop in &self.trouble {
             complain(&stop.message);
         }
+        // A face has no option for it.
+        let message = message.replace(" with reconnect never", "");
         Stop { code: crate::exit::UNREACHABLE, message }
     }
 
@@ -124,8 +133,9 @@ impl<T: Tells> Screen<T> {
                 }
             }
         }
-        if !told.stderr.is_empty() {
-            crate::output::say(told.stderr.trim_end());
+        say_part(&told.stderr);
+        if self.has_notes {
+            say_part(&told.notes);
         }
     }
 
@@ -147,7 +157,8 @@ impl<T: Tells> Screen<T> {
 impl<T: Tells> Witness for Screen<T> {
     fn on(&mut self, event: &Event) {
         self.witness.on(event);
-        match self.teller.on(event) {
+        let unix_s = self.witness.unix_ns() as f64 / 1e9;
+        match self.teller.on(event, unix_s) {
             Ok(told) => self.tell(&told),
             Err(message) => self.trouble.push(Stop::usage(message)),
         }

@@ -42,7 +42,7 @@ fn memaslap(peers: &[&Peer], line: &str, code: i32) -> Ran {
     let json = fresh("record.json");
     let names: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();
     let line = line.replace("@S", &names.join(","));
-    let line = format!("memaslap -s {} {line} --json {}", names.join(","), json.display());
+    let line = format!("memaslap -s {} {line} --notes --json {}", names.join(","), json.display());
     let run = crate::child::memtide(&line).exits(code);
     read(run, &json)
 }
