@@ -152,7 +152,8 @@ impl Seen {
 /// memaslap has options for it.
 fn warnings(record: &Record) -> String {
     let line = |warning: &WarningRecord| {
-        let remedy = remedy(&warning.remedy).map_or_else(String::new, |remedy| format!("; {remedy}"));
+        let remedy =
+            remedy(&warning.remedy).map_or_else(String::new, |remedy| format!("; {remedy}"));
         format!("memtide: {}{remedy}\n", warning.message)
     };
     record.warnings.iter().map(line).collect()

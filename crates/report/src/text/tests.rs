@@ -5,8 +5,8 @@ use crate::expect::expect;
 use crate::fixture;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
-use memtide_schema::record::{Distribution, Totals};
 use memtide_schema::Kind;
+use memtide_schema::record::{Distribution, Totals};
 
 #[test]
 fn an_open_loop_on_a_quiet_machine() {

@@ -135,9 +135,10 @@ fn what_a_user_should_know_of_a_run_is_told() {
 #[test]
 fn remedies_name_only_options_that_memaslap_has() {
     for (ours, theirs) in [
-        ("measure longer (--duration) or at a higher --rate", Some(
-            "measure longer (--time) or at a higher --tps",
-        )),
+        (
+            "measure longer (--duration) or at a higher --rate",
+            Some("measure longer (--time) or at a higher --tps"),
+        ),
         (
             "use more --threads, --wait hybrid or spin, or CPUs that the server does not use",
             Some("use more --threads, or CPUs that the server does not use"),

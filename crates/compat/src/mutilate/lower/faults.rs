@@ -43,9 +43,11 @@ pub(super) fn sentence(options: &Options, field: &str, message: &str) -> String 
             load.multiget.map_or(0, |multiget| multiget.keys).to_string(),
             "at most 65535 keys are allowed",
         ),
-        "user" | "password" => {
-            ("--username (-U)", login(options), "give a --password (-P) as well, both without blanks")
-        }
+        "user" | "password" => (
+            "--username (-U)",
+            login(options),
+            "give a --password (-P) as well, both without blanks",
+        ),
         "wave" | "interval" | "interval-times" => {
             return format!("--qps_interval, --sin: {}", without_field(message, field));
         }

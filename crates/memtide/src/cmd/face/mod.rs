@@ -66,9 +66,9 @@ impl Tool {
         match named.map(|word| word.to_string_lossy().parse::<Mcperf>()) {
             Some(Ok(which)) => which.into(),
             Some(Err(why)) => Self::Unknown(format!("{MCPERF}: {why}")),
-            None => by_link(machine::started_as())
-                .unwrap_or_else(|| Mcperf::of_words(words))
-                .into(),
+            None => {
+                by_link(machine::started_as()).unwrap_or_else(|| Mcperf::of_words(words)).into()
+            }
         }
     }
 }
