@@ -72,8 +72,8 @@ impl StopFlag {
         }
     }
 
-    /// Ends the program by the signal that was [`caught`](Self::caught), so that whoever waits for
-    /// it sees that it was killed; returns if none was.
+    /// Ends the program by the signal that was [`caught`](Self::caught), so that its parent sees
+    /// that it was killed; returns if none was caught.
     pub fn die(&self) {
         if self.caught().is_some() {
             // Both ways out of it end the program; what is left is to go on with an exit code.

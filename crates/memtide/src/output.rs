@@ -71,12 +71,13 @@ pub(crate) const NOTES: &str = "MEMTIDE_NOTES";
 /// # Errors
 /// When the variable has another value; the sentence says which are allowed.
 pub(crate) fn wants_notes(asked: bool) -> Result<bool, String> {
-    match std::env::var(NOTES).as_deref() {
+    let word = std::env::var_os(NOTES).unwrap_or_default();
+    match &*word.to_string_lossy() {
         _ if asked => Ok(true),
-        Ok("1") => Ok(true),
-        Ok("0") => Ok(false),
-        Ok("") | Err(_) => Ok(io::stderr().is_terminal()),
-        Ok(word) => {
+        "1" => Ok(true),
+        "0" => Ok(false),
+        "" => Ok(io::stderr().is_terminal()),
+        word => {
             Err(format!("{NOTES}: '{word}' is not allowed; 1 shows notes on stderr, 0 shows none"))
         }
     }

@@ -151,7 +151,7 @@ pub struct Output {
     pub json: Option<String>,
     /// Notes are wanted on stderr.
     pub has_notes: bool,
-    /// The file that notes are appended to; without one they go to stderr, for whom wants them.
+    /// The file that notes are appended to; without one they go to stderr, if wanted.
     pub log: Option<String>,
 }
 

@@ -46,7 +46,7 @@ pub(super) fn sentence(options: &Options, field: &str, message: &str) -> String 
         "user" | "password" => (
             "--username (-U)",
             login(options),
-            "give a --password (-P) as well, both without blanks",
+            "it and --password (-P) have no blanks, and no more than 250 bytes",
         ),
         "wave" | "interval" | "interval-times" => {
             return format!("--qps_interval, --sin: {}", without_field(message, field));

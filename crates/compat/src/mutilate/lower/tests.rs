@@ -49,7 +49,6 @@ fn values_that_no_machine_can_do_are_told_in_the_faces_words() {
         ("-w 100000000", "--warmup (-w) '100000000' is not allowed; at most 31622400 s"),
         ("-d 100000", "--depth (-d) '100000' is not allowed; 1 to 65536"),
         ("-T 2000", "--threads (-T) '2000' is not allowed; 1 to 1024"),
-        ("-U somebody", "--username (-U) 'somebody' is not allowed; give a --password (-P)"),
         ("--keyorder normal:-1,2", "--keyorder 'normal:-1,2' is not allowed; a distribution"),
     ] {
         let words: Vec<String> = format!("-s h {line}").split(' ').map(str::to_owned).collect();
