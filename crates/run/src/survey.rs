@@ -1,9 +1,12 @@
 //! What the servers say of themselves, before and after, and how that compares with our counts.
 
+mod discreet;
 mod orders;
 
+pub(crate) use discreet::{Discreet, is_closed};
 pub(crate) use orders::Orders;
 
+use crate::failure::Failure;
 use memtide_base::Span;
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
@@ -27,6 +30,7 @@ pub(crate) fn figures<F: Fleet>(
             Ok(rows.into_iter().map(|(name, word)| (name, Figure::from_word(&word))).collect())
         }
         Answer::Version(line) | Answer::Line(line) => Err(AskError::Refused(line)),
+        Answer::Found(_) => Err(AskError::Refused("END".to_owned())),
     }
 }
 
@@ -196,6 +200,8 @@ impl Survey {
             shared && known == figures.get("pid")
         };
         let first = (0..number).find(is_same).map_or(number, |earlier| self.first(earlier));
+        // Servers that said nothing of themselves are known by their number alone.
+        self.firsts.extend(self.firsts.len()..number);
         self.firsts.push(first);
         first == number
     }
@@ -220,5 +226,27 @@ impl Survey {
         };
         let grown = whole(after, "cmd_flush").saturating_sub(whole(before, "cmd_flush"));
         u64::try_from(grown).unwrap_or(0).saturating_sub(ours)
+    }
+}
+
+impl Survey {
+    /// A server could not be asked, for this reason: the end, except where connects are what is
+    /// measured, and one that fails is a result.
+    pub(crate) fn give_up(
+        &mut self,
+        plan: &Plan,
+        server: &ServerPlan,
+        error: &AskError,
+    ) -> Result<(), Failure> {
+        let what = format!("server {} {error}", server.name);
+        if *error == AskError::Interrupted {
+            return Err(Failure::interrupted(what));
+        }
+        if plan.life().is_none() {
+            return Err(Failure::unreachable(what));
+        }
+        self.unreachable = true;
+        self.unavailable = Some(what);
+        Ok(())
     }
 }

@@ -14,6 +14,7 @@ mod lives;
 mod pauses;
 mod bad_days;
 mod errors;
+mod rogues;
 mod datagrams;
 mod replicas;
 mod endings;

@@ -154,6 +154,7 @@ pub static FIELDS: &[Field] = &[
     measurement::ABORT_ON,
     measurement::ERRORS_MAX,
     measurement::STRICT,
+    measurement::NO_STATS,
     measurement::VERIFY,
     measurement::VERIFY_KEYS,
     measurement::VERIFY_EXPIRY,

@@ -6,12 +6,7 @@ mod harness;
 mod queues;
 mod arrivals;
 mod datagrams;
-<<<<<<< HEAD
-mod lives;
-=======
-mod cutoff;
 mod clients;
->>>>>>> h8
 mod faults;
 mod pauses;
 mod replay;
