@@ -70,11 +70,12 @@ pub(crate) fn fill<F: Fleet>(
     }
     let keys = keys_all(plan);
     for server in &plan.servers {
-        if load == Load::Auto && !missing_keys(fleet, plan, server, &mut filled)? {
-            continue;
-        }
+        let wanted = load != Load::Auto || missing_keys(fleet, plan, server, &mut filled)?;
         if filled.interrupted {
             break;
+        }
+        if !wanted {
+            continue;
         }
         witness.on(&Event::Note(format!("filling server {} with {keys} keys", server.name)));
         let before = figures(fleet, plan, server).ok();
@@ -139,7 +140,7 @@ fn missing_keys<F: Fleet>(
         filled.accept(&probed, server_number(plan, server));
     }
     let hits = if strange { 0 } else { probed.counters.hits };
-    if hits == probed.counters.keys {
+    if hits == probed.counters.keys || filled.interrupted {
         return Ok(false);
     }
     filled.asked += 1;

@@ -15,6 +15,8 @@ mod bad_days;
 mod datagrams;
 mod replicas;
 mod endings;
+mod outputs;
+mod signals;
 mod verification;
 mod instants;
 mod merging;

@@ -5,6 +5,7 @@ use super::ended;
 use super::screen::Screen;
 use crate::cmd::run::{check_files, create, surroundings};
 use crate::exit::{INTERRUPTED, Stop};
+use crate::late::check_distinct;
 use crate::output::{complain, say, say_part};
 use crate::witness::HostWitness;
 use memtide_compat::memaslap::voice::failure;
@@ -70,6 +71,7 @@ fn perform(options: &Options, scenario: &Scenario) -> Result<u8, Stop> {
     let lowered = memtide_run::lower(scenario, &around)?;
     check_files(&lowered, false, files_max)?;
     let output = &options.output;
+    check_distinct(&[("--json", output.json.as_deref())], true).map_err(Stop::usage)?;
     let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
