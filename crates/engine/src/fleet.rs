@@ -24,6 +24,11 @@ pub trait Fleet {
     /// are. After every worker has finished nothing more is missing from `totals`.
     fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError>;
 
+    /// Whether the user has asked to stop; never in a world without one.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+
     /// Asks a server of `plan` something, on a connection of its own, beside the load.
     fn ask(
         &mut self,

@@ -6,6 +6,7 @@
 use crate::clock::Clock;
 use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::uring::UringDriver;
+use crate::export::{Export, SampleSink};
 use crate::handoff::{Giver, Parcel, Taker, handoff};
 use crate::machine;
 use crate::pin;
@@ -17,12 +18,12 @@ use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
 use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Wait, Worker};
 use memtide_metrics::{Tally, Totals};
 use memtide_workload::PlannedSource;
+use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::{io, time};
 
 /// Hand-overs are this far apart.
 const HANDOVER_EVERY: Span = Span::from_ms(100);
@@ -33,30 +34,13 @@ const COLLECT_STEP: Span = Span::from_ms(20);
 const OPENED_AT_ONCE: u32 = 256;
 /// Measured operations that may wait to be written, per worker.
 const SAMPLES_WAITING: usize = 1 << 16;
-/// How long the writer of samples rests when there is nothing to write.
-const WRITER_REST: time::Duration = time::Duration::from_millis(2);
-
-/// What a [`SampleSink`] is told.
-#[derive(Clone, Copy, Debug)]
-pub enum Sampled<'a> {
-    /// An operation was exported.
-    One(&'a Sample),
-    /// Another plan begins, whose operations take the place of all that came before.
-    Anew,
-    /// All have been told.
-    End,
-}
-
-/// Where exported operations go, on a thread of its own until the end.
-pub type SampleSink = Box<dyn FnMut(Sampled<'_>) -> io::Result<()> + Send>;
 
 /// Threads as workers.
 pub struct HostFleet {
     clock: Clock,
     stop: StopFlag,
     pin: bool,
-    samples: Option<SampleSink>,
-    writer: Option<JoinHandle<(SampleSink, io::Result<()>)>>,
+    export: Export,
     workers: Vec<Thread>,
 }
 
@@ -99,31 +83,13 @@ impl HostFleet {
     /// A fleet without workers. With `pin`, workers get a processor each as far as they go.
     /// `samples` receives what plans export.
     pub fn new(clock: Clock, stop: StopFlag, pin: bool, samples: Option<SampleSink>) -> Self {
-        Self { clock, stop, pin, samples, writer: None, workers: Vec::new() }
+        Self { clock, stop, pin, export: Export::new(samples), workers: Vec::new() }
     }
 
-    /// Ends the export of samples, once no plan runs: waits until all are written. Returns what
-    /// went wrong with writing, if anything.
+    /// Ends the export of samples, once no plan runs: waits until all are written, but not for a
+    /// reader that takes nothing. Returns what went wrong with writing, if anything.
     pub fn finish_samples(&mut self) -> io::Result<()> {
-        let written = self.writer.take().map(|it| it.join().expect("the writer does not panic"));
-        let unused = self.samples.take().map(|sink| (sink, Ok(())));
-        match written.or(unused) {
-            Some((mut sink, outcome)) => outcome.and_then(|()| sink(Sampled::End)),
-            None => Ok(()),
-        }
-    }
-
-    /// Writes what these bring, in the place of what an earlier plan brought.
-    fn write(&mut self, receivers: Vec<Receiver<Sample>>) {
-        let earlier = self.writer.take().map(|it| it.join().expect("the writer does not panic"));
-        // What could not be written then would be forgotten now.
-        let again = earlier.map(|(mut sink, _)| {
-            let outcome = sink(Sampled::Anew);
-            (sink, outcome)
-        });
-        let first = self.samples.take().map(|sink| (sink, Ok(())));
-        let sink = again.or(first);
-        self.writer = sink.map(|sink| thread::spawn(move || write_samples(receivers, sink)));
+        self.export.finish()
     }
 
     fn spawn(
@@ -180,7 +146,7 @@ impl Fleet for HostFleet {
             self.workers.push(thread);
         }
         if plan.samples {
-            self.write(receivers);
+            self.export.begin(receivers);
         }
         Ok(())
     }
@@ -220,6 +186,10 @@ impl Fleet for HostFleet {
             missing: Vec::<WorkerId>::new(),
             interrupted: self.stop.is_raised(),
         })
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.stop.is_raised()
     }
 
     fn ask(
@@ -408,36 +378,4 @@ impl CpuMeter {
             ..report
         }
     }
-}
-
-/// Writes until every worker is gone and everything is written but the sink's end: a run that could
-/// not start has none. After an error the rest is taken and thrown away, so that workers never find
-/// the queue full because of it.
-fn write_samples(
-    mut receivers: Vec<Receiver<Sample>>,
-    (mut sink, mut outcome): (SampleSink, io::Result<()>),
-) -> (SampleSink, io::Result<()>) {
-    while !receivers.is_empty() {
-        let mut idle = true;
-        receivers.retain(|receiver| {
-            // A bounded bite from each, so that all are drained evenly.
-            for _ in 0..SAMPLES_WAITING {
-                match receiver.try_recv() {
-                    Ok(sample) => {
-                        idle = false;
-                        if outcome.is_ok() {
-                            outcome = sink(Sampled::One(&sample));
-                        }
-                    }
-                    Err(TryRecvError::Empty) => return true,
-                    Err(TryRecvError::Disconnected) => return false,
-                }
-            }
-            true
-        });
-        if idle {
-            thread::sleep(WRITER_REST);
-        }
-    }
-    (sink, outcome)
 }

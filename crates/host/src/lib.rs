@@ -9,6 +9,7 @@ compile_error!("memtide's real world is Linux: it needs epoll, timer slack and /
 pub mod fleet;
 pub mod serve;
 pub mod driver;
+mod export;
 mod handoff;
 pub mod resolve;
 pub mod machine;
@@ -17,5 +18,6 @@ mod pin;
 pub mod clock;
 
 pub use clock::Clock;
-pub use fleet::{HostFleet, SampleSink, Sampled};
+pub use export::{SampleSink, Sampled};
+pub use fleet::HostFleet;
 pub use serve::{ServeOptions, Serving};

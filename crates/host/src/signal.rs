@@ -4,9 +4,11 @@
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::{fs, io};
 
 /// Whether the user has asked to stop. Clones see the same.
 #[derive(Clone, Debug, Default)]
@@ -28,10 +30,14 @@ pub enum Caught {
 }
 
 impl StopFlag {
-    /// A flag that SIGINT and SIGTERM raise. A second signal exits with `exit_code`.
+    /// A flag that SIGINT, SIGTERM and SIGHUP raise. A second signal exits with `exit_code`. One
+    /// that was ignored when the program started stays ignored, as `nohup` and shells want it.
     pub fn on_signals(exit_code: i32) -> io::Result<Self> {
         let stop = Self::default();
-        for signal in [SIGINT, SIGTERM] {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if is_ignored(signal)? {
+                continue;
+            }
             // The order matters: the exit is looked at first and sees the flag of the signal
             // before.
             flag::register_conditional_shutdown(signal, exit_code, Arc::clone(&stop.raised))?;
@@ -45,9 +51,8 @@ impl StopFlag {
     /// [`die`](Self::die) does so after the first.
     pub fn on_deadly_signals() -> io::Result<Self> {
         let stop = Self::default();
-        let ignored = ignored(&fs::read_to_string("/proc/self/status").unwrap_or_default());
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            if ignored & (1 << (signal - 1)) != 0 {
+            if is_ignored(signal)? {
                 continue;
             }
             flag::register_conditional_default(signal, Arc::clone(&stop.raised))?;
@@ -86,12 +91,6 @@ impl StopFlag {
     }
 }
 
-/// The signals that a process ignores, by its `/proc/…/status`: bit 0 is signal 1.
-fn ignored(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
-}
-
 /// Lets a write beyond the largest allowed file (`ulimit -f`) fail like one to a full disk. By
 /// default its signal ends the process, and a run's result with it.
 ///
@@ -101,16 +100,20 @@ pub fn survive_file_size_limit() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
+/// Whether the program was started with this signal ignored.
+fn is_ignored(signal: i32) -> io::Result<bool> {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: no new action is given, and `action` has room for the present one.
+    if unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so it filled `action` in.
+    Ok(unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ignored_signals_are_read() {
-        let status = "Name:\tmemtide\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001003\n";
-        assert_eq!(ignored(status), 1 << 12 | 0b11);
-        assert_eq!(ignored(""), 0);
-    }
 
     #[test]
     fn without_a_signal_nothing_dies() {

@@ -1,37 +1,64 @@
-//! A file for a result that may never come.
+//! Files for results. A result that comes at the end is written beside its file and takes its place
+//! when it is whole; a stream of rows, a pipe and a device are written as they are.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Seek, Write};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, IntoInnerError, Seek, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file that is opened at once, so that a wrong name costs no run, and changed only when it is
-/// written or flushed: what an earlier run left there outlives one that could not start, and a file
-/// that was made for nothing is taken away again.
+/// Links that are followed to a file that is not there yet.
+const LINKS_MAX: usize = 40;
+/// Names that are tried for a file beside another.
+const NAMES_MAX: u32 = 100;
+
+/// A file for a result that may never come. A wrong name is found when it is opened, so that it
+/// costs no run, and until it is committed the file is what it was before.
 #[derive(Debug)]
-pub(crate) struct LateFile {
-    file: File,
-    path: PathBuf,
-    /// Whether it was not there before.
-    is_new: bool,
-    begun: bool,
+pub(crate) struct LateFile(Way);
+
+#[derive(Debug)]
+enum Way {
+    Beside(Beside),
+    Direct(Direct),
 }
 
 impl LateFile {
-    /// Opens the file, or makes it.
+    /// Opens a file for a whole result. Links are followed; the file keeps its mode, and its owner
+    /// where that is allowed.
     ///
     /// # Errors
     /// When it can be neither made nor written.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let make = |is_new: bool| {
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(false).create_new(is_new).open(path)
-        };
-        let (file, is_new) = match make(true) {
-            Ok(file) => (file, true),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => (make(false)?, false),
+        let there = match fs::metadata(path) {
+            Ok(there) if there.is_file() => Some(Box::new(there)),
+            Ok(_) => return Self::stream(path),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        Ok(Self { file, path: path.to_owned(), is_new, begun: false })
+        let target = match &there {
+            Some(_) => {
+                OpenOptions::new().write(true).open(path)?;
+                fs::canonicalize(path)
+            }
+            None => followed(path),
+        };
+        let tried = target.and_then(|target| Temporary::beside(&target, None).map(|_| target));
+        match tried {
+            Ok(target) => Ok(Self(Way::Beside(Beside { target, there, temporary: None }))),
+            // The file may be changed although its folder takes no other.
+            Err(_) if there.is_some() => Self::stream(path),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a file for rows that can be read while they come, or what is no regular file.
+    ///
+    /// # Errors
+    /// When it can be neither made nor written.
+    pub(crate) fn stream(path: &Path) -> io::Result<Self> {
+        Direct::open(path).map(|direct| Self(Way::Direct(direct)))
     }
 
     /// Forgets what was written too, and begins again.
@@ -39,41 +66,303 @@ impl LateFile {
     /// # Errors
     /// When the file cannot be changed.
     pub(crate) fn restart(&mut self) -> io::Result<()> {
-        self.begun = false;
-        self.begin()
+        match &mut self.0 {
+            Way::Beside(beside) => beside.temporary = None,
+            Way::Direct(direct) => direct.begun = false,
+        }
+        self.begin().map(drop)
     }
 
-    /// Forgets what was there.
-    fn begin(&mut self) -> io::Result<()> {
-        if !self.begun {
-            self.begun = true;
-            // A pipe or a terminal has nothing to forget.
-            if self.file.metadata()?.is_file() {
-                self.file.set_len(0)?;
-                self.file.rewind()?;
-            }
+    /// Puts what was written in its place.
+    ///
+    /// # Errors
+    /// When that fails; the file is then what it was before.
+    pub(crate) fn commit(&mut self) -> io::Result<()> {
+        self.begin()?.flush()?;
+        match &mut self.0 {
+            Way::Beside(beside) => beside.commit(),
+            Way::Direct(_) => Ok(()),
         }
-        Ok(())
+    }
+
+    /// What bytes go to.
+    fn begin(&mut self) -> io::Result<&mut File> {
+        match &mut self.0 {
+            Way::Beside(beside) => beside.begin(),
+            Way::Direct(direct) => direct.begin(),
+        }
     }
 }
 
 impl Write for LateFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.begin()?;
-        self.file.write(bytes)
+        self.begin()?.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.begin()?;
-        self.file.flush()
+        self.begin()?.flush()
     }
 }
 
-impl Drop for LateFile {
+/// A whole result on its way: to stdout, or into a file.
+#[derive(Debug)]
+pub(crate) enum Sheet {
+    Stdout(io::Stdout),
+    File(BufWriter<LateFile>),
+}
+
+impl Sheet {
+    /// Ends it. Without this a file stays what it was before.
+    ///
+    /// # Errors
+    /// When the rest cannot be written or put in its place.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Stdout(mut out) => out.flush(),
+            Self::File(file) => finish(file),
+        }
+    }
+}
+
+impl Write for Sheet {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::File(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::File(file) => file.flush(),
+        }
+    }
+}
+
+/// Writes what is gathered and puts the file in its place.
+pub(crate) fn finish(file: BufWriter<LateFile>) -> io::Result<()> {
+    file.into_inner().map_err(IntoInnerError::into_error)?.commit()
+}
+
+/// A regular file that another takes the place of.
+#[derive(Debug)]
+struct Beside {
+    /// The file itself, not a link to it.
+    target: PathBuf,
+    /// What it is now, if it is there.
+    there: Option<Box<Metadata>>,
+    /// Nothing before the first byte, so that a run that is killed leaves nothing.
+    temporary: Option<Temporary>,
+}
+
+impl Beside {
+    fn begin(&mut self) -> io::Result<&mut File> {
+        if self.temporary.is_none() {
+            self.temporary = Some(Temporary::beside(&self.target, self.there.as_deref())?);
+        }
+        Ok(&mut self.temporary.as_mut().expect("it was just made").file)
+    }
+
+    fn commit(&mut self) -> io::Result<()> {
+        let Some(temporary) = self.temporary.take() else { return Ok(()) };
+        // What does not fit the disk may be known only now.
+        temporary.file.sync_all()?;
+        match fs::rename(&temporary.path, &self.target) {
+            // A file that is mounted by itself cannot be replaced.
+            Err(_) if self.there.is_some() => {
+                let mut target =
+                    OpenOptions::new().write(true).truncate(true).open(&self.target)?;
+                io::copy(&mut File::open(&temporary.path)?, &mut target)?;
+                Ok(())
+            }
+            renamed => renamed,
+        }
+    }
+}
+
+/// A file that goes away with this value, unless it was renamed.
+#[derive(Debug)]
+struct Temporary {
+    path: PathBuf,
+    file: File,
+}
+
+impl Temporary {
+    /// An empty file in the folder of `target`, with the owner and mode of what is there.
+    fn beside(target: &Path, there: Option<&Metadata>) -> io::Result<Self> {
+        /// Tells the files of this process apart.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        if target.file_name().is_none() || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(io::Error::from(ErrorKind::IsADirectory));
+        }
+        let mut options = OpenOptions::new();
+        // Not even for a moment can more users read it than afterwards.
+        options.write(true).create_new(true).mode(if there.is_some() { 0o600 } else { 0o666 });
+        for _ in 0..NAMES_MAX {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = folder(target).join(format!(".memtide-{}-{number}.tmp", process::id()));
+            match options.open(&path) {
+                Ok(file) => {
+                    let made = Self { path, file };
+                    if let Some(there) = there {
+                        // Only root can give files away.
+                        let _ = fchown(&made.file, Some(there.uid()), Some(there.gid()));
+                        made.file.set_permissions(there.permissions())?;
+                    }
+                    return Ok(made);
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::from(ErrorKind::AlreadyExists))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After a rename there is nothing of this name.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// A file that is written as it is. It is changed only when it is written or flushed: what an
+/// earlier run left there outlives one that could not start, and a file that was made for nothing
+/// is taken away again.
+#[derive(Debug)]
+struct Direct {
+    path: PathBuf,
+    /// Nothing for a named pipe before its first byte: opening it waits for a reader.
+    file: Option<File>,
+    /// Whether it was not there before.
+    is_new: bool,
+    begun: bool,
+}
+
+impl Direct {
+    fn open(path: &Path) -> io::Result<Self> {
+        let make = |is_new: bool| {
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false).create_new(is_new).open(path)
+        };
+        let is_pipe = fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo());
+        let (file, is_new) = match () {
+            () if is_pipe => (None, false),
+            () => match make(true) {
+                Ok(file) => (Some(file), true),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    (Some(make(false)?), false)
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(Self { file, path: path.to_owned(), is_new, begun: false })
+    }
+
+    fn begin(&mut self) -> io::Result<&mut File> {
+        if self.file.is_none() {
+            self.file = Some(OpenOptions::new().write(true).open(&self.path)?);
+        }
+        let file = self.file.as_mut().expect("it was just opened");
+        if !self.begun {
+            self.begun = true;
+            // A pipe or a terminal has nothing to forget.
+            if file.metadata()?.is_file() {
+                file.set_len(0)?;
+                file.rewind()?;
+            }
+        }
+        Ok(file)
+    }
+}
+
+impl Drop for Direct {
     fn drop(&mut self) {
         if self.is_new && !self.begun {
             // An empty file that stays is the lesser evil.
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Where links lead from `path`, of which the last names nothing.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&path) {
+            Ok(link) => path = folder(&path).join(link),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("it is a link that leads nowhere"))
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// What tells whether two outputs are one.
+#[derive(PartialEq, Eq)]
+enum Identity {
+    There { device: u64, number: u64 },
+    NotYet(PathBuf),
+}
+
+/// Refuses two outputs that are the same file, be it by links; `-` is stdout, and `has_report` says
+/// that the report goes there too.
+///
+/// # Errors
+/// A sentence that names both.
+pub(crate) fn check_distinct(
+    outputs: &[(&str, Option<&str>)],
+    has_report: bool,
+) -> Result<(), String> {
+    let mut seen: Vec<(&str, &str, Identity)> = Vec::new();
+    let given = outputs.iter().filter_map(|&(flag, place)| Some((flag, place?)));
+    for (flag, place) in given {
+        let Some(identity) = identity(place) else { continue };
+        if let Some((other, there, _)) = seen.iter().find(|(.., seen)| *seen == identity) {
+            return Err(format!(
+                "{other} '{there}' and {flag} '{place}' are the same file; give each a file of \
+                 its own"
+            ));
+        }
+        seen.push((flag, place, identity));
+    }
+    let report = stdout().filter(|out| has_report && out.is_file());
+    let Some(report) = report.and_then(|out| identity_of(&out)) else { return Ok(()) };
+    match seen.iter().find(|(_, place, seen)| *place != "-" && *seen == report) {
+        Some((flag, place, _)) => Err(format!(
+            "{flag} '{place}' is the file that stdout goes to, which the report is for; name \
+             another file"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn identity(place: &str) -> Option<Identity> {
+    if place == "-" {
+        return stdout().and_then(|out| identity_of(&out));
+    }
+    match fs::metadata(place) {
+        Ok(there) => identity_of(&there),
+        Err(_) => {
+            let path = followed(Path::new(place)).ok()?;
+            Some(Identity::NotYet(fs::canonicalize(folder(&path)).ok()?.join(path.file_name()?)))
+        }
+    }
+}
+
+fn stdout() -> Option<Metadata> {
+    use std::os::fd::AsFd;
+    File::from(io::stdout().as_fd().try_clone_to_owned().ok()?).metadata().ok()
+}
+
+/// Nothing for devices such as /dev/null, which keep nothing that could be mixed.
+fn identity_of(there: &Metadata) -> Option<Identity> {
+    /// The class of `/dev/null`, `/dev/full` and their like.
+    const MEMORY_DEVICES: u64 = 1;
+    let is_memory = there.file_type().is_char_device() && there.rdev() >> 8 == MEMORY_DEVICES;
+    (!is_memory).then(|| Identity::There { device: there.dev(), number: there.ino() })
 }

@@ -33,6 +33,8 @@ pub struct Outcome {
 /// How long the servers may take to count what was sent without asking for an answer.
 const SETTLE: Span = Span::from_s(1);
 const SETTLE_STEP: Span = Span::from_ms(20);
+/// How long a user who interrupts waits for what the servers have counted.
+const FAREWELL: Span = Span::from_s(1);
 const TICK: Span = Span::from_s(1);
 /// How long operations are counted, at least, for the rate that is shown.
 const RATE_OVER_S: f64 = 0.5;
@@ -42,6 +44,21 @@ const CONNECTIONS_OF_NOBODY: i64 = 1;
 /// Carries out `scenario` as it was lowered. With `load_only` the servers are filled and nothing
 /// else happens.
 pub fn run<F: Fleet>(
+    fleet: &mut F,
+    scenario: &Scenario,
+    lowered: &Lowered,
+    load_only: bool,
+    witness: &mut impl Witness,
+) -> Result<Outcome, Failure> {
+    let ended = carry_out(fleet, scenario, lowered, load_only, witness);
+    match ended {
+        // What fails once the user has asked to stop fails because of that.
+        Err(_) if fleet.is_interrupted() => Err(Failure::interrupted()),
+        ended => ended,
+    }
+}
+
+fn carry_out<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
     lowered: &Lowered,
@@ -72,9 +89,11 @@ pub fn run<F: Fleet>(
     survey.is_touched = orders.is_taken;
     let all = all_counters(&filled, main.as_ref());
     let opened = filled.opened + main.as_ref().map_or(0, |ended| ended.totals.connections.opened);
-    let agreement = take_leave(fleet, plan, &mut survey, (&all, opened));
-    survey.passed = fleet.now().since(began.at);
     let interrupted = filled.interrupted || main.as_ref().is_some_and(|main| main.interrupted);
+    let timeout = if interrupted { plan.timeout.min(FAREWELL) } else { plan.timeout };
+    let farewell = Plan { timeout, ..plan.clone() };
+    let agreement = take_leave(fleet, &farewell, &mut survey, (&all, opened));
+    survey.passed = fleet.now().since(began.at);
     let failure = main.as_ref().and_then(|ended| failure(plan, ended));
     let (record, warnings) = seal(Material {
         scenario,

@@ -6,14 +6,16 @@ use memtide_engine::fleet::FleetError;
 /// and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// 1 a check failed, 2 usage, 3 a server cannot be reached or was lost,
-    /// 130 the user interrupted.
+    /// 1 a check failed, 2 usage, 3 a server cannot be reached or was lost, 130 interrupted.
     pub exit: u8,
     /// The sentence.
     pub message: String,
 }
 
 impl Failure {
+    /// The exit code of a run that the user ended.
+    pub(crate) const INTERRUPTED: u8 = 130;
+
     pub(crate) fn unreachable(message: String) -> Self {
         Self { exit: 3, message }
     }
@@ -24,6 +26,12 @@ impl Failure {
 
     pub(crate) fn usage(message: String) -> Self {
         Self { exit: 2, message }
+    }
+
+    /// The user asked to stop before there was anything to show.
+    pub(crate) fn interrupted() -> Self {
+        let message = "interrupted before anything was measured; nothing was written".to_owned();
+        Self { exit: Self::INTERRUPTED, message }
     }
 
     pub(crate) fn goal(message: String) -> Self {

@@ -90,11 +90,12 @@ pub(crate) fn fill<F: Fleet>(
     }
     let keys = keys_all(plan);
     for server in &plan.servers {
-        if load == Load::Auto && !missing_keys(fleet, plan, server, &mut filled)? {
-            continue;
-        }
+        let wanted = load != Load::Auto || missing_keys(fleet, plan, server, &mut filled)?;
         if filled.interrupted {
             break;
+        }
+        if !wanted {
+            continue;
         }
         witness.on(&Event::Note(format!("filling server {} with {keys} keys", server.name)));
         let before = figures(fleet, plan, server).ok();
@@ -160,6 +161,9 @@ fn missing_keys<F: Fleet>(
         filled.accept(&probed, server_number(plan, server));
     }
     let hits = if strange { 0 } else { probed.counters.hits };
+    if filled.interrupted {
+        return Ok(false);
+    }
     if hits == probed.counters.keys {
         filled.held.note(hits, hits);
         return Ok(false);

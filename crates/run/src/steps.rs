@@ -92,7 +92,10 @@ pub fn steps<F: Fleet>(
         witness.on(&Event::StepBegun(begun));
         let record = match carry_out(fleet, plan, begun, witness) {
             Ok(Outcome { failure: Some(failure), .. }) | Err(failure) => {
-                break concluded(course, StepsEnd::Failed, Some(failure));
+                break match failure.exit {
+                    Failure::INTERRUPTED => concluded(course, StepsEnd::Interrupted, None),
+                    _ => concluded(course, StepsEnd::Failed, Some(failure)),
+                };
             }
             Ok(Outcome { record, .. }) if record.ended_by == EndedBy::Interrupted => {
                 break concluded(course, StepsEnd::Interrupted, None);
@@ -192,7 +195,7 @@ fn concluded(course: &impl Course, ended_by: StepsEnd, failure: Option<Failure>)
     let found = answer.is_none_or(|answer| answer.rate_per_s.is_some());
     let exit = match (&failure, ended_by) {
         (Some(failure), _) => failure.exit,
-        (None, StepsEnd::Interrupted) => 130,
+        (None, StepsEnd::Interrupted) => Failure::INTERRUPTED,
         (None, _) => u8::from(!found),
     };
     Conclusion { exit, ended_by, failure: failure.map(|failure| failure.message), answer }

@@ -173,6 +173,10 @@ impl Fleet for SimFleet {
         })
     }
 
+    fn is_interrupted(&self) -> bool {
+        self.interrupt_at <= self.now()
+    }
+
     fn ask(
         &mut self,
         plan: &Plan,

@@ -26,10 +26,11 @@ impl<W: Write> StepsJson<W> {
         self.out.flush()
     }
 
-    /// Writes what comes after the steps.
-    pub fn finish(mut self, conclusion: &Conclusion) -> io::Result<()> {
+    /// Writes what comes after the steps; returns the writer, flushed.
+    pub fn finish(mut self, conclusion: &Conclusion) -> io::Result<W> {
         writeln!(self.out, "\n],\n\"conclusion\":{}}}", conclusion.to_json())?;
-        self.out.flush()
+        self.out.flush()?;
+        Ok(self.out)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::run::{create, unwritable};
 use crate::exit::{FAILED, Stop};
+use crate::late::{check_distinct, finish};
 use crate::output::{columns, complain, show};
 use clap::ArgMatches;
 use memtide_report::text_for;
@@ -21,7 +22,9 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
     let scenarios = if matches.get_flag("force") { Scenarios::Any } else { Scenarios::Same };
     let record = memtide_schema::merge(&records, scenarios)
         .map_err(|error| Stop::usage(error.message(|number| format!("'{}'", paths[number]))))?;
-    publish(&record, matches.get_one::<String>("json").map(String::as_str))
+    let json = matches.get_one::<String>("json").map(String::as_str);
+    check_distinct(&[("--json", json)], json != Some("-")).map_err(Stop::usage)?;
+    publish(&record, json)
 }
 
 fn read(path: &str) -> Result<Record, Stop> {
@@ -69,8 +72,8 @@ fn publish(record: &Record, json: Option<&str>) -> Result<u8, Stop> {
 }
 
 fn write(record: &Record, path: &str) -> Result<(), Stop> {
-    let written = write_record(record, create("--json", path)?);
-    match written {
+    let mut file = create("--json", path)?;
+    match write_record(record, &mut file).and_then(|()| finish(file)) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(unwritable("--json", &error))
         }

@@ -1,6 +1,7 @@
 //! `--plot`: pictures of what came of a run, a search or a scan.
 
 use crate::exit::{Stop, unwritable};
+use crate::late::LateFile;
 use memtide_report::chart::{
     Curve, CurveGoal, CurvePoint, curve_png, curve_svg, histogram_png, histogram_svg,
 };
@@ -8,7 +9,8 @@ use memtide_schema::record::{Distribution, Record};
 use memtide_schema::scenario::{Goal, Subject};
 use memtide_schema::steps::Point;
 use memtide_schema::{Kind, Scenario};
-use std::fs;
+use std::io::Write;
+use std::path::Path;
 
 /// Draws the response times of a run, if `scenario` wants a picture.
 pub(in crate::cmd) fn run(scenario: &Scenario, record: &Record) -> Result<(), Stop> {
@@ -45,5 +47,9 @@ pub(in crate::cmd) fn steps(scenario: &Scenario, points: &[Point]) -> Result<(),
 }
 
 fn write(path: &str, picture: &[u8]) -> Result<(), Stop> {
-    fs::write(path, picture).map_err(|error| unwritable("--plot", &error))
+    let written = LateFile::open(Path::new(path)).and_then(|mut file| {
+        file.write_all(picture)?;
+        file.commit()
+    });
+    written.map_err(|error| unwritable("--plot", &error))
 }

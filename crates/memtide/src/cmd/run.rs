@@ -6,7 +6,7 @@ use super::serve;
 pub(in crate::cmd) use crate::exit::unwritable;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
 use crate::flags;
-use crate::late::LateFile;
+use crate::late::{LateFile, Sheet, check_distinct};
 use crate::output::{columns, complain, say, show};
 use crate::witness::HostWitness;
 use clap::ArgMatches;
@@ -141,39 +141,66 @@ pub(in crate::cmd) fn check_files(
     Err(Stop::usage(format!("{}; {}", warning.message(), warning.remedy())))
 }
 
-/// An output that is written at the end, if it is wanted.
-pub(in crate::cmd) type Sheet = Option<Box<dyn Write>>;
-
 /// Files that are opened before anything is measured, so that a wrong name costs no run.
 pub(in crate::cmd) struct Outputs {
-    pub(in crate::cmd) json: Sheet,
+    pub(in crate::cmd) json: Option<Sheet>,
     pub(in crate::cmd) samples: Option<SampleCsv<Box<dyn Write + Send>>>,
-    pub(in crate::cmd) details: Sheet,
+    pub(in crate::cmd) details: Option<Sheet>,
 }
 
 impl Outputs {
     pub(in crate::cmd) fn open(scenario: &Scenario) -> Result<Self, Stop> {
+        check_places(scenario, &[])?;
         let json = plain("--json", scenario.json.as_deref())?;
         let details = plain("--verify-details", scenario.verify_details.as_deref())?;
         let samples = match scenario.samples.as_deref() {
             None => None,
             Some("-") => Some(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write + Send>),
-            Some(path) => Some(Box::new(create("--samples", path)?) as Box<dyn Write + Send>),
+            Some(path) => Some(Box::new(stream("--samples", path)?) as Box<dyn Write + Send>),
         };
         Ok(Self { json, samples: samples.map(SampleCsv::new), details })
     }
 }
 
-pub(in crate::cmd) fn plain(flag: &str, place: Option<&str>) -> Result<Sheet, Stop> {
+/// Refuses two outputs of one file, of a scenario and of flags beside it; and a name for a picture
+/// that nothing can be written to, which is opened at the end.
+pub(in crate::cmd) fn check_places(
+    scenario: &Scenario,
+    beside: &[(&str, Option<&str>)],
+) -> Result<(), Stop> {
+    let Scenario { json, plot, samples, verify_details, .. } = scenario;
+    let mut places = vec![
+        ("--json", json.as_deref()),
+        ("--plot", plot.as_deref()),
+        ("--samples", samples.as_deref()),
+        ("--verify-details", verify_details.as_deref()),
+    ];
+    let has_report = places.iter().all(|(_, place)| *place != Some("-"));
+    places.extend(beside);
+    check_distinct(&places, has_report).map_err(Stop::usage)?;
+    plot.as_deref().map_or(Ok(()), |path| create("--plot", path).map(drop))
+}
+
+pub(in crate::cmd) fn plain(flag: &str, place: Option<&str>) -> Result<Option<Sheet>, Stop> {
     Ok(match place {
         None => None,
-        Some("-") => Some(Box::new(io::stdout())),
-        Some(path) => Some(Box::new(create(flag, path)?)),
+        Some("-") => Some(Sheet::Stdout(io::stdout())),
+        Some(path) => Some(Sheet::File(create(flag, path)?)),
     })
 }
 
+/// A file for a result that is written as a whole.
 pub(in crate::cmd) fn create(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop> {
-    LateFile::open(Path::new(path)).map(BufWriter::new).map_err(|error| {
+    opened(flag, path, LateFile::open(Path::new(path)))
+}
+
+/// A file for rows that can be read while they come.
+pub(in crate::cmd) fn stream(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop> {
+    opened(flag, path, LateFile::stream(Path::new(path)))
+}
+
+fn opened(flag: &str, path: &str, file: io::Result<LateFile>) -> Result<BufWriter<LateFile>, Stop> {
+    file.map(BufWriter::new).map_err(|error| {
         Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
     })
 }
@@ -198,7 +225,7 @@ fn conduct(
             Sampled::One(sample) => csv.write(&row(sample)),
             // Only one plan of a run exports.
             Sampled::Anew => Ok(()),
-            Sampled::End => csv.flush(),
+            Sampled::Pause | Sampled::End => csv.flush(),
         }) as SampleSink
     });
     let mut fleet = HostFleet::new(Clock::start(), stop, lowered.pin, sink);
@@ -243,7 +270,7 @@ pub(in crate::cmd) fn row(sample: &memtide_engine::Sample) -> Sample {
 pub(in crate::cmd) fn publish(
     scenario: &Scenario,
     conducted: Conducted,
-    (json, details): (Sheet, Sheet),
+    (json, details): (Option<Sheet>, Option<Sheet>),
     load_only: bool,
 ) -> Result<u8, Stop> {
     let Conducted { outcome: Outcome { record, failure, wrong_values }, mut trouble } = conducted;
@@ -258,13 +285,14 @@ pub(in crate::cmd) fn publish(
         trouble.push(unwritable("stdout", &error));
     }
     if let Some(mut out) = json {
-        trouble.extend(failed("--json", write_record(&record, &mut out)));
+        let written = write_record(&record, &mut out).and_then(|()| out.finish());
+        trouble.extend(failed("--json", written));
     }
     #[cfg(feature = "plot")]
     trouble.extend(plot::run(scenario, &record).err());
     if let Some(mut out) = details {
         let WrongValues { listed, not_listed } = &wrong_values;
-        let written = write_details(listed, *not_listed, &mut out);
+        let written = write_details(listed, *not_listed, &mut out).and_then(|()| out.finish());
         trouble.extend(failed("--verify-details", written));
     }
     for stop in &trouble {

@@ -1,7 +1,7 @@
 //! `memtide sim`: the same run in virtual time, against servers made of nothing. A week of load
 //! takes seconds, and the same seed gives the same trace.
 
-use super::run::{Conducted, Outputs, publish, row};
+use super::run::{Conducted, Outputs, check_places, publish, row, stream};
 use super::serve;
 use crate::exit::Stop;
 use crate::flags;
@@ -33,13 +33,15 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
     let servers = servers(&scenario);
     let lowered = lower(&scenario, &surroundings(&scenario, &servers))?;
+    let trace = matches.get_one::<String>("trace").map(String::as_str);
+    check_places(&scenario, &[("--trace", trace.filter(|place| *place != "-"))])?;
     let outputs = Outputs::open(&scenario)?;
     let lines = Rc::new(RefCell::new(Lines::default()));
-    let trace = match matches.get_one::<String>("trace").map(String::as_str) {
+    let trace = match trace {
         None => Trace::new(),
         Some("-") => Trace::with_lines(say),
         Some(path) => {
-            lines.borrow_mut().out = Some(super::run::create("--trace", path)?);
+            lines.borrow_mut().out = Some(stream("--trace", path)?);
             let lines = Rc::clone(&lines);
             Trace::with_lines(move |line| lines.borrow_mut().write(line))
         }

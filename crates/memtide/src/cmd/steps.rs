@@ -1,9 +1,10 @@
 //! `memtide search` and `memtide scan`: runs at one rate after the other, a row for each as it
 //! ends, and the rate that was looked for.
 
-use super::run::{Sheet, check_files, embed, failed, plain, surroundings, unwritable};
+use super::run::{check_files, check_places, embed, failed, plain, surroundings, unwritable};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE};
 use crate::flags;
+use crate::late::Sheet;
 use crate::output::{columns, complain, show, show_part};
 use crate::witness::HostWitness;
 use clap::ArgMatches;
@@ -19,7 +20,7 @@ use memtide_schema::steps::{Conclusion, CourseKind, Point, Step};
 use memtide_schema::{Event, Scenario};
 use memtide_sinks::StepsJson;
 use memtide_workload::Wave;
-use std::io::{self, Write};
+use std::io;
 
 /// A search cannot tell rates apart that are closer, and one that tells less apart is none.
 const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
@@ -138,6 +139,7 @@ fn perform(
         return Ok(0);
     }
     check_files(&first, embedded.is_some(), files_max)?;
+    check_places(scenario, &[])?;
     let json = plain("--json", scenario.json.as_deref())?;
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
@@ -162,8 +164,8 @@ struct Screen {
     muted: bool,
     /// Where the JSON will go; it begins with the first step, so that a search that never began
     /// leaves nothing behind.
-    sheet: Sheet,
-    json: Option<StepsJson<Box<dyn Write>>>,
+    sheet: Option<Sheet>,
+    json: Option<StepsJson<Sheet>>,
     steps: u32,
     /// What a picture is drawn of.
     points: Vec<Point>,
@@ -175,7 +177,12 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(witness: HostWitness, scenario: &Scenario, kind: CourseKind, sheet: Sheet) -> Self {
+    fn new(
+        witness: HostWitness,
+        scenario: &Scenario,
+        kind: CourseKind,
+        sheet: Option<Sheet>,
+    ) -> Self {
         let goals: Vec<String> = scenario.goals.iter().map(Goal::to_string).collect();
         Self {
             witness,
@@ -242,7 +249,10 @@ impl Screen {
             (None, Some(sheet)) => StepsJson::new(sheet, self.kind, &self.goals).map(Some),
             (json, _) => Ok(json),
         };
-        let written = json.and_then(|json| json.map_or(Ok(()), |json| json.finish(conclusion)));
+        let written = json.and_then(|json| match json {
+            Some(json) => json.finish(conclusion)?.finish(),
+            None => Ok(()),
+        });
         self.trouble.extend(failed("--json", written));
         for stop in &self.trouble {
             complain(&stop.message);

@@ -5,7 +5,7 @@ use memtide_schema::Record;
 use memtide_schema::record::{CheckKind, CheckResult};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -48,6 +48,16 @@ pub(crate) fn program() -> Command {
         command.env("MEMTIDE_IO", io);
     }
     command.stdin(Stdio::null());
+    // Whoever runs these tests in the background has the shell ignore Ctrl-C for them.
+    // SAFETY: signal may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [libc::SIGINT, libc::SIGHUP, libc::SIGTERM] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
     command
 }
 

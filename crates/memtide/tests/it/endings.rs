@@ -11,7 +11,7 @@ use std::process::Stdio;
 #[test]
 fn an_interrupted_run_still_reports_and_writes_its_files() {
     let _turn = shared();
-    for (name, signal) in [("int", Signal::INT), ("term", Signal::TERM)] {
+    for (name, signal) in [("int", Signal::INT), ("term", Signal::TERM), ("hup", Signal::HUP)] {
         let peer = Peer::memcached("");
         let json = scratch(&format!("{name}.json"));
         let samples = scratch(&format!("{name}.csv"));

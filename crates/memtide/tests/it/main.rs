@@ -18,6 +18,8 @@ mod rogues;
 mod datagrams;
 mod replicas;
 mod endings;
+mod outputs;
+mod signals;
 mod verification;
 mod instants;
 mod merging;

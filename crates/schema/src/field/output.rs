@@ -13,7 +13,9 @@ pub(super) const JSON: Field = Field {
     default: "",
     help: "Write the record, as JSON; - replaces the report on stdout",
     long: "The whole result in the shape `memtide.record/1`, which docs/record.md explains and \
-           docs/record.schema.json defines. `-` writes it to stdout instead of the report.",
+           docs/record.schema.json defines. `-` writes it to stdout instead of the report. A regular \
+           file is replaced when the new record is whole, and keeps its mode; until then, and when \
+           the disk is full, it is what it was. Pipes and devices are written directly.",
     section: Section::Output,
     many: false,
     set: |scenario, word| {
@@ -52,7 +54,9 @@ pub(super) const SAMPLES: Field = Field {
     help: "Write a row for each measured operation, as CSV",
     long: "Columns: `intended_ns,sent_ns,received_ns,op,outcome,bytes,connection`; a cell is empty \
            where an operation never came so far. Rows are written beside the load by another \
-           thread; what it cannot keep up with is counted and warned of. `-` writes to stdout.",
+           thread, directly and at least once a second, so they can be read during the run and \
+           after a kill. What the thread cannot keep up with is counted and warned of; a reader \
+           that takes nothing for 2s is not waited for. `-` writes to stdout.",
     section: Section::Output,
     many: false,
     set: |scenario, word| {

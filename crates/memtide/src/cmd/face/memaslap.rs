@@ -5,6 +5,7 @@ use super::screen::Screen;
 use super::{ended, stop_flag};
 use crate::cmd::run::{check_files, create, surroundings};
 use crate::exit::Stop;
+use crate::late::check_distinct;
 use crate::output::{complain, say, say_part, wants_notes};
 use crate::witness::HostWitness;
 use memtide_compat::memaslap::voice::failure;
@@ -99,6 +100,7 @@ fn perform(
         ..stop
     })?;
     let output = &options.output;
+    check_distinct(&[("--json", output.json.as_deref())], true).map_err(Stop::usage)?;
     let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), lowered.pin, None);
     let witness = HostWitness::new(machine, true);

@@ -6,6 +6,7 @@ use super::{ended, stop_flag};
 use crate::cmd::run::{check_files, create, row, surroundings, unwritable};
 use crate::exit::{INTERRUPTED, Stop};
 use crate::flags::check_pictures;
+use crate::late::check_distinct;
 use crate::output::{complain, say, say_part, wants_notes};
 use crate::witness::HostWitness;
 use memtide_base::Span;
@@ -83,6 +84,7 @@ fn perform(
         Stop::usage(stop.stderr.trim_end())
     })?;
     check_files(&lowered, false, files_max)?;
+    check_distinct(&places(options), true).map_err(Stop::usage)?;
     let json = options.output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let sink = samples(options)?;
     let teller = Teller::new(options, targets);
@@ -163,6 +165,16 @@ fn aim(search: &Search, is_response: bool) -> Aim {
     Aim::AtMost { measured: Measured { kinds, measure, time }, bound_ns: search.bound_us * 1e3 }
 }
 
+/// Where its outputs go.
+fn places(options: &Options) -> [(&str, Option<&str>); 3] {
+    let output = &options.output;
+    [
+        ("--json", output.json.as_deref()),
+        ("--save", output.save.as_deref()),
+        ("--save_all", output.save_all.as_deref()),
+    ]
+}
+
 /// Where single operations go, if they are saved.
 fn samples(options: &Options) -> Result<Option<SampleSink>, Stop> {
     let output = &options.output;
@@ -186,7 +198,8 @@ fn samples(options: &Options) -> Result<Option<SampleSink>, Stop> {
             },
             // A search leaves the operations of its last step, as the originals do.
             Sampled::Anew => file.flush().and_then(|()| file.get_mut().restart()),
-            Sampled::End => file.flush(),
+            Sampled::Pause => Ok(()),
+            Sampled::End => file.flush().and_then(|()| file.get_mut().commit()),
         })
     })))
 }

@@ -3,7 +3,7 @@
 
 use crate::cmd::run::{create, unwritable};
 use crate::exit::Stop;
-use crate::late::LateFile;
+use crate::late::{LateFile, finish};
 use crate::output::{complain, say_part, show_part};
 use crate::witness::HostWitness;
 use memtide_base::{Instant, Span};
@@ -16,8 +16,6 @@ use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord, Record};
 use memtide_schema::steps::CourseKind;
 use memtide_sinks::{StepsJson, write_record};
-#[cfg(feature = "plot")]
-use std::fs;
 use std::io::{self, BufWriter, Write};
 
 /// What turns events into a face's words.
@@ -141,11 +139,18 @@ impl<T: Tells> Screen<T> {
 
     fn keep(&mut self, event: &Event) -> io::Result<()> {
         match (event, &mut self.json) {
-            (Event::Done(record), Json::Record(out)) => write_record(record, out),
+            (Event::Done(record), json @ Json::Record(_)) => {
+                match std::mem::replace(json, Json::Nothing) {
+                    Json::Record(mut out) => {
+                        write_record(record, &mut out).and_then(|()| finish(out))
+                    }
+                    _ => Ok(()),
+                }
+            }
             (Event::StepDone(step), Json::Steps(json)) => json.step(step),
             (Event::StepsDone(conclusion), json @ Json::Steps(_)) => {
                 match std::mem::replace(json, Json::Nothing) {
-                    Json::Steps(json) => json.finish(conclusion),
+                    Json::Steps(json) => json.finish(conclusion).and_then(finish),
                     _ => Ok(()),
                 }
             }
@@ -226,16 +231,16 @@ impl Pictures {
             [("read", &material.reads), ("update", &material.updates)];
         for (tag, figures) in rows.into_iter().filter(|(_, figures)| figures.count() > 0) {
             #[cfg(feature = "plot")]
-            {
-                let picture = histogram_name(tag, number, "png");
-                fs::write(&picture, histogram_png(tag, figures.values()))
-                    .map_err(|error| unwritable(&picture, &error))?;
-            }
+            write(&histogram_name(tag, number, "png"), &histogram_png(tag, figures.values()))?;
             let table = histogram_name(tag, number, "csv");
-            create("--plot_all", &table)?
-                .write_all(histogram_csv(figures.values(), rate_per_s).as_bytes())
-                .map_err(|error| unwritable(&table, &error))?;
+            write(&table, histogram_csv(figures.values(), rate_per_s).as_bytes())?;
         }
         Ok(())
     }
+}
+
+fn write(name: &str, bytes: &[u8]) -> Result<(), Stop> {
+    let mut file = create("--plot_all", name)?;
+    let written = file.write_all(bytes).and_then(|()| finish(file));
+    written.map_err(|error| unwritable(name, &error))
 }

@@ -4,6 +4,7 @@
 use super::stop_flag;
 use crate::cmd::run::{create, surroundings, unwritable};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
+use crate::late::{check_distinct, finish};
 use crate::output::{say, say_part, show, wants_notes};
 use crate::witness::HostWitness;
 use memtide_compat::twemperf::voice::{Material, report};
@@ -73,17 +74,20 @@ fn note(options: &Options) -> Result<(), Stop> {
 
 fn perform(options: &Options, scenario: &Scenario, stop: &StopFlag) -> Result<u8, Stop> {
     let output = &options.output;
+    let places = [("--output", output.log.as_deref()), ("--json", output.json.as_deref())];
+    check_distinct(&places, output.is_on_stdout).map_err(Stop::usage)?;
     machine::raise_file_limit();
     let machine = machine::look();
     let around = surroundings(scenario, None, &machine)?;
     let lowered = memtide_run::lower(scenario, &around)?;
-    let mut json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
+    let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), lowered.pin, None);
     let mut witness = HostWitness::new(machine, true);
     let Outcome { record, failure, .. } =
         memtide_run::run(&mut fleet, scenario, &lowered, false, &mut witness)?;
-    if let Some(json) = &mut json {
-        write_record(&record, json).map_err(|error| unwritable("--json", &error))?;
+    if let Some(mut json) = json {
+        let written = write_record(&record, &mut json).and_then(|()| finish(json));
+        written.map_err(|error| unwritable("--json", &error))?;
     }
     let material = Material::of(&record).map_err(Stop::usage)?;
     let text = report(&material, output.is_histogram_shown);

@@ -1,0 +1,202 @@
+//! The export of single operations: a thread takes them from the workers' queues and writes them.
+//! Nobody waits for a writer that does not get on: what finds no room is lost and counted.
+
+use memtide_engine::driver::Sample;
+use std::io::{self, ErrorKind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Samples that are taken from a worker's queue at once.
+const BITE: usize = 1 << 10;
+/// How long the writer rests when there is nothing to write.
+const REST: Duration = Duration::from_millis(2);
+/// How often rows that were gathered are written even though there is room for more.
+const PAUSE_EVERY: Duration = Duration::from_secs(1);
+/// How long a writer that gets on with nothing is waited for.
+const STALL_MAX: Duration = Duration::from_secs(2);
+/// How long one is waited for that gets on.
+const DRAIN_MAX: Duration = Duration::from_secs(60);
+
+/// What a [`SampleSink`] is told.
+#[derive(Clone, Copy, Debug)]
+pub enum Sampled<'a> {
+    /// An operation was exported.
+    One(&'a Sample),
+    /// Nothing more comes for now: what was told should be readable.
+    Pause,
+    /// Another plan begins, whose operations take the place of all that came before.
+    Anew,
+    /// All have been told.
+    End,
+}
+
+/// Where exported operations go, on a thread of its own.
+pub type SampleSink = Box<dyn FnMut(Sampled<'_>) -> io::Result<()> + Send>;
+
+/// The samples of a fleet on their way.
+#[derive(Default)]
+pub(crate) struct Export {
+    /// Where they go, while nothing writes.
+    sink: Option<SampleSink>,
+    writer: Option<Writer>,
+    /// Why there is no sink any more.
+    stalled: Option<io::Error>,
+}
+
+impl Export {
+    pub(crate) fn new(sink: Option<SampleSink>) -> Self {
+        Self { sink, ..Self::default() }
+    }
+
+    /// Writes what these bring, in the place of what an earlier plan brought. Where an earlier
+    /// writer does not get on, the queues end and what comes is lost.
+    pub(crate) fn begin(&mut self, receivers: Vec<Receiver<Sample>>) {
+        let (mut sink, is_again) = match self.writer.take().map(Writer::wait) {
+            // What could not be written then would be forgotten now.
+            Some(Ok((sink, _))) => (sink, true),
+            Some(Err(stall)) => {
+                self.stalled = Some(stall);
+                return;
+            }
+            None => match self.sink.take() {
+                Some(sink) => (sink, false),
+                None => return,
+            },
+        };
+        let queues = Arc::new(Queues { receivers: Mutex::new(receivers), ..Queues::default() });
+        self.writer = Some(Writer::start(queues, move |queues| {
+            let begun = if is_again { sink(Sampled::Anew) } else { Ok(()) };
+            let outcome = write_samples(queues, &mut sink, begun);
+            (sink, outcome)
+        }));
+    }
+
+    /// Waits until all is written, but not for a reader that takes nothing. Returns what went
+    /// wrong, if anything.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        if let Some(stall) = self.stalled.take() {
+            return Err(stall);
+        }
+        let (mut sink, outcome) = match (self.writer.take(), self.sink.take()) {
+            (Some(writer), _) => writer.wait()?,
+            (None, Some(sink)) => (sink, Ok(())),
+            (None, None) => return Ok(()),
+        };
+        outcome?;
+        let end = Writer::start(Arc::default(), move |_| {
+            let outcome = sink(Sampled::End);
+            (sink, outcome)
+        });
+        end.wait()?.1
+    }
+}
+
+/// What workers have exported and nobody has written.
+#[derive(Default)]
+struct Queues {
+    receivers: Mutex<Vec<Receiver<Sample>>>,
+    /// Samples that were taken from the queues.
+    taken: AtomicU64,
+    /// Those of them that the sink has.
+    written: AtomicU64,
+}
+
+impl Queues {
+    /// Takes some samples from each queue, so that all are drained evenly; false when every queue
+    /// is at its end.
+    fn take(&self, bite: &mut Vec<Sample>) -> bool {
+        let mut receivers = self.receivers.lock().unwrap_or_else(PoisonError::into_inner);
+        receivers.retain(|receiver| {
+            for _ in 0..BITE {
+                match receiver.try_recv() {
+                    Ok(sample) => bite.push(sample),
+                    Err(TryRecvError::Empty) => return true,
+                    Err(TryRecvError::Disconnected) => return false,
+                }
+            }
+            true
+        });
+        self.taken.fetch_add(bite.len() as u64, Ordering::Relaxed);
+        !receivers.is_empty()
+    }
+
+    /// How many samples the sink did not get. Its queues are at their end afterwards.
+    fn lost(&self) -> u64 {
+        let mut receivers = self.receivers.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting: usize = receivers.drain(..).map(|queue| queue.try_iter().count()).sum();
+        let taken = self.taken.load(Ordering::Relaxed);
+        waiting as u64 + taken.saturating_sub(self.written.load(Ordering::Relaxed))
+    }
+}
+
+/// A thread with a sink.
+struct Writer {
+    queues: Arc<Queues>,
+    thread: JoinHandle<(SampleSink, io::Result<()>)>,
+}
+
+impl Writer {
+    fn start(
+        queues: Arc<Queues>,
+        job: impl FnOnce(&Queues) -> (SampleSink, io::Result<()>) + Send + 'static,
+    ) -> Self {
+        let theirs = Arc::clone(&queues);
+        Self { queues, thread: thread::spawn(move || job(&theirs)) }
+    }
+
+    /// Waits for its end, as long as it gets on. One that does not is left behind.
+    fn wait(self) -> io::Result<(SampleSink, io::Result<()>)> {
+        let started = Instant::now();
+        let mut last = (0, started);
+        while !self.thread.is_finished() {
+            let written = self.queues.written.load(Ordering::Relaxed);
+            if written != last.0 {
+                last = (written, Instant::now());
+            }
+            if last.1.elapsed() > STALL_MAX || started.elapsed() > DRAIN_MAX {
+                let message = format!(
+                    "nothing took what was written for {STALL_MAX:?}, and at least {} rows are \
+                     missing",
+                    self.queues.lost()
+                );
+                return Err(io::Error::new(ErrorKind::TimedOut, message));
+            }
+            thread::sleep(REST);
+        }
+        Ok(self.thread.join().expect("the writer does not panic"))
+    }
+}
+
+/// Writes until every worker is gone and everything is written but the sink's end: a run that could
+/// not start has none. After an error the rest is taken and thrown away, so that workers never find
+/// the queue full because of it.
+fn write_samples(
+    queues: &Queues,
+    sink: &mut SampleSink,
+    mut outcome: io::Result<()>,
+) -> io::Result<()> {
+    let mut bite = Vec::new();
+    let mut paused = Instant::now();
+    let mut is_gathering = false;
+    while queues.take(&mut bite) || !bite.is_empty() {
+        let is_idle = bite.is_empty();
+        for sample in bite.drain(..) {
+            if outcome.is_ok() {
+                outcome = sink(Sampled::One(&sample));
+                is_gathering = true;
+            }
+            queues.written.fetch_add(1, Ordering::Relaxed);
+        }
+        if is_gathering && outcome.is_ok() && paused.elapsed() > PAUSE_EVERY {
+            outcome = sink(Sampled::Pause);
+            (is_gathering, paused) = (false, Instant::now());
+        }
+        if is_idle {
+            thread::sleep(REST);
+        }
+    }
+    outcome
+}

@@ -1,0 +1,207 @@
+//! Where results go: whole or as they were before, through links, pipes and full disks, and never
+//! two into one file.
+
+use crate::child::{Finished, Running, memtide, program, read_record, scratch, shared};
+use crate::peer::Peer;
+use rustix::process::Signal;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// An empty folder of its own.
+fn room(name: &str) -> PathBuf {
+    let path = scratch(name);
+    drop(fs::remove_dir_all(&path));
+    fs::create_dir(&path).unwrap();
+    path
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn fifo(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+fn run_in(folder: &Path, line: &str) -> Finished {
+    let _turn = shared();
+    Running::of(program().current_dir(folder).args(line.split_whitespace())).finish()
+}
+
+const SHORT: &str = "run --ops-max 200 --keys 50";
+
+#[test]
+fn a_full_disk_leaves_the_old_record_and_nothing_else() {
+    let folder = room("full");
+    let line = format!("{SHORT} --json r.json --plot p.svg --verify 1 --verify-details d.json");
+    run_in(&folder, &line).exits(0);
+    let all = ["d.json", "p.svg", "r.json"];
+    assert_eq!(names(&folder), all);
+    let old = all.map(|name| fs::read(folder.join(name)).unwrap());
+    let _turn = shared();
+    for (line, files) in [
+        (line, 2),
+        ("scan --rates 1k,2k --duration 100ms --keys 50 --json r.json".to_owned(), 1),
+        ("merge r.json --json r.json".to_owned(), 1),
+    ] {
+        let mut command = program();
+        command.current_dir(&folder).args(line.split_whitespace());
+        // Files may not grow beyond a few bytes, which a write finds out as on a full disk.
+        // SAFETY: both calls may be made between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                let limit = libc::rlimit { rlim_cur: 100, rlim_max: 100 };
+                libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+                libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
+                Ok(())
+            });
+        }
+        let run = Running::of(&mut command).finish().exits(1);
+        assert_eq!(run.err.matches("could not be written").count(), files, "{run}");
+        assert!(run.out.lines().count() > 2, "the report is shown all the same: {run}");
+        for (name, old) in all.iter().zip(&old).filter(|(name, _)| **name != "d.json") {
+            assert!(fs::read(folder.join(name)).unwrap() == *old, "{name} is as it was: {run}");
+        }
+        assert_eq!(names(&folder), all, "{run}");
+    }
+}
+
+#[test]
+fn links_are_followed_and_modes_kept() {
+    let folder = room("links");
+    let sub = folder.join("sub");
+    fs::create_dir(&sub).unwrap();
+    fs::write(sub.join("old.json"), "x").unwrap();
+    fs::set_permissions(sub.join("old.json"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("sub/old.json", folder.join("link")).unwrap();
+    symlink("sub/new.json", folder.join("dangling")).unwrap();
+    for (name, file) in [("link", "old.json"), ("dangling", "new.json")] {
+        run_in(&folder, &format!("{SHORT} --json {name}")).exits(0);
+        assert!(folder.join(name).is_symlink(), "{name} stays a link");
+        let text = fs::read_to_string(sub.join(file)).unwrap();
+        assert_eq!(read_record(&text).unwrap().totals.intended, 200);
+    }
+    let mode = fs::metadata(sub.join("old.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o640);
+    assert_eq!(names(&sub), ["new.json", "old.json"]);
+    // No folder is read-only to root, whom the rest of the test would tell nothing.
+    // SAFETY: it only asks.
+    if unsafe { libc::geteuid() } == 0 {
+        return;
+    }
+    fs::set_permissions(&sub, fs::Permissions::from_mode(0o555)).unwrap();
+    run_in(&folder, &format!("{SHORT} --json sub/old.json")).exits(0);
+    run_in(&folder, &format!("{SHORT} --json sub/more.json"))
+        .complains(2, &["--json", "more.json"]);
+    fs::set_permissions(&sub, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_the_old_record_and_the_rows_so_far() {
+    let folder = room("killed");
+    fs::write(folder.join("r.json"), "old").unwrap();
+    let peer = Peer::memcached("");
+    let _turn = shared();
+    let flags = "--rate 2k --duration 50s --keys 100 --load never --mix get=1";
+    let line = format!("run -s {} {flags} --json r.json --plot p.svg --samples s.csv", peer.name);
+    let running = Running::of(program().current_dir(&folder).args(line.split_whitespace()));
+    peer.await_figure("cmd_get", 6_000);
+    running.signal(Signal::KILL);
+    running.finish();
+    assert_eq!(fs::read_to_string(folder.join("r.json")).unwrap(), "old");
+    assert_eq!(names(&folder), ["r.json", "s.csv"]);
+    let rows = fs::read_to_string(folder.join("s.csv")).unwrap();
+    assert!(rows.starts_with("intended_ns,") && rows.lines().count() > 1_000, "{}", rows.len());
+}
+
+#[test]
+fn a_search_that_is_interrupted_leaves_whole_steps() {
+    let folder = room("steps-interrupted");
+    fs::write(folder.join("s.json"), "old").unwrap();
+    let peer = Peer::memcached("");
+    let _turn = shared();
+    let line =
+        format!("scan -s {} --rates 1k..1k+0 --duration 300ms --keys 100 --json s.json", peer.name);
+    let running = Running::of(program().current_dir(&folder).args(line.split_whitespace()));
+    peer.await_figure("cmd_get", 1_000);
+    running.signal(Signal::HUP);
+    let run = running.finish().exits(130);
+    let text = fs::read_to_string(folder.join("s.json")).unwrap();
+    memtide_schema::steps::Steps::from_json(&text).unwrap_or_else(|why| panic!("{why:?}: {run}"));
+    assert_eq!(names(&folder), ["s.json"]);
+}
+
+#[test]
+fn a_pipe_is_written_as_it_is() {
+    let folder = room("pipes");
+    fifo(&folder.join("pipe"));
+    let path = folder.join("pipe");
+    let reader = std::thread::spawn(move || fs::read_to_string(path).unwrap());
+    run_in(&folder, &format!("{SHORT} --json pipe --samples /dev/null")).exits(0);
+    assert_eq!(read_record(&reader.join().unwrap()).unwrap().totals.intended, 200);
+    assert_eq!(names(&folder), ["pipe"]);
+}
+
+#[test]
+fn samples_that_nobody_reads_delay_no_report() {
+    let folder = room("stalled");
+    fifo(&folder.join("pipe"));
+    let reads = "--load never --mix get=1 --timeout 2s";
+    let line =
+        format!("run --rate 20k --duration 1s --keys 100 {reads} --samples pipe --json r.json");
+    for is_open in [false, true] {
+        // Reading and writing it waits for nobody, and nothing is ever read.
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        let held: Option<File> = is_open.then(|| options.open(folder.join("pipe")).unwrap());
+        let run = run_in(&folder, &line).exits(1);
+        assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
+        assert!(run.err.contains("--samples") && run.err.contains("rows are missing"), "{run}");
+        read_record(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
+        drop(held);
+    }
+}
+
+#[test]
+fn two_outputs_into_one_file_are_refused() {
+    let folder = room("twice");
+    fs::write(folder.join("a"), "old").unwrap();
+    fs::hard_link(folder.join("a"), folder.join("hard")).unwrap();
+    symlink("a", folder.join("soft")).unwrap();
+    symlink("new", folder.join("ahead")).unwrap();
+    for (line, words) in [
+        ("--json a --samples a", ["--json 'a'", "--samples 'a'"]),
+        ("--json a --samples hard", ["--json 'a'", "--samples 'hard'"]),
+        (
+            "--verify 1 --verify-details soft --json ./a",
+            ["--json './a'", "--verify-details 'soft'"],
+        ),
+        ("--json new --samples ./ahead", ["--json 'new'", "--samples './ahead'"]),
+        ("--json x.svg --plot x.svg", ["--json 'x.svg'", "--plot 'x.svg'"]),
+        ("--json - --samples /dev/stdout", ["--json '-'", "--samples '/dev/stdout'"]),
+    ] {
+        run_in(&folder, &format!("{SHORT} {line}")).complains(2, &words);
+    }
+    let line = "mutilate -s 127.0.0.1:1 --save a --json hard";
+    run_in(&folder, line).complains(255, &["--save", "--json"]);
+    run_in(&folder, "sim --ops-max 10 --json a --trace soft").complains(2, &["--json", "--trace"]);
+    assert_eq!(fs::read_to_string(folder.join("a")).unwrap(), "old");
+    // The report's own file is one of them.
+    let out = OpenOptions::new().append(true).open(folder.join("a")).unwrap();
+    let mut command = program();
+    command.current_dir(&folder).args(SHORT.split(' ')).args(["--json", "hard"]);
+    let run = command.stdout(out).stderr(Stdio::piped()).output().unwrap();
+    let err = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(2), "{err}");
+    assert!(err.contains("--json 'hard'") && err.contains("stdout"), "{err}");
+    // What keeps nothing can be named twice.
+    memtide(&format!("{SHORT} --json /dev/null --samples /dev/null")).exits(0);
+}

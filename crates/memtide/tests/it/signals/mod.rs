@@ -1,0 +1,109 @@
+//! Ctrl-C, SIGTERM and the end of a terminal, at every stage of a run.
+
+use crate::child::{Running, program, scratch, shared};
+use crate::peer::Peer;
+use crate::peer::rogue::{Answer, Crowded, Rogue, say};
+use rustix::process::Signal;
+use std::os::unix::process::CommandExt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Much less than the runs below would take, much more than an end takes.
+const PROMPTLY: Duration = Duration::from_secs(15);
+
+/// Interrupts a run of `line` once `is_there` says that it has come so far.
+fn interrupted(line: &str, is_there: impl Fn() -> bool) -> crate::child::Finished {
+    let running = Running::start(&format!("run {line} --timeout 5s --duration 50s"));
+    let started = Instant::now();
+    while !is_there() {
+        assert!(started.elapsed() < PROMPTLY, "it does not come so far");
+        thread::sleep(Duration::from_millis(5));
+    }
+    // It waits for what never comes.
+    thread::sleep(Duration::from_millis(300));
+    let asked = Instant::now();
+    running.signal(Signal::INT);
+    let run = running.finish().exits(130);
+    assert!(asked.elapsed() < PROMPTLY, "{run}");
+    run
+}
+
+#[test]
+fn the_first_signal_acts_while_greeting() {
+    let _turn = shared();
+    let mute = Rogue::new(|_| Answer::Silence);
+    let run = interrupted(&format!("-s {}", mute.name), || mute.accepted() > 0);
+    assert!(run.err.contains("interrupted") && run.out.is_empty(), "{run}");
+    let endless = Rogue::new(|line| match line {
+        "stats" => say(&"STAT a 1\r\n".repeat(100)),
+        _ => Answer::Silence,
+    });
+    interrupted(&format!("-s {}", endless.name), || endless.accepted() > 0);
+    let crowded = Crowded::new();
+    interrupted(&format!("-s {}", crowded.name), || true);
+}
+
+#[test]
+fn the_first_signal_acts_while_connecting_and_filling() {
+    let _turn = shared();
+    // It says nothing to gets: the probe before a fill waits for them.
+    let mute = Rogue::polite(|_| Answer::Silence);
+    interrupted(&format!("-s {} --keys 100", mute.name), || mute.accepted() > 1);
+    // It takes sets and answers none.
+    let deaf = Rogue::polite(|line| match line.starts_with("get") {
+        true => say("END\r\n"),
+        false => Answer::Silence,
+    });
+    interrupted(&format!("-s {} --keys 100 --load always", deaf.name), || deaf.accepted() > 1);
+    // One server of two takes no connection, but that is known only when the load begins.
+    let crowded = Crowded::new();
+    let peer = Peer::memcached("");
+    let lives = "--load never --connection-rate 10 --calls 1 --mix get=1";
+    interrupted(&format!("-s {},{} {lives}", peer.name, crowded.name), || true);
+}
+
+#[test]
+fn a_signal_that_was_ignored_stays_ignored() {
+    let _turn = shared();
+    for (signal, number) in
+        [(Signal::HUP, libc::SIGHUP), (Signal::INT, libc::SIGINT), (Signal::TERM, libc::SIGTERM)]
+    {
+        let peer = Peer::memcached("");
+        let mut command = program();
+        let flags = "--rate 500 --duration 2s --keys 100 --load never --mix get=1 --json -";
+        command.args(["run", "-s", &peer.name]).args(flags.split(' '));
+        // SAFETY: signal may be called between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                libc::signal(number, libc::SIG_IGN);
+                Ok(())
+            });
+        }
+        let running = Running::of(&mut command);
+        peer.await_figure("cmd_get", 100);
+        running.signal(signal);
+        let run = running.finish().exits(0);
+        assert!(!run.record().partial, "{run}");
+    }
+}
+
+#[test]
+fn a_second_signal_keeps_what_is_written() {
+    let _turn = shared();
+    let samples = scratch("second-signal.csv");
+    let peer = Peer::memcached("");
+    let flags = "--rate 2k --duration 50s --timeout 50s --keys 100 --load never --mix get=1";
+    let line = format!("run -s {} {flags} --samples {}", peer.name, samples.display());
+    let running = Running::start(&line);
+    peer.await_figure("cmd_get", 6_000);
+    // A server that stands still is waited for.
+    peer.signal(Signal::STOP);
+    running.signal(Signal::INT);
+    thread::sleep(Duration::from_millis(100));
+    running.signal(Signal::INT);
+    let run = running.finish();
+    peer.signal(Signal::CONT);
+    run.exits(130);
+    let rows = std::fs::read_to_string(samples).unwrap();
+    assert!(rows.lines().count() > 1_000, "{}", rows.len());
+}
