@@ -51,7 +51,7 @@ pub type SampleSink = Box<dyn FnMut(Sampled<'_>) -> io::Result<()> + Send>;
 pub struct HostFleet {
     clock: Clock,
     stop: StopFlag,
-    pin: bool,
+    cpus: Vec<usize>,
     samples: Option<SampleSink>,
     writer: Option<JoinHandle<(SampleSink, io::Result<()>)>>,
     workers: Vec<Thread>,
@@ -93,10 +93,12 @@ const WAITING: WorkerReport = WorkerReport {
 };
 
 impl HostFleet {
-    /// A fleet without workers. With `pin`, workers get a processor each as far as they go.
-    /// `samples` receives what plans export.
-    pub fn new(clock: Clock, stop: StopFlag, pin: bool, samples: Option<SampleSink>) -> Self {
-        Self { clock, stop, pin, samples, writer: None, workers: Vec::new() }
+    /// A fleet without workers. Worker N is kept on processor N of `cpus`, which begin anew where
+    /// there are fewer; if there are none, workers are not pinned. `samples` receives what plans
+    /// export.
+    pub fn new(clock: Clock, stop: StopFlag, cpus: &[usize], samples: Option<SampleSink>) -> Self {
+        let cpus = cpus.to_vec();
+        Self { clock, stop, cpus, samples, writer: None, workers: Vec::new() }
     }
 
     /// Ends the export of samples, once no plan runs: waits until all are written. Returns what
@@ -141,10 +143,7 @@ impl HostFleet {
             mailbox: Arc::clone(&mailbox),
             giver,
             clock: self.clock,
-            cpu: self.pin.then(|| {
-                let allowed = pin::inherited();
-                allowed[usize::from(worker) % allowed.len().max(1)]
-            }),
+            cpu: self.cpus.iter().copied().cycle().nth(usize::from(worker)),
             samples,
         };
         let handle = thread::Builder::new()

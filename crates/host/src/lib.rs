@@ -11,6 +11,7 @@ pub mod serve;
 pub mod driver;
 mod handoff;
 pub mod resolve;
+pub mod memory;
 pub mod machine;
 pub mod signal;
 mod pin;
@@ -18,4 +19,5 @@ pub mod clock;
 
 pub use clock::Clock;
 pub use fleet::{HostFleet, SampleSink, Sampled};
+pub use pin::stay_off;
 pub use serve::{ServeOptions, Serving};

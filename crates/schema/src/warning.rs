@@ -26,6 +26,11 @@ pub enum Warning {
         /// The part of the time in which it was busy, 0 to 1.
         busy: f64,
     },
+    /// The embedded server and the workers cannot run at the same time.
+    SharedCpu {
+        /// The processors that they share: less than two.
+        cpus: f64,
+    },
     /// A percentile is not printed because too few operations were measured.
     TooFewSamples {
         /// Of which operations.
@@ -129,6 +134,19 @@ pub enum Warning {
         /// Those that were missing.
         missing: u64,
     },
+    /// The values that a server holds have other lengths than the scenario says, which it accepts.
+    ValuesResized {
+        /// Which server.
+        server: String,
+        /// The lengths that the scenario says.
+        values: String,
+        /// Sampled values of another length.
+        resized: u64,
+        /// Sampled values.
+        found: u64,
+        /// Their mean length, in bytes.
+        mean: f64,
+    },
     /// A server did not do what it was told before or after the load.
     LineRefused {
         /// Which server.
@@ -153,6 +171,7 @@ impl Warning {
         match self {
             Self::GeneratorLate { .. } => "generator_late",
             Self::ClientSaturated { .. } => "client_saturated",
+            Self::SharedCpu { .. } => "shared_cpu",
             Self::TooFewSamples { .. } => "too_few_samples",
             Self::FileLimit { .. } => "file_limit",
             Self::Evictions { .. } => "evictions",
@@ -168,6 +187,7 @@ impl Warning {
             Self::OutputFailed { .. } => "output_failed",
             Self::HistogramSaturated { .. } => "histogram_saturated",
             Self::LoadPartial { .. } => "load_partial",
+            Self::ValuesResized { .. } => "values_resized",
             Self::LineRefused { .. } => "line_refused",
             Self::ServersDiffer { .. } => "servers_differ",
         }
@@ -183,6 +203,14 @@ impl Warning {
             ),
             Self::ClientSaturated { worker, busy } => {
                 format!("worker {worker} was busy {} of the time", percent(*busy))
+            }
+            Self::SharedCpu { cpus } => {
+                let plural = if *cpus == 1.0 { "" } else { "s" };
+                format!(
+                    "the embedded server and memtide's workers share {} CPU{plural}, so each delays \
+                     the other and the times are of both",
+                    format_count(*cpus)
+                )
             }
             Self::TooFewSamples { kind, percentile, needed, has } => format!(
                 "too few operations for {percentile} of {kind}: it needs {needed}, there were {has}"
@@ -230,6 +258,10 @@ impl Warning {
             Self::LoadPartial { sampled, missing } => {
                 format!("{missing} of {sampled} sampled keys are missing from the server")
             }
+            Self::ValuesResized { server, values, resized, found, mean } => format!(
+                "{server} holds values of other lengths than {values}: {resized} of {found} that \
+                 were sampled, of {mean:.0} bytes in the mean"
+            ),
             Self::LineRefused { server, line, why } => {
                 format!("{server} was told '{line}' and {why}")
             }
@@ -248,6 +280,9 @@ impl Warning {
             }
             Self::ClientSaturated { .. } => {
                 "use more --threads or CPUs, or a lower --rate; the client must not be the limit"
+            }
+            Self::SharedCpu { .. } => {
+                "let memtide use two CPUs or more, or name a --server that runs elsewhere"
             }
             Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
             Self::FileLimit { .. } => {
@@ -284,6 +319,9 @@ impl Warning {
             Self::HistogramSaturated { .. } => "set a --timeout below one hour",
             Self::LoadPartial { .. } => {
                 "give the server more memory (its -m), or count misses as what they are"
+            }
+            Self::ValuesResized { .. } => {
+                "fill the server with --load auto, or give the --value-size that it was filled with"
             }
             Self::LineRefused { .. } => "give --before and --after commands that the server knows",
             Self::ServersDiffer { .. } => {

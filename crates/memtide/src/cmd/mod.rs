@@ -6,6 +6,7 @@ mod steps;
 mod run;
 mod sim;
 mod serve;
+mod room;
 mod generate;
 mod plot;
 

@@ -2,7 +2,7 @@
 //! takes seconds, and the same seed gives the same trace.
 
 use super::run::{Conducted, Outputs, publish, row};
-use super::serve;
+use super::{room, serve};
 use crate::exit::Stop;
 use crate::flags;
 use crate::output::say;
@@ -11,12 +11,13 @@ use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
-use memtide_run::{Doors, Surroundings, lower};
+use memtide_run::{Doors, Lowered, Surroundings, lower};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{Target, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::rc::Rc;
 
@@ -31,7 +32,10 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let datagrams = scenario.transport != Transport::Tcp;
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
     let servers = servers(&scenario);
+    room::check(&scenario, servers.len() as u64)?;
     let lowered = lower(&scenario, &surroundings(&scenario, &servers))?;
+    let looks_unfilled = scenario.value_size != Scenario::default().value_size;
+    let lowered = Lowered { looks_unfilled, ..lowered };
     let outputs = Outputs::open(&scenario)?;
     let trace = match matches.get_one::<String>("trace").map(String::as_str) {
         None => Trace::new(),
@@ -88,6 +92,7 @@ fn surroundings(scenario: &Scenario, servers: &[ServerPlan]) -> Surroundings {
         servers: servers.to_vec(),
         embedded: scenario.servers.is_empty(),
         cpus_allowed: (0..CPUS).collect(),
+        cores: BTreeMap::new(),
         cpus_online: CPUS,
         cpu_quota: None,
         io: Doors::Simulated,

@@ -2,7 +2,7 @@
 //! ends, and the rate that was looked for.
 
 use super::plot;
-use super::run::{Sheet, check_files, embed, failed, plain, surroundings, unwritable};
+use super::run::{Sheet, check_files, embedded, failed, plain, settle, surroundings, unwritable};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE};
 use crate::flags;
 use crate::output::{columns, complain, show, show_part};
@@ -126,7 +126,7 @@ fn perform(
 ) -> Result<u8, Stop> {
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
-    let embedded = if scenario.servers.is_empty() { Some(embed(scenario)?) } else { None };
+    let embedded = embedded(scenario)?;
     let around = surroundings(scenario, embedded.as_ref(), &machine)?;
     let data = match matches.get_one::<String>("data").map(String::as_str) {
         Some("anew") => Data::Anew,
@@ -142,7 +142,8 @@ fn perform(
     let json = plain("--json", scenario.json.as_deref())?;
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    let mut fleet = HostFleet::new(Clock::start(), stop, first.pin, None);
+    settle(&first.places, embedded.as_ref())?;
+    let mut fleet = HostFleet::new(Clock::start(), stop, &first.places.workers, None);
     let mut screen = Screen::new(HostWitness::new(machine, scenario.quiet), scenario, kind, json);
     let conclusion = steps(&mut fleet, &plan, course, &mut screen);
     drop(embedded);

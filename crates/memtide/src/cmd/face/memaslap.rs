@@ -73,7 +73,7 @@ fn perform(options: &Options, scenario: &Scenario) -> Result<u8, Stop> {
     let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    let mut fleet = HostFleet::new(Clock::start(), stop, lowered.pin, None);
+    let mut fleet = HostFleet::new(Clock::start(), stop, &lowered.places.workers, None);
     let witness = HostWitness::new(machine, true);
     let mut screen = Screen::new(witness, Teller::new(options, scenario), None, json);
     screen.begin();

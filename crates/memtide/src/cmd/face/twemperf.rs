@@ -72,7 +72,7 @@ fn perform(options: &Options, scenario: &Scenario) -> Result<u8, Stop> {
     let mut json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    let mut fleet = HostFleet::new(Clock::start(), stop, lowered.pin, None);
+    let mut fleet = HostFleet::new(Clock::start(), stop, &lowered.places.workers, None);
     let mut witness = HostWitness::new(machine, true);
     let Outcome { record, failure, .. } =
         memtide_run::run(&mut fleet, scenario, &lowered, false, &mut witness)?;
