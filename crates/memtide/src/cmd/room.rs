@@ -2,8 +2,8 @@
 //! before than by a machine that hangs. It estimates; it limits nothing.
 
 use crate::exit::Stop;
-use memtide_base::units::format_bytes;
-use memtide_base::{Span, units::format_count};
+use memtide_base::units::{format_bytes, format_count};
+use memtide_base::{Law, Span};
 use memtide_host::memory::{self, Available};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::Load;
@@ -37,8 +37,10 @@ pub(in crate::cmd) fn check(scenario: &Scenario, copies: u64) -> Result<(), Stop
 fn check_against(scenario: &Scenario, copies: u64, available: Available) -> Option<Stop> {
     let data = data_bytes(scenario).saturating_mul(copies);
     // Values are cut from a pool of twice the longest.
-    let law = scenario.value_size.law().mean().filter(|_| is_fixed(&scenario.value_size));
-    let longest = law.map_or(scenario.value_max, |bytes| (bytes as u64).min(scenario.value_max));
+    let longest = match scenario.value_size.law() {
+        Law::Fixed(bytes) => (*bytes as u64).min(scenario.value_max),
+        _ => scenario.value_max,
+    };
     let needed = data.saturating_add(longest.saturating_mul(2));
     if needed <= available.bytes {
         return None;
@@ -59,10 +61,6 @@ fn check_against(scenario: &Scenario, copies: u64, available: Available) -> Opti
         format_bytes(available.bytes),
         available.by
     )))
-}
-
-fn is_fixed(law: &SizeLaw) -> bool {
-    law.to_string().starts_with("fixed")
 }
 
 fn data_bytes(scenario: &Scenario) -> u64 {
@@ -92,7 +90,11 @@ fn operations(scenario: &Scenario) -> u64 {
     let length = scenario.warmup.as_s_f64() + scenario.duration.unwrap_or(DURATION).as_s_f64();
     let rate = scenario.rate.filter(|&rate| rate > 0.0).unwrap_or(RATE_MAX);
     let by_time = (rate * length) as u64;
-    scenario.ops_max.map_or(by_time, |ops_max| ops_max.min(by_time.max(ops_max)))
+    match (scenario.ops_max, scenario.duration) {
+        (Some(ops_max), None) => ops_max,
+        (Some(ops_max), Some(_)) => ops_max.min(by_time),
+        (None, _) => by_time,
+    }
 }
 
 #[cfg(test)]
