@@ -59,6 +59,7 @@ fn plan(ops: u64, keys_max: u64, values: &str) -> Plan {
             writer: 77,
             oracles: vec![Arc::new(Oracle::new(KEYS, keys_max, base.seed))],
             lifetimes: None,
+            lengths: false,
         }),
         ..base
     }
