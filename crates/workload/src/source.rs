@@ -41,8 +41,8 @@ pub trait Source {
         self.next(index, now)
     }
 
-    /// The same of one that is settled with `outcome` here and now: of which kind it is, and for how
-    /// many keys it asks. None when there is nothing more to do, ever.
+    /// The same of one that is settled with `outcome` at once: its kind, and for how many keys it
+    /// asks. None when there is nothing more to do, ever.
     fn forgo(&mut self, index: u64, now: Instant, outcome: Outcome) -> Option<(OpKind, u16)> {
         let Next::Op(op) = self.skip(index, now) else { return None };
         self.settle(&op, outcome);

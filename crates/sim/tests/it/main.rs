@@ -6,7 +6,6 @@ mod harness;
 mod queues;
 mod arrivals;
 mod datagrams;
-mod cutoff;
 mod lives;
 mod faults;
 mod pauses;
