@@ -207,16 +207,23 @@ fn cargo(root: &Path) -> process::Command {
 /// # Errors
 /// When cargo cannot describe the workspace.
 fn metadata(root: &Path) -> Result<Value, String> {
-    let output = cargo(root)
-        .args(["metadata", "--no-deps", "--format-version", "1"])
-        .output()
-        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    let text = told(root, &["metadata", "--no-deps", "--format-version", "1"])?;
+    serde_json::from_str(&text)
+        .map_err(|error| format!("cargo's description of the workspace is no JSON: {error}"))
+}
+
+/// What cargo prints when it is called with these words.
+///
+/// # Errors
+/// When it cannot be started, or fails.
+fn told(root: &Path, words: &[&str]) -> Result<String, String> {
+    let output =
+        cargo(root).args(words).output().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(format!("cargo cannot describe the workspace: {message}"));
     }
-    serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("cargo's description of the workspace is no JSON: {error}"))
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Says what is run, runs it with this terminal, and asks for its success.

@@ -66,6 +66,7 @@ fn lowered(scenario: &Scenario) -> Plan {
             addresses: vec![Address::Unix("null".to_owned())],
         }],
         embedded: false,
+        repeats: false,
         cpus_allowed: vec![0],
         cores: BTreeMap::new(),
         cpus_online: 1,

@@ -244,8 +244,11 @@ choice! {
     Cooldown {
         /// The same load, unmeasured.
         Load = "load",
-        /// Nothing more.
+        /// Nothing more is due; what is behind its schedule is sent.
         Drain = "drain",
+        /// Nothing more is sent. What is behind its schedule by then is dropped, and what is in
+        /// flight is awaited for a second at most.
+        Stop = "stop",
     }
 }
 

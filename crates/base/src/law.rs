@@ -5,6 +5,8 @@
 //! mutilate's order. The Facebook constants are those of Atikoglu et al., "Workload analysis of a
 //! large-scale key-value store", SIGMETRICS 2012.
 
+use std::f64::consts::PI;
+
 /// A probability law on the real numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Law {
@@ -14,6 +16,10 @@ pub enum Law {
     Uniform(f64, f64),
     /// Normal: mean, standard deviation.
     Normal(f64, f64),
+    /// Almost normal, as mutilate draws it: the Box–Muller transform of one uniform number that
+    /// stands for both of its two. Mean and standard deviation of the normal law that was meant;
+    /// the mean of the draws is 0.056 deviations higher, and they end at -1.2 deviations.
+    MutilateNormal(f64, f64),
     /// Exponential: mean.
     Exponential(f64),
     /// Generalised Pareto: location, scale, shape.
@@ -38,6 +44,9 @@ const ETC_SMALL: [f64; 15] = [
 ];
 /// The tail of ETC value sizes, as mutilate places it: from 15 bytes up.
 const ETC_TAIL: (f64, f64, f64) = (15.0, 214.476, 0.348_238);
+
+/// The integral of √(-2 ln u) · cos(2πu) over u from 0 to 1, which has no closed form.
+const MUTILATE_NORMAL_MEAN: f64 = 0.056_367_058;
 
 impl Law {
     /// A table from weighted values; weights need not add up to 1. `None` when there is no
@@ -65,6 +74,9 @@ impl Law {
             Self::Fixed(value) => *value,
             Self::Uniform(low, high) => low + (high - low) * u,
             Self::Normal(mean, deviation) => mean + deviation * normal_quantile(u),
+            Self::MutilateNormal(mean, deviation) => {
+                mean + deviation * (-2.0 * u.ln()).sqrt() * (2.0 * PI * u).cos()
+            }
             Self::Exponential(mean) => -mean * (-u).ln_1p(),
             Self::Pareto(location, scale, shape) => pareto_quantile(u, *location, *scale, *shape),
             Self::Gev(location, scale, shape) => {
@@ -89,6 +101,7 @@ impl Law {
             Self::Fixed(value) => Some(*value),
             Self::Uniform(low, high) => Some((low + high) / 2.0),
             Self::Normal(mean, _) | Self::Exponential(mean) => Some(*mean),
+            Self::MutilateNormal(mean, deviation) => Some(mean + MUTILATE_NORMAL_MEAN * deviation),
             Self::Pareto(location, scale, shape) if *shape < 1.0 => {
                 Some(location + scale / (1.0 - shape))
             }

@@ -65,6 +65,25 @@ pub enum Fault {
     ShortRequires(char),
 }
 
+impl Fault {
+    /// Whether it is an option that is not known, and not an argument that is missing.
+    pub(crate) fn is_unknown(&self) -> bool {
+        !matches!(self, Self::Requires(_) | Self::ShortRequires(_))
+    }
+}
+
+/// How well a program can read a command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// Where the first option stands that it does not have.
+    pub(crate) unknown_at: Option<usize>,
+    /// Arguments that are missing or that their options do not take, and words that belong to no
+    /// option.
+    pub(crate) misfits: usize,
+    /// A port for agents is given, and no agent.
+    pub(crate) has_idle_port: bool,
+}
+
 /// The options of a command line, in order. Words that are no options are passed over wherever
 /// they stand; `--` ends the options.
 #[derive(Clone, Debug)]
@@ -73,6 +92,10 @@ pub struct Words<'a> {
     /// Without the program's name.
     argv: &'a [String],
     next: usize,
+    /// Where the word of the last option stands.
+    at: usize,
+    /// Words so far that are neither options nor their arguments.
+    strays: usize,
     /// What is left of a word of letters.
     cluster: &'a str,
 }
@@ -80,7 +103,17 @@ pub struct Words<'a> {
 impl<'a> Words<'a> {
     /// The options among `argv`, which does not begin with the program's name.
     pub fn new(entries: &'a [Entry], argv: &'a [String]) -> Self {
-        Self { entries, argv, next: 0, cluster: "" }
+        Self { entries, argv, next: 0, at: 0, strays: 0, cluster: "" }
+    }
+
+    /// The place of the word in which the last option was found, or was found wrong.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// How many words so far are neither options nor their arguments.
+    pub fn strays(&self) -> usize {
+        self.strays
     }
 
     fn word(&mut self) -> Option<&'a str> {
@@ -180,14 +213,18 @@ impl<'a> Iterator for Words<'a> {
             return Some(self.letter());
         }
         loop {
+            self.at = self.next;
             let word = self.word()?;
             if word == "--" {
+                self.strays += self.argv.len() - self.next;
                 self.next = self.argv.len();
             } else if let Some(rest) = word.strip_prefix("--") {
                 return Some(self.long(rest));
             } else if let Some(rest) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) {
                 self.cluster = rest;
                 return Some(self.letter());
+            } else {
+                self.strays += 1;
             }
         }
     }

@@ -3,6 +3,7 @@
 //! Pure: words in, values and text out. Makes no load, opens nothing, reads no clock.
 #![forbid(unsafe_code)]
 
+mod mcperf;
 pub mod mutilate;
 pub mod memaslap;
 pub mod twemperf;
@@ -12,5 +13,6 @@ mod stop;
 pub mod getopt;
 mod number;
 
+pub use mcperf::Mcperf;
 pub use stop::Stop;
 pub use told::Told;

@@ -27,14 +27,41 @@ impl Said {
         }
     }
 
-    /// The scenario of all that was said. The error is a sentence that names a field which no
-    /// machine could do.
-    pub(crate) fn scenario(&self) -> Result<Scenario, String> {
+    /// The scenario of all that was said. The error names a field which no machine could do.
+    pub(crate) fn scenario(&self) -> Result<Scenario, Wrong> {
         let mut scenario = Scenario::default();
-        scenario.apply(&self.0).map_err(|error| error.to_string())?;
+        scenario.apply(&self.0).map_err(|error| Wrong {
+            message: error.to_string(),
+            field: error.field.unwrap_or_default(),
+        })?;
         match scenario.check().into_iter().next() {
-            Some(problem) => Err(problem.to_string()),
+            Some(problem) => {
+                Err(Wrong { field: problem.field.to_owned(), message: problem.message })
+            }
             None => Ok(scenario),
         }
+    }
+}
+
+/// A value that no machine could do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    /// The scenario's field.
+    pub(crate) field: String,
+    /// A sentence in the words of memtide's own command line.
+    pub(crate) message: String,
+}
+
+impl Wrong {
+    /// The sentence in the words of a face that has `options` for fields; of a field that is none
+    /// of its options, as it is.
+    pub(crate) fn in_words(&self, options: &[(&str, &str)]) -> String {
+        let of_field = options.iter().find(|(field, _)| *field == self.field);
+        let Some((field, option)) = of_field else { return self.message.clone() };
+        let bare = self.message.strip_prefix("--").unwrap_or(&self.message);
+        let rest = bare.strip_prefix(field).unwrap_or(bare).trim_start_matches([':', ' ']);
+        // What is to be done stands behind the colon, and speaks of memtide's own forms.
+        let what = rest.split(": ").next().unwrap_or(rest);
+        format!("{option}: {what}")
     }
 }

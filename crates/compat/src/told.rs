@@ -1,8 +1,8 @@
-//! What a face says at one instant, on both streams, and the line that all of them add to theirs.
+//! What a face says at one instant, on both streams, and the line that all of them can add.
 //! Writes to no stream itself.
 
 use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, Record, Verdict};
+use memtide_schema::record::{Distribution, Percentile, Record, Verdict};
 use std::collections::BTreeMap;
 
 /// Text for both streams, in whole lines.
@@ -10,20 +10,27 @@ use std::collections::BTreeMap;
 pub struct Told {
     /// What scripts parse.
     pub stdout: String,
-    /// What people read beside it.
+    /// What the original says there, and no more: drivers take any other line for a failure.
     pub stderr: String,
+    /// What no original says: for stderr, where it is wanted.
+    pub notes: String,
 }
 
 /// What no original says of a run, in one line: times from the intended instant, and how far they
 /// can be believed.
 pub(crate) fn beside(record: &Record) -> String {
+    let us = |times: &Distribution, percentile| {
+        let us = |ns: u64| ns as f64 / 1e3;
+        match (times.percentile(percentile), times.percentile_at_least(percentile)) {
+            (Some(ns), _) => format!("{:.1}", us(ns)),
+            (None, Some(at_least_ns)) => format!("> {:.1}", us(at_least_ns)),
+            (None, None) => "–".to_owned(),
+        }
+    };
     let pair = |times: Option<&Distribution>| {
-        let us = |ns: Option<u64>| {
-            ns.map_or_else(|| "–".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3))
-        };
         times.map_or_else(
             || "– / –".to_owned(),
-            |times| format!("{} / {}", us(times.p50_ns), us(times.p99_ns)),
+            |times| format!("{} / {}", us(times, Percentile::P50), us(times, Percentile::P99)),
         )
     };
     let of = |kinds: &BTreeMap<Kind, Distribution>| pair(kinds.get(&Kind::All));
@@ -38,4 +45,22 @@ pub(crate) fn beside(record: &Record) -> String {
         of(&record.service),
         of(&record.lag)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memtide_base::Span;
+    use memtide_metrics::Histogram;
+
+    #[test]
+    fn what_is_known_of_unsent_operations_is_a_bound() {
+        let (mut times, mut bounds) = (Histogram::<u64>::new(), Histogram::<u64>::new());
+        (0..900).for_each(|_| times.record(1_000));
+        (0..100).for_each(|_| bounds.record(90_000));
+        let all = Distribution::cut_off(&times, 100, Span::from_s(60), &bounds);
+        let record = Record { response: [(Kind::All, all)].into(), ..Record::default() };
+        let said = beside(&record);
+        assert!(said.contains("response 1.0 / > 89.9, service – / –"), "{said}");
+    }
 }

@@ -107,6 +107,8 @@ pub(crate) struct Offer {
     pub(crate) ops_end: u64,
     /// The first instant for which nothing is offered.
     pub(crate) end: Instant,
+    /// From this instant on nothing is sent, whenever it was intended.
+    pub(crate) stop: Instant,
     /// Whether an operation of several keys takes the place of several.
     pub(crate) counts_keys: bool,
 }
@@ -115,10 +117,14 @@ impl Offer {
     pub(crate) fn new(plan: &Plan, start: Instant) -> Self {
         let end = match plan.window.cooldown {
             Cooldown::Load => Instant::NEVER,
-            Cooldown::Drain => plan.window.measure_end(start),
+            Cooldown::Drain | Cooldown::Stop => plan.window.measure_end(start),
+        };
+        let stop = match plan.window.cooldown {
+            Cooldown::Load | Cooldown::Drain => Instant::NEVER,
+            Cooldown::Stop => end,
         };
         let ops_end = plan.window.ops_max.unwrap_or(u64::MAX);
-        Self { start, ops_end, end, counts_keys: plan.unit == RateUnit::Keys }
+        Self { start, ops_end, end, stop, counts_keys: plan.unit == RateUnit::Keys }
     }
 }
 

@@ -386,6 +386,7 @@ impl Plan {
             depth: self.depth as usize,
             lives: self.life().is_some(),
             message_sizes: self.message_sizes,
+            bounds: self.window.cooldown == Cooldown::Stop,
         }
     }
 

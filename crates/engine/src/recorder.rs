@@ -36,6 +36,9 @@ pub(crate) struct Recorder {
     pub(crate) idle: Span,
     /// The first error line that a server answered with.
     pub(crate) refusal: Option<Refusal>,
+    /// How long what was in flight at the window's end was awaited, where nothing is sent after
+    /// it; else never.
+    pub(crate) awaited_until: Instant,
     window: Window,
     start: Instant,
     sampling: bool,
@@ -68,6 +71,7 @@ impl Recorder {
             samples: Vec::with_capacity(waiting),
             idle: Span::ZERO,
             refusal: None,
+            awaited_until: Instant::NEVER,
             window: plan.window,
             start: Instant::NEVER,
             sampling: plan.samples,
@@ -210,6 +214,9 @@ impl Recorder {
             }
         } else if ending.fate != Fate::Unacknowledged {
             self.tally.row_unanswered(since_start);
+            if ending.fate == Fate::Abandoned && self.awaited_until != Instant::NEVER {
+                self.bound(entry, self.awaited_until, place);
+            }
         }
         if self.several_servers
             && let Some((server, _)) = place
@@ -271,6 +278,29 @@ impl Recorder {
             self.tally.segments[usize::from(entry.segment)].timed_out_queued += 1;
         }
         self.settle(entry, Ending::unanswered(fate), None);
+    }
+
+    /// An operation was due and not sent when the window ended, at `end`.
+    pub(crate) fn settle_cut_off(&mut self, entry: &InFlight, end: Instant) {
+        self.tally.segments[usize::from(entry.segment)].dropped_at_end += 1;
+        self.bound(entry, end, None);
+        self.settle(entry, Ending::unanswered(Fate::Dropped), None);
+    }
+
+    /// Of the time of `entry` no more is known than that it goes on at `until`.
+    fn bound(&mut self, entry: &InFlight, until: Instant, place: Option<(ServerId, u32)>) {
+        if entry.segment != segment::MEASURE {
+            return;
+        }
+        let (times, bound) = (&mut self.tally.times, until.since(entry.intended).ns());
+        if let Some(Some(bounds)) = times.bounds.get_mut(entry.kind.index()) {
+            bounds.record(bound);
+        }
+        if let Some((server, _)) = place
+            && let Some(bounds) = times.server_bounds.get_mut(server.index())
+        {
+            bounds.record(bound);
+        }
     }
 
     /// A server answered with an error line.

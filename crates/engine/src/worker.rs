@@ -7,6 +7,7 @@
 mod peers;
 mod sending;
 mod copies;
+mod cutoff;
 mod lives;
 mod presence;
 mod timers;
@@ -131,7 +132,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         };
         Self {
             agenda: BinaryHeap::with_capacity(clients.len() * 2),
-            timers: Timers::with_capacity(connections.len() * 4 + clients.len() * 2),
+            timers: Timers::with_capacity(connections.len() * 4 + clients.len() * 2 + 1),
             encoder: Encoder::new(plan),
             recorder: Recorder::new(plan),
             lives: Lives::new(plan, worker),
@@ -196,6 +197,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.timers.arm(start, Timer::Birth);
             return;
         }
+        if self.offer.stop != Instant::NEVER {
+            self.timers.arm(self.offer.stop, Timer::WindowEnd);
+        }
         for client in 0..self.clients.len() as u32 {
             self.schedule(client, start);
         }
@@ -204,6 +208,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Offers nothing more; what is in flight may end until `grace` from now.
     pub fn stop(&mut self, grace: Span) {
         let now = self.driver.now();
+        if self.is_cut_off() {
+            // What became of the rest is decided.
+            self.drain_until = self.drain_until.min(now + grace);
+            self.recorder.awaited_until = self.drain_until;
+            return;
+        }
         self.stop_births(now);
         for client in 0..self.clients.len() {
             self.abandon_backlog(client, now);
@@ -467,7 +477,9 @@ impl<S: Source> Desk<'_, S> {
     fn verify_replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
         let Some(verifier) = &mut self.verifier else { return };
         let at = (self.connection, self.place.0);
-        verifier.missed(at, (entry, outcome, now), self.source, self.recorder);
+        if outcome == Outcome::Miss {
+            verifier.missed(at, (entry, now), self.source, self.recorder);
+        }
         verifier.replied(at, entry, outcome, now);
     }
 }

@@ -12,9 +12,9 @@ mod rig;
 use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, Clients, Completion, ConnectionTurn, Driver, LifePlan, OnFull, Pace, Pacing, Plan,
-    Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, Submission, Submitted, Transport,
-    Verify, Worker,
+    Address, Clients, Completion, ConnectionTurn, Cooldown, Driver, LifePlan, OnFull, Pace, Pacing,
+    Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, Submission, Submitted,
+    Transport, Verify, Window, Worker,
 };
 use memtide_workload::{
     Arrival, Draws, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave,
@@ -98,7 +98,9 @@ fn allocations(plan: &Plan, script: Script) -> (u64, u64) {
     worker.begin(plan, ms(10));
     while worker.turn().expect("the world does not fail") < ms(110) {}
     COUNT.set(0);
-    counting(true, || while worker.turn().expect("the world does not fail") < ms(600) {});
+    counting(true, || {
+        while worker.turn().expect("the world does not fail") < ms(600) && !worker.is_finished() {}
+    });
     let settled = worker.tally_mut().segments.iter().map(|segment| segment.settled()).sum();
     (COUNT.get(), settled)
 }
@@ -148,6 +150,15 @@ fn turns_allocate_nothing() {
     let stopped = Script { server_stops: stops, ..Script::default() };
     let backlog = Plan { connections: 2, depth: 4, ..wide.clone() };
     let overdue = Plan { timeout: Span::from_ms(20), ..backlog.clone() };
+    let mut cut_off = Plan { connections: 1, depth: 4, ..wide.clone() };
+    cut_off.window = Window {
+        warmup: Span::ZERO,
+        duration: Span::from_ms(500),
+        cooldown: Cooldown::Stop,
+        ..cut_off.window
+    };
+    let cut_off = cut_off.open(4_000.0, Arrival::Poisson, Sharing::Shared);
+    let slow = Script { delay: Span::from_ms(5), ..Script::default() };
     let oracles = vec![Arc::new(Oracle::new(100, 100, rig::SEED))];
     let mut walking = own.clone();
     walking.pause = Span::from_us(50);
@@ -179,6 +190,7 @@ fn turns_allocate_nothing() {
             ("noreply", &quiet, Script::default()),
             ("backlog", &backlog, stopped.clone()),
             ("timeouts", &overdue, stopped.clone()),
+            ("cut off", &cut_off, slow.clone()),
             ("walks and pauses", &walking, Script::default()),
             ("verified", &verified, Script::default()),
             ("frames", &frames, Script::default()),

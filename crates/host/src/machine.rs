@@ -5,8 +5,11 @@ use memtide_base::{Instant, Span};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::termios::tcgetwinsize;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 /// The machine, as far as it matters to a measurement.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +49,12 @@ pub fn look() -> Machine {
             .map_or(0, |kib| kib * 1024),
         files_max: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),
     }
+}
+
+/// The path by which this program was started: of a link the link's, also when a shell looked it
+/// up in PATH and calls the program by its bare name.
+pub fn started_as() -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(rustix::param::linux_execfn().to_bytes()))
 }
 
 /// Raises the soft limit of open files to the hard one: a generator of connections needs them.

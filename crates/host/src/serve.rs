@@ -2,22 +2,24 @@
 //! one listener and one store; the first has the datagrams. What it answers, and when, is decided
 //! below.
 
+mod thread;
 mod datagrams;
 mod peer;
-mod thread;
+mod shared;
 
 use crate::clock::Clock;
 use crate::pin;
 use datagrams::UdpSide;
 use memtide_server::{Conduct, ConductState, Store, StoreOptions};
 use rustix::thread::{Pid, gettid};
+use shared::Shared;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use thread::{Server, Shared};
+use thread::Server;
 
 /// How the embedded server runs.
 #[derive(Clone, Debug)]

@@ -2,9 +2,10 @@
 
 use clap::error::ErrorKind;
 use memtide_run::Failure;
-use memtide_schema::FieldError;
 use memtide_schema::scenario::Problem;
+use memtide_schema::{FieldError, Warning};
 use std::ffi::OsStr;
+use std::io;
 use std::process::ExitCode;
 
 /// A goal was missed or a check failed.
@@ -54,6 +55,12 @@ impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
         Self { code: failure.exit, message: failure.message }
     }
+}
+
+/// The end of a run whose `output` cannot be written.
+pub(crate) fn unwritable(output: &str, error: &io::Error) -> Stop {
+    let warning = Warning::OutputFailed { output: output.to_owned(), why: error.to_string() };
+    Stop { code: FAILED, message: format!("{}; {}", warning.message(), warning.remedy()) }
 }
 
 /// What is wrong with an argument that is no text.

@@ -14,6 +14,8 @@ mod late;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Where the signal cannot be caught, the program is no worse off than without the attempt.
+    drop(memtide_host::signal::survive_file_size_limit());
     if let Some(call) = cmd::face::Call::of(std::env::args_os()) {
         return ExitCode::from(call.answer());
     }

@@ -3,6 +3,9 @@
 use memtide_host::machine::terminal_columns;
 use std::io::{self, IsTerminal, Write};
 
+/// The longest word of an error that is shown whole. Paths and names of hosts are shorter.
+const WORD_CHARS_MAX: usize = 1024;
+
 /// Prints a result. An error other than a reader that went away is returned.
 pub(crate) fn show(text: &str) -> io::Result<()> {
     match show_part(text) {
@@ -24,9 +27,26 @@ pub(crate) fn show_part(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Says what is wrong.
+/// Says what is wrong. Errors quote what was given, which may be of any length.
 pub(crate) fn complain(message: &str) {
-    say(&format!("memtide: {message}"));
+    say(&format!("memtide: {}", shortened(message)));
+}
+
+/// `message` with the middle of each very long word left out.
+fn shortened(message: &str) -> String {
+    let mut text = String::new();
+    for word in message.split_inclusive(char::is_whitespace) {
+        let chars = word.chars().count();
+        if chars <= WORD_CHARS_MAX {
+            text += word;
+            continue;
+        }
+        let kept = WORD_CHARS_MAX / 4;
+        text.extend(word.chars().take(kept));
+        text += &format!("…({} more)…", chars - 2 * kept);
+        text.extend(word.chars().skip(chars - kept));
+    }
+    text
 }
 
 /// Says something beside the result. Nobody is left to tell if this fails.
@@ -36,7 +56,31 @@ pub(crate) fn say(message: &str) {
 
 /// Says something of several lines, its last line's end included.
 pub(crate) fn say_part(text: &str) {
+    if text.is_empty() {
+        return;
+    }
     drop(io::stderr().lock().write_all(text.as_bytes()));
+}
+
+/// The variable that asks for notes (1) or forbids them (0), whatever stderr is.
+pub(crate) const NOTES: &str = "MEMTIDE_NOTES";
+
+/// Whether a face says on stderr what the program that it stands in for would not: when `asked`
+/// to, or by the variable, or when stderr is a terminal, which no script reads.
+///
+/// # Errors
+/// When the variable has another value; the sentence says which are allowed.
+pub(crate) fn wants_notes(asked: bool) -> Result<bool, String> {
+    let word = std::env::var_os(NOTES).unwrap_or_default();
+    match &*word.to_string_lossy() {
+        _ if asked => Ok(true),
+        "1" => Ok(true),
+        "0" => Ok(false),
+        "" => Ok(io::stderr().is_terminal()),
+        word => {
+            Err(format!("{NOTES}: '{word}' is not allowed; 1 shows notes on stderr, 0 shows none"))
+        }
+    }
 }
 
 /// One line that is written over and over, on a terminal only.
@@ -80,6 +124,16 @@ fn fitting(line: &str, columns: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_very_long_word_both_ends_are_shown() {
+        let message = format!("--mix: '{}' is no mix\n", "é".repeat(100_000));
+        let short = shortened(&message);
+        assert!(short.starts_with("--mix: 'éé") && short.ends_with("é' is no mix\n"), "{short}");
+        assert!(short.contains("…(99490 more)…") && short.chars().count() < 600, "{short}");
+        let usual = "two  words\n";
+        assert_eq!(shortened(usual), usual);
+    }
 
     #[test]
     fn a_line_is_cut_where_the_terminal_ends() {

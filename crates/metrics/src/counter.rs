@@ -13,7 +13,8 @@ pub enum Fate {
     TimedOut,
     /// Its connection went away.
     Lost,
-    /// Every connection was full and the scenario says to drop.
+    /// Every connection was full and the scenario says to drop; or it was due and not sent when
+    /// the window ended, in a scenario that sends nothing after it.
     Dropped,
     /// Sent with `noreply`: no answer was asked for.
     Unacknowledged,
@@ -217,6 +218,8 @@ pub struct Counters {
     pub lost: u64,
     /// Ended as [`Fate::Dropped`].
     pub dropped: u64,
+    /// The part of `dropped` that was due and not sent when the window ended.
+    pub dropped_at_end: u64,
     /// Ended as [`Fate::Unacknowledged`].
     pub unacknowledged: u64,
     /// Ended as [`Fate::Abandoned`].
@@ -311,6 +314,7 @@ impl AddAssign<&Self> for Counters {
             timed_out_queued,
             lost,
             dropped,
+            dropped_at_end,
             unacknowledged,
             abandoned,
             late_replies,
@@ -342,6 +346,7 @@ impl AddAssign<&Self> for Counters {
         self.timed_out_queued += timed_out_queued;
         self.lost += lost;
         self.dropped += dropped;
+        self.dropped_at_end += dropped_at_end;
         self.unacknowledged += unacknowledged;
         self.abandoned += abandoned;
         self.late_replies += late_replies;

@@ -40,6 +40,9 @@ pub struct Shape {
     pub lives: bool,
     /// Whether the sizes of messages are kept.
     pub message_sizes: bool,
+    /// Whether operations are cut off at the window's end, and what is known of their times is
+    /// kept.
+    pub bounds: bool,
 }
 
 /// The distributions of the measured operations, as a worker records them or as a run sums them up.
@@ -67,6 +70,11 @@ pub struct Times<H> {
     pub in_flight_at_send: H,
     /// Response per server; empty with a single server.
     pub servers: Vec<H>,
+    /// How long operations that the window's end cut off took at least, per slot; empty unless any
+    /// are cut off. Hits and misses are not told apart.
+    pub bounds: Vec<Option<H>>,
+    /// The same per server, as far as it is known; empty with a single server.
+    pub server_bounds: Vec<H>,
     /// Bytes of a request, as far as it was made at once; none unless they are kept.
     pub request_bytes: Option<H>,
     /// Bytes of a reply; none unless they are kept.
@@ -77,6 +85,7 @@ impl<H: Default> Times<H> {
     fn new(shape: &Shape) -> Self {
         let slots = || shape.slots.iter().map(|&used| used.then(H::default)).collect();
         let servers = if shape.servers > 1 { shape.servers } else { 0 };
+        let each_server = |count| (0..count).map(|_| H::default()).collect();
         Self {
             response: slots(),
             service: slots(),
@@ -88,7 +97,9 @@ impl<H: Default> Times<H> {
             lag_disconnected: H::default(),
             client_delay: H::default(),
             in_flight_at_send: H::default(),
-            servers: (0..servers).map(|_| H::default()).collect(),
+            servers: each_server(servers),
+            bounds: if shape.bounds { slots() } else { Vec::new() },
+            server_bounds: each_server(if shape.bounds { servers } else { 0 }),
             request_bytes: shape.message_sizes.then(H::default),
             reply_bytes: shape.message_sizes.then(H::default),
         }
@@ -97,7 +108,7 @@ impl<H: Default> Times<H> {
 
 impl Times<Tallying> {
     fn clear(&mut self) {
-        for slots in [&mut self.response, &mut self.service, &mut self.lag] {
+        for slots in [&mut self.response, &mut self.service, &mut self.lag, &mut self.bounds] {
             slots.iter_mut().flatten().for_each(Tallying::clear);
         }
         self.response_ideal.clear();
@@ -108,6 +119,7 @@ impl Times<Tallying> {
         self.client_delay.clear();
         self.in_flight_at_send.clear();
         self.servers.iter_mut().for_each(Tallying::clear);
+        self.server_bounds.iter_mut().for_each(Tallying::clear);
         let sizes = [&mut self.request_bytes, &mut self.reply_bytes];
         sizes.into_iter().flatten().for_each(Tallying::clear);
     }
@@ -118,6 +130,7 @@ impl Times<Histogram<u64>> {
         absorb_slots(&mut self.response, &mut other.response);
         absorb_slots(&mut self.service, &mut other.service);
         absorb_slots(&mut self.lag, &mut other.lag);
+        absorb_slots(&mut self.bounds, &mut other.bounds);
         self.response_ideal.absorb(other.response_ideal.settled());
         self.lag_generator.absorb(other.lag_generator.settled());
         self.lag_client_busy.absorb(other.lag_client_busy.settled());
@@ -125,9 +138,9 @@ impl Times<Histogram<u64>> {
         self.lag_disconnected.absorb(other.lag_disconnected.settled());
         self.client_delay.absorb(other.client_delay.settled());
         self.in_flight_at_send.absorb(other.in_flight_at_send.settled());
-        for (sum, part) in self.servers.iter_mut().zip(&mut other.servers) {
-            sum.absorb(part.settled());
-        }
+        let servers = self.servers.iter_mut().zip(&mut other.servers);
+        let bounds = self.server_bounds.iter_mut().zip(&mut other.server_bounds);
+        servers.chain(bounds).for_each(|(sum, part)| sum.absorb(part.settled()));
         absorb_slot(&mut self.request_bytes, &mut other.request_bytes);
         absorb_slot(&mut self.reply_bytes, &mut other.reply_bytes);
     }
@@ -441,6 +454,7 @@ mod tests {
             depth: 4,
             lives: false,
             message_sizes: true,
+            bounds: true,
         }
     }
 

@@ -70,9 +70,14 @@ fn outcomes(totals: &Totals) -> String {
         (totals.abandoned, "abandoned"),
     ];
     let parts: Vec<_> = parts.into_iter().filter(|(count, _)| *count > 0).collect();
-    let each = parts.iter().map(|&(count, name)| match (name, totals.timed_out_queued) {
-        ("timed out", queued @ 1..) => {
-            format!("{} timed out ({} of them never sent)", whole(count), whole(queued))
+    let each = parts.iter().map(|&(count, name)| match name {
+        "timed out" if totals.timed_out_queued > 0 => {
+            let queued = whole(totals.timed_out_queued);
+            format!("{} timed out ({queued} of them never sent)", whole(count))
+        }
+        "dropped" if totals.dropped_at_end > 0 => {
+            let unsent = whole(totals.dropped_at_end);
+            format!("{} dropped ({unsent} of them unsent when the window ended)", whole(count))
         }
         _ => format!("{} {name}", whole(count)),
     });

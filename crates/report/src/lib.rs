@@ -20,6 +20,7 @@ mod shards;
 
 mod judgement;
 
+#[cfg(feature = "plot")]
 pub mod chart;
 
 mod layout;

@@ -119,22 +119,21 @@ fn time_cells(distribution: &Distribution) -> Vec<String> {
     cells.extend(COLUMNS.map(|percentile| percentile_cell(distribution, percentile)));
     let max = distribution.max_ns.map_or_else(|| NONE.to_owned(), |max| time(max as f64));
     // The longest of all is never an answered one when some were not answered.
-    cells.push(above(distribution).unwrap_or(max));
+    cells.push(distribution.max_at_least().map_or(max, above));
     cells
 }
 
 fn percentile_cell(distribution: &Distribution, percentile: Percentile) -> String {
-    match (distribution.percentile(percentile), distribution.missing.get(&percentile)) {
+    match (distribution.percentile(percentile), distribution.percentile_at_least(percentile)) {
         (Some(ns), _) => time(ns as f64),
-        (None, Some(Missing::Unanswered)) => above(distribution).unwrap_or_else(|| NONE.to_owned()),
-        (None, _) => NONE.to_owned(),
+        (None, Some(at_least_ns)) => above(at_least_ns),
+        (None, None) => NONE.to_owned(),
     }
 }
 
-/// `> 5 s`, when some operations were not answered.
-fn above(distribution: &Distribution) -> Option<String> {
-    let at_least = distribution.at_least_ns.filter(|_| distribution.unanswered > 0)?;
-    Some(format!("> {}", bound(at_least)))
+/// `> 5 s`, of what was not answered.
+fn above(at_least_ns: u64) -> String {
+    format!("> {}", bound(at_least_ns))
 }
 
 /// What the cells mean that are no plain times.
@@ -159,9 +158,11 @@ fn footnotes(out: &mut Sheet, shown: &[&Distribution]) {
         labelled(out, NONE, &format!("too few operations for this percentile: {each}"));
     }
     let worst = shown.iter().max_by_key(|distribution| distribution.unanswered);
-    if let Some((worst, above)) = worst.and_then(|worst| Some((worst, above(worst)?))) {
+    if let Some((worst, at_least_ns)) = worst.and_then(|it| Some((it, it.max_at_least()?))) {
         let count = whole(worst.unanswered);
         let text = format!("among {count} operations that were not answered; means leave them out");
-        labelled(out, &above, &text);
+        // Where the window's end cut some off, each cell has a bound of its own.
+        let label = worst.bounds.as_ref().map_or_else(|| above(at_least_ns), |_| ">".to_owned());
+        labelled(out, &label, &text);
     }
 }

@@ -13,7 +13,7 @@ use memtide_base::{Instant, Span, rng};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
-use memtide_engine::{Plan, Verify};
+use memtide_engine::{Plan, ServerPlan, Verify};
 use memtide_metrics::{Counters, LifeCounters, Lives, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
@@ -63,9 +63,9 @@ pub fn run<F: Fleet>(
     let main = if load_only || filled.interrupted {
         None
     } else {
-        orders.before(fleet, plan, scenario)?;
+        orders.before(fleet, (plan, &survey), scenario)?;
         let ended = main_phase(fleet, plan, witness);
-        orders.after(fleet, plan, scenario);
+        orders.after(fleet, (plan, &survey), scenario);
         Some(ended?)
     };
     survey.asked_between = filled.asked + orders.asked + plan.servers.len() as u64;
@@ -132,10 +132,12 @@ fn signed(plan: &Plan, unix_ns: u64) -> Plan {
 /// Asks every server who it is and what it has counted so far.
 fn greet<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Survey, Failure> {
     let mut survey = Survey::default();
-    for server in &plan.servers {
+    for (number, server) in plan.servers.iter().enumerate() {
         let unreachable =
             |error: AskError| Failure::unreachable(format!("server {} {error}", server.name));
         match figures(fleet, plan, server) {
+            // It was asked before, under another name or the same one.
+            Ok(figures) if !survey.meet(plan, number, &figures) => {}
             Ok(figures) => {
                 survey.others_connected |=
                     whole(&figures, "curr_connections") > CONNECTIONS_OF_NOBODY;
@@ -186,7 +188,8 @@ fn take_leave<F: Fleet>(
 ) -> Agreement {
     let deadline = fleet.now() + SETTLE;
     loop {
-        for server in &plan.servers {
+        let servers: Vec<&ServerPlan> = survey.servers(plan).collect();
+        for server in servers {
             match figures(fleet, plan, server) {
                 Ok(figures) => drop(survey.after.insert(server.name.clone(), figures)),
                 Err(error) => {

@@ -31,6 +31,8 @@ pub struct Surroundings {
     pub servers: Vec<ServerPlan>,
     /// Whether they are this program's own.
     pub embedded: bool,
+    /// Whether a server may be named again, which makes more connections to it.
+    pub repeats: bool,
     /// Processors that this process may use, by its mask.
     pub cpus_allowed: Vec<usize>,
     /// The core of each processor; one that is missing is a core of its own.
@@ -80,7 +82,9 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     if let Some(problem) = scenario.check().into_iter().next() {
         return Err(problem);
     }
-    check_servers(&around.servers)?;
+    if !around.repeats {
+        check_servers(&around.servers)?;
+    }
     let mut why = BTreeMap::new();
     let servers = around.servers.len() as u32;
     let crowd = Crowd::of(scenario, servers, &mut why)?;
@@ -221,7 +225,7 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
     Some(Verify { fraction: scenario.verify, writer: 0, oracles, lifetimes, lengths: false })
 }
 
-/// A server that is named twice would be counted twice.
+/// A server that is named twice is most likely a slip.
 fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
     for (nth, server) in servers.iter().enumerate() {
         if servers[..nth].iter().any(|earlier| earlier.addresses == server.addresses) {
@@ -288,6 +292,7 @@ fn window(scenario: &Scenario) -> Window {
     // of connections.
     let cooldown = match (scenario.cooldown, count) {
         (Cooldown::Load, None) => Cooldown::Load,
+        (Cooldown::Stop, _) => Cooldown::Stop,
         _ => Cooldown::Drain,
     };
     Window { warmup: scenario.warmup, duration, ops_max: scenario.ops_max, cooldown }

@@ -75,7 +75,7 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
     record.client.rss_max_bytes = witness.rss_max_bytes();
     let mut warnings = filled.warnings.clone();
     if let Some(ended) = material.main {
-        measured(&mut record, ended, &lowered.plan, &material.began);
+        measured(&mut record, ended, (&lowered.plan, survey), &material.began);
         record.lives = lives::record(ended, &lowered.plan, &record.phases);
         judge(&mut record, ended, &material, &mut warnings);
     }
@@ -92,7 +92,7 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
 }
 
 /// The figures of the measured window.
-fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
+fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey), began: &Began) {
     let totals = &ended.totals;
     let (start, end) = ended.window(plan);
     let length = end.since(start);
@@ -129,7 +129,9 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     for kind in kinds(plan) {
         let unanswered = unanswered(measured, kind);
         let response = merged(&totals.times.response, kind, plan);
-        record.response.insert(kind, Distribution::of(&response, unanswered, at_least));
+        let bounds = merged(&totals.times.bounds, kind, plan);
+        let response = Distribution::cut_off(&response, unanswered, at_least, &bounds);
+        record.response.insert(kind, response);
         if !matches!(kind, Kind::GetHit | Kind::GetMiss) {
             let service = merged(&totals.times.service, kind, plan);
             record.service.insert(kind, Distribution::of(&service, 0, at_least));
@@ -148,7 +150,7 @@ fn measured(record: &mut Record, ended: &Ended, plan: &Plan, began: &Began) {
     let sent = kinds.map(|kind| (kind.into(), totals.sent_in_window[kind.index()]));
     record.sent_in_window = sent.collect();
     record.rate = rates(ended, plan, record.measured_s);
-    record.servers = servers(totals, plan, record, began);
+    record.servers = servers(totals, (plan, survey), record, began);
     record.client = client(ended, plan, record);
 }
 
@@ -255,7 +257,7 @@ fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) -> Histogra
         (_, Some(op)) => vec![op.index()],
     };
     let mut sum = Histogram::new();
-    for part in wanted.into_iter().filter_map(|slot| slots[slot].as_ref()) {
+    for part in wanted.into_iter().filter_map(|slot| slots.get(slot)?.as_ref()) {
         sum.absorb(part);
     }
     sum
@@ -327,21 +329,36 @@ fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
     (length_s > 0.0).then(|| (until(end) - until(start)) / length_s)
 }
 
-fn servers(totals: &Totals, plan: &Plan, record: &Record, began: &Began) -> Vec<ServerRecord> {
-    let single = plan.servers.len() == 1;
-    let row = |(number, server): (usize, &memtide_engine::ServerPlan)| {
+/// A row for each server, however often it is named.
+fn servers(
+    totals: &Totals,
+    (plan, survey): (&Plan, &Survey),
+    record: &Record,
+    began: &Began,
+) -> Vec<ServerRecord> {
+    let row = |server: &memtide_engine::ServerPlan| {
+        let number = plan.servers.iter().position(|one| std::ptr::eq(one, server));
+        let number = number.expect("it is one of the plan's");
+        let is_it = |other: usize| survey.first(other) == number;
         let connections = (0..plan.workers)
             .flat_map(|worker| (0..plan.connections_of(worker)).map(move |nth| (worker, nth)))
-            .filter(|&(worker, nth)| plan.server_of(worker, nth).index() == number)
+            .filter(|&(worker, nth)| is_it(plan.server_of(worker, nth).index()))
             .count();
-        let (counts, response) = if single {
+        let (counts, response) = if plan.servers.len() == 1 {
             (record.totals.clone(), record.response[&Kind::All].clone())
         } else {
-            let counters = &totals.servers[number];
-            let times = &totals.times.servers[number];
-            (counters.into(), Distribution::of(times, counters.unanswered(), plan.timeout))
+            let (mut counters, mut times) = (Counters::default(), Histogram::new());
+            let mut bounds = Histogram::new();
+            for same in (0..plan.servers.len()).filter(|&other| is_it(other)) {
+                counters += &totals.servers[same];
+                times.absorb(&totals.times.servers[same]);
+                totals.times.server_bounds.get(same).iter().for_each(|more| bounds.absorb(more));
+            }
+            let unanswered = counters.unanswered();
+            let response = Distribution::cut_off(&times, unanswered, plan.timeout, &bounds);
+            ((&counters).into(), response)
         };
-        let (returns, away) = returns::returns(totals, number, began);
+        let (returns, away) = returns::returns(totals, is_it, began);
         ServerRecord {
             name: server.name.clone(),
             address: server.addresses.first().map(ToString::to_string),
@@ -353,7 +370,7 @@ fn servers(totals: &Totals, plan: &Plan, record: &Record, began: &Began) -> Vec<
             away,
         }
     };
-    plan.servers.iter().enumerate().map(row).collect()
+    survey.servers(plan).map(row).collect()
 }
 
 fn client(ended: &Ended, plan: &Plan, record: &Record) -> ClientRecord {

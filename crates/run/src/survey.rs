@@ -108,13 +108,13 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
         let pid = |side: &BTreeMap<String, Figures>| side.get(&server.name)?.get("pid").cloned();
         pid(&survey.before).zip(pid(&survey.after)).is_some_and(|(before, after)| before != after)
     };
-    if let Some(server) = plan.servers.iter().find(restarted) {
+    if let Some(server) = survey.servers(plan).find(restarted) {
         let name = &server.name;
         return Agreement::Skipped(format!("server {name} was started anew, and counts from then"));
     }
     let delta = |name: &str| -> i64 {
-        plan.servers
-            .iter()
+        survey
+            .servers(plan)
             .map(|server| {
                 let of = |side: &BTreeMap<String, Figures>| {
                     side.get(&server.name).map_or(0, |figures| whole(figures, name))
@@ -163,4 +163,36 @@ pub(crate) struct Survey {
     pub(crate) is_touched: bool,
     /// Somebody else was connected before we were.
     pub(crate) others_connected: bool,
+    /// Of each server of the plan the first one that is the same; of those that are not in it,
+    /// themselves.
+    pub(crate) firsts: Vec<usize>,
+}
+
+impl Survey {
+    /// The servers of `plan`, each once however often it is named.
+    pub(crate) fn servers<'a>(&self, plan: &'a Plan) -> impl Iterator<Item = &'a ServerPlan> {
+        let each = plan.servers.iter().enumerate();
+        each.filter(|&(number, _)| self.first(number) == number).map(|(_, server)| server)
+    }
+
+    /// The first server of the plan that is the same as server `number`.
+    pub(crate) fn first(&self, number: usize) -> usize {
+        self.firsts.get(number).copied().unwrap_or(number)
+    }
+
+    /// Takes note of server `number`, which says `figures` of itself before the load, and says
+    /// whether it is the first of its name and address. Servers are the same one if they share an
+    /// address and, where they tell their process, that.
+    pub(crate) fn meet(&mut self, plan: &Plan, number: usize, figures: &Figures) -> bool {
+        let server = &plan.servers[number];
+        let is_same = |&earlier: &usize| {
+            let other = &plan.servers[earlier];
+            let shared = other.addresses.iter().any(|address| server.addresses.contains(address));
+            let known = self.before.get(&other.name).and_then(|known| known.get("pid"));
+            shared && known == figures.get("pid")
+        };
+        let first = (0..number).find(is_same).map_or(number, |earlier| self.first(earlier));
+        self.firsts.push(first);
+        first == number
+    }
 }

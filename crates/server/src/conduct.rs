@@ -59,6 +59,16 @@ pub(crate) enum Then {
     Stall,
 }
 
+/// One request among all that a server is asked.
+#[derive(Clone, Copy)]
+struct Turn {
+    /// Its position, from 0.
+    number: u64,
+    verb: Verb,
+    /// When its answer leaves.
+    leaves: Instant,
+}
+
 impl ConductState {
     /// The conduct of a server that nobody has asked for anything.
     pub fn new(conduct: Conduct) -> Self {
@@ -125,7 +135,8 @@ impl ConductState {
         let number = self.requests;
         self.requests += 1;
         let leaves = self.pace.finish(number, clock.now);
-        let then = self.answer(clock, request, store, out, (number, verb, leaves));
+        let turn = Turn { number, verb, leaves };
+        let then = self.answer(clock, request, store, out, turn);
         (leaves, then)
     }
 
@@ -150,8 +161,9 @@ impl ConductState {
         request: &Request<'_>,
         store: &Store,
         out: &mut Vec<u8>,
-        (number, verb, leaves): (u64, Verb, Instant),
+        turn: Turn,
     ) -> Then {
+        let Turn { number, verb, leaves } = turn;
         let drawn = self.faults.drawn(self.seed, number, verb);
         if drawn.is_empty() && !self.keeps_versions {
             session::answer(clock, request, store, out);

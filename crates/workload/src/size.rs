@@ -37,6 +37,7 @@ const GRAMMAR: Grammar = Grammar {
         "uniform-real",
         "ascending",
         "normal",
+        "mutilate-normal",
         "exponential",
         "pareto",
         "gev",
@@ -45,9 +46,9 @@ const GRAMMAR: Grammar = Grammar {
         "table",
     ],
     forms: "a size up to 1GiB (such as 200 or 64KiB), fixed:SIZE, uniform:LEAST,MOST, \
-            uniform-real:LEAST,MOST, ascending:FIRST, normal:MEAN,DEVIATION, exponential:MEAN, \
-            pareto:LOCATION,SCALE,SHAPE, gev:LOCATION,SCALE,SHAPE, etc-key, etc-value, or \
-            table:SIZE=WEIGHT,SIZE=WEIGHT,…",
+            uniform-real:LEAST,MOST, ascending:FIRST, normal:MEAN,DEVIATION, \
+            mutilate-normal:MEAN,DEVIATION, exponential:MEAN, pareto:LOCATION,SCALE,SHAPE, \
+            gev:LOCATION,SCALE,SHAPE, etc-key, etc-value, or table:SIZE=WEIGHT,SIZE=WEIGHT,…",
 };
 
 impl SizeLaw {
@@ -107,7 +108,8 @@ fn bounds_of(law: &Law) -> (f64, Option<f64>) {
     match law {
         Law::Fixed(value) => (*value, Some(*value)),
         Law::Uniform(low, high) => (low + 0.5, Some(high - 0.5)),
-        Law::Normal(..) | Law::Exponential(_) | Law::EtcValue => (0.0, None),
+        Law::Normal(..) | Law::MutilateNormal(..) => (0.0, None),
+        Law::Exponential(_) | Law::EtcValue => (0.0, None),
         Law::Pareto(location, scale, shape) => {
             (*location, (*shape < 0.0).then(|| location - scale / shape))
         }
@@ -145,11 +147,12 @@ impl FromStr for SizeLaw {
                 let law = Self::of(Law::Fixed(first), format!("ascending:{first}"));
                 Ok(Self { most: None, ascends: true, ..law })
             }
-            "normal" => {
+            "normal" | "mutilate-normal" => {
                 let [mean, deviation] = GRAMMAR.arguments(word, arguments)?;
                 let (mean, deviation) = (amount(word, mean)?, amount(word, deviation)?);
-                let canonical = format!("normal:{mean},{deviation}");
-                Ok(Self::of(Law::Normal(mean, deviation), canonical))
+                let canonical = format!("{name}:{mean},{deviation}");
+                let law = if name == "normal" { Law::Normal } else { Law::MutilateNormal };
+                Ok(Self::of(law(mean, deviation), canonical))
             }
             "exponential" => {
                 let [mean] = GRAMMAR.arguments(word, arguments)?;

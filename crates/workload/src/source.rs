@@ -41,6 +41,14 @@ pub trait Source {
         self.next(index, now)
     }
 
+    /// The same of one that is settled with `outcome` at once: its kind, and for how many keys it
+    /// asks. None when there is nothing more to do, ever.
+    fn forgo(&mut self, index: u64, now: Instant, outcome: Outcome) -> Option<(OpKind, u16)> {
+        let Next::Op(op) = self.skip(index, now) else { return None };
+        self.settle(&op, outcome);
+        Some((op.kind, op.keys))
+    }
+
     /// The id of the `nth` key of an operation of this source, `nth` below `op.keys`; the 0th is
     /// `op.key`. The keys of one operation may repeat each other. Known until the next `next`.
     fn key(&self, op: &Op, nth: u16) -> u64;
@@ -117,6 +125,13 @@ impl Source for PlannedSource {
         }
     }
 
+    fn forgo(&mut self, index: u64, now: Instant, outcome: Outcome) -> Option<(OpKind, u16)> {
+        match self {
+            Self::Mix(source) => source.forgo(index, now, outcome),
+            Self::Window(source) => source.forgo(index, now, outcome),
+        }
+    }
+
     #[inline]
     fn key(&self, op: &Op, nth: u16) -> u64 {
         match self {
@@ -177,6 +192,15 @@ impl MixSource {
 }
 
 impl MixSource {
+    /// The kind of operation `index`. Where kinds come in turn, each is asked for once.
+    #[inline]
+    fn kind(&mut self, index: u64) -> OpKind {
+        match &mut self.turn {
+            None => self.mix.pick(self.kinds.bits(index)),
+            Some(turn) => turn.next(),
+        }
+    }
+
     /// How many keys operation `index` of this kind asks for. Apart from `next`, which would
     /// otherwise pay for the registers that it needs.
     #[inline(never)]
@@ -191,10 +215,7 @@ impl MixSource {
 
 impl Source for MixSource {
     fn next(&mut self, index: u64, _now: Instant) -> Next {
-        let kind = match &mut self.turn {
-            None => self.mix.pick(self.kinds.bits(index)),
-            Some(turn) => turn.next(),
-        };
+        let kind = self.kind(index);
         let key = if kind.is_numeric() {
             self.numeric_from + self.numeric.pick(index, 0)
         } else {
@@ -202,6 +223,12 @@ impl Source for MixSource {
         };
         let keys = if self.multiget > 1 { self.keys_of(kind, index) } else { 1 };
         Next::Op(Op { index, key, kind, keys })
+    }
+
+    /// Its key is not drawn, and nothing is remembered of it.
+    fn forgo(&mut self, index: u64, _now: Instant, _outcome: Outcome) -> Option<(OpKind, u16)> {
+        let kind = self.kind(index);
+        Some((kind, if self.multiget > 1 { self.keys_of(kind, index) } else { 1 }))
     }
 
     fn key(&self, op: &Op, nth: u16) -> u64 {

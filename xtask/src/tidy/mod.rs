@@ -4,12 +4,15 @@
 //! read words, not meanings: what needs judgement is left to people.
 
 mod arrows;
+mod budget;
+mod circles;
 mod shape;
 mod source;
 mod surface;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unused;
 
 use source::Source;
 use std::fmt;
@@ -33,6 +36,7 @@ pub(crate) struct Finding {
 enum Rule {
     CrateArrow,
     ModuleArrow,
+    ModuleCircle,
     Header,
     LineWidth,
     FileLength,
@@ -44,6 +48,8 @@ enum Rule {
     Word,
     Unsafe,
     DeadPub,
+    Unused,
+    PackageBudget,
 }
 
 /// A breach that is right where it stands.
@@ -65,21 +71,29 @@ const EXCEPTIONS: &[Exception] = &[];
 /// When a file cannot be read or cargo cannot describe the workspace.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let sources = sources(root)?;
-    let mut findings = arrows::check_packages(&crate::metadata(root)?);
+    let metadata = crate::metadata(root)?;
+    let mut findings = arrows::check_packages(&metadata);
+    findings.extend(arrows::check_permissions(&metadata));
+    findings.extend(unused::check(&metadata, &sources, &read(root, "Cargo.toml")?));
+    findings.extend(text::check_freedoms(&sources));
+    findings.extend(budget::check(&crate::told(root, &budget::TREE)?));
     for source in &sources {
         findings.extend(text::check(source));
         findings.extend(shape::check(source));
     }
     findings.extend(shape::check_folders(&sources));
     findings.extend(arrows::check_modules(&sources));
-    let settings = fs::read_to_string(root.join("rustfmt.toml"))
-        .map_err(|error| format!("cannot read rustfmt.toml: {error}"))?;
-    findings.extend(arrows::check_formatter(&settings));
+    findings.extend(circles::check(&sources));
+    findings.extend(arrows::check_formatter(&read(root, "rustfmt.toml")?));
     findings.extend(surface::check(&sources));
     let mut findings = without_exceptions(findings, EXCEPTIONS);
     findings.sort();
     findings.dedup();
     Ok(findings)
+}
+
+fn read(root: &Path, name: &str) -> Result<String, String> {
+    fs::read_to_string(root.join(name)).map_err(|error| format!("cannot read {name}: {error}"))
 }
 
 /// Takes away what an exception excuses, and adds a finding for each exception that is idle.

@@ -42,7 +42,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
             findings.push(found(
                 Rule::Parameters,
                 format!("`{}` has {} parameters", function.name, function.parameters),
-                "more than 6 get mixed up at the call",
+                "more than 6 get mixed up at the call, in a tuple too",
                 "give those that belong together a struct with a name",
             ));
         }

@@ -32,7 +32,7 @@ pub(super) struct Named {
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) at: usize,
-    /// Parameters, without `self`.
+    /// Parameters, without `self`; a tuple counts as its members.
     pub(super) parameters: usize,
     /// Lines from the word `fn` to the closing brace.
     pub(super) lines: usize,
@@ -240,13 +240,34 @@ fn split_top(text: &str, separator: u8) -> Vec<(usize, &str)> {
     pieces
 }
 
+/// Parameters of a list, without `self`. A tuple counts as its members: it hides no parameter.
 fn parameters(list: &str) -> usize {
     let pieces = split_top(list, b',').into_iter().map(|(_, piece)| piece.trim());
     let is_self = |piece: &str| {
         let name = piece.split(':').next().unwrap_or(piece);
         words(name).last().is_some_and(|(_, word)| word == "self")
     };
-    pieces.filter(|piece| !piece.is_empty() && !is_self(piece)).count()
+    let pieces = pieces.filter(|piece| !piece.is_empty() && !is_self(piece));
+    pieces.map(|piece| split_top(piece, b':').get(1).map_or(1, |(_, kind)| members(kind))).sum()
+}
+
+/// The members of a tuple's type, also behind a reference and inside of each other; 1 for any other
+/// type.
+fn members(kind: &str) -> usize {
+    let mut kind = kind.trim();
+    while let Some(rest) = kind.strip_prefix('&') {
+        let rest = rest.trim_start();
+        let rest = match rest.strip_prefix('\'') {
+            Some(lifetime) => lifetime.trim_start_matches(|letter: char| !letter.is_whitespace()),
+            None => rest,
+        };
+        kind = rest.trim_start().strip_prefix("mut ").unwrap_or(rest).trim_start();
+    }
+    let Some(inner) = kind.strip_prefix('(').and_then(|kind| kind.strip_suffix(')')) else {
+        return 1;
+    };
+    let inner = split_top(inner, b',').into_iter().map(|(_, member)| member.trim());
+    inner.filter(|member| !member.is_empty()).map(members).sum::<usize>().max(1)
 }
 
 /// The offset behind the bracket that closes the one at `open`.

@@ -26,7 +26,7 @@ fn calls_are_banned_where_they_do_not_belong() {
         (pure, "fn f() { println!(); }", &[Rule::Call]),
         (pure, "fn f() { eprintln!(); }", &[Rule::Call]),
         (pure, "fn f() { print!(); eprint!(); }", &[Rule::Call, Rule::Call]),
-        ("crates/memtide/src/cmd.rs", "fn f() { println!(); }", &[]),
+        ("xtask/src/cmd.rs", "fn f() { println!(); }", &[]),
         ("crates/engine/src/worker/tests.rs", "fn f() { println!(); }", &[]),
         (pure, "fn f() { x.unwrap(); }", &[Rule::Call]),
         (pure, "fn f() { x.unwrap_or(1); }", &[]),
@@ -109,6 +109,10 @@ fn sizes_have_limits() {
         ("fn f(a: A, b: B, c: C, d: D, e: E, f: F, g: G) {}", &[Rule::Parameters]),
         ("fn f(&mut self, a: A, b: B, c: C, d: D, e: E, f: F) {}", &[]),
         ("fn f(a: M<A, B>, c: (C, D), e: impl Fn(E, F) -> G, h: [H; 3]) {}", &[]),
+        ("fn f(a: (A, B, C), d: (D, E, F)) {}", &[]),
+        ("fn f((a, b, c): (A, B, C), (d, e, f, g): (D, E, F, G)) {}", &[Rule::Parameters]),
+        ("fn f(a: &(A, B, C), d: &'a mut (D, (E, F), G)) {}", &[Rule::Parameters]),
+        ("fn f(&self, a: (A, B, C), d: Option<(D, E, F)>, e: (), f: [(F, G); 3]) {}", &[]),
         ("fn f<T: Fn(A, B) -> C, U>(a: T, b: U) -> Vec<T> where T: D {}", &[]),
         ("type F = fn(A, B, C, D, E, F, G) -> H;", &[]),
     ];
@@ -154,6 +158,100 @@ fn crates_depend_only_downwards() {
     assert_eq!(check("memtide-base", "libc", None), 1);
     assert_eq!(check("memtide-base", "cc", Some("build")), 1);
     assert_eq!(check("memtide-unheard", "memtide-base", None), 1);
+}
+
+#[test]
+fn every_arrow_that_is_allowed_is_drawn() {
+    let drawn = |kind: Option<&str>| {
+        let dependency = |name: &str, kind: Option<&str>| json!({"name": name, "kind": kind});
+        let metadata = json!({"packages": [{"name": "memtide-server", "dependencies": [
+            dependency("memtide-base", None), dependency("memtide-codec", kind)
+        ]}]});
+        let found = arrows::check_permissions(&metadata).into_iter();
+        found.filter(|finding| finding.path == "crates/server/Cargo.toml").count()
+    };
+    assert_eq!(drawn(None), 0);
+    assert_eq!(drawn(Some("dev")), 1);
+}
+
+#[test]
+fn dependencies_are_used() {
+    let check = |kind: Option<&str>, files: &[(&str, &str)]| {
+        let metadata = json!({"packages": [
+            {"name": "memtide-x", "dependencies": [{"name": "some-crate", "kind": kind}]}
+        ]});
+        let sources: Vec<Source> =
+            files.iter().map(|(path, text)| Source::new(*path, *text)).collect();
+        let table = "[workspace.dependencies]\nsome-crate = \"1\"\n\n[profile.dev]\na = 1\n";
+        unused::check(&metadata, &sources, table).len()
+    };
+    let (code, test) = ("crates/x/src/a.rs", "crates/x/tests/a.rs");
+    let uses = "use some_crate::Thing;";
+    assert_eq!(check(None, &[(code, uses)]), 0);
+    assert_eq!(check(None, &[(test, uses)]), 1);
+    assert_eq!(check(None, &[(code, "// some_crate")]), 1);
+    assert_eq!(check(None, &[("crates/y/src/a.rs", uses)]), 1);
+    assert_eq!(check(Some("dev"), &[(test, uses)]), 0);
+    assert_eq!(check(Some("dev"), &[(code, "#[cfg(test)]\nmod tests { use some_crate::A; }")]), 0);
+    let none = json!({"packages": []});
+    assert_eq!(unused::check(&none, &[], "[workspace.dependencies]\na = 1\nb.path = 2").len(), 2);
+}
+
+#[test]
+fn packages_from_outside_are_counted_once() {
+    let tree = |count: usize| {
+        let outside = (0..count).map(|number| format!("p{number} v1.0.0\np{number} v1.0.0 (*)\n"));
+        "memtide v0.1.0 (/x)\nmemtide-base v0.1.0 (/x/crates/base)\n".to_owned()
+            + &outside.collect::<String>()
+    };
+    assert_eq!(budget::check(&tree(60)), None);
+    let found = budget::check(&tree(61)).expect("61 are too many");
+    assert!(found.what.starts_with("61 packages"), "{found}");
+}
+
+#[test]
+fn who_is_free_of_a_ban_needs_it() {
+    let text = "fn f() { println!(); std::fs::read(); unsafe { g() } }";
+    let parts = ["memtide", "xtask", "bench", "host"];
+    let path = |part: &str| match part {
+        "xtask" | "bench" | "fuzz" => format!("{part}/src/a.rs"),
+        _ => format!("crates/{part}/src/a.rs"),
+    };
+    let idle = |idle: &str| {
+        let text = |part: &str| if part == idle { "" } else { text };
+        let sources: Vec<Source> =
+            parts.iter().map(|part| Source::new(path(part), text(part))).collect();
+        text::check_freedoms(&sources).len()
+    };
+    assert_eq!(idle(""), 0);
+    assert_eq!(idle("host"), 2);
+    assert_eq!(idle("bench"), 3);
+    assert_eq!(idle("memtide"), 1);
+}
+
+#[test]
+fn modules_of_a_folder_form_no_circle() {
+    let lines = |files: &[(&str, &str)]| -> Vec<String> {
+        let above = [("crates/x/src/lib.rs", "mod p;"), ("crates/x/src/p.rs", "mod a;")];
+        let files = above.into_iter().chain(files.iter().copied());
+        let sources: Vec<Source> = files.map(|(path, text)| Source::new(path, text)).collect();
+        circles::check(&sources).into_iter().map(|found| found.what).collect()
+    };
+    let (p, a, b) = ("crates/x/src/p.rs", "crates/x/src/p/a.rs", "crates/x/src/p/b.rs");
+    assert!(lines(&[(a, "use super::b::B;"), (b, "use std::fmt;")]).is_empty());
+    assert!(lines(&[(p, "use a::A;"), (a, "use super::P;")]).is_empty(), "parent and child");
+    let both = lines(&[(a, "use super::b::B;"), (b, "fn f() { crate::p::a::g() }")]);
+    assert_eq!(
+        both,
+        ["`a` uses `b`, which leads back to it", "`b` uses `a`, which leads back to it"]
+    );
+    let test = "#[cfg(test)]\nmod tests { use super::super::a::A; }";
+    assert!(lines(&[(a, "use super::b::B;"), (b, test)]).is_empty());
+    // By way of a third, from deep below, and by a name that the parent passes on.
+    let c = "crates/x/src/p/c/deep.rs";
+    let uses = [(a, "use super::b;"), (b, "use super::c::deep::C;"), (c, "use super::super::A;")];
+    assert_eq!(lines(&[&[(p, "pub use a::A;")], &uses[..]].concat()).len(), 3);
+    assert!(lines(&[&[(p, "pub struct A;")], &uses[..]].concat()).is_empty());
 }
 
 #[test]

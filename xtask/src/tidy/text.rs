@@ -23,10 +23,10 @@ struct Call {
     instead: &'static str,
 }
 
-/// Parts that are programs, and may speak to a person.
-const PROGRAMS: &[&str] = &["memtide", "xtask", "bench"];
+/// Parts that may speak to a person with a macro; memtide has one door for its words.
+const PROGRAMS: &[&str] = &["xtask", "bench"];
 /// Parts that may open the doors to the world; all other crates are pure.
-const WORLDS: &[&str] = &["host", "sinks", "report", "memtide", "xtask", "bench", "fuzz"];
+const WORLDS: &[&str] = &["host", "memtide", "xtask", "bench"];
 /// Parts that may say `unsafe`; tests and bench are exempt by name.
 const UNSAFE_PARTS: &[&str] = &["host", "bench"];
 
@@ -127,6 +127,42 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// Parts that are free of a ban and make no use of it.
+pub(super) fn check_freedoms(sources: &[Source]) -> Vec<Finding> {
+    let speaks = |source: &Source| {
+        CALLS.iter().any(|call| {
+            matches!(call.free, Free::TestsAnd(_)) && uses(source, call).next().is_some()
+        })
+    };
+    let reaches = |source: &Source| {
+        source.named().iter().any(|named| {
+            let door = DOORS.iter().any(|door| opens(door, &named.path));
+            door && !source.in_test(named.at)
+        })
+    };
+    let trusts =
+        |source: &Source| source.words().any(|(at, word)| word == "unsafe" && !source.in_test(at));
+    let mut findings = Vec::new();
+    let mut check = |parts: &[&str], what: &str, used: &dyn Fn(&Source) -> bool| {
+        for part in parts {
+            if !sources.iter().any(|source| source.part() == *part && used(source)) {
+                findings.push(Finding {
+                    path: "xtask/src/tidy/text.rs".to_owned(),
+                    line: 0,
+                    rule: Rule::Unused,
+                    what: format!("`{part}` may {what}, and does not"),
+                    why: "who is free of a rule without need will come to break it",
+                    instead: "take it out of the table".to_owned(),
+                });
+            }
+        }
+    };
+    check(PROGRAMS, "speak to a person", &speaks);
+    check(WORLDS, "reach the world", &reaches);
+    check(UNSAFE_PARTS, "say `unsafe`", &trusts);
+    findings
+}
+
 fn found(
     source: &Source,
     at: usize,
@@ -140,17 +176,13 @@ fn found(
 fn calls(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for call in CALLS {
-        for (at, _) in source.code.match_indices(call.pattern) {
-            let begins = call.pattern.as_bytes()[0];
-            let before = source.code[..at].bytes().last().unwrap_or(b' ');
-            let inside_a_word =
-                begins.is_ascii_alphabetic() && (before.is_ascii_alphanumeric() || before == b'_');
+        for at in uses(source, call) {
             let free = match call.free {
                 Free::Nowhere => false,
                 Free::Tests => source.in_test(at),
                 Free::TestsAnd(parts) => source.in_test(at) || parts.contains(&source.part()),
             };
-            if !inside_a_word && !free {
+            if !free {
                 let what = format!("`{}`", call.pattern);
                 findings.push(found(source, at, Rule::Call, (what, call.why, call.instead)));
             }
@@ -159,19 +191,28 @@ fn calls(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// Where a file makes this call.
+fn uses(source: &Source, call: &Call) -> impl Iterator<Item = usize> {
+    let begins_word = call.pattern.as_bytes()[0].is_ascii_alphabetic();
+    source.code.match_indices(call.pattern).map(|(at, _)| at).filter(move |at| {
+        let before = source.code[..*at].bytes().last().unwrap_or(b' ');
+        !begins_word || !(before.is_ascii_alphanumeric() || before == b'_')
+    })
+}
+
+/// Whether a path leads through this door.
+fn opens(door: &Door, path: &str) -> bool {
+    let rest = path.strip_prefix(door.prefix);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
 fn doors(source: &Source) -> Vec<Finding> {
     if WORLDS.contains(&source.part()) {
         return Vec::new();
     }
     let mut findings = Vec::new();
     for named in source.named() {
-        let through = |door: &&Door| {
-            named
-                .path
-                .strip_prefix(door.prefix)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-        };
-        if let Some(door) = DOORS.iter().find(through)
+        if let Some(door) = DOORS.iter().find(|door| opens(door, &named.path))
             && !source.in_test(named.at)
         {
             let what = format!("`{}`", named.path);

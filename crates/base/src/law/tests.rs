@@ -63,3 +63,16 @@ fn tables_draw_by_weight() {
     assert_eq!(Law::table(&[]), None);
     assert_eq!(Law::table(&[(1.0, -1.0), (2.0, 2.0)]), None);
 }
+
+#[test]
+fn mutilates_normal_law_is_the_transform_of_one_number() {
+    let law = Law::MutilateNormal(30.0, 5.0);
+    // By hand: at a quarter the cosine is 0, at a half it is -1.
+    assert!((law.quantile(0.25) - 30.0).abs() < 1e-12);
+    let half = 30.0 - 5.0 * (2.0 * 2f64.ln()).sqrt();
+    assert!((law.quantile(0.5) - half).abs() < 1e-12);
+    const DRAWS: u32 = 1_000_000;
+    let draws = (0..DRAWS).map(|i| law.quantile((f64::from(i) + 0.5) / f64::from(DRAWS)));
+    let mean = draws.sum::<f64>() / f64::from(DRAWS);
+    assert!((mean - law.mean().unwrap()).abs() < 1e-3, "{mean}");
+}

@@ -232,6 +232,7 @@ impl Reader<'_> {
                 is_plain: given.has("plain"),
                 json: given.json.clone(),
                 is_failing: given.has("fail-on-error"),
+                has_notes: given.has("notes"),
             },
             notes,
         }

@@ -32,14 +32,33 @@ pub fn lower(options: &Options) -> Result<Scenario, Stop> {
     data(&mut said, options);
     operations(&mut said, options);
     pace(&mut said, options);
-    said.scenario().map_err(|problem| Stop::complaint(problem, USAGE))
+    said.scenario().map_err(|wrong| Stop::complaint(wrong.in_words(OPTIONS), USAGE))
 }
 
+/// memaslap's options for the fields of a scenario; of lengths it has a file.
+const OPTIONS: &[(&str, &str)] = &[
+    ("server", "--servers"),
+    ("clients", "--concurrency"),
+    ("connections-per-client", "--conn_sock"),
+    ("threads", "--threads"),
+    ("duration", "--time"),
+    ("ops-max", "--execute_number"),
+    ("key-size", "--cfg_cmd, section key"),
+    ("value-size", "--cfg_cmd, section value"),
+    ("mix", "--cfg_cmd, section cmd"),
+    ("window", "--win_size"),
+    ("multiget", "--division"),
+    ("rate", "--tps"),
+    ("writers", "--rep_write"),
+    ("verify", "--verify"),
+    ("expiry", "--exp_verify"),
+    ("expiry-share", "--exp_verify"),
+    ("overwrite", "--overwrite"),
+    ("seed", "--seed"),
+];
+
 fn target(said: &mut Said, options: &Options) {
-    let servers = options.target.servers.iter().map(|server| match server.host.contains(':') {
-        true => format!("[{}]:{}", server.host, server.port),
-        false => format!("{}:{}", server.host, server.port),
-    });
+    let servers = options.target.servers.iter().map(ToString::to_string);
     match options.target.writers {
         Some(writers) => {
             said.say_all("server", servers.collect());

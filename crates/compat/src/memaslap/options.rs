@@ -102,4 +102,6 @@ pub struct Output {
     pub json: Option<String>,
     /// The exit code is 1 when a verification failed.
     pub is_failing: bool,
+    /// Notes are wanted on stderr.
+    pub has_notes: bool,
 }

@@ -70,4 +70,6 @@ pub(super) const ROWS: &[Row] = &[
         some proxies refuse, in place of eight printable ones."),
     added("fail-on-error", false, "Exit with 1 when a verification failed."),
     added("plain", false, "Print no escape sequences."),
+    added("notes", false, "Tell on stderr what differs from memaslap, and what came of the run, \
+        even if stderr is no terminal."),
 ];

@@ -1,6 +1,8 @@
 //! A list of servers as libmemcached reads it, with its weights passed over, and with IPv6
 //! addresses in brackets, which it cannot read. Resolves no name.
 
+use std::fmt;
+
 /// The port of a server whose word names none.
 const PORT: u16 = 11211;
 
@@ -11,6 +13,15 @@ pub struct Server {
     pub host: String,
     /// The port, not 0.
     pub port: u16,
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
 }
 
 /// The servers that `list` names, in its order; none when it is empty. The error says what is

@@ -2,6 +2,7 @@
 //! Prints nothing itself, and remembers no more than the next words need.
 
 use super::options::{Length, Options};
+use super::servers::Server;
 use super::voice::{Figures, Kinds, Period, Totals, Voice};
 use crate::Told;
 use crate::told::beside;
@@ -59,8 +60,9 @@ impl<'a> Teller<'a> {
         Ok(match event {
             Event::Times(times) => Told { stdout: self.period(times), ..Told::default() },
             Event::Done(record) => {
-                let stderr = self.returns(record) + &warnings(record) + &beside(record);
-                Told { stdout: self.voice.end(&self.totals(record)?), stderr }
+                let notes = warnings(record) + &beside(record);
+                let stdout = self.voice.end(&self.totals(record)?);
+                Told { stdout, stderr: self.returns(record), notes }
             }
             _ => Told::default(),
         })
@@ -72,7 +74,9 @@ impl<'a> Teller<'a> {
             return String::new();
         }
         let mut lines = Vec::new();
-        for (server, of) in self.options.target.servers.iter().zip(&record.servers) {
+        for of in &record.servers {
+            let named = |server: &&Server| server.to_string() == of.name;
+            let Some(server) = self.options.target.servers.iter().find(named) else { continue };
             for away in &of.away {
                 lines.push((away.from_unix_ms, self.voice.lost(server)));
                 if let Some(until_unix_ms) = away.until_unix_ms {
@@ -144,11 +148,48 @@ impl Seen {
     }
 }
 
-/// What else a user should know of the run, a line each.
+/// What else a user should know of the run, a line each. What to do about it is said where
+/// memaslap has options for it.
 fn warnings(record: &Record) -> String {
-    let line =
-        |warning: &WarningRecord| format!("memtide: {}; {}\n", warning.message, warning.remedy);
+    let line = |warning: &WarningRecord| {
+        let remedy =
+            remedy(&warning.remedy).map_or_else(String::new, |remedy| format!("; {remedy}"));
+        format!("memtide: {}{remedy}\n", warning.message)
+    };
     record.warnings.iter().map(line).collect()
+}
+
+/// memaslap's options for those of memtide that remedies name.
+const OPTIONS: [(&str, &str); 5] = [
+    ("--duration", "--time"),
+    ("--rate", "--tps"),
+    ("--connections", "--concurrency"),
+    ("--keys", "--win_size"),
+    ("--threads", "--threads"),
+];
+
+/// A remedy with memaslap's options: without the parts that need another, and none when nothing
+/// is left.
+fn remedy(ours: &str) -> Option<String> {
+    let parts = ours.split(", ").filter_map(|part| {
+        let mut words = Vec::new();
+        for word in part.split(' ') {
+            let Some(at) = word.find("--") else {
+                words.push(word.to_owned());
+                continue;
+            };
+            let (before, flag) = word.split_at(at);
+            let end = flag.find([')', ';', ':']).unwrap_or(flag.len());
+            let (flag, after) = flag.split_at(end);
+            let (_, theirs) = OPTIONS.iter().find(|(known, _)| *known == flag)?;
+            words.push(format!("{before}{theirs}{after}"));
+        }
+        Some(words.join(" "))
+    });
+    let parts: Vec<String> = parts.collect();
+    let said = parts.join(", ");
+    let said = said.strip_prefix("or ").unwrap_or(&said);
+    (!said.is_empty()).then(|| said.to_owned())
 }
 
 /// The figures of get, of set, and of both.

@@ -262,6 +262,7 @@ impl<'a> Reader<'a> {
             save_all: file("save_all"),
             is_plot_all: self.given.has("plot_all"),
             verbosity,
+            has_notes: self.given.has("notes"),
         }
     }
 }

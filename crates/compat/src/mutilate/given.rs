@@ -3,7 +3,7 @@
 
 use super::page;
 use super::rows::{Face, Had, ROWS, Row, Takes, row};
-use crate::getopt::{Argument, Entry, Words};
+use crate::getopt::{Argument, Entry, Reading, Words};
 use crate::{Stop, number};
 use std::collections::BTreeMap;
 
@@ -108,6 +108,36 @@ pub(super) fn names_dynamic(argv: &[String]) -> bool {
     let table = Table::new(Face::McperfDynamic);
     let mut found = Words::new(&table.entries, argv).map_while(Result::ok);
     found.any(|found| table.row(found.index, false).had == Had::InDynamic)
+}
+
+/// How well the mcperfs can read a command line.
+pub(crate) fn reading(argv: &[String]) -> Reading {
+    let table = Table::new(Face::McperfDynamic);
+    let mut words = Words::new(&table.entries, argv);
+    let mut reading = Reading::default();
+    let (mut has_port, mut has_agent) = (false, false);
+    while let Some(found) = words.next() {
+        let found = match found {
+            Ok(found) => found,
+            Err(fault) if fault.is_unknown() => {
+                reading.unknown_at = Some(words.at());
+                break;
+            }
+            Err(_) => {
+                reading.misfits += 1;
+                continue;
+            }
+        };
+        let row = table.row(found.index, found.argument.is_some());
+        if !row.many && check(row, found.argument.unwrap_or("")).is_err() {
+            reading.misfits += 1;
+        }
+        has_port |= row.long == "agent_port";
+        has_agent |= matches!(row.long, "agent" | "agentmode");
+    }
+    reading.misfits += words.strays();
+    reading.has_idle_port = has_port && !has_agent;
+    reading
 }
 
 /// getopt's table for a face, and the rows behind it.

@@ -1,6 +1,8 @@
 //! From a decided command line to a scenario: each of its values under the name that memtide has
 //! for it. Decides nothing that the command line has not decided.
 
+mod faults;
+
 use super::numbers::{Law, Sinusoid};
 use super::options::{Keys, Mode, Options};
 use crate::Stop;
@@ -27,7 +29,13 @@ pub fn lower(options: &Options, targets: &[u32]) -> Result<Scenario, Stop> {
     target(&mut words, options);
     load(&mut words, options);
     pace(&mut words, options, targets);
-    words.scenario().map_err(|problem| Stop::complaint(problem, FATAL))
+    words.scenario().map_err(|wrong| refused(options, &wrong.field, &wrong.message))
+}
+
+/// How a face ends when `field` of the scenario of `options` cannot be done, of which `message`
+/// says why.
+pub fn refused(options: &Options, field: &str, message: &str) -> Stop {
+    Stop::complaint(faults::sentence(options, field, message), FATAL)
 }
 
 fn target(words: &mut Said, options: &Options) {
@@ -65,7 +73,7 @@ fn load(words: &mut Said, options: &Options) {
     let load = &options.load;
     words.say("keys", load.records_each);
     words.say("key-form", "decimal");
-    words.say("key-size", sizes(load.key_bytes));
+    words.say("key-size", key_sizes(load.key_bytes));
     words.say("value-size", sizes(load.value_bytes));
     words.say("popularity", popularity(&load.keys));
     words.say("mix", mix(load.set_probability));
@@ -90,7 +98,7 @@ fn load(words: &mut Said, options: &Options) {
 fn pace(words: &mut Said, options: &Options, targets: &[u32]) {
     let paced = &options.paced;
     words.say("warmup", nanoseconds(paced.warmup));
-    words.say("cooldown", "drain");
+    words.say("cooldown", "stop");
     let mut timeout = TIMEOUT;
     let mut length = paced.time;
     let rate = match &options.mode {
@@ -163,6 +171,17 @@ fn popularity(keys: &Keys) -> String {
     }
 }
 
+/// The law of the lengths of keys. Draws are rounded to the nearest length, as in the originals,
+/// so that the ends of a uniform law are half as likely as what lies between.
+fn key_sizes(law: Law) -> String {
+    match law {
+        Law::Uniform { least, most } => {
+            format!("uniform-real:{},{}", least.max(0.0), most.max(0.0))
+        }
+        other => sizes(other),
+    }
+}
+
 /// A law of whole numbers. What the originals draw below 0 is 0.
 fn sizes(law: Law) -> String {
     let whole = |number: f64| number.max(0.0) as u64;
@@ -172,6 +191,7 @@ fn sizes(law: Law) -> String {
         law::Law::Fixed(size) => format!("fixed:{}", whole(size)),
         law::Law::Uniform(least, most) => format!("uniform:{},{}", whole(least), whole(most)),
         law::Law::Normal(mean, deviation) => format!("normal:{mean},{deviation}"),
+        law::Law::MutilateNormal(mean, deviation) => format!("mutilate-normal:{mean},{deviation}"),
         law::Law::Exponential(mean) => format!("exponential:{mean}"),
         law::Law::Pareto(location, scale, shape) => format!("pareto:{location},{scale},{shape}"),
         law::Law::Gev(location, scale, shape) => format!("gev:{location},{scale},{shape}"),
@@ -189,7 +209,7 @@ fn gaps(law: Law, rate_ops_each: Option<f64>) -> String {
             // Without bounds there is nothing to keep: the least gap is 0.
             if in_gaps > 0.0 { format!("uniform:{in_gaps}") } else { "uniform".to_owned() }
         }
-        Law::Normal { mean, deviation } => {
+        Law::Normal { mean, deviation } | Law::OriginalNormal { mean, deviation } => {
             let in_gaps = rate_ops_each.map_or(deviation / mean, |rate| deviation * rate);
             format!("normal:{}", if in_gaps.is_finite() { in_gaps } else { 0.0 })
         }

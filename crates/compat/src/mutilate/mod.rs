@@ -14,16 +14,20 @@ mod numbers;
 mod rows;
 
 pub use args::parse;
-pub use lower::lower;
-pub use numbers::{Connections, Dynamic, Law, Scan, Search, Server, Sinusoid, Statistic, Waveform};
+pub use lower::{lower, refused};
+pub use numbers::{
+    Connections, Dynamic, Law, Scan, Search, Searched, Server, Sinusoid, Statistic, Waveform,
+};
 pub use options::{
     Keys, Load, Login, Mode, Multiget, Options, Output, Paced, Skip, Target, Verbosity,
 };
 pub use rows::Face;
 pub use teller::Teller;
 
+pub(crate) use given::reading;
+
 /// The face that `face` becomes for this command line: under the bare name `mcperf`, an option of
 /// the dynamic fork asks for that fork. `argv` is without the program's name.
-pub fn face_for(face: Face, argv: &[String]) -> Face {
+pub(crate) fn face_for(face: Face, argv: &[String]) -> Face {
     if face == Face::Mcperf && given::names_dynamic(argv) { Face::McperfDynamic } else { face }
 }

@@ -176,6 +176,8 @@ pub struct Output {
     pub is_plot_all: bool,
     /// How much is said on stderr.
     pub verbosity: Verbosity,
+    /// Notes are wanted on stderr.
+    pub has_notes: bool,
 }
 
 /// How much is said on stderr, from most to least.

@@ -192,8 +192,8 @@ pub(super) const ROWS: &[Row] = &[
         measuring begins."),
     new(Advanced, "save", None, STRING, "File for the time and duration of every get."),
     new(Advanced, "search", None, Word("N:X"), "Find the rate at which a percentile N stays below \
-        X us: 95:1000 for the 95th below 1 ms, 999:1000 or 99.9:1000 for p99.9, 9999:1000 for \
-        p99.99, avg:1000 for the mean."),
+        X us: 95:1000 for the 95th below 1 ms, 999:1000 for p99.9, 9999:1000 for p99.99, avg:1000 \
+        for the mean."),
     new(Advanced, "scan", None, Word("min:max:step"), "Run once at each rate from min to max; with \
         step 0, at min for ever."),
     new(Advanced, "trace", Some('e'), Nothing, "Send start_trace before the run and stop_trace \
@@ -241,4 +241,9 @@ pub(super) const ROWS: &[Row] = &[
     flag(Ours, "response", "Show response times, from the instant when a request was due, in \
         place of service times, from its sending.").added(),
     new(Ours, "json", None, STRING, "File for the whole record of the run, as JSON.").added(),
+    flag(Ours, "original-normal", "Draw normal sizes of keys and values, and normal key orders, as \
+        the original does, which are not quite normal: for keys that it has to find, or stored.")
+        .added(),
+    flag(Ours, "notes", "Say on stderr what differs from the original, and what came of the run, \
+        even if stderr is no terminal.").added(),
 ];

@@ -1,6 +1,8 @@
 //! What a face says as a run goes: every event of it turned into the text that the original
 //! prints then. Prints nothing itself, and remembers no more than the next words need.
 
+mod log;
+
 use super::numbers::Search;
 use super::options::{Mode, Options, Verbosity};
 use super::voice::{
@@ -9,9 +11,11 @@ use super::voice::{
 use super::{Dynamic, Waveform};
 use crate::Told;
 use crate::told::beside;
+use log::Log;
+use memtide_base::Span;
 use memtide_schema::Event;
 use memtide_schema::record::Record;
-use memtide_schema::steps::{Step, StepRole};
+use memtide_schema::steps::{Step, StepRole, StepsEnd};
 
 /// The voice of one command line.
 #[derive(Clone, Debug)]
@@ -28,6 +32,7 @@ pub struct Teller {
     last: Option<Material>,
     /// How long all of them took, in seconds.
     steps_s: f64,
+    log: Log,
 }
 
 impl Teller {
@@ -43,7 +48,19 @@ impl Teller {
             peak_per_s: 0.0,
             last: None,
             steps_s: 0.0,
+            log: Log::new(options),
         }
+    }
+
+    /// What `-v` says of a wait before the load.
+    pub fn wait(&self, wait: Span) -> String {
+        self.log.wait(wait)
+    }
+
+    /// What `-v` and `-vv` say on stderr when `event` happens, before anything else is said of it;
+    /// `unix_s` is the time of day, in seconds since 1970.
+    pub fn log(&mut self, event: &Event, unix_s: f64) -> String {
+        self.log.on(event, unix_s)
     }
 
     /// What is said before anything happens.
@@ -54,7 +71,7 @@ impl Teller {
                 told.stdout = self.voice.waveform_header(&announced(dynamic, &self.targets));
             }
             Mode::Scan(_) => told.stdout = self.voice.scan_header(),
-            Mode::Search(search) => self.log(&mut told, search, &SearchStep::Begin),
+            Mode::Search(search) => self.progress(&mut told, search, &SearchStep::Begin),
             Mode::Once | Mode::LoadOnly | Mode::Masterless => {}
         }
         told
@@ -69,11 +86,12 @@ impl Teller {
         match event {
             Event::Done(record) => self.done(record, &mut told)?,
             Event::StepDone(step) => self.step(step, &mut told)?,
-            Event::StepsDone(_) => match (&self.mode, &self.last) {
+            Event::StepsDone(conclusion) => match (&self.mode, &self.last) {
                 (Mode::Search(_), Some(last)) => {
                     told.stdout = self.voice.search(last, self.peak_per_s);
                 }
-                (Mode::Scan(_), Some(last)) => {
+                // Behind the last whole row of a scan that was cut short there is nothing.
+                (Mode::Scan(_), Some(last)) if conclusion.ended_by == StepsEnd::Done => {
                     told.stdout = self.voice.scan_end(last.cpu.as_ref());
                 }
                 _ => {}
@@ -97,7 +115,7 @@ impl Teller {
             Mode::Search(_) | Mode::Scan(_) | Mode::LoadOnly | Mode::Masterless => return Ok(()),
         }
         if self.verbosity < Verbosity::Quiet {
-            told.stderr = beside(record);
+            told.notes = beside(record);
         }
         Ok(())
     }
@@ -124,7 +142,7 @@ impl Teller {
                     StepRole::Confirm => SearchStep::Lowered(trial),
                     StepRole::Narrow | StepRole::Scan => SearchStep::Bisected(trial),
                 };
-                self.log(told, search, &line);
+                self.progress(told, search, &line);
                 if step.role == StepRole::Peak {
                     self.peak_per_s = rate_per_s;
                 }
@@ -144,7 +162,7 @@ impl Teller {
     }
 
     /// The progress of a search, which `--quiet` silences.
-    fn log(&self, told: &mut Told, search: &Search, step: &SearchStep) {
+    fn progress(&self, told: &mut Told, search: &Search, step: &SearchStep) {
         if self.verbosity < Verbosity::Quiet {
             let goal = SearchGoal { order: search.word.clone(), limit_us: search.bound_us as u64 };
             told.stderr += &search_line(self.voice.format, &goal, step);

@@ -6,7 +6,7 @@ mod further;
 use super::distribution::{Distribution, real};
 use super::options::{Method, Options};
 use super::page;
-use crate::getopt::{Argument, Entry, Fault, Words};
+use crate::getopt::{Argument, Entry, Fault, Found, Reading, Words};
 use crate::{Stop, number};
 use memtide_base::Span;
 
@@ -38,26 +38,25 @@ pub fn parse(argv: &[String]) -> Result<Options, Stop> {
     draft.decide().map_err(complain)
 }
 
-/// Whether a command line uses an option that of all programs called `mcperf` only this one has.
-/// Abbreviations count when they reach a hyphen, which no option of the others has; letters do not
-/// count, for the others have the same ones.
-pub fn is_asked_for(argv: &[String]) -> bool {
-    const OWN: [&str; 9] = [
-        "num-conns",
-        "conn-rate",
-        "call-rate",
-        "num-calls",
-        "sizes",
-        "linger",
-        "method",
-        "use-noreply",
-        "print-histogram",
-    ];
-    let options = argv.iter().take_while(|word| *word != "--");
-    let mut names = options.filter_map(|word| word.strip_prefix("--")?.split('=').next());
-    names.any(|name| {
-        OWN.contains(&name) || name.contains('-') && OWN.iter().any(|own| own.starts_with(name))
-    })
+/// How well twemperf can read a command line.
+pub(crate) fn reading(argv: &[String]) -> Reading {
+    let mut draft = Draft::default();
+    let mut words = Words::new(OPTIONS, argv);
+    let mut reading = Reading::default();
+    while let Some(found) = words.next() {
+        let is_fit = match found {
+            Ok(Found { index, argument: Some(word) }) => draft.take(&OPTIONS[index], word).is_ok(),
+            Ok(Found { argument: None, .. }) => true,
+            Err(fault) if fault.is_unknown() => {
+                reading.unknown_at = Some(words.at());
+                break;
+            }
+            Err(_) => false,
+        };
+        reading.misfits += usize::from(!is_fit);
+    }
+    reading.misfits += words.strays();
+    reading
 }
 
 /// One option, and how it is known to [`Draft::take`].
@@ -102,6 +101,7 @@ const OPTIONS: &[Entry] = &[
     ours("fail-on-error", 4, NO),
     ours("json", 5, ONE),
     ours("own-keys", 6, NO),
+    ours("notes", 7, NO),
 ];
 
 /// What was given, each number one that its option takes.
@@ -138,6 +138,7 @@ struct Draft {
     is_error_fatal: bool,
     json: Option<String>,
     has_own_keys: bool,
+    has_notes: bool,
 }
 
 impl Default for Draft {
@@ -172,6 +173,7 @@ impl Default for Draft {
             is_error_fatal: false,
             json: None,
             has_own_keys: false,
+            has_notes: false,
         }
     }
 }
@@ -201,6 +203,7 @@ impl Draft {
             "use-noreply" => &mut self.is_noreply,
             "report-stdout" => &mut self.is_on_stdout,
             "fail-on-error" => &mut self.is_error_fatal,
+            "notes" => &mut self.has_notes,
             _ => &mut self.has_own_keys,
         };
         *value = true;

@@ -4,7 +4,7 @@
 use super::distribution::Distribution;
 use super::options::{Load, Options, Sizes, Target};
 use crate::Stop;
-use crate::said::Said;
+use crate::said::{Said, Wrong};
 use memtide_base::Span;
 use memtide_schema::Scenario;
 
@@ -25,12 +25,34 @@ const LINGER_S_MAX: u32 = 3600;
 /// What a face exits with when it cannot begin.
 const FATAL: u8 = 1;
 
+/// twemperf's options for the fields of a scenario.
+const OPTIONS: &[(&str, &str)] = &[
+    ("server", "--server"),
+    ("timeout", "--timeout"),
+    ("linger", "--linger"),
+    ("send-buffer", "--send-buffer"),
+    ("receive-buffer", "--recv-buffer"),
+    ("expiry", "--expiry"),
+    ("key-prefix", "--prefix"),
+    ("value-size", "--sizes"),
+    ("delta", "--sizes"),
+    ("connections-total", "--num-conns"),
+    ("calls", "--num-calls"),
+    ("connection-rate", "--conn-rate"),
+    ("connection-arrival", "--conn-rate"),
+    ("call-rate", "--call-rate"),
+    ("arrival", "--call-rate"),
+    ("threads", "--threads"),
+    ("duration", "--time"),
+];
+
 /// The scenario of `options`.
 ///
 /// # Errors
 /// When no machine could do it; the sentence names the field of the scenario.
 pub fn lower(options: &Options) -> Result<Scenario, Stop> {
-    let refused = |problem: String| Stop::complaint(format!("mcperf: {problem}"), FATAL);
+    let refused =
+        |wrong: Wrong| Stop::complaint(format!("mcperf: {}", wrong.in_words(OPTIONS)), FATAL);
     let mut words = Said::new();
     target(&mut words, options);
     data(&mut words, options);

@@ -9,7 +9,8 @@ mod options;
 mod distribution;
 pub mod voice;
 
-pub use args::{is_asked_for, parse};
+pub use args::parse;
+pub(crate) use args::reading;
 pub use distribution::Distribution;
 pub use lower::lower;
 pub use options::{Keys, Load, Method, Options, Output, Request, Sizes, Socket, Target};

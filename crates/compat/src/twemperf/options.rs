@@ -149,7 +149,9 @@ pub struct Output {
     pub is_error_fatal: bool,
     /// The file of the record.
     pub json: Option<String>,
-    /// The file that notes are appended to; they go to stderr without one.
+    /// Notes are wanted on stderr.
+    pub has_notes: bool,
+    /// The file that notes are appended to; without one they go to stderr, if wanted.
     pub log: Option<String>,
 }
 

@@ -64,6 +64,7 @@ workers that share the load (default: 1)
       --fail-on-error   : exit 1 when any error was counted
       --json=S          : a file for memtide's record of the run
       --own-keys        : each client has keys of its own
+      --notes           : notes on what differs, on stderr even if that is no terminal
 ";
 
 const LEGEND: &str = "\

@@ -7,7 +7,7 @@ use crate::connection::InFlight;
 use crate::driver::Driver;
 use memtide_base::Instant;
 use memtide_metrics::Fate;
-use memtide_workload::{Next, Op, Outcome, Source};
+use memtide_workload::{Next, Op, OpKind, Outcome, Source};
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Makes one operation on the connections that it takes. One that nobody is there for is lost,
@@ -84,6 +84,12 @@ impl<S: Source> Source for Joint<S> {
     #[inline]
     fn skip(&mut self, index: u64, now: Instant) -> Next {
         self.source.skip(index, now)
+    }
+
+    /// What is not sent has no copies.
+    #[inline]
+    fn forgo(&mut self, index: u64, now: Instant, outcome: Outcome) -> Option<(OpKind, u16)> {
+        self.source.forgo(index, now, outcome)
     }
 
     #[inline]

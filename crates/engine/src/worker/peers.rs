@@ -334,6 +334,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.close(number);
             self.export();
         }
+        if self.is_cut_off() {
+            self.drop_unsent();
+        }
         self.presence.finish(&mut self.recorder.tally.absences);
         self.stage = Stage::Finished;
     }

@@ -23,6 +23,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 Timer::Birth => self.birth_due(now),
                 Timer::BirthDeadline => self.birth_overdue(now),
                 Timer::Reconnect(connection) => self.connect(connection, now),
+                Timer::WindowEnd => self.end_window(),
                 Timer::Rest(connection) => {
                     self.rested(connection, now);
                     self.look_at_life(connection, now);
@@ -61,6 +62,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Makes operations of `client` that are due, as far as there is room.
     pub(super) fn serve(&mut self, client: u32, now: Instant) {
+        if now >= self.offer.stop {
+            return;
+        }
         for _ in 0..BATCH_MAX {
             let at_client = &self.clients[client as usize];
             let connection = at_client.route.pick();
@@ -242,27 +246,39 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// An operation that gets no connection ends as `fate`.
     fn settle_unsent(&mut self, client: u32, index: u64, at: Instant, fate: Fate) {
+        if let Some(entry) = self.forgo(client, index, at, fate) {
+            self.recorder.settle_unsent(&entry, fate);
+        }
+    }
+
+    /// The operation of `client` that is due, of which nothing more is made than its entry in the
+    /// books: it gets no connection, and ends as `fate`. None if there is none after all.
+    pub(super) fn forgo(
+        &mut self,
+        client: u32,
+        index: u64,
+        at: Instant,
+        fate: Fate,
+    ) -> Option<InFlight> {
         let client = &mut self.clients[client as usize];
-        let Next::Op(mut op) = client.source.skip(index, at) else {
+        let outcome = Ending::unanswered(fate).outcome;
+        let Some((kind, keys)) = client.source.forgo(index, at, outcome) else {
             client.done = true;
-            return;
+            return None;
         };
-        op.keys = client.advance(&self.offer, op.keys);
-        let segment = self.recorder.intended(at);
-        let entry = InFlight {
+        let keys = client.advance(&self.offer, keys);
+        Some(InFlight {
             intended: at,
             sent: Instant::NEVER,
             generator: Span::ZERO,
             index,
-            key: op.key,
-            segment,
-            keys: op.keys,
+            key: 0,
+            segment: self.recorder.intended(at),
+            keys,
             hits: 0,
-            kind: op.kind,
+            kind,
             stage: InFlightStage::First,
-        };
-        self.recorder.settle_unsent(&entry, fate);
-        client.source.settle(&op, Ending::unanswered(fate).outcome);
+        })
     }
 
     /// What was due by `now` and was never sent ends as abandoned.

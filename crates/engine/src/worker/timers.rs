@@ -20,6 +20,8 @@ pub(crate) enum Timer {
     Birth,
     /// The deadline of the connection that waits for a place.
     BirthDeadline,
+    /// The window, where nothing is sent after it.
+    WindowEnd,
     /// The pause of this connection after its last answer is over.
     Rest(u32),
 }

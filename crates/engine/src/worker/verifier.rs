@@ -174,17 +174,18 @@ impl Verifier {
         known.is_some_and(|id| self.values.len(id) != bytes && self.is_key(id, key))
     }
 
-    /// The answer to `entry` is complete; what should have been in it and was not is recorded.
+    /// The answer to `entry` is complete, and values are missing; those that should have been in it
+    /// are recorded.
     pub(super) fn missed<S: Source>(
         &self,
         (connection, server): (u32, ServerId),
-        (entry, outcome, now): (&InFlight, Outcome, Instant),
+        (entry, now): (&InFlight, Instant),
         source: &S,
         recorder: &mut Recorder,
     ) {
         let is_checked = self.is_checked(entry.index);
         let lifetimes = self.verify.lifetimes.as_deref();
-        if outcome != Outcome::Miss || (!is_checked && lifetimes.is_none()) {
+        if !is_checked && lifetimes.is_none() {
             return;
         }
         let (op, watch) = (entry.op(), &self.watches[connection as usize]);

@@ -4,6 +4,7 @@
 #[path = "../world/mod.rs"]
 mod world;
 
+mod cutoff;
 mod faults;
 mod lives;
 mod lag;

@@ -36,6 +36,7 @@ fn tally() -> Box<Tally> {
         depth: 1,
         lives: false,
         message_sizes: false,
+        bounds: false,
     };
     Box::new(Tally::new(&shape))
 }

@@ -18,6 +18,7 @@ fn shape() -> Shape {
         depth: 1,
         lives: false,
         message_sizes: false,
+        bounds: false,
     }
 }
 

@@ -2,7 +2,7 @@
 //! that the kernel does not take is lost, as anywhere on its way.
 
 use crate::clock::Clock;
-use crate::serve::thread::Shared;
+use crate::serve::shared::Shared;
 use memtide_base::Instant;
 use memtide_server::Datagrams;
 use socket2::SockRef;

@@ -3,9 +3,9 @@
 
 use super::datagrams::UdpSide;
 use super::peer::{Line, Peer, reset_when_closed};
-use crate::clock::{self, Clock};
+use super::shared::Shared;
 use memtide_base::{Instant, Span};
-use memtide_server::{ConductState, Endpoint, Session, Store};
+use memtide_server::{Endpoint, Session};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fd::OwnedFd;
@@ -13,10 +13,9 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::net::TcpListener;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The listener's number among the watched sockets.
 const LISTENER: u64 = 0;
@@ -29,31 +28,6 @@ const LOOK_UP: Span = Span::from_ms(50);
 /// How long before an instant a thread stops sleeping: above the usual lateness of a timer with the
 /// smallest slack.
 const SPIN_WINDOW: Span = Span::from_us(60);
-
-/// What the threads of one server share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub listener: TcpListener,
-    pub store: Store,
-    /// The largest item, in bytes.
-    pub item_bytes_max: usize,
-    pub clock: Clock,
-    /// None for a server that answers everything at once and rightly.
-    pub conduct: Option<Mutex<ConductState>>,
-}
-
-impl Shared {
-    pub fn conduct(&self) -> Option<MutexGuard<'_, ConductState>> {
-        let conduct = self.conduct.as_ref()?;
-        Some(conduct.lock().expect("nobody panics while holding the conduct"))
-    }
-
-    /// The time as the server's rules want it.
-    pub fn time(&self) -> memtide_server::Clock {
-        let unix_s = clock::since_unix().ns() / 1_000_000_000;
-        memtide_server::Clock { now: self.clock.now(), unix_s }
-    }
-}
 
 /// One thread of the server.
 pub(super) struct Server {

@@ -8,7 +8,12 @@ use memtide_report::text_for;
 use memtide_schema::record::GoalResult;
 use memtide_schema::{Record, Scenarios};
 use memtide_sinks::write_record;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+
+/// The longest record that is read. The rows over time are bounded in number, so a record is far
+/// shorter.
+const RECORD_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
     let paths: Vec<&String> = matches.get_many("record").into_iter().flatten().collect();
@@ -20,11 +25,26 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
 }
 
 fn read(path: &str) -> Result<Record, Stop> {
-    let text = std::fs::read_to_string(path)
+    let text = read_text(path)
         .map_err(|error| Stop::usage(format!("record '{path}' cannot be read: {error}")))?;
     Record::from_json(&text).map_err(|why| {
         Stop::usage(format!("record '{path}': {why}; name files that memtide run --json wrote"))
     })
+}
+
+/// The text of a file of bounded length: a wrong name may lead to a device that never ends. A file
+/// that begins like no record is not read to its end.
+fn read_text(path: &str) -> io::Result<String> {
+    let mut file = BufReader::new(File::open(path)?).take(RECORD_BYTES_MAX + 1);
+    if !file.fill_buf()?.trim_ascii_start().starts_with(b"{") {
+        return Err(io::Error::other("it is no record, because it does not begin with '{'"));
+    }
+    let mut text = String::new();
+    let read = file.read_to_string(&mut text)?;
+    match read as u64 > RECORD_BYTES_MAX {
+        true => Err(io::Error::other(format!("it has more than {RECORD_BYTES_MAX} bytes"))),
+        false => Ok(text),
+    }
 }
 
 /// Shows the result everywhere it should go; one output that fails does not cost the other.

@@ -7,7 +7,9 @@ mod run;
 mod sim;
 mod serve;
 mod room;
+#[cfg(feature = "documents")]
 mod generate;
+#[cfg(feature = "plot")]
 mod plot;
 
 use crate::exit::Stop;
@@ -23,8 +25,10 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
         Some(("sim", matches)) => sim::sim(matches),
         Some(("merge", matches)) => merge::merge(matches),
         Some(("serve", matches)) => serve::serve(matches),
+        #[cfg(feature = "documents")]
         Some(("completions", matches)) => generate::completions(matches),
         Some(("install-faces", matches)) => face::install(matches),
+        #[cfg(feature = "documents")]
         Some(("man", _)) => generate::manual(),
         _ => unreachable!("the command line requires one of these"),
     }

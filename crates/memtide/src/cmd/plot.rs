@@ -1,7 +1,6 @@
 //! `--plot`: pictures of what came of a run, a search or a scan.
 
-use super::run::unwritable;
-use crate::exit::Stop;
+use crate::exit::{Stop, unwritable};
 use memtide_report::chart::{
     Curve, CurveGoal, CurvePoint, curve_png, curve_svg, histogram_png, histogram_svg,
 };

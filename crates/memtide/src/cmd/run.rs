@@ -1,6 +1,9 @@
 //! `memtide run` and `memtide load`: from the user's words to a result, in the real world.
 
-use super::{plot, room, serve};
+#[cfg(feature = "plot")]
+use super::plot;
+use super::{room, serve};
+pub(in crate::cmd) use crate::exit::unwritable;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
 use crate::flags;
 use crate::late::LateFile;
@@ -123,6 +126,7 @@ pub(in crate::cmd) fn surroundings(
     Ok(Surroundings {
         servers,
         embedded: embedded.is_some(),
+        repeats: false,
         cpus_allowed: machine.cpus_allowed.clone(),
         cores: machine.cores.clone(),
         cpus_online: machine.cpus_online,
@@ -196,11 +200,6 @@ pub(in crate::cmd) fn create(flag: &str, path: &str) -> Result<BufWriter<LateFil
     LateFile::open(Path::new(path)).map(BufWriter::new).map_err(|error| {
         Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
     })
-}
-
-pub(in crate::cmd) fn unwritable(output: &str, error: &io::Error) -> Stop {
-    let warning = Warning::OutputFailed { output: output.to_owned(), why: error.to_string() };
-    Stop { code: FAILED, message: format!("{}; {}", warning.message(), warning.remedy()) }
 }
 
 /// What a run brought, and what went wrong beside it.
@@ -285,6 +284,7 @@ pub(in crate::cmd) fn publish(
     if let Some(mut out) = json {
         trouble.extend(failed("--json", write_record(&record, &mut out)));
     }
+    #[cfg(feature = "plot")]
     trouble.extend(plot::run(scenario, &record).err());
     if let Some(mut out) = details {
         let WrongValues { listed, not_listed } = &wrong_values;

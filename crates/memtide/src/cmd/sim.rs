@@ -5,6 +5,7 @@ use super::run::{Conducted, Outputs, publish, row};
 use super::{room, serve};
 use crate::exit::Stop;
 use crate::flags;
+use crate::late::LateFile;
 use crate::output::say;
 use crate::witness::HostWitness;
 use clap::ArgMatches;
@@ -18,7 +19,7 @@ use memtide_server::StoreOptions;
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::rc::Rc;
 
 /// Processors that a simulated machine has: enough that the number of workers depends on none.
@@ -37,13 +38,14 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let looks_unfilled = scenario.value_size != Scenario::default().value_size;
     let lowered = Lowered { looks_unfilled, ..lowered };
     let outputs = Outputs::open(&scenario)?;
+    let lines = Rc::new(RefCell::new(Lines::default()));
     let trace = match matches.get_one::<String>("trace").map(String::as_str) {
         None => Trace::new(),
         Some("-") => Trace::with_lines(say),
         Some(path) => {
-            let mut out = super::run::create("--trace", path)?;
-            // A disk that is full shows in the file; the hash at the end is right all the same.
-            Trace::with_lines(move |line| drop(writeln!(out, "{line}")))
+            lines.borrow_mut().out = Some(super::run::create("--trace", path)?);
+            let lines = Rc::clone(&lines);
+            Trace::with_lines(move |line| lines.borrow_mut().write(line))
         }
     };
     let csv = Rc::new(RefCell::new(outputs.samples));
@@ -62,12 +64,34 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let (hash, events) = fleet.trace_hash();
     let flushed = csv.borrow_mut().as_mut().map_or(Ok(()), |csv| csv.flush());
     let failed = written.replace(Ok(())).and(flushed);
-    let trouble = failed.err().map(|error| super::run::unwritable("--samples", &error));
-    let conducted = Conducted { outcome, trouble: trouble.into_iter().collect() };
+    let mut trouble = Vec::new();
+    trouble.extend(super::run::failed("--samples", failed));
+    trouble.extend(super::run::failed("--trace", lines.take().finish()));
+    let conducted = Conducted { outcome, trouble };
     let code = publish(&scenario, conducted, (outputs.json, outputs.details), false)?;
     drop(witness);
     say(&format!("memtide: simulated, trace {hash:016x} over {events} events"));
     Ok(code)
+}
+
+/// Where the lines of a trace go, and the first error of writing them.
+#[derive(Default)]
+struct Lines {
+    out: Option<BufWriter<LateFile>>,
+    error: Option<io::Error>,
+}
+
+impl Lines {
+    fn write(&mut self, line: &str) {
+        if let (Some(out), None) = (&mut self.out, &self.error) {
+            self.error = writeln!(out, "{line}").err();
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let flushed = self.out.map_or(Ok(()), |mut out| out.flush());
+        self.error.map_or(flushed, Err)
+    }
 }
 
 /// One virtual server for each that the scenario names, or one.
@@ -91,6 +115,7 @@ fn surroundings(scenario: &Scenario, servers: &[ServerPlan]) -> Surroundings {
     Surroundings {
         servers: servers.to_vec(),
         embedded: scenario.servers.is_empty(),
+        repeats: false,
         cpus_allowed: (0..CPUS).collect(),
         cores: BTreeMap::new(),
         cpus_online: CPUS,

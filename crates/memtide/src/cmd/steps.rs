@@ -1,7 +1,6 @@
 //! `memtide search` and `memtide scan`: runs at one rate after the other, a row for each as it
 //! ends, and the rate that was looked for.
 
-use super::plot;
 use super::run::{Sheet, check_files, embedded, failed, plain, settle, surroundings, unwritable};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE};
 use crate::flags;
@@ -147,8 +146,8 @@ fn perform(
     let mut screen = Screen::new(HostWitness::new(machine, scenario.quiet), scenario, kind, json);
     let conclusion = steps(&mut fleet, &plan, course, &mut screen);
     drop(embedded);
-    let drawn = plot::steps(scenario, &screen.points);
-    screen.trouble.extend(drawn.err());
+    #[cfg(feature = "plot")]
+    screen.trouble.extend(super::plot::steps(scenario, &screen.points).err());
     screen.finish(&conclusion, scenario.strict)
 }
 

@@ -4,8 +4,10 @@
 mod steps;
 
 use crate::exit::Stop;
+use crate::output::NOTES;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use memtide_base::units;
+use memtide_compat::Mcperf;
 use memtide_schema::{FIELDS, Field, Layer, Origin, Scenario, from_toml};
 use memtide_server::{Behaviour, Faults};
 use std::fs::File;
@@ -41,16 +43,27 @@ pub(crate) fn command() -> Command {
         .subcommand(serve_command())
         .subcommands(faces())
         .subcommand(install_command())
-        .subcommand(
-            Command::new("completions").about("Prints shell completions").arg(
-                Arg::new("shell")
-                    .required(true)
-                    .value_name("SHELL")
-                    .value_parser(value_parser!(clap_complete::Shell))
-                    .help("Which shell"),
-            ),
-        )
-        .subcommand(Command::new("man").about("Prints the manual page"))
+        .subcommands(documents())
+}
+
+/// What is made of this description itself.
+#[cfg(feature = "documents")]
+fn documents() -> [Command; 2] {
+    let shell = Arg::new("shell")
+        .required(true)
+        .value_name("SHELL")
+        .value_parser(value_parser!(clap_complete::Shell))
+        .help("Which shell");
+    [
+        Command::new("completions").about("Prints shell completions").arg(shell),
+        Command::new("man").about("Prints the manual page"),
+    ]
+}
+
+/// A program that was built without documents has no commands for them.
+#[cfg(not(feature = "documents"))]
+fn documents() -> [Command; 0] {
+    []
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done and goals met · 1 a goal was missed, a fill did not \
@@ -113,9 +126,24 @@ pub(crate) fn scenario(matches: &ArgMatches) -> Result<Scenario, Stop> {
         })?;
         scenario.apply(&from_toml(&text, name)?)?;
     }
-    scenario.apply(&Layer::from_environment(std::env::vars_os())?)?;
+    let fields = std::env::vars_os().filter(|(name, _)| !FACES_OWN.iter().any(|own| name == own));
+    scenario.apply(&Layer::from_environment(fields)?)?;
     scenario.apply(&flag_layer(matches))?;
-    Ok(scenario)
+    match scenario.plot.is_some() {
+        true => check_pictures("--plot").map(|()| scenario),
+        false => Ok(scenario),
+    }
+}
+
+/// Whether this program can draw the pictures that `flag` asks for.
+pub(crate) fn check_pictures(flag: &str) -> Result<(), Stop> {
+    match cfg!(feature = "plot") {
+        true => Ok(()),
+        false => Err(Stop::usage(format!(
+            "{flag}: this program was built without pictures; leave the flag out, or build memtide \
+             with the feature plot"
+        ))),
+    }
 }
 
 /// The text of a scenario file; `-` is stdin.
@@ -130,6 +158,11 @@ fn read_file(path: &str) -> io::Result<String> {
         false => Ok(text),
     }
 }
+
+/// The variable that says which of three programs `mcperf` is.
+pub(crate) const MCPERF: &str = "MEMTIDE_MCPERF";
+/// Variables that are no fields of a scenario but for the faces.
+const FACES_OWN: [&str; 2] = [NOTES, MCPERF];
 
 fn flag_layer(matches: &ArgMatches) -> Layer {
     let mut layer = Layer::new();
@@ -169,16 +202,27 @@ fn faces() -> impl Iterator<Item = Command> {
 }
 
 fn install_command() -> Command {
+    let which = Arg::new("mcperf")
+        .long("mcperf")
+        .value_name("WHICH")
+        .value_parser(|word: &str| word.parse::<Mcperf>())
+        .help("Which program the link mcperf is: dynamic, 0.3 or twemperf")
+        .long_help(
+            "Which program the link mcperf is: dynamic, 0.3 or twemperf. Without it the command \
+             line decides each time: options that only one of them has, 0.3 where all could be \
+             meant. The variable MEMTIDE_MCPERF overrides both.",
+        );
     Command::new("install-faces")
         .about(
             "Makes links by which scripts find memtide as mutilate, mcperf, twemperf and memaslap",
         )
+        .arg(which)
         .arg(
             Arg::new("folder")
                 .required(true)
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
-                .help("The folder for the links; one that stands first in PATH serves scripts"),
+                .help("The folder for the links, made if need be; put it first in PATH"),
         )
 }
 
@@ -255,16 +299,25 @@ fn serve_size() -> [Arg; 3] {
         Arg::new("memory")
             .long("memory")
             .value_name("SIZE")
-            .value_parser(|word: &str| units::parse_size(word))
+            .value_parser(some_bytes)
             .default_value("64MiB")
             .help("Memory for items; beyond it the least recently used are evicted"),
         Arg::new("item-max")
             .long("item-max")
             .value_name("SIZE")
-            .value_parser(|word: &str| units::parse_size(word))
+            .value_parser(some_bytes)
             .default_value("1MiB")
             .help("The largest item that is stored"),
     ]
+}
+
+/// A size above 0: a server that may keep nothing serves nothing.
+fn some_bytes(word: &str) -> Result<u64, String> {
+    match units::parse_size(word) {
+        Ok(0) => Err("0 is not allowed; at least 1 byte".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// `memtide sim`: a scenario's fields, and the world that it is played in.

@@ -32,7 +32,7 @@ fn words_that_are_not_of_the_field_are_refused_with_what_is_allowed() {
         ("--on-full panic", &["--on-full", "queue", "drop"]),
         ("--wait forever", &["--wait", "sleep", "hybrid", "spin"]),
         ("--load maybe", &["--load", "auto", "always", "never"]),
-        ("--cooldown nap", &["--cooldown", "load", "drain"]),
+        ("--cooldown nap", &["--cooldown", "load", "drain", "stop"]),
         ("--mix fetch=1", &["--mix", "fetch", "incr"]),
         ("--mix get=0", &["--mix"]),
         ("--popularity zipf:many", &["--popularity", "many"]),

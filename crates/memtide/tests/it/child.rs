@@ -5,6 +5,7 @@ use memtide_schema::Record;
 use memtide_schema::record::{CheckKind, CheckResult};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -87,12 +88,12 @@ impl Running {
 
     /// Waits until it ends; fails the test when it does not.
     pub(crate) fn finish(mut self) -> Finished {
-        let (code, late) = loop {
+        let (status, late) = loop {
             match self.child.try_wait().unwrap() {
-                Some(status) => break (status.code(), false),
+                Some(status) => break (status, false),
                 None if self.started.elapsed() > PATIENCE => {
                     drop(self.child.kill());
-                    break (self.child.wait().unwrap().code(), true);
+                    break (self.child.wait().unwrap(), true);
                 }
                 None => thread::sleep(LOOK_EVERY),
             }
@@ -102,7 +103,8 @@ impl Running {
         };
         let out = text(&mut self.out);
         let err = text(&mut self.err);
-        let finished = Finished { words: self.words.clone(), code, out, err };
+        let (code, signal) = (status.code(), status.signal());
+        let finished = Finished { words: self.words.clone(), code, signal, out, err };
         assert!(!late, "it did not end within {PATIENCE:?}: {finished}");
         finished
     }
@@ -128,6 +130,8 @@ pub(crate) struct Finished {
     words: String,
     /// The exit code; none when a signal killed it.
     pub(crate) code: Option<i32>,
+    /// The signal that killed it; none when it exited.
+    pub(crate) signal: Option<i32>,
     /// All of stdout.
     pub(crate) out: String,
     /// All of stderr.
@@ -136,11 +140,11 @@ pub(crate) struct Finished {
 
 impl std::fmt::Display for Finished {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { words, code, out, err } = self;
+        let Self { words, code, signal, out, err } = self;
         // What leads to a record's counts is what the test asked for.
         let from = out.find("\"measured_s\"").unwrap_or(0);
         let out: String = out[from..].chars().take(5_000).collect();
-        write!(f, "{words}\nexit {code:?}\n--- stdout\n{out}\n--- stderr\n{err}")
+        write!(f, "{words}\nexit {code:?}, signal {signal:?}\n--- stdout\n{out}\n--- stderr\n{err}")
     }
 }
 
@@ -148,6 +152,12 @@ impl Finished {
     /// The same, which must have ended with `code`.
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// The same, which `signal` must have killed.
+    pub(crate) fn dies_by(self, signal: Signal) -> Self {
+        assert_eq!(self.signal, Some(signal.as_raw()), "{self}");
         self
     }
 

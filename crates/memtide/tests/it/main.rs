@@ -5,6 +5,7 @@ mod first_look;
 mod bad_input;
 mod words;
 mod terminal;
+mod hostile;
 mod filling;
 mod operations;
 mod binary;
@@ -22,6 +23,7 @@ mod steps;
 mod mutilate;
 mod twemperf;
 mod memaslap;
+mod streams;
 
 mod peer;
 mod child;

@@ -3,6 +3,10 @@
 use super::*;
 use crate::expect::expect;
 use crate::fixture;
+use memtide_base::Span;
+use memtide_metrics::Histogram;
+use memtide_schema::Kind;
+use memtide_schema::record::{Distribution, Totals};
 
 #[test]
 fn an_open_loop_on_a_quiet_machine() {
@@ -31,6 +35,32 @@ fn a_bad_day_is_marked_and_explained() {
     let text = text(&fixture::bad_day());
     assert!(text.contains("> 5 s"));
     expect("bad_day.txt", &text);
+}
+
+#[test]
+fn what_the_end_of_the_window_cut_off_has_bounds_of_its_own() {
+    let (mut times, mut bounds) = (Histogram::<u64>::new(), Histogram::<u64>::new());
+    (0..4_000).for_each(|nth| times.record(1_000_000 + nth * 100));
+    (0..6_000).for_each(|nth| bounds.record(nth * 1_000_000));
+    let mut record = fixture::open();
+    let all = Distribution::cut_off(&times, 6_000, Span::from_s(60), &bounds);
+    record.response = [(Kind::All, all)].into();
+    let totals = Totals {
+        intended: 10_000,
+        sent: 4_000,
+        answered: 4_000,
+        dropped: 6_000,
+        dropped_at_end: 5_000,
+        ..Totals::default()
+    };
+    record.totals = totals;
+    let text = text(&record);
+    let said = "4 000 answered, 6 000 dropped (5 000 of them unsent when the window ended)";
+    assert!(text.contains(said), "{text}");
+    let row = text.lines().find(|line| line.starts_with("all ")).unwrap();
+    // All but p99.99, which needs more; the longest is known to have taken 6 s.
+    assert_eq!((row.matches("> ").count(), row.contains("> 6 s")), (5, true), "{text}");
+    assert!(text.contains("\n>          among 6 000 operations that were not answered"), "{text}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ fn plan(rate: f64, arrival: Arrival) -> Plan {
     let around = Surroundings {
         servers: vec![server],
         embedded: false,
+        repeats: false,
         cpus_allowed: vec![0, 1],
         cores: BTreeMap::new(),
         cpus_online: 2,

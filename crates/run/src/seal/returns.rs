@@ -6,21 +6,26 @@ use memtide_base::Instant;
 use memtide_metrics::{Absence, Totals};
 use memtide_schema::record::{Away, Returns};
 
-/// Of server `number`. Workers that saw it away at the same time saw the same stretch.
-pub(super) fn returns(totals: &Totals, number: usize, began: &Began) -> (Returns, Vec<Away>) {
-    let of = totals.absences.servers()[number];
-    let returns = Returns {
-        lost: of.lost,
-        returned: of.returned,
-        away_ns: of.away_ns,
-        away_ns_max: of.away_ns_max,
-    };
+/// Of the server whose numbers are those for which `is_it` holds. Workers that saw it away at the
+/// same time saw the same stretch.
+pub(super) fn returns(
+    totals: &Totals,
+    is_it: impl Fn(usize) -> bool,
+    began: &Began,
+) -> (Returns, Vec<Away>) {
+    let each = totals.absences.servers().iter().enumerate().filter(|&(number, _)| is_it(number));
+    let returns = each.fold(Returns::default(), |sum, (_, of)| Returns {
+        lost: sum.lost + of.lost,
+        returned: sum.returned + of.returned,
+        away_ns: sum.away_ns + of.away_ns,
+        away_ns_max: sum.away_ns_max.max(of.away_ns_max),
+    });
     let unix_ms = |at: Instant| began.unix_ns(at) / NS_PER_MS;
     let stretch = |absence: &Absence| Away {
         from_unix_ms: unix_ms(absence.from),
         until_unix_ms: (absence.until != Instant::NEVER).then(|| unix_ms(absence.until)),
     };
     let kept = totals.absences.kept().iter();
-    let kept = kept.filter(|absence| absence.server.index() == number);
+    let kept = kept.filter(|absence| is_it(absence.server.index()));
     (returns, Away::united(kept.map(stretch).collect()))
 }

@@ -1,6 +1,7 @@
 //! What servers are told around the load: a line before it, a line after it. It is no part of the
 //! load, and whether a server obeys decides nothing.
 
+use super::Survey;
 use crate::failure::Failure;
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{AskError, Question};
@@ -24,10 +25,10 @@ impl Orders {
     pub(crate) fn before<F: Fleet>(
         &mut self,
         fleet: &mut F,
-        plan: &Plan,
+        (plan, survey): (&Plan, &Survey),
         scenario: &Scenario,
     ) -> Result<(), Failure> {
-        for server in &plan.servers {
+        for server in survey.servers(plan) {
             if let Err(error) = self.tell(fleet, plan, server, scenario.before.as_deref()) {
                 let message = format!("server {} {error}", server.name);
                 return Err(Failure::unreachable(message));
@@ -38,8 +39,13 @@ impl Orders {
 
     /// Tells every server what it is told after the load. What was measured stands, even if one
     /// is gone.
-    pub(crate) fn after<F: Fleet>(&mut self, fleet: &mut F, plan: &Plan, scenario: &Scenario) {
-        for server in &plan.servers {
+    pub(crate) fn after<F: Fleet>(
+        &mut self,
+        fleet: &mut F,
+        (plan, survey): (&Plan, &Survey),
+        scenario: &Scenario,
+    ) {
+        for server in survey.servers(plan) {
             let line = scenario.after.as_deref();
             if let (Err(error), Some(line)) = (self.tell(fleet, plan, server, line), line) {
                 self.warn(server, line, &error);

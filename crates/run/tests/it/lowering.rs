@@ -164,6 +164,7 @@ fn the_window_ends_by_time_or_by_operations() {
     let both = window("server = 'a'\nops-max = 5\nduration = '3s'\n");
     assert_eq!((both.duration, both.ops_max), (Span::from_s(3), Some(5)));
     assert_eq!(window("server = 'a'\ncooldown = 'drain'\n").cooldown, Cooldown::Drain);
+    assert_eq!(window("server = 'a'\ncooldown = 'stop'\n").cooldown, Cooldown::Stop);
 }
 
 #[test]

@@ -181,6 +181,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
     Surroundings {
         servers: (0..servers).map(server).collect(),
         embedded: false,
+        repeats: false,
         cpus_allowed: vec![0, 1, 2, 3],
         cores: BTreeMap::new(),
         cpus_online: 4,

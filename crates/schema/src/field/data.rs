@@ -11,9 +11,10 @@ use memtide_base::units;
 macro_rules! size_laws {
     () => {
         "`fixed:N` or just `N`, `uniform:A,B`, `uniform-real:A,B` (evenly from A up to B and then \
-         rounded, so that both ends are half as likely), `normal:MEAN,SD`, `exponential:MEAN`, \
-         `pareto:LOC,SCALE,SHAPE`, `gev:LOC,SCALE,SHAPE`, `etc-key` and `etc-value` (Facebook's \
-         ETC pool), or `table:SIZE=WEIGHT,…`; sizes are bytes and may carry `k`, `KiB`, `MiB`."
+         rounded, so that both ends are half as likely), `normal:MEAN,SD`, `mutilate-normal:MEAN,\
+         SD` (as mutilate draws it), `exponential:MEAN`, `pareto:LOC,SCALE,SHAPE`, \
+         `gev:LOC,SCALE,SHAPE`, `etc-key` and `etc-value` (Facebook's ETC pool), or \
+         `table:SIZE=WEIGHT,…`; sizes are bytes and may carry `k`, `KiB`, `MiB`."
     };
 }
 

@@ -167,7 +167,13 @@ pub(super) const COOLDOWN: Field = Field {
     default: "load",
     help: "What goes on while the last measured operations end",
     long: "`load`: the same load, unmeasured, until each measured operation has its outcome, so \
-           that the last ones see the same server as the first. `drain`: nothing more is offered.",
+           that the last ones see the same server as the first. `drain`: nothing more is offered, \
+           but what is behind its schedule is sent. `stop`: nothing more is sent. What is in \
+           flight is awaited for 1 s at most and then abandoned; what was due and not sent is \
+           dropped (`dropped_at_end`). Of its time it is known that it is longer than from its \
+           intended instant to the end of the window, and it ranks above every answered \
+           operation. Under overload a run so ends with its window, and reads no. Not with \
+           `calls` or `connection-rate`.",
     section: Section::Measurement,
     many: false,
     set: |scenario, word| {

@@ -87,7 +87,7 @@ const GOOD: &[(&str, &[&str])] = &[
     ("message-sizes", &["true", "off"]),
     ("interval", &["250ms", "10s"]),
     ("interval-times", &["true", "off"]),
-    ("cooldown", &["drain", "load"]),
+    ("cooldown", &["drain", "load", "stop"]),
     ("seed", &["18446744073709551615", "0x2a"]),
     ("json", &["-", "out file.json"]),
     ("plot", &["a.svg", "out/b c.png"]),

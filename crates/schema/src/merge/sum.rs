@@ -119,6 +119,9 @@ fn absorb_kinds(
 struct Times {
     answered: Histogram<u64>,
     unanswered: u64,
+    /// What is known of those that were cut off.
+    bounds: Histogram<u64>,
+    /// What each of the other unanswered ones took at least.
     at_least_ns: Option<u64>,
 }
 
@@ -127,14 +130,14 @@ impl Times {
     fn absorb(&mut self, part: &Distribution) -> Option<()> {
         self.answered.absorb(&part.times()?);
         self.unanswered = self.unanswered.saturating_add(part.unanswered);
-        let both = self.at_least_ns.zip(part.at_least_ns).map(|(a, b)| a.min(b));
-        self.at_least_ns = both.or(self.at_least_ns).or(part.at_least_ns);
+        self.bounds.absorb(&part.bounds()?);
+        self.at_least_ns = self.at_least_ns.into_iter().chain(part.others_at_least_ns()).min();
         Some(())
     }
 
     fn seal(self) -> Distribution {
         let at_least = Span::from_ns(self.at_least_ns.unwrap_or(0));
-        Distribution::of(&self.answered, self.unanswered, at_least)
+        Distribution::cut_off(&self.answered, self.unanswered, at_least, &self.bounds)
     }
 }
 
@@ -277,6 +280,7 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
         timed_out_queued,
         lost,
         dropped,
+        dropped_at_end,
         unacknowledged,
         abandoned,
         late_replies,
@@ -302,6 +306,7 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
     add(&mut sum.timed_out_queued, *timed_out_queued);
     add(&mut sum.lost, *lost);
     add(&mut sum.dropped, *dropped);
+    add(&mut sum.dropped_at_end, *dropped_at_end);
     add(&mut sum.unacknowledged, *unacknowledged);
     add(&mut sum.abandoned, *abandoned);
     add(&mut sum.late_replies, *late_replies);

@@ -125,11 +125,15 @@ pub struct Totals {
     pub timed_out_queued: u64,
     /// Carried by a connection that was lost.
     pub lost: u64,
-    /// Not sent because every connection was full.
+    /// Not sent: because every connection was full, or because the window had ended.
     pub dropped: u64,
+    /// Those of `dropped` that were due and not sent when the window ended.
+    #[serde(default)]
+    pub dropped_at_end: u64,
     /// Sent without asking for an answer.
     pub unacknowledged: u64,
-    /// Without an outcome when the run ended early.
+    /// Without an outcome when the run ended early, or a second after a window after which
+    /// nothing is sent.
     pub abandoned: u64,
     /// Answers that came after their operation had timed out; discarded.
     pub late_replies: u64,
@@ -169,6 +173,10 @@ pub struct Totals {
 impl Totals {
     /// Whether the outcomes add up to what was intended; the error shows the sum.
     pub fn check_conservation(&self) -> Result<(), String> {
+        if self.dropped_at_end > self.dropped {
+            let (part, whole) = (self.dropped_at_end, self.dropped);
+            return Err(format!("{part} of {whole} dropped operations at the end of the window"));
+        }
         let outcomes = [
             self.answered,
             self.failed,
@@ -195,6 +203,11 @@ impl Totals {
                 self.abandoned
             )),
         }
+    }
+
+    /// Those of `dropped` that found every connection full, which the scenario said to drop.
+    pub const fn dropped_when_full(&self) -> u64 {
+        self.dropped.saturating_sub(self.dropped_at_end)
     }
 
     /// Operations that ended without a good answer: failed, timed out, lost, dropped, abandoned.

@@ -39,6 +39,9 @@ pub struct Distribution {
     /// What every unanswered operation took at least; none when all were answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,
+    /// What is known of those that the end of the window cut off; none when there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
     /// Why percentiles are absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<Percentile, Missing>,
@@ -66,6 +69,23 @@ impl Distribution {
         }
     }
 
+    /// What a percentile that falls among the unanswered operations is at least, in ns.
+    pub fn percentile_at_least(&self, percentile: Percentile) -> Option<u64> {
+        if self.missing.get(&percentile) != Some(&Missing::Unanswered) {
+            return None;
+        }
+        let bound = self.bounds.as_ref().and_then(|bounds| bounds.percentiles_ns.get(&percentile));
+        bound.copied().or(self.at_least_ns)
+    }
+
+    /// What the longest operation of all took at least, in ns, when it was not answered.
+    pub fn max_at_least(&self) -> Option<u64> {
+        let at_least = self.at_least_ns.filter(|_| self.unanswered > 0)?;
+        let Some(bounds) = &self.bounds else { return Some(at_least) };
+        let known = [self.max_ns, Some(bounds.max_ns), bounds.others_at_least_ns];
+        known.into_iter().flatten().max()
+    }
+
     /// Sets a percentile, or why it is absent.
     pub fn set_percentile(&mut self, percentile: Percentile, value: Result<u64, Missing>) {
         let slot = match percentile {
@@ -82,6 +102,33 @@ impl Distribution {
             Err(why) => self.missing.insert(percentile, why),
         };
     }
+}
+
+/// How long operations took at least which the end of the window cut off: they were due and not
+/// sent, or sent and not answered within the second after it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bounds {
+    /// How many there were; they are some of the unanswered ones.
+    pub count: u64,
+    /// The least bound, exact.
+    pub min_ns: u64,
+    /// The greatest bound, exact.
+    pub max_ns: u64,
+    /// What each of the other unanswered operations took at least; none when there was no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others_at_least_ns: Option<u64>,
+    /// Of the percentiles that fall among the unanswered operations what they are at least: the
+    /// same percentile of the answered times and all bounds together.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub percentiles_ns: BTreeMap<Percentile, u64>,
+    /// Bounds above the histogram's range, counted at its end.
+    pub saturated: u64,
+    /// The sum of the bounds, in ns.
+    pub sum_ns: Wide,
+    /// The sum of their squares, in ns².
+    pub sum_squares_ns2: Wide,
+    /// The bounds as an HdrHistogram: V2, deflated, in base64.
+    pub histogram: String,
 }
 
 /// The percentiles that are published.
@@ -147,7 +194,8 @@ pub enum Missing {
         /// How many there were.
         has: u64,
     },
-    /// It falls among the unanswered operations, so it is above `at_least_ns`.
+    /// It falls among the unanswered operations, so it is above `at_least_ns`, and above what
+    /// `bounds` says of it.
     Unanswered,
 }
 

@@ -4,7 +4,7 @@
 
 use super::base64;
 use super::count::{DatagramCounts, PhaseCounts, Totals};
-use super::distribution::{Counts, Distribution, Missing, Percentile, Wide};
+use super::distribution::{Bounds, Counts, Distribution, Missing, Percentile, Wide};
 use super::verification::VerificationCounts;
 use super::{IntervalRecord, IntervalTimes, SliceRecord};
 use crate::kind::Kind;
@@ -20,6 +20,17 @@ impl Distribution {
     /// The figures of `times`, above which `unanswered` operations rank; each of those took at
     /// least `at_least`.
     pub fn of(times: &Histogram<u64>, unanswered: u64, at_least: Span) -> Self {
+        Self::cut_off(times, unanswered, at_least, &Histogram::new())
+    }
+
+    /// The same, where of some of the unanswered operations it is known how long they took at
+    /// least: `bounds`. Each of the others took at least `at_least`.
+    pub fn cut_off(
+        times: &Histogram<u64>,
+        unanswered: u64,
+        at_least: Span,
+        bounds: &Histogram<u64>,
+    ) -> Self {
         let moments = times.moments();
         let some = |value: u64| (moments.count > 0).then_some(value);
         let mut distribution = Self {
@@ -46,7 +57,64 @@ impl Distribution {
             };
             distribution.set_percentile(percentile, value);
         }
+        if bounds.count() > 0 {
+            let others = unanswered.saturating_sub(bounds.count());
+            distribution.bound(times, bounds, (others, at_least.ns()));
+        }
         distribution
+    }
+
+    /// Says what is known of its unanswered operations: `bounds`, and so many others.
+    fn bound(
+        &mut self,
+        times: &Histogram<u64>,
+        bounds: &Histogram<u64>,
+        (others, at_least_ns): (u64, u64),
+    ) {
+        let mut pooled = times.clone();
+        pooled.absorb(bounds);
+        let among = self.missing.iter().filter(|(_, why)| **why == Missing::Unanswered);
+        let percentiles_ns = among.map(|(&percentile, _)| {
+            let rank = rank(percentile.fraction(), self.count);
+            (percentile, pooled_at_rank(&pooled, (others, at_least_ns), rank))
+        });
+        let moments = bounds.moments();
+        let others_at_least_ns = (others > 0).then_some(at_least_ns);
+        self.at_least_ns = others_at_least_ns.into_iter().chain([moments.min]).min();
+        self.bounds = Some(Bounds {
+            count: moments.count,
+            min_ns: moments.min,
+            max_ns: moments.max,
+            others_at_least_ns,
+            percentiles_ns: percentiles_ns.collect(),
+            saturated: moments.saturated,
+            sum_ns: Wide(moments.sum),
+            sum_squares_ns2: Wide(moments.sum_squares),
+            histogram: base64::encode(&bounds.to_bytes()),
+        });
+    }
+
+    /// The bounds that [`Distribution::cut_off`] was given; none when the figures cannot be those
+    /// of any.
+    pub fn bounds(&self) -> Option<Histogram<u64>> {
+        let Some(bounds) = &self.bounds else { return Some(Histogram::new()) };
+        let moments = Moments {
+            count: bounds.count,
+            saturated: bounds.saturated,
+            min: bounds.min_ns,
+            max: bounds.max_ns,
+            sum: bounds.sum_ns.0,
+            sum_squares: bounds.sum_squares_ns2.0,
+        };
+        read(Some(&bounds.histogram), moments)
+    }
+
+    /// What each unanswered operation took at least of which there is no bound.
+    pub(crate) fn others_at_least_ns(&self) -> Option<u64> {
+        match &self.bounds {
+            Some(bounds) => bounds.others_at_least_ns,
+            None => self.at_least_ns,
+        }
     }
 
     /// The answered operations that [`Distribution::of`] was given; none when the figures cannot
@@ -62,6 +130,18 @@ impl Distribution {
         };
         read(self.histogram.as_deref(), moments)
     }
+}
+
+/// The value at `rank` of `pooled` and of so many others, all of which are `at_least_ns`.
+fn pooled_at_rank(pooled: &Histogram<u64>, (others, at_least_ns): (u64, u64), rank: u64) -> u64 {
+    let shorter = pooled.recorded().take_while(|(ns, _)| *ns < at_least_ns);
+    let below = shorter.fold(0u64, |sum, (_, count)| sum.saturating_add(count));
+    let value = match rank {
+        _ if rank <= below => pooled.value_at_rank(rank),
+        _ if rank - below <= others => None,
+        _ => pooled.value_at_rank(rank - others),
+    };
+    value.unwrap_or(at_least_ns)
 }
 
 /// A histogram that was written beside its `moments`.
@@ -213,6 +293,7 @@ impl From<&Counters> for Totals {
             timed_out_queued: counters.timed_out_queued,
             lost: counters.lost,
             dropped: counters.dropped,
+            dropped_at_end: counters.dropped_at_end,
             unacknowledged: counters.unacknowledged,
             abandoned: counters.abandoned,
             late_replies: counters.late_replies,

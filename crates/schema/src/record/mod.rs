@@ -15,7 +15,7 @@ mod shard;
 mod verification;
 
 pub use count::{ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals};
-pub use distribution::{Counts, Distribution, LagSplit, Missing, Percentile, Wide};
+pub use distribution::{Bounds, Counts, Distribution, LagSplit, Missing, Percentile, Wide};
 pub use judgement::{
     Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
     WarningRecord,

@@ -190,6 +190,37 @@ fn absent_percentiles_say_why() {
 }
 
 #[test]
+fn a_percentile_among_operations_that_were_cut_off_has_a_bound_of_its_own() {
+    let ms = 1_000_000;
+    let (mut times, mut bounds) = (Histogram::<u64>::new(), Histogram::<u64>::new());
+    (0..400).for_each(|_| times.record(8 * ms));
+    (0..500).for_each(|nth| bounds.record((1 + nth / 5) * ms));
+    let response = Distribution::cut_off(&times, 600, Span::from_s(5), &bounds);
+    assert_eq!((response.count, response.unanswered), (1_000, 600));
+    // Five bounds to each millisecond, and all that was answered at the eighth: rank 500 is at 20.
+    let p50 = response.percentile_at_least(Percentile::P50).unwrap();
+    assert!(p50.abs_diff(20 * ms) < ms / 5, "{p50}");
+    assert_eq!((response.p50_ns, response.at_least_ns), (None, Some(ms)));
+    // A hundred others have timed out.
+    let p90 = response.percentile_at_least(Percentile::P90).unwrap();
+    assert!(p90.abs_diff(100 * ms) < ms, "{p90}");
+    assert_eq!(response.percentile_at_least(Percentile::P95), Some(5_000 * ms));
+    assert_eq!(response.max_at_least(), Some(5_000 * ms));
+    assert_eq!(response.percentile_at_least(Percentile::P999), None, "too few");
+    let text = serde_json::to_string(&response).unwrap();
+    let read: Distribution = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, response);
+    assert_eq!((read.times(), read.bounds()), (Some(times.clone()), Some(bounds.clone())));
+    // A bound may be below what was answered, the longest never is.
+    let response = Distribution::cut_off(&times, 500, Span::from_s(5), &bounds);
+    assert_eq!(response.bounds.as_ref().unwrap().others_at_least_ns, None);
+    assert_eq!(response.max_at_least(), Some(100 * ms));
+    times.record(200 * ms);
+    let response = Distribution::cut_off(&times, 500, Span::from_s(5), &bounds);
+    assert_eq!(response.max_at_least(), Some(200 * ms));
+}
+
+#[test]
 fn histograms_and_sums_merge_exactly_after_the_way_through_json() {
     let response = sample().response[&Kind::All].clone();
     let text = serde_json::to_string(&response).unwrap();
@@ -239,6 +270,10 @@ fn counts_must_add_up_in_every_phase() {
     assert!(error.starts_with("warmup: 1 operations were intended but 0 ended"), "{error}");
     record.phases.warmup.totals.dropped = 1;
     assert_eq!(record.check_conservation(), Ok(()));
+    record.phases.warmup.totals.dropped_at_end = 2;
+    let error = record.check_conservation().unwrap_err();
+    assert!(error.contains("2 of 1 dropped operations at the end"), "{error}");
+    record.phases.warmup.totals.dropped_at_end = 1;
     record.totals.hits += 1;
     assert!(record.check_conservation().is_err());
 }

@@ -1,6 +1,6 @@
 //! Connections as the load: whether a scenario asks for them, and what does not go with them.
 
-use super::{OnFull, RateUnit, Scenario, Sharing, Transport, span_word};
+use super::{Cooldown, OnFull, RateUnit, Scenario, Sharing, Transport, span_word};
 use memtide_base::Span;
 use memtide_workload::{Draws, Wave};
 
@@ -78,6 +78,11 @@ impl Scenario {
             );
         }
         self.check_life_gaps(&mut add);
+        if self.cooldown == Cooldown::Stop {
+            let what = "cooldown stop sends nothing after the window, and connections that come \
+                        and go make all their calls: use drain or load";
+            add("cooldown", what.to_owned());
+        }
     }
 
     /// What has no meaning where nothing comes at a rate.

@@ -476,6 +476,15 @@ fn connections_as_the_load_have_rates_of_their_own() {
     assert_eq!(living(|s| s.lives.connection_rate = Some(1e7)), ["connection-rate"]);
     assert_eq!(living(|s| s.lives.linger = Some(Span::from_ms(1_500))), ["linger"]);
     assert_eq!(living(|s| s.on_full = OnFull::Drop), ["on-full"]);
+    assert_eq!(living(|s| s.cooldown = Cooldown::Stop), ["cooldown"]);
+    assert_eq!(
+        problems(|s| {
+            s.lives.connection_rate = Some(1e3);
+            s.cooldown = Cooldown::Stop;
+        }),
+        ["cooldown"]
+    );
+    assert_eq!(problems(|s| s.cooldown = Cooldown::Stop), [""; 0]);
     assert_eq!(living(|s| s.lives.gap_draws = known("rand48:1,2,3")), ["gap-draws"]);
     assert_eq!(
         living(|s| {

@@ -139,6 +139,7 @@ impl World {
         let surroundings = Surroundings {
             servers: (0..self.servers.len()).map(server).collect(),
             embedded: false,
+            repeats: false,
             cpus_allowed: vec![0, 1],
             cores: BTreeMap::new(),
             cpus_online: 2,

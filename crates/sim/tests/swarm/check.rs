@@ -5,7 +5,7 @@ use crate::batches::batches;
 use crate::harness::Rehearsal;
 use crate::recount::recount;
 use memtide_base::{Instant, Span};
-use memtide_engine::{Pacing, Sample, Sharing};
+use memtide_engine::{Cooldown, OnFull, Pacing, Sample, Sharing};
 use memtide_schema::Kind;
 use memtide_schema::record::{Distribution, Percentile};
 use memtide_server::FaultKind;
@@ -21,6 +21,7 @@ pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
     deadlines(rehearsal)?;
     batches(rehearsal)?;
     figures(rehearsal)?;
+    cut_off(rehearsal)?;
     recount(rehearsal)?;
     verification(rehearsal)
 }
@@ -224,6 +225,48 @@ fn distributions(
         if exact.map(bucket) != Some(bucket(value)) {
             return Err(format!("{percentile} of {name}: {value} was said, {exact:?} is exact"));
         }
+    }
+    Ok(())
+}
+
+/// Where nothing is sent after the window, nothing is; and of what was due by then or still in
+/// flight it is known how long it took at least.
+fn cut_off(rehearsal: &Rehearsal) -> Result<(), String> {
+    let (record, window) = (&rehearsal.record, rehearsal.plan.window);
+    let (totals, response) = (&record.totals, record.response.get(&Kind::All));
+    let bounds = response.and_then(|response| response.bounds.as_ref());
+    let known = bounds.map_or(0, |bounds| bounds.count);
+    if window.cooldown != Cooldown::Stop {
+        return equal("operations that were cut off", known + totals.dropped_at_end, 0);
+    }
+    if record.partial {
+        return Ok(());
+    }
+    equal("operations that were cut off", known, totals.dropped_at_end + totals.abandoned)?;
+    let Pacing::Open { on_full, .. } = &rehearsal.plan.pacing else {
+        return equal("operations of a closed loop that were dropped", totals.dropped, 0);
+    };
+    if *on_full == OnFull::Queue {
+        equal("operations that were dropped", totals.dropped, totals.dropped_at_end)?;
+    }
+    let mut seen: Vec<Instant> = rehearsal.samples.iter().map(|sample| sample.intended).collect();
+    seen.sort_unstable();
+    let expected = expected_instants(rehearsal);
+    let (Some(first), Some(due)) = (seen.first(), expected.first()) else { return Ok(()) };
+    let end = Instant::from_ns(first.ns() - due.ns()) + window.warmup + window.duration;
+    let late = |sample: &&Sample| was_sent(sample) && sample.sent >= end;
+    match rehearsal.samples.iter().find(late) {
+        Some(late) if !rehearsal.pauses => return Err(format!("sent after {end:?}: {late:?}")),
+        _ => {}
+    }
+    let of = |outcome: Outcome, until: Instant| {
+        let some = rehearsal.samples.iter().filter(move |sample| sample.outcome == outcome);
+        some.map(move |sample| u128::from(until.since(sample.intended).ns())).sum::<u128>()
+    };
+    let sum = of(Outcome::Dropped, end) + of(Outcome::Abandoned, end + Span::from_s(1));
+    let said = bounds.map_or(0, |bounds| bounds.sum_ns.0);
+    if *on_full == OnFull::Queue && said != sum {
+        return Err(format!("sum of bounds: the record says {said}, counting anew gives {sum}"));
     }
     Ok(())
 }

@@ -94,7 +94,7 @@ fn load(draw: &mut Draw, words: &mut Words) {
     }
     words.push(("timeout", draw.ms(5, 400)));
     words.push(("reconnect", draw.pick(&["1ms", "2ms..50ms", "20ms..1s"]).to_owned()));
-    words.push(("cooldown", draw.pick(&["load", "drain"]).to_owned()));
+    words.push(("cooldown", draw.pick(&["load", "drain", "stop"]).to_owned()));
     let pauses = ["0", "0", "0", "250us", "2ms"];
     words.push(("pause-after-reply", draw.pick(&pauses).to_owned()));
     if draw.chance(0.2) {
@@ -126,6 +126,8 @@ fn load(draw: &mut Draw, words: &mut Words) {
 
 /// Connections as the load, of which places and depth are drawn already.
 fn lives(draw: &mut Draw, words: &mut Words) {
+    // They make all their calls, wherever the window ends.
+    words.retain(|(field, word)| (*field, word.as_str()) != ("cooldown", "stop"));
     words.push(("calls", draw.between(1, 8).to_string()));
     let laws = ["poisson", "fixed", "uniform", "etc"];
     words.push(("connection-arrival", draw.pick(&laws).to_owned()));

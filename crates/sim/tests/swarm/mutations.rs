@@ -7,7 +7,7 @@ use crate::harness::Rehearsal;
 use crate::whole;
 use memtide_base::Instant;
 use memtide_base::Span;
-use memtide_engine::{Pacing, Refill, Sample};
+use memtide_engine::{OnFull, Pacing, Refill, Sample};
 use memtide_metrics::Histogram;
 use memtide_schema::Kind;
 use memtide_schema::record::Distribution;
@@ -132,6 +132,19 @@ fn a_percentile_of_the_wrong_rank_is_found() {
         all.p50_ns = all.max_ns.map(|longest| 2 * longest);
     });
     assert!(said.contains("p50 of all"), "{said}");
+}
+
+#[test]
+fn a_bound_that_is_wrong_is_found() {
+    let fits = |run: &Rehearsal| {
+        let queues = matches!(run.plan.pacing, Pacing::Open { on_full: OnFull::Queue, .. });
+        queues && run.record.totals.dropped_at_end > 1
+    };
+    let said = found_in(fits, |run| {
+        let all = run.record.response.get_mut(&Kind::All).expect("there is always this row");
+        all.bounds.as_mut().expect("some were cut off").sum_ns.0 += 1;
+    });
+    assert!(said.contains("sum of bounds"), "{said}");
 }
 
 #[test]

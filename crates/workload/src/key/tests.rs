@@ -142,6 +142,33 @@ fn decimal_keys_are_those_of_mutilate() {
     assert!((mean - 36.1).abs() < 0.05, "mean {mean}");
 }
 
+/// mutilate's draw for key `id`, as its sources have it: the hash by the greatest hash.
+fn mutilates_draw(id: u64) -> f64 {
+    let hash = id.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash as f64 / u64::MAX as f64
+}
+
+#[test]
+fn uniform_and_normal_decimal_keys_are_as_long_as_mutilates() {
+    let longest = |drawn: f64| (drawn.round().max(5.0) as usize).min(KEY_BYTES_MAX);
+    for most in [30.0, 100.0, 100.5, 240.0] {
+        let keys = decimal(30_000, &format!("uniform-real:0,{most}"));
+        for id in 0..30_000 {
+            assert_eq!(keys.len(id), longest(most * mutilates_draw(id)), "{most}: {id}");
+        }
+    }
+    for (mean, deviation) in [(30.0, 5.0), (100.0, 40.0)] {
+        let keys = decimal(30_000, &format!("mutilate-normal:{mean},{deviation}"));
+        for id in 0..30_000 {
+            let u = mutilates_draw(id);
+            let normal = (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * u).cos();
+            assert_eq!(keys.len(id), longest(mean + deviation * normal), "{mean}: {id}");
+        }
+    }
+}
+
 #[test]
 fn decimal_keys_differ_and_are_read_back() {
     for law in ["fixed:1", "fixed:300", "uniform:0,20", "etc-key", "pareto:2,3,1", "exponential:9"]

@@ -179,6 +179,7 @@ const RIGHT: &[&str] = &[
     "-bBRs h",
     "-s h --fix 5 --exe 7",
     "-s h --json record.json",
+    "-s h --notes",
     "-s h --seed 7",
     "-s h --raw-keys",
     "-s h --fail-on-error",

@@ -81,17 +81,28 @@ fn the_end_counts_what_was_measured_and_nothing_that_was_loaded() {
     assert!(told.stdout.starts_with("cmd_get: 900\ncmd_set: 100\n"), "{}", told.stdout);
     assert!(told.stdout.contains("\nobject_bytes: 16400\n"), "{}", told.stdout);
     assert!(told.stdout.ends_with("\nRun time: 2.0s Ops: 1000 TPS: 500 Net_rate: 0.0M/s\n"));
-    assert!(told.stderr.starts_with("memtide: p50 / p99"), "{}", told.stderr);
+    assert_eq!(told.stderr, "");
+    assert!(told.notes.starts_with("memtide: p50 / p99"), "{}", told.notes);
 }
 
 #[test]
 fn servers_that_went_and_came_are_told_in_that_order() {
     let away = |from_unix_ms, until_unix_ms| Away { from_unix_ms, until_unix_ms };
-    let server = |away| ServerRecord { away, ..ServerRecord::default() };
-    let servers = vec![server(vec![away(2_000, Some(4_001))]), server(vec![away(1_000, None)])];
+    let server = |name: &str, away| ServerRecord {
+        name: format!("{name}:11211"),
+        away,
+        ..ServerRecord::default()
+    };
+    let servers =
+        vec![server("a", vec![away(2_000, Some(4_001))]), server("b", vec![away(1_000, None)])];
     for (line, said) in [
         (
             "-s a,b -p 2",
+            "Server b:11211 disconnect\nServer a:11211 disconnect\n\
+                         Server a:11211 reconnect after 3s\n",
+        ),
+        (
+            "-s a,a,b -R",
             "Server b:11211 disconnect\nServer a:11211 disconnect\n\
                          Server a:11211 reconnect after 3s\n",
         ),
@@ -101,7 +112,8 @@ fn servers_that_went_and_came_are_told_in_that_order() {
         let mut teller = Teller::new(&options, &lower(&options).unwrap());
         let record = Record { servers: servers.clone(), ..Record::default() };
         let told = teller.on(&Event::Done(Box::new(record))).unwrap();
-        assert!(told.stderr.starts_with(&format!("{said}memtide: p50")), "{}", told.stderr);
+        assert_eq!(told.stderr, said);
+        assert!(told.notes.starts_with("memtide: p50"), "{}", told.notes);
     }
 }
 
@@ -117,5 +129,24 @@ fn what_a_user_should_know_of_a_run_is_told() {
     let record = Record { warnings: vec![warning], ..Record::default() };
     let told = teller.on(&Event::Done(Box::new(record))).unwrap();
     let line = "memtide: h:1 refused 3 connections; raise its limit\nmemtide: p50";
-    assert!(told.stderr.starts_with(line), "{}", told.stderr);
+    assert!(told.notes.starts_with(line), "{}", told.notes);
+}
+
+#[test]
+fn remedies_name_only_options_that_memaslap_has() {
+    for (ours, theirs) in [
+        (
+            "measure longer (--duration) or at a higher --rate",
+            Some("measure longer (--time) or at a higher --tps"),
+        ),
+        (
+            "use more --threads, --wait hybrid or spin, or CPUs that the server does not use",
+            Some("use more --threads, or CPUs that the server does not use"),
+        ),
+        ("look into the server's log", Some("look into the server's log")),
+        ("close with --linger 0, or widen the range", Some("widen the range")),
+        ("set a --timeout below one hour", None),
+    ] {
+        assert_eq!(remedy(ours).as_deref(), theirs, "{ours}");
+    }
 }

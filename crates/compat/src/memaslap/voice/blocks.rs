@@ -1,8 +1,7 @@
 //! The blocks of statistics: a pair of rows now and then, a list at the end. A block of no
 //! operations is not printed.
 
-use super::figures::{Figures, Kinds};
-use super::report::{Period, per_second_mib};
+use super::figures::{Figures, Kinds, Period, per_second_mib};
 use std::fmt::Write;
 
 /// Buckets in one line of the distribution.

@@ -4,6 +4,21 @@
 
 use memtide_metrics::histogram::Histogram;
 
+const MIB: f64 = 1_048_576.0;
+
+/// Statistics at one instant of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Period {
+    /// How long a period is, in seconds; at least 1.
+    pub length_s: u64,
+    /// How long the run has lasted, in seconds; at least 1.
+    pub elapsed_s: u64,
+    /// Operations of the last period.
+    pub period: Kinds,
+    /// Operations since the run began.
+    pub whole: Kinds,
+}
+
 /// The figures of get, of set, and of both together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kinds {
@@ -77,4 +92,14 @@ impl Figures {
 /// The least i with `us` at most 2^i.
 fn log2_place(us: u64) -> usize {
     us.checked_next_power_of_two().map_or(64, |power| power.trailing_zeros() as usize)
+}
+
+/// Bytes as MiB per second; 0 in no time.
+pub(super) fn per_second_mib(bytes: u128, length_s: f64) -> f64 {
+    per_second(bytes as f64 / MIB, length_s)
+}
+
+/// An amount per second; 0 in no time.
+pub(super) fn per_second(amount: f64, length_s: f64) -> f64 {
+    if length_s > 0.0 { amount / length_s } else { 0.0 }
 }

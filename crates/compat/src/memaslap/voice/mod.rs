@@ -15,6 +15,6 @@ mod figures;
 #[cfg(test)]
 mod tests;
 
-pub use figures::{Figures, Kinds};
+pub use figures::{Figures, Kinds, Period};
 pub use notices::failure;
-pub use report::{Period, Totals, Voice};
+pub use report::{Totals, Voice};

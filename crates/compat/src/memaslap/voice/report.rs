@@ -2,23 +2,8 @@
 //! options; nothing follows the last line.
 
 use super::blocks;
-use super::figures::Kinds;
+use super::figures::{Kinds, Period, per_second, per_second_mib};
 use crate::memaslap::options::{Length, Options, Transport};
-
-const MIB: f64 = 1_048_576.0;
-
-/// Statistics at one instant of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Period {
-    /// How long a period is, in seconds; at least 1.
-    pub length_s: u64,
-    /// How long the run has lasted, in seconds; at least 1.
-    pub elapsed_s: u64,
-    /// Operations of the last period.
-    pub period: Kinds,
-    /// Operations since the run began.
-    pub whole: Kinds,
-}
 
 /// The counts of a whole run. What was loaded beforehand is not in them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -136,13 +121,4 @@ fn last_line(totals: &Totals) -> String {
         per_second(ops as f64, totals.run_s),
         per_second_mib(bytes, totals.run_s)
     )
-}
-
-/// Bytes as MiB per second; 0 in no time.
-pub(super) fn per_second_mib(bytes: u128, length_s: f64) -> f64 {
-    per_second(bytes as f64 / MIB, length_s)
-}
-
-fn per_second(amount: f64, length_s: f64) -> f64 {
-    if length_s > 0.0 { amount / length_s } else { 0.0 }
 }

@@ -33,7 +33,7 @@ impl Reader<'_> {
     pub(super) fn load(&mut self, settings: &Settings<'_>) -> Result<Load, Stop> {
         let given = self.given;
         let records_each = (settings.records / count(given).max(1)).max(1);
-        let law = |word: &str| self.law(word)?.ok_or_else(|| self.no_law(word));
+        let law = |word: &str| self.size_law(word)?.ok_or_else(|| self.no_law(word));
         let (key_bytes, value_bytes) = (law(settings.keysize)?, law(settings.valuesize)?);
         let keys = self.keys(settings, records_each)?;
         let seed = given.int("seed").map(not_negative);
@@ -55,6 +55,13 @@ impl Reader<'_> {
         Law::read(word, is_mcperf).map_err(|fault| self.source.law(fault, word))
     }
 
+    /// The distribution that `word` names, of sizes or of keys.
+    fn size_law(&self, word: &str) -> Result<Option<Law>, Stop> {
+        let is_original = self.given.has("original-normal");
+        let law = self.law(word)?;
+        Ok(if is_original { law.map(Law::as_drawn_there) } else { law })
+    }
+
     /// The end where a distribution must be and `none` is said.
     pub(super) fn no_law(&self, word: &str) -> Stop {
         self.source.law(LawFault::Unknown, word)
@@ -64,7 +71,7 @@ impl Reader<'_> {
         if self.face.is_mutilate() {
             return Ok(Keys::Random);
         }
-        let law = self.law(settings.keyorder)?;
+        let law = self.size_law(settings.keyorder)?;
         let (asked, rounds, percent) = match settings.profile {
             Some(_) => PROFILE_CACHE,
             None => self.cache(),

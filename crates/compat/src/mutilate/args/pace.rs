@@ -5,7 +5,7 @@ use super::fatal::Check;
 use super::{Reader, Settings, not_negative};
 use crate::Stop;
 use crate::mutilate::numbers::{
-    Dynamic, INTERVALS_MAX, RATE_MAX, Scan, Search, Sinusoid, Waveform,
+    Dynamic, INTERVALS_MAX, RATE_MAX, Scan, Search, Searched, Sinusoid, Waveform,
 };
 use crate::mutilate::options::{Mode, Paced, Skip};
 use crate::mutilate::rows::Face;
@@ -41,7 +41,8 @@ impl Reader<'_> {
 
     fn search(&self, word: &str) -> Result<Search, Stop> {
         let wrong = || self.source.fatal(Check::Search, "Invalid --search argument");
-        Search::read(word, self.face.is_mutilate()).ok_or_else(wrong)
+        let sets = self.given.float_or_default("update");
+        Search::read(word, self.face.is_mutilate(), sets).ok_or_else(wrong)
     }
 
     fn scan(&self, word: &str) -> Result<Scan, Stop> {
@@ -179,8 +180,27 @@ impl Reader<'_> {
         if given.has("sin_amplitude") && !given.has("sin") {
             self.note("--sin_amplitude is ignored without --sin.");
         }
+        self.note_search(mode);
         self.note_idle_modes(mode);
         self.note_idle_waveform(mode);
+    }
+
+    fn note_search(&mut self, mode: &Mode) {
+        let (Mode::Search(search), Some(word)) = (mode, self.given.word("search")) else { return };
+        if Search::has_fraction(word) {
+            self.note(format!(
+                "--search {word}: the original reads whole numbers, so this is {}:{}; write 999 \
+                 for 99.9.",
+                search.word.split('.').next().unwrap_or_default(),
+                search.bound_us
+            ));
+        }
+        if search.searched == Searched::Sets && self.face.is_mutilate() {
+            self.note(
+                "--search with --update 1.0 looks at sets; the original looks at gets, of which \
+                 there are none.",
+            );
+        }
     }
 
     fn note_idle_modes(&mut self, mode: &Mode) {

@@ -159,6 +159,8 @@ pub(in crate::mutilate) const COMMON: &[&str] = &[
     "-s h --form mcperf-dynamic",
     "-s h --response",
     "-s h --json -",
+    "-s h --notes",
+    "-s h -K normal:30,5 --original-normal",
     "-- -s h",
     "-s h -- -q oops",
 ];

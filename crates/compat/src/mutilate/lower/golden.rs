@@ -91,6 +91,9 @@ fn the_dynamic_mcperfs_scenarios() {
 const LAWS: &[&str] = &[
     "-s h -K fixed:20 -V uniform:100",
     "-s h -K normal:30,5 -V normal:200,50",
+    "-s h -K normal:30,5 -V normal:200,50 -i normal:0.001,0.0001 -q 1000 --original-normal",
+    "-s h -K uniform:100",
+    "-s h -K uniform:20.5,100",
     "-s h -K exponential:0.05 -V exponential:0.01",
     "-s h -K pareto:10,5,0.1 -V pareto:15,214.476,0.348238",
     "-s h -K gev:30.7984,8.20449,0.078688 -V gev:200,20,0.1",

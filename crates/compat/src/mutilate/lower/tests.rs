@@ -37,3 +37,27 @@ fn servers_are_told_when_to_trace() {
         assert_eq!(told(line), (None, None), "{line}");
     }
 }
+
+#[test]
+fn values_that_no_machine_can_do_are_told_in_the_faces_words() {
+    for (line, said) in [
+        ("-K normal:-5,1", "--keysize (-K) 'normal:-5,1' is not allowed; a distribution"),
+        ("-K pareto:1,0,0.5", "--keysize (-K) 'pareto:1,0,0.5' is not allowed; a distribution"),
+        ("-V 2000000", "--valuesize (-V) '2000000' is not allowed; "),
+        ("-V gev:1,2,11", "--valuesize (-V) 'gev:1,2,11' is not allowed; "),
+        ("-t 100000000", "--time (-t) '100000000' is not allowed; at most 31622400 s"),
+        ("-w 100000000", "--warmup (-w) '100000000' is not allowed; at most 31622400 s"),
+        ("-d 100000", "--depth (-d) '100000' is not allowed; 1 to 65536"),
+        ("-T 2000", "--threads (-T) '2000' is not allowed; 1 to 1024"),
+        ("--keyorder normal:-1,2", "--keyorder 'normal:-1,2' is not allowed; a distribution"),
+    ] {
+        let words: Vec<String> = format!("-s h {line}").split(' ').map(str::to_owned).collect();
+        let options = parse(Face::Mcperf, "mcperf", &words).expect("the originals allow it");
+        let stop = lower(&options, &[]).expect_err(line);
+        assert_eq!(stop.code, 255);
+        assert!(stop.stderr.starts_with(said), "{line}: {}", stop.stderr);
+        for native in ["key-size", "value-size", "value-max", "duration", "popularity", "etc-"] {
+            assert!(!stop.stderr.contains(native), "{line}: {}", stop.stderr);
+        }
+    }
+}

@@ -25,12 +25,23 @@ pub struct Search {
     pub word: String,
     /// The bound, in microseconds.
     pub bound_us: f64,
-    /// Whether the bound holds for gets alone, or for the slower of gets and sets.
-    pub is_gets_only: bool,
+    /// What the bound holds for.
+    pub searched: Searched,
     /// The share of the peak below which the search gives up.
     pub rate_floor: f64,
     /// By what the rate is multiplied in the last part.
     pub retreat: f64,
+}
+
+/// Which operations a search looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Searched {
+    /// Gets alone.
+    Gets,
+    /// Sets alone, where there is nothing else.
+    Sets,
+    /// The slower of gets and sets.
+    Both,
 }
 
 /// `--scan`: a run at each of several rates.
@@ -50,13 +61,13 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Statistic {
-    /// Reads `95`, `99.9`, per mille from above 100 (`999`), per ten thousand from above 1000
-    /// (`9999`), or a piece of `avg`.
+    /// Reads `95`, per mille from above 100 (`999`), per ten thousand from above 1000 (`9999`), or
+    /// a piece of `avg`. Of a fraction the whole part counts, as in C's atoi: `99.9` is 99.
     fn read(word: &str) -> Option<Self> {
         if "avg".contains(word) {
             return Some(Self::Mean);
         }
-        let number = decimal(word).filter(|number| (0.0..=10_000.0).contains(number))?;
+        let number = decimal(word).filter(|number| (0.0..=10_000.0).contains(number))?.trunc();
         let scale = match number {
             ..=100.0 => 1.0,
             ..=1000.0 => 10.0,
@@ -67,17 +78,26 @@ impl Statistic {
 }
 
 impl Search {
-    /// Reads `N:X`; what follows a second colon is passed over. `is_mutilate` tells whose search
-    /// it is.
-    pub(in crate::mutilate) fn read(word: &str, is_mutilate: bool) -> Option<Self> {
+    /// Whether a number of `word` has a fraction, which does not count.
+    pub(in crate::mutilate) fn has_fraction(word: &str) -> bool {
+        pieces(word).take(2).filter_map(decimal).any(|number| number.fract() != 0.0)
+    }
+
+    /// Reads `N:X`; what follows a second colon is passed over, and so are fractions of both.
+    /// `is_mutilate` tells whose search it is, `sets` the share of sets.
+    pub(in crate::mutilate) fn read(word: &str, is_mutilate: bool, sets: f64) -> Option<Self> {
         let mut pieces = pieces(word);
         let (order, bound) = (pieces.next()?, pieces.next()?);
         let (rate_floor, retreat) = if is_mutilate { (0.1, 0.98) } else { (0.01, 0.99) };
         Some(Self {
             statistic: Statistic::read(order)?,
             word: order.to_owned(),
-            bound_us: decimal(bound).filter(|bound| *bound >= 0.0 && bound.is_finite())?,
-            is_gets_only: is_mutilate,
+            bound_us: decimal(bound).filter(|bound| *bound >= 0.0 && bound.is_finite())?.trunc(),
+            searched: match is_mutilate {
+                _ if sets >= 1.0 => Searched::Sets,
+                true => Searched::Gets,
+                false => Searched::Both,
+            },
             rate_floor,
             retreat,
         })

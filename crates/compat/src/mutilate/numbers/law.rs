@@ -3,6 +3,7 @@
 
 use crate::number::{leading_decimal, leading_integer};
 use memtide_base::law;
+use std::fmt;
 
 /// A distribution with all its parameters; missing ones are 0, as in the originals.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +20,13 @@ pub enum Law {
     /// A normal distribution.
     Normal {
         /// Its mean.
+        mean: f64,
+        /// Its standard deviation.
+        deviation: f64,
+    },
+    /// What the originals draw for a normal distribution, from one uniform number in place of two.
+    OriginalNormal {
+        /// The mean of the normal distribution that is meant.
         mean: f64,
         /// Its standard deviation.
         deviation: f64,
@@ -61,6 +69,27 @@ pub(in crate::mutilate) enum LawFault {
     Empty,
     /// No distribution has that name.
     Unknown,
+}
+
+impl fmt::Display for Law {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(value) => write!(f, "{value}"),
+            Self::Uniform { least, most } if *least == 0.0 => write!(f, "uniform:{most}"),
+            Self::Uniform { least, most } => write!(f, "uniform:{least},{most}"),
+            Self::Normal { mean, deviation } | Self::OriginalNormal { mean, deviation } => {
+                write!(f, "normal:{mean},{deviation}")
+            }
+            Self::Exponential { rate } => write!(f, "exponential:{rate}"),
+            Self::Pareto { location, scale, shape } => {
+                write!(f, "pareto:{location},{scale},{shape}")
+            }
+            Self::Gev { location, scale, shape } => write!(f, "gev:{location},{scale},{shape}"),
+            Self::FacebookKey => f.write_str("fb_key"),
+            Self::FacebookValue => f.write_str("fb_value"),
+            Self::FacebookGap => f.write_str("fb_ia"),
+        }
+    }
 }
 
 impl Law {
@@ -106,6 +135,14 @@ impl Law {
         }))
     }
 
+    /// The same law, but a normal one as the originals draw it.
+    pub(in crate::mutilate) fn as_drawn_there(self) -> Self {
+        match self {
+            Self::Normal { mean, deviation } => Self::OriginalNormal { mean, deviation },
+            other => other,
+        }
+    }
+
     /// Whether the gaps between requests can follow it at an asked rate.
     pub(in crate::mutilate) fn has_rate(self) -> bool {
         !matches!(self, Self::Gev { .. } | Self::FacebookKey | Self::FacebookValue)
@@ -117,6 +154,7 @@ impl Law {
             Self::Fixed(value) => law::Law::Fixed(value),
             Self::Uniform { least, most } => law::Law::Uniform(least, most),
             Self::Normal { mean, deviation } => law::Law::Normal(mean, deviation),
+            Self::OriginalNormal { mean, deviation } => law::Law::MutilateNormal(mean, deviation),
             Self::Exponential { rate } if rate <= 0.0 => law::Law::Fixed(0.0),
             Self::Exponential { rate } => law::Law::Exponential(1.0 / rate),
             Self::Pareto { location, scale, shape } => law::Law::Pareto(location, scale, shape),

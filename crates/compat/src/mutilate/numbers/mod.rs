@@ -11,7 +11,7 @@ mod rate;
 mod server;
 mod waveform;
 
-pub use goal::{Scan, Search, Statistic};
+pub use goal::{Scan, Search, Searched, Statistic};
 pub use law::Law;
 pub use rate::Connections;
 pub use server::Server;

@@ -57,10 +57,10 @@ fn shares_add_up_to_the_asked_rate() {
 
 #[test]
 fn a_search_names_a_percentile_a_per_mille_or_the_mean() {
-    let statistic = |word: &str| Search::read(word, false).map(|search| search.statistic);
+    let statistic = |word: &str| Search::read(word, false, 0.0).map(|search| search.statistic);
     let percentile = |number| Some(Statistic::Percentile(number));
     assert_eq!(statistic("95:1000"), percentile(95.0));
-    assert_eq!(statistic("99.9:1000"), percentile(99.9));
+    assert_eq!(statistic("99.9:1000"), percentile(99.0), "as atoi reads it");
     assert_eq!(statistic("100:1"), percentile(100.0));
     assert_eq!(statistic("999:1000"), percentile(99.9));
     assert_eq!(statistic("950:1000"), percentile(95.0));
@@ -73,11 +73,20 @@ fn a_search_names_a_percentile_a_per_mille_or_the_mean() {
     {
         assert_eq!(statistic(wrong), None, "{wrong}");
     }
-    let mcperf = Search::read("999:1500.5", false).unwrap();
-    assert_eq!((mcperf.word.as_str(), mcperf.bound_us), ("999", 1500.5));
-    assert_eq!((mcperf.rate_floor, mcperf.retreat, mcperf.is_gets_only), (0.01, 0.99, false));
-    let mutilate = Search::read("95:1000", true).unwrap();
-    assert_eq!((mutilate.rate_floor, mutilate.retreat, mutilate.is_gets_only), (0.1, 0.98, true));
+    let mcperf = Search::read("999:1500.5", false, 0.5).unwrap();
+    assert_eq!((mcperf.word.as_str(), mcperf.bound_us), ("999", 1500.0));
+    assert_eq!((mcperf.rate_floor, mcperf.retreat, mcperf.searched), (0.01, 0.99, Searched::Both));
+    let mutilate = Search::read("95:1000", true, 0.5).unwrap();
+    assert_eq!(
+        (mutilate.rate_floor, mutilate.retreat, mutilate.searched),
+        (0.1, 0.98, Searched::Gets)
+    );
+    for is_mutilate in [false, true] {
+        let sets = Search::read("95:1000", is_mutilate, 1.0).unwrap();
+        assert_eq!(sets.searched, Searched::Sets, "there is nothing else");
+    }
+    assert!(Search::has_fraction("99.9:1000") && Search::has_fraction("99:0.5"));
+    assert!(!Search::has_fraction("999:1000") && !Search::has_fraction("avg:1000"));
 }
 
 #[test]
@@ -203,6 +212,6 @@ fn profiles_raise_connections_to_their_least_number() {
         for word in [profile.keysize, profile.keyorder, profile.valuesize] {
             assert!(Law::read(word, true).is_ok(), "{word}");
         }
-        assert!(profile.search.is_none_or(|word| Search::read(word, false).is_some()));
+        assert!(profile.search.is_none_or(|word| Search::read(word, false, 0.0).is_some()));
     }
 }

@@ -40,7 +40,8 @@ fn expect(name: &str, face: Face, line: &str, events: &[(&str, Event)]) {
 
 fn write(text: &mut String, what: &str, told: &Told) {
     *text += &format!("[{what}]\n");
-    for (stream, said) in [("stdout", &told.stdout), ("stderr", &told.stderr)] {
+    let streams = [("stdout", &told.stdout), ("stderr", &told.stderr), ("notes", &told.notes)];
+    for (stream, said) in streams {
         assert!(said.is_empty() || said.ends_with('\n'), "{what}: lines are whole");
         said.lines().for_each(|line| *text += &format!("{stream}|{line}\n"));
     }

@@ -94,15 +94,21 @@ impl Material {
         };
         let outstanding = record.outstanding_at_send.counts();
         let outstanding = outstanding.ok_or_else(|| damaged("outstanding_at_send"))?;
-        let updates = together(kinds, &STORES)?;
+        let mut reads = together(kinds, &READS)?;
+        let mut updates = together(kinds, &STORES)?;
+        let sets = updates.count();
+        if times == Times::Response {
+            reads.absorb(&cut_off(kinds, &READS)?);
+            updates.absorb(&cut_off(kinds, &STORES)?);
+        }
         Ok(Self {
-            reads: Figures::times(together(kinds, &READS)?),
+            reads: Figures::times(reads),
             outstanding: Figures::counts(outstanding),
             gets: record.totals.keys,
-            sets: updates.count(),
+            sets,
             updates: Figures::times(updates),
             misses: record.totals.misses,
-            skipped: record.totals.dropped,
+            skipped: record.totals.dropped_when_full(),
             bytes_received: record.totals.bytes_received,
             bytes_sent: record.totals.bytes_sent,
             measured_s: record.answered_until_s.unwrap_or(record.measured_s),
@@ -171,6 +177,21 @@ fn together(
     for kind in wanted {
         if let Some(distribution) = kinds.get(kind) {
             sum.absorb(&distribution.times().ok_or_else(|| damaged(kind.name()))?);
+        }
+    }
+    Ok(sum)
+}
+
+/// How long operations of several kinds took at least that were due and not sent when the window
+/// ended.
+fn cut_off(
+    kinds: &BTreeMap<Kind, Distribution>,
+    wanted: &[Kind],
+) -> Result<Histogram<u64>, String> {
+    let mut sum = Histogram::new();
+    for kind in wanted {
+        if let Some(distribution) = kinds.get(kind) {
+            sum.absorb(&distribution.bounds().ok_or_else(|| damaged(kind.name()))?);
         }
     }
     Ok(sum)

@@ -51,6 +51,7 @@ impl Draft {
                 is_on_stdout: self.is_on_stdout,
                 is_error_fatal: self.is_error_fatal,
                 json: self.json,
+                has_notes: self.has_notes,
                 log: Some(self.log).filter(|file| !file.is_empty()),
             },
             target: match self.server.starts_with('/') {

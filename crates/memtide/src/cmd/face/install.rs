@@ -5,53 +5,72 @@ use crate::exit::{FAILED, Stop};
 use crate::flags::FACES;
 use crate::output::show;
 use clap::ArgMatches;
+use memtide_compat::Mcperf;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Makes the links; says which.
 pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
     let folder = matches.get_one::<PathBuf>("folder").expect("it is required");
-    let program = env::current_exe()
-        .map_err(|error| Stop { code: FAILED, message: format!("cannot find myself: {error}") })?;
-    if !folder.is_dir() {
-        return Err(Stop::usage(format!(
-            "'{}' is not a folder; make it first, or name one that PATH has",
+    let mcperf = matches.get_one::<Mcperf>("mcperf").copied();
+    let failed = |message: String| Stop { code: FAILED, message };
+    let program =
+        env::current_exe().map_err(|error| failed(format!("cannot find myself: {error}")))?;
+    fs::create_dir_all(folder).map_err(|error| {
+        Stop::usage(format!(
+            "the folder '{}' cannot be made: {error}; name another one",
             folder.display()
+        ))
+    })?;
+    let links = links(folder, &program, mcperf);
+    if let Some((taken, _)) = links.iter().find(|(place, _)| !is_free(place, &program)) {
+        return Err(failed(format!(
+            "'{}' is something else already; move it away first, or name another folder",
+            taken.display()
         )));
     }
-    let places: Vec<PathBuf> = FACES.iter().map(|name| folder.join(name)).collect();
-    if let Some(taken) = places.iter().find(|place| !is_free(place, &program)) {
-        return Err(Stop {
-            code: FAILED,
-            message: format!(
-                "'{}' is something else already; move it away first, or name another folder",
-                taken.display()
-            ),
-        });
-    }
     let mut said = String::new();
-    for place in places {
-        link(&program, &place).map_err(|error| Stop {
-            code: FAILED,
-            message: format!("cannot make the link '{}': {error}", place.display()),
+    for (place, target) in links {
+        link(&target, &place).map_err(|error| {
+            failed(format!("cannot make the link '{}': {error}", place.display()))
         })?;
-        said += &format!("{} -> {}\n", place.display(), program.display());
+        said += &format!("{} -> {}\n", place.display(), target.display());
     }
     drop(show(&said));
     Ok(0)
 }
 
-/// Whether nothing stands there but perhaps a link to this program.
+/// Every link and its target: this program, but for an `mcperf` that was decided on, which leads
+/// to the link of that program.
+fn links(folder: &Path, program: &Path, mcperf: Option<Mcperf>) -> Vec<(PathBuf, PathBuf)> {
+    let mut links: Vec<(PathBuf, PathBuf)> =
+        FACES.iter().map(|name| (folder.join(name), program.to_owned())).collect();
+    let Some(which) = mcperf else { return links };
+    for (place, target) in &mut links {
+        if place.ends_with("mcperf") {
+            *target = PathBuf::from(which.link());
+        }
+    }
+    if !FACES.contains(&which.link()) {
+        links.push((folder.join(which.link()), program.to_owned()));
+    }
+    links
+}
+
+/// Whether nothing stands there but perhaps a link that was made here before.
 fn is_free(place: &Path, program: &Path) -> bool {
     match fs::read_link(place) {
-        Ok(target) => target == program,
+        Ok(target) => target == program || target.to_str().and_then(Mcperf::of_link).is_some(),
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }
 
-fn link(program: &Path, place: &Path) -> io::Result<()> {
-    match std::os::unix::fs::symlink(program, place) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        other => other,
+/// Makes a link, in place of one that leads elsewhere.
+fn link(target: &Path, place: &Path) -> io::Result<()> {
+    match fs::read_link(place) {
+        Ok(old) if old == target => return Ok(()),
+        Ok(_) => fs::remove_file(place)?,
+        Err(_) => {}
     }
+    std::os::unix::fs::symlink(target, place)
 }

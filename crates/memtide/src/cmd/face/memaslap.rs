@@ -1,17 +1,17 @@
 //! `memtide memaslap`: a command line of memaslap carried out on this machine, what it prints and
 //! its exit codes.
 
-use super::ended;
 use super::screen::Screen;
+use super::{ended, stop_flag};
 use crate::cmd::run::{check_files, create, surroundings};
-use crate::exit::{INTERRUPTED, Stop};
-use crate::output::{complain, say, say_part};
+use crate::exit::Stop;
+use crate::output::{complain, say, say_part, wants_notes};
 use crate::witness::HostWitness;
 use memtide_compat::memaslap::voice::failure;
 use memtide_compat::memaslap::{Environment, Options, Teller, Transport, lower, parse};
-use memtide_host::signal::StopFlag;
+use memtide_host::signal::{Caught, StopFlag};
 use memtide_host::{Clock, HostFleet, machine};
-use memtide_run::{Outcome, WrongValues};
+use memtide_run::{Outcome, Surroundings, WrongValues};
 use memtide_schema::Scenario;
 use memtide_schema::record::EndedBy;
 use std::ffi::OsString;
@@ -45,11 +45,29 @@ pub(super) fn run(program: &str, words: &[String]) -> u8 {
         Ok(scenario) => scenario,
         Err(stop) => return ended(&stop),
     };
-    options.notes.iter().for_each(|note| say(note));
-    perform(&options, &scenario).unwrap_or_else(|stop| {
-        complain(&stop.message);
-        FATAL
-    })
+    let performed = wants_notes(options.output.has_notes).map_err(Stop::usage).and_then(|notes| {
+        let stop = stop_flag()?;
+        let code = perform(&options, &scenario, (&stop, notes))?;
+        Ok((code, stop))
+    });
+    match performed {
+        Ok((code, stop)) => match stop.caught() {
+            None => code,
+            // memaslap catches this one alone.
+            Some(Caught::Interrupt) => {
+                say("SIGINT handled.");
+                FATAL
+            }
+            Some(Caught::Terminate | Caught::HangUp) => {
+                stop.die();
+                FATAL
+            }
+        },
+        Err(stop) => {
+            complain(&stop.message);
+            FATAL
+        }
+    }
 }
 
 /// The directory of whoever runs this, by the file of users and not by `$HOME`, as in memaslap.
@@ -63,19 +81,28 @@ fn home() -> Option<String> {
     users.lines().find_map(home).flatten()
 }
 
-fn perform(options: &Options, scenario: &Scenario) -> Result<u8, Stop> {
+fn perform(
+    options: &Options,
+    scenario: &Scenario,
+    (stop, has_notes): (&StopFlag, bool),
+) -> Result<u8, Stop> {
+    if has_notes {
+        options.notes.iter().for_each(|note| say(note));
+    }
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
-    let around = surroundings(scenario, None, &machine)?;
+    // A server may be named again, for more connections to it.
+    let around = Surroundings { repeats: true, ..surroundings(scenario, None, &machine)? };
     let lowered = memtide_run::lower(scenario, &around)?;
-    check_files(&lowered, false, files_max)?;
+    check_files(&lowered, false, files_max).map_err(|stop| Stop {
+        message: stop.message.replace("--connections", "--concurrency"),
+        ..stop
+    })?;
     let output = &options.output;
     let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
-    let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
-        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    let mut fleet = HostFleet::new(Clock::start(), stop, &lowered.places.workers, None);
+    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
     let witness = HostWitness::new(machine, true);
-    let mut screen = Screen::new(witness, Teller::new(options, scenario), None, json);
+    let mut screen = Screen::new(witness, Teller::new(options, scenario), None, json, has_notes);
     screen.begin();
     let Outcome { record, failure, wrong_values } =
         memtide_run::run(&mut fleet, scenario, &lowered, false, &mut screen)?;

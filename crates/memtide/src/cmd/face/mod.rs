@@ -11,12 +11,21 @@ mod screen;
 
 pub(super) use install::install;
 
-use crate::exit::no_text;
+use crate::exit::{Stop, no_text};
+use crate::flags::MCPERF;
 use crate::output::{complain, say_part, show};
-use memtide_compat::mutilate::{Face, face_for};
-use memtide_compat::twemperf::is_asked_for;
+use memtide_compat::Mcperf;
+use memtide_compat::mutilate::Face;
+use memtide_host::machine;
+use memtide_host::signal::StopFlag;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// What all older load generators exit with when a word is wrong.
+const USAGE: u8 = 1;
+/// More links than this in a row are a circle.
+const LINKS_MAX: usize = 40;
 
 /// A face that was asked for.
 pub(crate) struct Call {
@@ -35,18 +44,62 @@ enum Tool {
     Mutilate(Face),
     Memaslap,
     Twemperf,
+    /// None, for this reason.
+    Unknown(String),
 }
 
 impl Tool {
-    /// The tool of this name; of the two called `mcperf` the one whose options `words` are.
+    /// The tool of this name.
     fn named(name: &str, words: &[String]) -> Option<Self> {
         match name {
             "memaslap" | "memcaslap" => Some(Self::Memaslap),
-            "twemperf" => Some(Self::Twemperf),
-            "mcperf" if is_asked_for(words) => Some(Self::Twemperf),
-            _ => Face::named(name).map(|face| Self::Mutilate(face_for(face, words))),
+            "mutilate" => Some(Self::Mutilate(Face::Mutilate)),
+            "mcperf" => Some(Self::mcperf(words)),
+            _ => Mcperf::of_link(name).map(Self::from),
         }
     }
+
+    /// Of the three tools called `mcperf` the one that the environment names, else the one whose
+    /// folder or link the program was called by, else the one whose options `words` are.
+    fn mcperf(words: &[String]) -> Self {
+        let named = env::var_os(MCPERF).filter(|word| !word.is_empty());
+        match named.map(|word| word.to_string_lossy().parse::<Mcperf>()) {
+            Some(Ok(which)) => which.into(),
+            Some(Err(why)) => Self::Unknown(format!("{MCPERF}: {why}")),
+            None => {
+                by_link(machine::started_as()).unwrap_or_else(|| Mcperf::of_words(words)).into()
+            }
+        }
+    }
+}
+
+impl From<Mcperf> for Tool {
+    fn from(which: Mcperf) -> Self {
+        match which {
+            Mcperf::Perf => Self::Mutilate(Face::Mcperf),
+            Mcperf::Dynamic => Self::Mutilate(Face::McperfDynamic),
+            Mcperf::Twemperf => Self::Twemperf,
+        }
+    }
+}
+
+/// The tool in whose folder a link called `mcperf` stands, or whose own link it leads to, from one
+/// link to the next.
+fn by_link(mut path: PathBuf) -> Option<Mcperf> {
+    for _ in 0..LINKS_MAX {
+        let name = path.file_name()?.to_str()?;
+        if name != "mcperf" {
+            return Mcperf::of_link(name);
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?;
+        let named = folder.file_name().and_then(|name| name.to_str());
+        if let Some(which) = named.and_then(Mcperf::of_folder) {
+            return Some(which);
+        }
+        path = folder.join(fs::read_link(&path).ok()?);
+    }
+    None
 }
 
 impl Call {
@@ -82,14 +135,25 @@ impl Call {
                 Tool::Mutilate(_) => mutilate::FATAL,
                 Tool::Memaslap => memaslap::FATAL,
                 Tool::Twemperf => twemperf::FATAL,
+                Tool::Unknown(_) => USAGE,
             };
         }
-        match self.tool {
-            Tool::Mutilate(face) => mutilate::run(face, &self.program, &self.words),
+        match &self.tool {
+            Tool::Mutilate(face) => mutilate::run(*face, &self.program, &self.words),
             Tool::Memaslap => memaslap::run(&self.program, &self.words),
             Tool::Twemperf => twemperf::run(&self.words),
+            Tool::Unknown(why) => {
+                say_part(&format!("{}: {why}\n", self.program));
+                USAGE
+            }
         }
     }
+}
+
+/// The flag that signals raise as they kill the older load generators.
+fn stop_flag() -> Result<StopFlag, Stop> {
+    StopFlag::on_deadly_signals()
+        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))
 }
 
 /// Ends with words that were all decided beforehand.

@@ -1,23 +1,24 @@
 //! `memtide mutilate`, `mcperf` and `mcperf-dynamic`: their command lines carried out on this
 //! machine, and their exit codes.
 
-use super::ended;
 use super::screen::{Pictures, Screen};
+use super::{ended, stop_flag};
 use crate::cmd::run::{check_files, create, row, surroundings, unwritable};
 use crate::exit::{INTERRUPTED, Stop};
-use crate::output::{complain, say};
+use crate::flags::check_pictures;
+use crate::output::{complain, say, say_part, wants_notes};
 use crate::witness::HostWitness;
 use memtide_base::Span;
 use memtide_compat::mutilate::voice::{SavedOperations, Times, sample_line};
 use memtide_compat::mutilate::{
-    Face, Mode, Options, Search, Statistic, Teller, Verbosity, lower, parse,
+    Face, Mode, Options, Search, Searched, Statistic, Teller, Verbosity, lower, parse, refused,
 };
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, SampleSink, Sampled, clock, machine};
-use memtide_run::Failure;
 use memtide_run::steps::{
     Aim, Bisect, Course, Data, Measured, Rates, Scan, StepsPlan, Time, steps,
 };
+use memtide_run::{Failure, Surroundings};
 use memtide_schema::record::EndedBy;
 use memtide_schema::scenario::Measure;
 use memtide_schema::steps::{CourseKind, StepsEnd};
@@ -36,9 +37,6 @@ pub(super) fn run(face: Face, program: &str, words: &[String]) -> u8 {
         Ok(options) => options,
         Err(stop) => return ended(&stop),
     };
-    if options.output.verbosity < Verbosity::Quiet {
-        options.notes.iter().for_each(|note| say(note));
-    }
     let seed = clock::since_unix().ns();
     let targets = match &options.mode {
         Mode::Dynamic(dynamic) => dynamic.targets(seed),
@@ -48,33 +46,55 @@ pub(super) fn run(face: Face, program: &str, words: &[String]) -> u8 {
         Ok(scenario) => scenario,
         Err(stop) => return ended(&stop),
     };
-    match perform(&options, &scenario, &targets) {
-        Ok(code) => code,
-        Err(stop) => {
-            complain(&stop.message);
-            FATAL
-        }
-    }
+    let stop = match stop_flag() {
+        Ok(stop) => stop,
+        Err(stop) => return fatal(&stop),
+    };
+    let code = perform(&options, (&scenario, &targets), &stop).unwrap_or_else(|stop| fatal(&stop));
+    // The originals catch no signal.
+    stop.die();
+    code
 }
 
-fn perform(options: &Options, scenario: &Scenario, targets: &[u32]) -> Result<u8, Stop> {
+fn fatal(stop: &Stop) -> u8 {
+    complain(&stop.message);
+    FATAL
+}
+
+fn perform(
+    options: &Options,
+    (scenario, targets): (&Scenario, &[u32]),
+    stop: &StopFlag,
+) -> Result<u8, Stop> {
+    if options.output.is_plot_all {
+        check_pictures("--plot_all")?;
+    }
+    let is_quiet = options.output.verbosity == Verbosity::Quiet;
+    let has_notes = wants_notes(options.output.has_notes).map_err(Stop::usage)? && !is_quiet;
+    if has_notes {
+        options.notes.iter().for_each(|note| say(note));
+    }
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
-    let around = surroundings(scenario, None, &machine)?;
-    let lowered = memtide_run::lower(scenario, &around)?;
+    // A server may be named again, for more connections to it.
+    let around = Surroundings { repeats: true, ..surroundings(scenario, None, &machine)? };
+    let lowered = memtide_run::lower(scenario, &around).map_err(|problem| {
+        let stop = refused(options, problem.field, &problem.message);
+        Stop::usage(stop.stderr.trim_end())
+    })?;
     check_files(&lowered, false, files_max)?;
     let json = options.output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let sink = samples(options)?;
-    let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
-        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    if !waited(options.paced.wait, &stop) {
+    let teller = Teller::new(options, targets);
+    say_part(&teller.wait(options.paced.wait));
+    if !waited(options.paced.wait, stop) {
         return Ok(INTERRUPTED);
     }
-    let mut fleet = HostFleet::new(Clock::start(), stop, &lowered.places.workers, sink);
+    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, sink);
     let times = if options.output.is_response { Times::Response } else { Times::Service };
     let pictures = options.output.is_plot_all.then(|| Pictures::new(times));
     let witness = HostWitness::new(machine, true);
-    let mut screen = Screen::new(witness, Teller::new(options, targets), pictures, json);
+    let mut screen = Screen::new(witness, teller, pictures, json, has_notes);
     screen.begin();
     let code = match &options.mode {
         Mode::Once | Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => {
@@ -109,11 +129,7 @@ fn perform(options: &Options, scenario: &Scenario, targets: &[u32]) -> Result<u8
     Ok(code)
 }
 
-fn plan<'a>(
-    scenario: &'a Scenario,
-    around: &'a memtide_run::Surroundings,
-    aim: Aim,
-) -> StepsPlan<'a> {
+fn plan<'a>(scenario: &'a Scenario, around: &'a Surroundings, aim: Aim) -> StepsPlan<'a> {
     StepsPlan { scenario, around, aim, data: Data::Kept, steps_max: None }
 }
 
@@ -134,7 +150,11 @@ fn in_steps(
 
 /// What the steps of a search are held against.
 fn aim(search: &Search, is_response: bool) -> Aim {
-    let kinds = if search.is_gets_only { vec![Kind::Get] } else { vec![Kind::Get, Kind::Set] };
+    let kinds = match search.searched {
+        Searched::Gets => vec![Kind::Get],
+        Searched::Sets => vec![Kind::Set],
+        Searched::Both => vec![Kind::Get, Kind::Set],
+    };
     let measure = match search.statistic {
         Statistic::Mean => Measure::Mean,
         Statistic::Percentile(percent) => Measure::Percentile(percent),

@@ -4,24 +4,27 @@
 use crate::cmd::run::{create, unwritable};
 use crate::exit::Stop;
 use crate::late::LateFile;
-use crate::output::{complain, show_part};
+use crate::output::{complain, say_part, show_part};
 use crate::witness::HostWitness;
 use memtide_base::{Instant, Span};
 use memtide_compat::mutilate::voice::{Figures, Material, Times, histogram_csv, histogram_name};
 use memtide_compat::{Told, memaslap, mutilate};
+#[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
 use memtide_run::Witness;
 use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord, Record};
 use memtide_schema::steps::CourseKind;
 use memtide_sinks::{StepsJson, write_record};
+#[cfg(feature = "plot")]
 use std::fs;
 use std::io::{self, BufWriter, Write};
 
 /// What turns events into a face's words.
 pub(super) trait Tells {
     fn begin(&self) -> Told;
-    fn on(&mut self, event: &Event) -> Result<Told, String>;
+    /// What is said when `event` happens, `unix_s` seconds after 1970.
+    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Told, String>;
     fn looks_every(&self) -> Option<Span> {
         None
     }
@@ -32,8 +35,10 @@ impl Tells for mutilate::Teller {
         self.begin()
     }
 
-    fn on(&mut self, event: &Event) -> Result<Told, String> {
-        self.on(event)
+    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Told, String> {
+        let log = self.log(event, unix_s);
+        let told = self.on(event)?;
+        Ok(Told { stderr: log + &told.stderr, ..told })
     }
 }
 
@@ -42,7 +47,7 @@ impl Tells for memaslap::Teller<'_> {
         self.begin()
     }
 
-    fn on(&mut self, event: &Event) -> Result<Told, String> {
+    fn on(&mut self, event: &Event, _unix_s: f64) -> Result<Told, String> {
         self.on(event)
     }
 
@@ -57,6 +62,8 @@ pub(super) struct Screen<T> {
     teller: T,
     pictures: Option<Pictures>,
     json: Json,
+    /// Notes are shown on stderr.
+    has_notes: bool,
     /// Nobody reads stdout any more.
     gone: bool,
     trouble: Vec<Stop>,
@@ -77,9 +84,11 @@ impl<T: Tells> Screen<T> {
         teller: T,
         pictures: Option<Pictures>,
         json: Option<BufWriter<LateFile>>,
+        has_notes: bool,
     ) -> Self {
         let json = json.map_or(Json::Nothing, Json::Record);
-        Self { witness, teller, pictures, json, gone: false, trouble: Vec::new() }
+        let trouble = Vec::new();
+        Self { witness, teller, pictures, json, has_notes, gone: false, trouble }
     }
 
     /// Says what is said before anything happens.
@@ -102,6 +111,8 @@ impl<T: Tells> Screen<T> {
         for stop in &self.trouble {
             complain(&stop.message);
         }
+        // A face has no option for it.
+        let message = message.replace(" with reconnect never", "");
         Stop { code: crate::exit::UNREACHABLE, message }
     }
 
@@ -122,8 +133,9 @@ impl<T: Tells> Screen<T> {
                 }
             }
         }
-        if !told.stderr.is_empty() {
-            crate::output::say(told.stderr.trim_end());
+        say_part(&told.stderr);
+        if self.has_notes {
+            say_part(&told.notes);
         }
     }
 
@@ -145,7 +157,8 @@ impl<T: Tells> Screen<T> {
 impl<T: Tells> Witness for Screen<T> {
     fn on(&mut self, event: &Event) {
         self.witness.on(event);
-        match self.teller.on(event) {
+        let unix_s = self.witness.unix_ns() as f64 / 1e9;
+        match self.teller.on(event, unix_s) {
             Ok(told) => self.tell(&told),
             Err(message) => self.trouble.push(Stop::usage(message)),
         }
@@ -212,9 +225,12 @@ impl Pictures {
         let rows: [(&str, &Figures); 2] =
             [("read", &material.reads), ("update", &material.updates)];
         for (tag, figures) in rows.into_iter().filter(|(_, figures)| figures.count() > 0) {
-            let picture = histogram_name(tag, number, "png");
-            fs::write(&picture, histogram_png(tag, figures.values()))
-                .map_err(|error| unwritable(&picture, &error))?;
+            #[cfg(feature = "plot")]
+            {
+                let picture = histogram_name(tag, number, "png");
+                fs::write(&picture, histogram_png(tag, figures.values()))
+                    .map_err(|error| unwritable(&picture, &error))?;
+            }
             let table = histogram_name(tag, number, "csv");
             create("--plot_all", &table)?
                 .write_all(histogram_csv(figures.values(), rate_per_s).as_bytes())

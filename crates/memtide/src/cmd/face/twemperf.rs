@@ -1,9 +1,10 @@
 //! `memtide twemperf`, and `mcperf` with options that only twemperf has: a command line carried
 //! out on this machine, its report and its exit codes.
 
+use super::stop_flag;
 use crate::cmd::run::{create, surroundings, unwritable};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
-use crate::output::{say, say_part, show};
+use crate::output::{say, say_part, show, wants_notes};
 use crate::witness::HostWitness;
 use memtide_compat::twemperf::voice::{Material, report};
 use memtide_compat::twemperf::{Options, lower, parse};
@@ -27,10 +28,15 @@ pub(super) fn run(words: &[String]) -> u8 {
     };
     let performed = lower(&options).map_err(Refusal::Worded).and_then(|scenario| {
         note(&options)?;
-        Ok(perform(&options, &scenario)?)
+        let stop = stop_flag()?;
+        Ok((perform(&options, &scenario, &stop)?, stop))
     });
     match performed {
-        Ok(code) => code,
+        Ok((code, stop)) => {
+            // The original catches no signal.
+            stop.die();
+            code
+        }
         Err(Refusal::Worded(stop)) => super::ended(&stop),
         Err(Refusal::Plain(stop)) => {
             say(&format!("mcperf: {}", stop.message));
@@ -52,10 +58,12 @@ impl From<Stop> for Refusal {
     }
 }
 
-/// Says what a user should know before the load: to the log, or to stderr.
+/// Says what a user should know before the load: to the log, or to stderr if it is wanted there.
 fn note(options: &Options) -> Result<(), Stop> {
     let Some(path) = &options.output.log else {
-        options.notes.iter().for_each(|note| say(note));
+        if wants_notes(options.output.has_notes).map_err(Stop::usage)? {
+            options.notes.iter().for_each(|note| say(note));
+        }
         return Ok(());
     };
     let log = OpenOptions::new().create(true).append(true).open(path);
@@ -63,16 +71,14 @@ fn note(options: &Options) -> Result<(), Stop> {
     said.map_err(|error| unwritable("--output", &error))
 }
 
-fn perform(options: &Options, scenario: &Scenario) -> Result<u8, Stop> {
+fn perform(options: &Options, scenario: &Scenario, stop: &StopFlag) -> Result<u8, Stop> {
     let output = &options.output;
     machine::raise_file_limit();
     let machine = machine::look();
     let around = surroundings(scenario, None, &machine)?;
     let lowered = memtide_run::lower(scenario, &around)?;
     let mut json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
-    let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
-        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    let mut fleet = HostFleet::new(Clock::start(), stop, &lowered.places.workers, None);
+    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
     let mut witness = HostWitness::new(machine, true);
     let Outcome { record, failure, .. } =
         memtide_run::run(&mut fleet, scenario, &lowered, false, &mut witness)?;

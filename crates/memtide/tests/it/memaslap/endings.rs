@@ -12,7 +12,7 @@ fn an_interrupted_run_prints_its_statistics() {
     let _turn = shared();
     let peer = Peer::memcached("");
     let json = fresh("interrupted.json");
-    let line = format!("memaslap -s {} -S 1s --json {}", peer.name, json.display());
+    let line = format!("memaslap -s {} -S 1s --notes --json {}", peer.name, json.display());
     let running = Running::start(&line);
     peer.await_figure("cmd_get", 1_000);
     running.signal(Signal::INT);

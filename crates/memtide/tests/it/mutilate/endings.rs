@@ -19,14 +19,14 @@ fn interrupted_runs_print_their_report() {
     for (name, dialect, signal) in [
         ("mutilate", Dialect::Mutilate, Signal::INT),
         ("mcperf", Dialect::Mcperf, Signal::TERM),
-        ("mcperf-dynamic", Dialect::McperfDynamic, Signal::INT),
+        ("mcperf-dynamic", Dialect::McperfDynamic, Signal::HUP),
     ] {
         let peer = Peer::memcached("");
         let flags = "-t 50 -q 2000 -r 100 --noload";
         let running = Running::start(&format!("{name} -s {} {flags}", peer.name));
         peer.await_figure("cmd_get", 500);
         running.signal(signal);
-        let ran = running.finish().exits(130);
+        let ran = running.finish().dies_by(signal);
         let report = parser::report(dialect, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
         assert!(report.total.ops >= 500 && report.total.measured_s < 49.0, "{ran}");
         assert_eq!(report.total.ops, peer.figure("cmd_get"), "{ran}");
@@ -41,7 +41,7 @@ fn an_interrupted_waveform_prints_the_rows_that_it_came_to() {
     let running = Running::start(&format!("mcperf -s {} {flags}", peer.name));
     peer.await_figure("cmd_get", 600);
     running.signal(Signal::INT);
-    let ran = running.finish().exits(130);
+    let ran = running.finish().dies_by(Signal::INT);
     let printed = parser::waveform(&ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
     assert!((2..8).contains(&printed.rows.len()), "{ran}");
     assert_eq!(printed.total.ops, peer.figure("cmd_get"), "{ran}");
@@ -55,10 +55,12 @@ fn an_interrupted_scan_has_printed_its_rows() {
         Running::start(&format!("mcperf -s {} -t 1 --scan 500:500:0 --noload", peer.name));
     peer.await_figure("cmd_get", 800);
     running.signal(Signal::INT);
-    let ran = running.finish().exits(130);
+    let ran = running.finish().dies_by(Signal::INT);
     let printed =
         parser::scan(Dialect::Mcperf, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
     assert!((1..4).contains(&printed.rows.len()), "{ran}");
+    let last = ran.out.lines().last().unwrap();
+    assert!(last.starts_with("read "), "nothing follows the last whole row: {ran}");
 }
 
 #[test]

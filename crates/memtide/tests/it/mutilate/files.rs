@@ -81,7 +81,7 @@ fn links_under_the_old_names_are_the_old_programs() {
     let peer = Peer::memcached("");
     let folder = fresh("links");
     drop(fs::remove_dir_all(&folder));
-    fs::create_dir(&folder).unwrap();
+    let folder = folder.join("made");
     for _ in 0..2 {
         let made = face(&format!("install-faces {}", folder.display())).exits(0);
         assert_eq!(made.out.lines().count(), fs::read_dir(&folder).unwrap().count(), "{made}");
@@ -98,6 +98,27 @@ fn links_under_the_old_names_are_the_old_programs() {
         let ran = Running::of(command.stdin(Stdio::null())).finish().exits(0);
         parser::report(dialect, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
     }
+    for (which, dialect) in [
+        ("dynamic", Some(Dialect::McperfDynamic)),
+        ("0.3", Some(Dialect::Mcperf)),
+        ("twemperf", None),
+    ] {
+        face(&format!("install-faces --mcperf {which} {}", folder.display())).exits(0);
+        let _turn = shared();
+        let mut command = Command::new(folder.join("mcperf"));
+        let address = peer.address();
+        command.args(["-s", &peer.name, "-t", "1"]);
+        if dialect.is_none() {
+            command.args(["-s", &address.ip().to_string(), "-p", &address.port().to_string()]);
+        }
+        let ran = Running::of(command.stdin(Stdio::null())).finish().exits(0);
+        match dialect {
+            Some(dialect) => drop(parser::report(dialect, &ran.out).unwrap()),
+            None => assert!(ran.err.contains("\nTotal: connections 1 "), "{ran}"),
+        }
+    }
+    face(&format!("install-faces {}", folder.display())).exits(0);
+    face(&format!("install-faces --mcperf perf {}", folder.display())).exits(2);
     let program = folder.join("mcperf");
     let ran = Running::of(Command::new(&program).args(["-q", "10k"])).finish().exits(1);
     assert_eq!(ran.err, format!("{}: invalid numeric value: 10k\n", program.display()));

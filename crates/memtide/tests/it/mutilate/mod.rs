@@ -6,6 +6,7 @@ mod rates;
 mod endings;
 mod files;
 mod credentials;
+mod repeats;
 
 #[path = "../../../../compat/tests/parser/mod.rs"]
 mod parser;
@@ -124,6 +125,6 @@ fn face_at(at: &Path, line: &str) -> Finished {
 }
 
 /// `text` as a table of words.
-fn cells(text: &str) -> Vec<Vec<&str>> {
+pub(crate) fn cells(text: &str) -> Vec<Vec<&str>> {
     text.lines().map(|line| line.split_whitespace().collect()).collect()
 }

@@ -4,8 +4,9 @@ use super::parser::{self, Dialect, Progress, Waveform};
 use super::{Tally, dialect, face, fresh, record, records};
 use crate::child::Finished;
 use crate::peer::Peer;
-use memtide_schema::Record;
+use memtide_schema::record::{EndedBy, Verdict};
 use memtide_schema::steps::Steps;
+use memtide_schema::{Kind, Record};
 
 /// Reads what a waveform's run printed, which must be what its servers and its record say.
 fn waveform(peer: &Peer, line: &str) -> (Waveform, Record) {
@@ -86,12 +87,46 @@ fn what_a_server_cannot_serve_in_its_interval_is_late_there() {
     // It serves 1000/s at most, so that the second interval's operations are answered in the third.
     let peer = Peer::embedded("--behaviour queue:1,fixed:1ms");
     let json = fresh("overload.json");
-    let line = "mcperf-dynamic --qps_interval 0.5 --qps_target 200,2000,100 -r 100 --response";
+    let targets = "--qps_target 200,2000,100,100,100";
+    let line = &format!("mcperf-dynamic --qps_interval 0.5 {targets} -r 100 --response");
     let ran = face(&format!("{line} -s {} --json {}", peer.name, json.display())).exits(0);
     let printed = parser::waveform(&ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
     check_offered(line, &printed, &record(&json));
     let means_us: Vec<f64> = printed.rows.iter().map(|row| row.figures[0]).collect();
     assert!(means_us[1] > 100e3 && means_us[1] > 5.0 * means_us[0], "{ran}");
+}
+
+#[test]
+fn a_run_under_overload_ends_with_its_time_and_counts_what_the_server_counts() {
+    let peer = Peer::memcached("");
+    for (line, dialect) in [
+        ("mcperf -q 300000 -t 2 -u 0.1", Dialect::Mcperf),
+        ("mcperf-dynamic -q 300000 -t 1 -T 2 -c 2", Dialect::McperfDynamic),
+        ("mutilate -q 300000 -t 1 -i exponential:1 -S --response", Dialect::Mutilate),
+    ] {
+        let json = fresh("overload.json");
+        let before = Tally::of(&[&peer]);
+        let ran = face(&format!("{line} -s {} --json {}", peer.name, json.display())).exits(0);
+        let counted = Tally::of(&[&peer]).minus(before);
+        let record = record(&json);
+        assert_eq!(counted, Tally::told(&record), "{ran}");
+        let measured = counted.minus(Tally::untold(&record));
+        let report = parser::report(dialect, &ran.out).unwrap_or_else(|why| panic!("{why}: {ran}"));
+        assert_eq!(report.total.ops, measured.gets + measured.sets, "{ran}");
+        let totals = &record.totals;
+        assert!(totals.dropped_at_end > 0, "{ran}");
+        assert_eq!(totals.dropped_when_full() > 0, line.contains("-S"), "{ran}");
+        assert_eq!(totals.intended, totals.answered + totals.dropped, "{ran}");
+        let skipped = report.counts.skipped.map_or(0, |(count, _)| count);
+        assert_eq!(skipped, totals.dropped_when_full(), "{ran}");
+        let end = (record.partial, record.ended_by, record.exit, record.believable.verdict);
+        assert_eq!(end, (false, EndedBy::Duration, 0, Verdict::No), "{ran}");
+        // Nothing was sent after the window, and the last answers came soon.
+        let until_s = record.answered_until_s.unwrap();
+        assert!(until_s < record.measured_s + 1.0, "{ran}");
+        let all = &record.response[&Kind::All];
+        assert_eq!(all.bounds.as_ref().map_or(0, |it| it.count), totals.dropped_at_end, "{ran}");
+    }
 }
 
 /// Every interval's rate is within 2 % or four deviations of what was asked for, in the record and

@@ -124,7 +124,7 @@ fn interrupted_runs_print_their_report() {
     let running = Running::start(&line);
     peer.await_figure("cmd_set", 100);
     running.signal(Signal::INT);
-    let run = running.finish().exits(130);
+    let run = running.finish().dies_by(Signal::INT);
     let text = report(&run.err);
     assert_eq!(total(text, "responses"), peer.figure("cmd_set") as f64, "{run}");
     assert_eq!((total(text, "connections"), errors(text, "total")), (4.0, 0.0), "{run}");

@@ -125,7 +125,7 @@ fn the_second_example_of_its_readme() {
     let peer = Peer::memcached("");
     let run = twemperf(
         &peer,
-        "--linger=0 --call-rate=0 --num-calls=100 --conn-rate=0 --num-conns=100 --sizes=d1",
+        "--linger=0 --call-rate=0 --num-calls=100 --conn-rate=0 --num-conns=100 --sizes=d1 --notes",
     );
     assert_whole(&run, 100, 100);
     let text = report(&run.err);

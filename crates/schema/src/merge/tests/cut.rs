@@ -37,6 +37,7 @@ fn operation(random: &mut Random, window: Span) -> Operation {
             0 => Fate::TimedOut,
             1 => Fate::Failed,
             2 => Fate::Unacknowledged,
+            3 | 4 => Fate::Dropped,
             _ => Fate::Answered,
         },
         hit: random.below(10) > 0,
@@ -60,6 +61,7 @@ fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
         depth: 9,
         lives: false,
         message_sizes: true,
+        bounds: true,
     };
     let (mut tally, mut sums) = (Tally::new(&shape), Sums::new(&shape));
     for operation in operations {
@@ -100,6 +102,14 @@ fn note(tally: &mut Tally, operation: &Operation) {
                 tally.row_get(intended, response, response.saturating_sub(lag));
             }
         }
+        Fate::Dropped => {
+            // Its time is known to be at least what it would have been.
+            tally.row_unanswered(intended);
+            tally.segments[0].dropped_at_end += 1;
+            tally.servers[server].dropped_at_end += 1;
+            tally.times.bounds[at].as_mut().unwrap().record(response.ns() / 8);
+            tally.times.server_bounds[server].record(response.ns() / 8);
+        }
         _ => tally.row_unanswered(intended),
     }
 }
@@ -109,23 +119,36 @@ fn sealed(sums: &Sums, window: Span, start_ms: u64) -> Record {
     let measure = PhaseCounts::from(counters);
     let timeout = Span::from_s(5);
     let kinds = |slots: &[Option<Histogram<u64>>], unanswered: bool| {
-        let mut all = Histogram::new();
+        let (mut all, mut all_bounds) = (Histogram::new(), Histogram::new());
         let mut kinds = std::collections::BTreeMap::new();
         for kind in KINDS {
             let times = slots[kind.index()].as_ref().unwrap();
             all.absorb(times);
-            let above = if unanswered { counters.kinds[kind.index()].unanswered } else { 0 };
-            kinds.insert(kind.into(), Distribution::of(times, above, timeout));
+            let of_kind = match unanswered {
+                true => {
+                    let bounds = sums.times.bounds[kind.index()].as_ref().unwrap();
+                    all_bounds.absorb(bounds);
+                    let above = counters.kinds[kind.index()].unanswered;
+                    Distribution::cut_off(times, above, timeout, bounds)
+                }
+                false => Distribution::of(times, 0, timeout),
+            };
+            kinds.insert(kind.into(), of_kind);
         }
         let above = if unanswered { counters.unanswered() } else { 0 };
-        kinds.insert(Kind::All, Distribution::of(&all, above, timeout));
+        kinds.insert(Kind::All, Distribution::cut_off(&all, above, timeout, &all_bounds));
         kinds
     };
     let server = |at: usize| ServerRecord {
         name: ["a:11211", "b:11211"][at].to_owned(),
         totals: (&sums.servers[at]).into(),
         rate_per_s: per_second(sums.servers[at].answered, window),
-        response: Distribution::of(&sums.times.servers[at], sums.servers[at].unanswered(), timeout),
+        response: Distribution::cut_off(
+            &sums.times.servers[at],
+            sums.servers[at].unanswered(),
+            timeout,
+            &sums.times.server_bounds[at],
+        ),
         ..ServerRecord::default()
     };
     let (width, slices) = sums.series.slices();

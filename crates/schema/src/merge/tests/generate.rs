@@ -138,7 +138,8 @@ impl Generator {
             timed_out: self.below(5),
             timed_out_queued: self.below(2),
             lost: self.below(5),
-            dropped: self.below(5),
+            dropped: 2 + self.below(5),
+            dropped_at_end: self.below(3),
             unacknowledged: self.below(5),
             abandoned: self.below(5),
             late_replies: self.below(5),
@@ -232,8 +233,12 @@ impl Generator {
 
     fn distribution(&mut self, ranked: bool) -> Distribution {
         let times = self.times(20_000_000_000);
-        let unanswered = if ranked { self.below(2) * self.below(40) } else { 0 };
-        Distribution::of(&times, unanswered, Span::from_s(1 + self.below(5)))
+        let timeout = Span::from_s(1 + self.below(5));
+        if !ranked {
+            return Distribution::of(&times, 0, timeout);
+        }
+        let (others, bounds) = (self.below(2) * self.below(40), self.times(timeout.ns()));
+        Distribution::cut_off(&times, others + bounds.count(), timeout, &bounds)
     }
 
     fn servers(&mut self) -> Vec<ServerRecord> {

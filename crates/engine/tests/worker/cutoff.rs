@@ -1,0 +1,182 @@
+//! Windows after which nothing is sent, with more due than a server of known capacity can take:
+//! what is counted, and what is known of the times of what was not sent.
+
+use crate::rig::{Change, Ran, START, plan, run, run_until};
+use crate::world::{Script, Stretch, ms};
+use memtide_base::{Instant, Span};
+use memtide_engine::plan::segment;
+use memtide_engine::{Cooldown, OnFull, Pacing, Plan, Sharing, Window};
+use memtide_metrics::{Counters, Histogram};
+use memtide_workload::{Arrival, OpKind, Outcome};
+
+/// When the window of every plan here ends.
+const END: Instant = Instant::from_ns(START.ns() + 1_100_000_000);
+
+/// One connection, one at a time, each taking 10 ms: 100/s can be had.
+fn narrow() -> (Plan, Script) {
+    let mut plan = Plan { connections: 1, depth: 1, ..plan() };
+    plan.window.cooldown = Cooldown::Stop;
+    (plan, Script { delay: Span::from_ms(10), ..Script::default() })
+}
+
+fn dropping(mut plan: Plan, policy: OnFull) -> Plan {
+    if let Pacing::Open { on_full, .. } = &mut plan.pacing {
+        *on_full = policy;
+    }
+    plan
+}
+
+/// All that is known of how long operations took at least.
+fn bounds(ran: &Ran) -> Histogram<u64> {
+    let mut sum = Histogram::new();
+    ran.totals.times.bounds.iter().flatten().for_each(|part| sum.absorb(part));
+    sum
+}
+
+/// The bounds, counted anew from the operations one by one.
+fn recounted(ran: &Ran) -> Histogram<u64> {
+    let mut sum = Histogram::new();
+    for sample in &ran.world.seen.borrow().samples {
+        match sample.outcome {
+            Outcome::Dropped => sum.record(END.since(sample.intended).ns()),
+            Outcome::Abandoned => {
+                sum.record((END + Span::from_s(1)).since(sample.intended).ns());
+            }
+            _ => {}
+        }
+    }
+    sum
+}
+
+#[test]
+fn what_is_due_and_not_sent_is_counted_with_the_least_time_that_it_took() {
+    let (plan, script) = narrow();
+    let ran = run(&plan, script);
+    // Operation i is due after i ms and sent after 10 i ms, up to the end after 1 100 ms.
+    let (warmup, measured) = (ran.segment(segment::WARMUP), ran.measured());
+    assert_eq!((warmup.intended, warmup.answered, warmup.dropped), (100, 100, 0));
+    assert_eq!((measured.intended, measured.sent, measured.answered), (1_000, 10, 10));
+    assert_eq!((measured.dropped, measured.dropped_at_end), (990, 990));
+    assert_eq!(ran.segment(segment::COOLDOWN), &Counters::default());
+    // Number 110 was the first that was not sent: from 990 ms down to 1 ms before the end.
+    let bounds = bounds(&ran);
+    let known = bounds.moments();
+    assert_eq!((known.count, known.min, known.max), (990, 1_000_000, 990_000_000));
+    assert_eq!(known.sum, 1_000_000 * 990 * 991 / 2);
+    for rank in 1..=990 {
+        let (seen, right) = (bounds.value_at_rank(rank).expect("it is known"), rank * 1_000_000);
+        assert!(seen.abs_diff(right) <= right / 200, "{seen} at rank {rank}");
+    }
+    let sets = OpKind::Set.index();
+    let of_sets = ran.totals.times.bounds[sets].as_ref().expect("the mix has them");
+    assert_eq!(of_sets.count(), measured.kinds[sets].unanswered);
+    assert!(of_sets.count() > 50, "{} sets of 990", of_sets.count());
+    // The last one was on its way when the window ended.
+    assert_eq!(ran.ended, END);
+    let last = ran.world.seen.borrow().sent.last().map(|sent| sent.at);
+    assert_eq!(last, Some(ms(1_140)));
+    assert_eq!(bounds, recounted(&ran));
+}
+
+#[test]
+fn what_is_in_flight_is_awaited_for_a_second_and_then_abandoned() {
+    for (until, answered) in [(1_900, 8), (2_300, 0)] {
+        let (plan, _) = narrow();
+        let plan = Plan { depth: 8, ..plan };
+        // Eight are on their way when the server stops, 50 ms before the window ends.
+        let script = Script { server_stops: vec![Stretch::ms(1_100, until)], ..Script::default() };
+        let ran = run(&plan, script);
+        let measured = ran.measured();
+        assert_eq!(measured.abandoned, 8 - answered, "the server stops until {until} ms");
+        assert!(measured.dropped_at_end.abs_diff(42) <= 1, "{}", measured.dropped_at_end);
+        assert_eq!(measured.answered, 1_000 - measured.dropped - measured.abandoned);
+        let most = if answered > 0 { ms(1_901) } else { END + Span::from_s(1) };
+        assert!(ran.ended <= most, "it ends at {:?}", ran.ended);
+        assert_eq!(bounds(&ran), recounted(&ran));
+        assert_eq!(bounds(&ran).count(), measured.dropped + measured.abandoned);
+    }
+}
+
+#[test]
+fn every_schedule_is_counted_to_its_end() {
+    let shapes = [
+        (1, 1, 1, Sharing::Shared),
+        (3, 7, 1, Sharing::Shared),
+        (1, 5, 2, Sharing::Connection),
+        (3, 7, 1, Sharing::Connection),
+    ];
+    for arrival in [Arrival::Fixed, Arrival::Poisson, Arrival::Uniform] {
+        for (workers, connections, depth, sharing) in shapes {
+            for policy in [
+                OnFull::Queue,
+                OnFull::Drop,
+                OnFull::Skip { behind: Span::from_ms(5), until: Span::from_ms(4) },
+            ] {
+                let (plan, script) = narrow();
+                let plan = Plan { workers, connections, depth, ..plan };
+                let plan = dropping(plan.open(4_000.0, arrival, sharing), policy);
+                let ran = run(&plan, script.clone());
+                let drained = Window { cooldown: Cooldown::Drain, ..plan.window };
+                let drained = run(&Plan { window: drained, ..plan.clone() }, script);
+                let case = format!("{arrival:?}, {workers} workers, {sharing:?}, {policy:?}");
+                assert_eq!(ran.intended(), drained.intended(), "{case}");
+                let measured = ran.measured();
+                // Where nothing waits nothing is left.
+                assert_eq!(measured.dropped_at_end > 0, policy != OnFull::Drop, "{case}");
+                let when_full = measured.dropped - measured.dropped_at_end;
+                assert_eq!(when_full > 0, policy != OnFull::Queue, "{case}");
+                assert_eq!(bounds(&ran).count(), measured.dropped_at_end, "{case}");
+                let late = ran.world.seen.borrow().sent.iter().filter(|it| it.at >= END).count();
+                assert_eq!(late, 0, "{case}");
+                if policy == OnFull::Queue {
+                    assert_eq!(bounds(&ran), recounted(&ran), "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_had_passed_its_deadline_has_timed_out() {
+    let (plan, script) = narrow();
+    let plan = Plan { timeout: Span::from_ms(200), ..plan };
+    let ran = run(&plan, script);
+    let measured = ran.measured();
+    // Of those intended in the last 200 ms of the window none is sent: the ones before them are.
+    assert!(measured.dropped_at_end.abs_diff(200) <= 21, "{}", measured.dropped_at_end);
+    assert!(measured.timed_out_queued > 600, "{}", measured.timed_out_queued);
+    assert!(bounds(&ran).moments().max <= 200_000_000);
+}
+
+#[test]
+fn a_closed_loop_has_nothing_left_to_send() {
+    let (plan, script) = narrow();
+    let ran = run(&plan.closed(), script);
+    let measured = ran.measured();
+    assert_eq!((measured.intended, measured.answered, measured.dropped), (100, 100, 0));
+    assert_eq!(ran.segment(segment::COOLDOWN).intended, 0);
+}
+
+#[test]
+fn an_interruption_before_the_end_cuts_nothing_off_and_one_after_it_changes_nothing() {
+    let (plan, script) = narrow();
+    let early = run_until(&plan, script.clone(), ms(700), Span::from_ms(50));
+    assert_eq!((early.all().dropped, bounds(&early).count()), (0, 0));
+    assert!(early.all().abandoned > 500);
+    let script = Script { server_stops: vec![Stretch::ms(1_100, 9_000)], ..script };
+    let late = run_until(&plan, script, ms(1_160), Span::from_ms(100));
+    assert_eq!(late.measured().abandoned, 1);
+    assert!(late.measured().dropped_at_end > 900);
+    assert!(late.ended < ms(1_300), "it is not awaited for longer");
+}
+
+#[test]
+fn a_million_is_counted_in_no_time() {
+    let (plan, _) = narrow();
+    // The test's driver would be what takes time: nothing is answered, and nothing exported.
+    let script = Script { server_stops: vec![Stretch::ms(50, 9_000)], ..Script::default() };
+    let plan = Plan { samples: false, ..plan }.open(1e6, Arrival::Poisson, Sharing::Shared);
+    let ran = run(&plan, script);
+    assert!(ran.measured().dropped_at_end > 900_000);
+    assert_eq!(bounds(&ran).count(), ran.measured().dropped_at_end);
+}

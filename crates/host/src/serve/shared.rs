@@ -1,0 +1,32 @@
+//! What all threads of one embedded server have in common: the listener, the store, the time, and
+//! how the server conducts itself.
+
+use crate::clock::{self, Clock};
+use memtide_server::{ConductState, Store};
+use std::net::TcpListener;
+use std::sync::{Mutex, MutexGuard};
+
+/// What the threads of one server share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub listener: TcpListener,
+    pub store: Store,
+    /// The largest item, in bytes.
+    pub item_bytes_max: usize,
+    pub clock: Clock,
+    /// None for a server that answers everything at once and rightly.
+    pub conduct: Option<Mutex<ConductState>>,
+}
+
+impl Shared {
+    pub fn conduct(&self) -> Option<MutexGuard<'_, ConductState>> {
+        let conduct = self.conduct.as_ref()?;
+        Some(conduct.lock().expect("nobody panics while holding the conduct"))
+    }
+
+    /// The time as the server's rules want it.
+    pub fn time(&self) -> memtide_server::Clock {
+        let unix_s = clock::since_unix().ns() / 1_000_000_000;
+        memtide_server::Clock { now: self.clock.now(), unix_s }
+    }
+}

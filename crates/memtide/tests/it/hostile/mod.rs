@@ -1,0 +1,240 @@
+//! The hostile hour: command lines and surroundings that are bad, odd or extreme. Each row of the
+//! tables states an exit code; the laws hold for all of them: an end in time, little memory, no
+//! panic, no death by a signal, and one sentence where nothing was measured.
+
+mod commands;
+mod fields;
+mod places;
+mod surroundings;
+mod terminal;
+
+use crate::child::{program, scratch, shared};
+use crate::peer::Peer;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What a shell does first, the words of memtide behind it, and the exit code. The shell knows
+/// `$M` (the program), `$PEER` and `$PORT` (a memcached), `$SHORT` and `$RATE` (short runs), and
+/// stands in an empty folder.
+type Row = (&'static str, &'static str, i32);
+
+/// No row needs this long, however busy the machine: it is what a hang exceeds.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+const MEMORY_KIB_MAX: u64 = 256 * 1024;
+/// Rows that run at the same time.
+const AT_ONCE: usize = 2;
+/// A sentence is longer only where it lists everything that is allowed.
+const SENTENCE_BYTES_MAX: usize = 2500;
+
+#[test]
+fn values_that_cannot_be_meant_are_refused() {
+    hold("wrong", fields::WRONG);
+}
+
+#[test]
+fn extreme_values_are_done_or_refused() {
+    hold("extreme", fields::EXTREME);
+}
+
+#[test]
+fn servers_that_are_not_there_are_named() {
+    hold("servers", places::SERVERS);
+}
+
+#[test]
+fn files_that_are_something_else_are_named() {
+    hold("files", places::FILES);
+}
+
+#[test]
+fn surroundings_that_give_little_are_survived() {
+    hold("surroundings", surroundings::SURROUNDINGS);
+}
+
+#[test]
+fn the_other_commands_take_no_nonsense() {
+    hold("commands", commands::COMMANDS);
+}
+
+/// Runs every row, some at a time, and fails with all the rows that break a law.
+fn hold(name: &str, rows: &[Row]) {
+    static TABLE: Mutex<()> = Mutex::new(());
+    // The tables take turns, so that the machine is not fuller than a row expects.
+    let _table = TABLE.lock();
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let next = AtomicUsize::new(0);
+    let broken = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(row) = rows.get(number) else { break };
+                    let place = scratch(&format!("hostile-{name}-{number}"));
+                    broken.lock().unwrap().extend(tried(row, &peer, &place));
+                }
+            });
+        }
+    });
+    let broken = broken.into_inner().unwrap();
+    assert!(broken.is_empty(), "{} of {} rows:\n{}", broken.len(), rows.len(), broken.join("\n"));
+}
+
+/// Runs one row; what it broke, with everything that it said.
+fn tried(row: &Row, peer: &Peer, folder: &Path) -> Option<String> {
+    let &(before, line, code) = row;
+    drop(std::fs::remove_dir_all(folder));
+    std::fs::create_dir(folder).unwrap();
+    let said = |stream: &str| folder.with_extension(stream);
+    let file = |stream: &str| Stdio::from(std::fs::File::create(said(stream)).unwrap());
+    let mut shell = shell(before, line, peer);
+    let shell = shell.current_dir(folder).stdout(file("out")).stderr(file("err"));
+    let end = Watched::start(shell).end();
+    let read = |stream| {
+        let bytes = std::fs::read(said(stream)).unwrap();
+        drop(std::fs::remove_file(said(stream)));
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let (out, err) = (read("out"), read("err"));
+    drop(std::fs::remove_dir_all(folder));
+    let mut broken = end.broken(code);
+    broken.extend(err.contains("panicked").then(|| "it panicked".to_owned()));
+    // A closed or full stderr tells nothing.
+    if code == 2 && !before.contains("2>") {
+        broken.extend(unclear(&out, &err));
+    }
+    let cut = |text: &str| text.chars().take(1500).collect::<String>();
+    (!broken.is_empty()).then(|| {
+        format!("## {}\n{before}; memtide {line}\n{}{}", broken.join(", "), cut(&err), cut(&out))
+    })
+}
+
+/// The row as a shell's script. `$RUN` may hold a program that starts another.
+fn shell(before: &str, line: &str, peer: &Peer) -> Command {
+    let environment = program();
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(format!("{before}\nexec $RUN \"$M\" {line}"));
+    for (name, value) in environment.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell.env("M", environment.get_program()).env_remove("RUN");
+    shell.env("PEER", &peer.name).env("PORT", peer.address().port().to_string());
+    shell.env("SHORT", "--ops-max 100 --keys 10").env("RATE", "--rate 1k --duration 300ms");
+    shell.stdin(Stdio::null());
+    shell
+}
+
+/// What is wrong with the words of a run that never began.
+fn unclear(out: &str, err: &str) -> Option<String> {
+    let announced = "no --server given";
+    let said: Vec<&str> = err.lines().filter(|line| !line.contains(announced)).collect();
+    let own = said.len() == 1 && said[0].starts_with("memtide: ");
+    let parser = said.first().is_some_and(|line| line.starts_with("error: "));
+    let commands = err.starts_with("Loads and measures");
+    if !own && !parser && !commands {
+        return Some("it does not say what is wrong in one sentence".to_owned());
+    }
+    if own && err.len() > SENTENCE_BYTES_MAX {
+        return Some(format!("its sentence has {} bytes", err.len()));
+    }
+    (!out.is_empty()).then(|| "nothing was measured, but stdout is not empty".to_owned())
+}
+
+/// A child in a process group of its own, with an eye on its memory.
+struct Watched {
+    child: Child,
+    group: libc::pid_t,
+    started: Instant,
+    memory_kib: u64,
+}
+
+/// How a child ended.
+struct End {
+    status: ExitStatus,
+    late: bool,
+    /// The most memory that was resident at once.
+    memory_kib: u64,
+}
+
+impl Watched {
+    fn start(command: &mut Command) -> Self {
+        use std::os::unix::process::CommandExt;
+        let child = command.process_group(0).spawn().unwrap();
+        let group = child.id() as libc::pid_t;
+        Self { child, group, started: Instant::now(), memory_kib: 0 }
+    }
+
+    /// How it ended, if it has.
+    fn ended(&mut self) -> Option<End> {
+        let look = peak_kib(format!("/proc/{}/status", self.child.id()));
+        self.memory_kib = self.memory_kib.max(look);
+        let late = self.started.elapsed() > PATIENCE;
+        if late {
+            drop(self.child.kill());
+        }
+        let mut status = 0;
+        // SAFETY: all zeros are a valid usage of resources.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        let options = if late { 0 } else { libc::WNOHANG };
+        // SAFETY: both places live as long as the call, and nobody else waits for this child.
+        let pid = unsafe { libc::wait4(self.group, &mut status, options, &mut usage) };
+        if pid == 0 {
+            return None;
+        }
+        assert_eq!(pid, self.group, "it is our child: {}", std::io::Error::last_os_error());
+        // Whatever the shell left in the background.
+        // SAFETY: the group is the child's, and holds only what it started.
+        unsafe { libc::kill(-self.group, libc::SIGKILL) };
+        // The system counts from before the program was loaded, when the memory was this test's.
+        let usage_kib = usage.ru_maxrss as u64;
+        if usage_kib > peak_kib("/proc/self/status") {
+            self.memory_kib = self.memory_kib.max(usage_kib);
+        }
+        Some(End { status: ExitStatus::from_raw(status), late, memory_kib: self.memory_kib })
+    }
+
+    fn end(mut self) -> End {
+        loop {
+            match self.ended() {
+                Some(end) => return end,
+                None => thread::sleep(LOOK_EVERY),
+            }
+        }
+    }
+}
+
+impl End {
+    /// The laws that do not hold.
+    fn broken(&self, code: i32) -> Vec<String> {
+        let mut broken = Vec::new();
+        match (self.late, self.status.code()) {
+            (true, _) => broken.push(format!("it did not end within {PATIENCE:?}")),
+            (false, None) => broken.push(format!("a signal ended it ({})", self.status)),
+            (false, Some(other)) if other != code => {
+                broken.push(format!("exit code {other} instead of {code}"));
+            }
+            (false, Some(_)) => {}
+        }
+        if self.memory_kib > MEMORY_KIB_MAX {
+            broken.push(format!("it took {} MiB", self.memory_kib / 1024));
+        }
+        broken
+    }
+}
+
+/// The most memory that a process has had at once, by its status; 0 when it has gone.
+fn peak_kib(status: impl AsRef<Path>) -> u64 {
+    let text = std::fs::read_to_string(status).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|words| words.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,122 @@
+//! At a terminal: however long something takes, it says something every few seconds.
+
+use super::{Watched, shell};
+use crate::child::shared;
+use crate::peer::Peer;
+use crate::peer::rogue::{Answer, Rogue};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What the issue allows is 5 s; the rest is for a machine that is busy with other tests.
+const SILENCE_MAX: Duration = Duration::from_secs(8);
+
+/// What a shell does first, the words of memtide, the exit code, and the terminal's size.
+type Row = (&'static str, &'static str, i32, (u16, u16));
+
+const USUAL: (u16, u16) = (80, 24);
+
+const ROWS: &[Row] = &[
+    ("", "run --rate 10 --keys 10 --duration 10s", 0, USUAL),
+    ("", "run --rate 10 --keys 10 --duration 200ms --warmup 9s", 0, USUAL),
+    ("", "run --rate 0.001 --keys 10 --duration 9s", 0, USUAL),
+    ("", "run --keys 10 --duration 300ms --rate 1k", 0, (0, 0)),
+    ("", "run --keys 10 --duration 300ms --rate 1k", 0, (1, 1)),
+    ("", "run --keys 10 --duration 300ms --rate 1k", 0, (65535, 65535)),
+    ("export TERM=dumb", "run --keys 10 --duration 300ms --rate 1k", 0, USUAL),
+    ("", "--help", 0, (1, 1)),
+    ("", "run --rate x", 2, (1, 1)),
+    ("", "sim --rate 0.1 --duration 40h --keys 10", 0, USUAL),
+    (
+        "",
+        "search --goal 'all.p99<1h' --rate-max 2k --steps-max 3 --duration 3s --keys 10",
+        0,
+        USUAL,
+    ),
+    ("", "scan --rates 10,20 --duration 6s --keys 10", 0, USUAL),
+    ("", "run -s $SILENT --timeout 4s --keys 10 --ops-max 10", 3, USUAL),
+    ("", "load -s $SLOW --keys 400 --connections 1", 0, USUAL),
+];
+
+#[test]
+fn a_terminal_is_never_left_without_news() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let silent = Rogue::new(|_| Answer::Silence);
+    let slow = Peer::embedded("--behaviour fixed:20ms");
+    let mut broken = Vec::new();
+    let servers = [("SILENT", silent.name.as_str()), ("SLOW", slow.name.as_str())];
+    for rows in ROWS.chunks(2) {
+        thread::scope(|scope| {
+            let tried = |row| {
+                let (servers, peer) = (&servers, &peer);
+                scope.spawn(move || at_a_terminal(row, peer, servers))
+            };
+            let running: Vec<_> = rows.iter().map(tried).collect();
+            broken.extend(running.into_iter().filter_map(|row| row.join().unwrap()));
+        });
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+fn at_a_terminal(row: &Row, peer: &Peer, servers: &[(&str, &str)]) -> Option<String> {
+    let &(before, line, code, size) = row;
+    let (mut keyboard, terminal) = terminal(size);
+    let mut shell = shell(before, line, peer);
+    let end_of = |end: &OwnedFd| Stdio::from(end.try_clone().unwrap());
+    shell.envs(servers.iter().copied()).stdout(end_of(&terminal)).stderr(end_of(&terminal));
+    let mut child = Watched::start(shell.stdin(end_of(&terminal)));
+    // What the command still holds of the terminal would keep it from ending.
+    drop((shell, terminal));
+    let (mut said, mut bytes) = (Vec::new(), [0; 4096]);
+    let (mut last, mut silence) = (Instant::now(), Duration::ZERO);
+    let end = loop {
+        if readable(&keyboard)
+            && let Ok(count @ 1..) = keyboard.read(&mut bytes)
+        {
+            said.extend(&bytes[..count]);
+            last = Instant::now();
+            continue;
+        }
+        silence = silence.max(last.elapsed());
+        if let Some(end) = child.ended() {
+            break end;
+        }
+    };
+    let mut broken = end.broken(code);
+    if silence > SILENCE_MAX {
+        broken.push(format!("it said nothing for {silence:?}"));
+    }
+    let said = String::from_utf8_lossy(&said);
+    broken.extend(said.contains("panicked").then(|| "it panicked".to_owned()));
+    let shown: String = said.chars().take(1500).collect();
+    (!broken.is_empty()).then(|| format!("## {}\n{line}\n{shown}", broken.join(", ")))
+}
+
+/// Both ends of a terminal of so many columns and rows: the one that a person sees, and the one
+/// that programs have.
+fn terminal((columns, rows): (u16, u16)) -> (File, OwnedFd) {
+    let (mut person, mut programs) = (0, 0);
+    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let none = std::ptr::null_mut();
+    // SAFETY: the places for both ends and the size live as long as the call.
+    let done = unsafe { libc::openpty(&mut person, &mut programs, none, none.cast(), &size) };
+    assert_eq!(done, 0, "no terminal: {}", std::io::Error::last_os_error());
+    for end in [person, programs] {
+        // SAFETY: the end was opened above. It must not leak into other tests' children.
+        unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+    // SAFETY: both were opened above, and nothing else owns them.
+    unsafe { (File::from_raw_fd(person), OwnedFd::from_raw_fd(programs)) }
+}
+
+/// Whether something can be read within a moment.
+fn readable(from: &File) -> bool {
+    let mut poll = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one entry is given, and it lives as long as the call.
+    let ready = unsafe { libc::poll(&mut poll, 1, 20) };
+    ready == 1 && poll.revents & libc::POLLIN != 0
+}

@@ -1,0 +1,166 @@
+//! What each face says on which stream and how it ends, for command lines as drivers call them:
+//! stderr unread, merged with stdout, killed by every signal, by every name. Figures are masked.
+//!
+//! `UPDATE=1 cargo test -p memtide --test it streams::` writes the listings anew; read the
+//! difference before keeping it.
+
+mod lines;
+mod mask;
+mod unread;
+
+use crate::child::{Finished, Running, program, shared};
+use crate::peer::Peer;
+use mask::masked;
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Command lines that run at the same time.
+const AT_ONCE: usize = 3;
+/// Operations that a server has seen when a run that is to be killed is under way; of a scan that
+/// takes 500 a second for a second each time, its first row is printed then.
+const UNDER_WAY: u64 = 800;
+
+/// A command line as a driver has it.
+///
+/// Before the program stand variables, `2>&1` and a signal that kills the run. `@` is a server,
+/// `@h` its host and `@p` its port. A program with a slash is a link in a folder; one without is a
+/// subcommand.
+struct Call {
+    merged: bool,
+    killed: Option<Signal>,
+    command: Command,
+}
+
+impl Call {
+    fn of(line: &str, peer: &Peer) -> Self {
+        let address = peer.address();
+        let line = line
+            .replace("@h", &address.ip().to_string())
+            .replace("@p", &address.port().to_string())
+            .replace('@', &peer.name);
+        let mut words = line.split_whitespace().peekable();
+        let (mut merged, mut killed, mut variables) = (false, None, Vec::new());
+        let name = loop {
+            match words.next().unwrap() {
+                "2>&1" => merged = true,
+                "INT" => killed = Some(Signal::INT),
+                "TERM" => killed = Some(Signal::TERM),
+                "HUP" => killed = Some(Signal::HUP),
+                word => match word.split_once('=') {
+                    Some(pair) => variables.push(pair),
+                    None => break word,
+                },
+            }
+        };
+        let mut command = if name.contains('/') { linked(name) } else { program() };
+        if !name.contains('/') {
+            command.arg(name);
+        }
+        command.args(words).envs(variables);
+        if merged {
+            command = in_one_stream(&command);
+        }
+        Self { merged, killed, command }
+    }
+
+    fn carry_out(mut self, peer: &Peer) -> Finished {
+        let running = Running::of(&mut self.command);
+        if let Some(signal) = self.killed {
+            let seen = || peer.figure("cmd_get") + peer.figure("cmd_set");
+            let started = std::time::Instant::now();
+            while seen() < UNDER_WAY {
+                assert!(started.elapsed().as_secs() < 50, "the run does not get under way");
+                thread::sleep(std::time::Duration::from_millis(10));
+            }
+            running.signal(signal);
+        }
+        let ran = running.finish();
+        assert!(!self.merged || ran.err.is_empty(), "{ran}");
+        ran
+    }
+}
+
+/// The program by a link `folder/name`.
+fn linked(link: &str) -> Command {
+    let place = links().join(link);
+    std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+    // Others may make the same one.
+    drop(std::os::unix::fs::symlink(program().get_program(), &place));
+    let mut command = Command::new(place);
+    command.env_remove("MEMTIDE_NOTES").env_remove("MEMTIDE_MCPERF");
+    command
+}
+
+fn links() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("it-streams")
+}
+
+/// The same command under a shell that merges its streams.
+fn in_one_stream(command: &Command) -> Command {
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    let words: Vec<String> = words.map(|word| format!("'{}'", word.to_string_lossy())).collect();
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("exec {} 2>&1", words.join(" ")));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell
+}
+
+/// How a command line ends and what it says, figures masked.
+fn told(line: &str) -> String {
+    let peer = Peer::memcached("");
+    let ran = Call::of(line, &peer).carry_out(&peer);
+    let how = match (ran.code, ran.signal) {
+        (Some(code), _) => format!("exit {code}"),
+        (None, Some(signal)) => format!("killed by {signal}"),
+        (None, None) => "neither an exit nor a signal".to_owned(),
+    };
+    let mut text = format!("$ {line}\n{how}\n");
+    for (stream, said) in [("stdout", &ran.out), ("stderr", &ran.err)] {
+        for line in masked(&said.replace(&peer.name, "@"), &links()) {
+            text += format!("{stream}|{line}").trim_end();
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Asserts that the listing `name` holds what becomes of each of `lines`.
+fn expect(name: &str, lines: &[&str]) {
+    let _turn = shared();
+    let next = AtomicUsize::new(0);
+    let mut parts: Vec<(usize, String)> = thread::scope(|scope| {
+        let each = || {
+            let mut told_of = Vec::new();
+            while let Some((at, line)) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, lines.get(at)?)))
+            {
+                told_of.push((at, told(line)));
+            }
+            told_of
+        };
+        let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(each)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    parts.sort();
+    let listing: String = parts.into_iter().map(|(_, part)| part).collect();
+    let path = format!("{}/tests/it/streams/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &listing).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let of_line = |text: &str| -> Vec<String> {
+        text.split("\n$ ").map(|part| part.trim_end().to_owned()).collect()
+    };
+    for (now, then) in of_line(&listing).iter().zip(of_line(&kept)) {
+        assert_eq!(*now, then, "{name} differs; UPDATE=1 writes it anew");
+    }
+    assert_eq!(listing.len(), kept.len(), "{name} has other lines; UPDATE=1 writes it anew");
+}

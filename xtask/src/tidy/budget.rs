@@ -1,0 +1,41 @@
+//! How much code from outside the program takes when it is built without features.
+//!
+//! Why libraries are in, and what features add, stands in CONTRIBUTING.md.
+
+use super::{Finding, Rule};
+use std::collections::BTreeSet;
+
+const PACKAGES_MAX: usize = 60;
+
+/// How cargo tells them: one line for each place in the tree.
+pub(super) const TREE: [&str; 11] = [
+    "tree",
+    "--package",
+    "memtide",
+    "--no-default-features",
+    "--edges",
+    "normal,build",
+    "--prefix",
+    "none",
+    "--format",
+    "{p}",
+    "--offline",
+];
+
+/// Whether there are too many packages that are not ours in `tree`.
+pub(super) fn check(tree: &str) -> Option<Finding> {
+    let lines = tree.lines().map(|line| line.trim_end_matches(" (*)"));
+    let outside: BTreeSet<&str> =
+        lines.filter(|line| !line.is_empty() && !line.starts_with("memtide")).collect();
+    let count = outside.len();
+    (count > PACKAGES_MAX).then(|| Finding {
+        path: "Cargo.lock".to_owned(),
+        line: 0,
+        rule: Rule::PackageBudget,
+        what: format!("{count} packages from outside, without features: {outside:?}"),
+        why: "each package is code that somebody must trust and wait for; 60 are enough",
+        instead: "do without one, or put it behind a feature and name the reason in \
+                  CONTRIBUTING.md"
+            .to_owned(),
+    })
+}
