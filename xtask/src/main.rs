@@ -1,5 +1,5 @@
-//! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`,
-//! `docs`.
+//! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`, `docs`, `proof`,
+//! `readme`.
 //!
 //! It only calls tools that a developer could call by hand, says which, and knows nothing of what
 //! memtide does inside.
@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A chore reports to a person.
 
 mod bench;
+mod proof;
 mod setup;
 mod tidy;
 
@@ -41,6 +42,13 @@ fn main() -> ExitCode {
         ),
         Some(("swarm", words)) => swarm(&root, words),
         Some(("docs", _)) => docs(&root),
+        Some(("proof", words)) => match words.subcommand() {
+            Some(("first-run", words)) => {
+                proof::first_run(&root, *words.get_one("runs").expect("runs has a default"))
+            }
+            _ => unreachable!("clap demands the name of a proof"),
+        },
+        Some(("readme", _)) => proof::readme(&root),
         _ => unreachable!("clap demands one of the words above"),
     };
     match outcome {
@@ -77,6 +85,17 @@ fn command() -> Command {
         .subcommand(
             Command::new("docs").about("Write anew the documents that are made from the code"),
         )
+        .subcommand(
+            Command::new("proof")
+                .about("Prove by hand, on a quiet machine, what no test may measure")
+                .subcommand_required(true)
+                .subcommand(
+                    Command::new("first-run")
+                        .about("Run memtide as a newcomer does; the generator's share of p50, p99")
+                        .arg(number("runs", "20", "How many runs")),
+                ),
+        )
+        .subcommand(Command::new("readme").about("Put the report of a first run into README.md"))
 }
 
 fn bench_command() -> Command {

@@ -12,6 +12,7 @@ use memtide_metrics::histogram::Tallying;
 use memtide_run::{Doors, Surroundings, lower};
 use memtide_schema::Scenario;
 use memtide_workload::{Next, PlannedSource, Source};
+use std::collections::BTreeMap;
 use std::hint::black_box;
 
 const VALUE_BYTES: usize = 200;
@@ -67,6 +68,7 @@ fn lowered(scenario: &Scenario) -> Plan {
         embedded: false,
         repeats: false,
         cpus_allowed: vec![0],
+        cores: BTreeMap::new(),
         cpus_online: 1,
         cpu_quota: None,
         io: Doors::Simulated,

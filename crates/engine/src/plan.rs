@@ -233,6 +233,8 @@ pub struct Verify {
     pub oracles: Vec<Arc<Oracle>>,
     /// When what expires must be there and when it must not, if that is verified.
     pub lifetimes: Option<Arc<Lifetimes>>,
+    /// Whether the length of each value that is read is compared with the plan's.
+    pub lengths: bool,
 }
 
 impl Verify {
@@ -242,11 +244,16 @@ impl Verify {
         self.writer.wrapping_add(number as u32) & Version::NUMBER_MAX
     }
 
+    /// Looks at nothing but the lengths of values that are read.
+    pub fn of_lengths() -> Self {
+        Self { fraction: 0.0, writer: 0, oracles: Vec::new(), lifetimes: None, lengths: true }
+    }
+
     /// The same of server `number` alone.
     pub fn of_server(&self, number: usize) -> Self {
         let oracles = vec![Arc::clone(&self.oracles[number])];
-        let (fraction, writer) = (self.fraction, self.writer_at(number));
-        Self { fraction, writer, oracles, lifetimes: self.lifetimes.clone() }
+        let writer = self.writer_at(number);
+        Self { writer, oracles, ..self.clone() }
     }
 }
 

@@ -340,6 +340,24 @@ impl Recorder {
         }
     }
 
+    /// A value of `bytes` begins in the answer to `entry`.
+    #[inline]
+    pub(crate) fn value_read(&mut self, entry: &InFlight, bytes: usize, server: ServerId) {
+        let count = |counters: &mut Counters| {
+            counters.values += 1;
+            counters.value_bytes += bytes as u64;
+        };
+        count(&mut self.tally.segments[usize::from(entry.segment)]);
+        if self.several_servers && entry.segment == segment::MEASURE {
+            count(&mut self.tally.servers[server.index()]);
+        }
+    }
+
+    /// The length of that value is not the plan's.
+    pub(crate) fn resized(&mut self, entry: &InFlight) {
+        self.tally.segments[usize::from(entry.segment)].resized += 1;
+    }
+
     /// A value in the answer to `entry` was verified.
     pub(crate) fn verified(
         &mut self,

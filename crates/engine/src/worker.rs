@@ -477,6 +477,9 @@ impl<S: Source> Desk<'_, S> {
     fn verify_head(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
         let Some(verifier) = &mut self.verifier else { return };
         let at = (self.connection, self.place.0);
+        if verifier.is_resized(key, bytes) {
+            self.recorder.resized(entry);
+        }
         if let Some(expired) = verifier.value(at, entry, (key, bytes), self.source) {
             self.recorder.mistimed(entry, expired);
         }
@@ -519,6 +522,7 @@ impl<S: Source> Sink for Desk<'_, S> {
 
     #[inline]
     fn value(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
+        self.recorder.value_read(entry, bytes, self.place.0);
         if self.verifier.is_some() {
             self.verify_head(entry, key, bytes);
         }

@@ -164,7 +164,8 @@ fn turns_allocate_nothing() {
     walking.pause = Span::from_us(50);
     walking.source.popularity = "walk:50,1,10%@uniform:0,99".parse().expect("a popularity");
     let mut verified = wide.clone();
-    verified.verify = Some(Verify { fraction: 1.0, writer: 1, oracles, lifetimes: None });
+    verified.verify =
+        Some(Verify { fraction: 1.0, writer: 1, oracles, lifetimes: None, lengths: false });
     let mut frames = wide.clone();
     frames.requests.protocol = Protocol::Binary;
     frames.source.multiget = 3;

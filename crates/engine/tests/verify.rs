@@ -59,6 +59,7 @@ fn plan(ops: u64, keys_max: u64, values: &str) -> Plan {
             writer: 77,
             oracles: vec![Arc::new(Oracle::new(KEYS, keys_max, base.seed))],
             lifetimes: None,
+            lengths: false,
         }),
         ..base
     }
@@ -284,7 +285,7 @@ fn values_of_others_are_not_judged_by_their_version() {
     let oracle = || Arc::new(Oracle::new(KEYS, KEYS, one.seed));
     let verify = |writer| {
         let oracles = vec![oracle(), oracle()];
-        Some(Verify { fraction: 1.0, writer, oracles, lifetimes: None })
+        Some(Verify { fraction: 1.0, writer, oracles, lifetimes: None, lengths: false })
     };
     let (verified, verified_too) = (verify(77), verify(99));
     let mut fleet = fleet("none", Law::Exponential(0.0005));

@@ -39,7 +39,7 @@ const SAMPLES_WAITING: usize = 1 << 16;
 pub struct HostFleet {
     clock: Clock,
     stop: StopFlag,
-    pin: bool,
+    cpus: Vec<usize>,
     export: Export,
     workers: Vec<Thread>,
 }
@@ -80,10 +80,12 @@ const WAITING: WorkerReport = WorkerReport {
 };
 
 impl HostFleet {
-    /// A fleet without workers. With `pin`, workers get a processor each as far as they go.
-    /// `samples` receives what plans export.
-    pub fn new(clock: Clock, stop: StopFlag, pin: bool, samples: Option<SampleSink>) -> Self {
-        Self { clock, stop, pin, export: Export::new(samples), workers: Vec::new() }
+    /// A fleet without workers. Worker N is kept on processor N of `cpus`, which begin anew where
+    /// there are fewer; if there are none, workers are not pinned. `samples` receives what plans
+    /// export.
+    pub fn new(clock: Clock, stop: StopFlag, cpus: &[usize], samples: Option<SampleSink>) -> Self {
+        let export = Export::new(samples);
+        Self { clock, stop, cpus: cpus.to_vec(), export, workers: Vec::new() }
     }
 
     /// Ends the export of samples, once no plan runs: waits until all are written, but not for a
@@ -110,10 +112,7 @@ impl HostFleet {
             mailbox: Arc::clone(&mailbox),
             giver,
             clock: self.clock,
-            cpu: self.pin.then(|| {
-                let allowed = pin::inherited();
-                allowed[usize::from(worker) % allowed.len().max(1)]
-            }),
+            cpu: self.cpus.iter().copied().cycle().nth(usize::from(worker)),
             samples,
         };
         let handle = thread::Builder::new()

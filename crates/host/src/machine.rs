@@ -22,6 +22,8 @@ pub struct Machine {
     pub cpus_online: usize,
     /// Processors that this process may use, ascending.
     pub cpus_allowed: Vec<usize>,
+    /// The core of each of them, named by the first processor of the core.
+    pub cores: BTreeMap<usize, usize>,
     /// The control group's limit, in processors.
     pub cpu_quota: Option<f64>,
     /// Memory in bytes; 0 if unknown.
@@ -34,11 +36,13 @@ pub struct Machine {
 pub fn look() -> Machine {
     let system = rustix::system::uname();
     let word = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    let cpus_allowed = pin::inherited();
     Machine {
         kernel: format!("{} {}", word(system.sysname()), word(system.release())),
         cpu_model: field("/proc/cpuinfo", "model name").unwrap_or_default(),
         cpus_online: pin::online(),
-        cpus_allowed: pin::inherited(),
+        cores: pin::cores(&cpus_allowed),
+        cpus_allowed,
         cpu_quota: pin::quota(),
         memory_bytes: field("/proc/meminfo", "MemTotal")
             .and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
@@ -206,7 +210,7 @@ impl Tick {
 }
 
 /// The value of the first line `name: value` in a file of /proc.
-fn field(path: &str, name: &str) -> Option<String> {
+pub(crate) fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;

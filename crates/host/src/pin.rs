@@ -1,12 +1,24 @@
 //! Which processors this process may use, and keeping a thread on one.
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+use std::collections::BTreeMap;
 use std::fs;
 
 /// The processors of the inherited mask, ascending.
 pub(crate) fn inherited() -> Vec<usize> {
     let mask = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect()
+}
+
+/// The core of each of `cpus` that the kernel names a core for: the first processor of that core.
+pub(crate) fn cores(cpus: &[usize]) -> BTreeMap<usize, usize> {
+    let core = |&cpu: &usize| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        let list = fs::read_to_string(path).ok()?;
+        let first = list.trim().split([',', '-']).next()?.parse().ok()?;
+        Some((cpu, first))
+    };
+    cpus.iter().filter_map(core).collect()
 }
 
 /// How many processors are online in this machine.
@@ -34,7 +46,22 @@ pub(crate) fn quota() -> Option<f64> {
 
 /// Keeps the calling thread on `cpu`.
 pub(crate) fn pin(cpu: usize) -> rustix::io::Result<()> {
+    keep(None, cpu)
+}
+
+/// Keeps a thread of this process on `cpu`; none is the calling one.
+pub(crate) fn keep(thread: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
     let mut only = CpuSet::new();
     only.set(cpu);
-    sched_setaffinity(None, &only)
+    sched_setaffinity(thread, &only)
+}
+
+/// Keeps the calling thread, and those that it starts, off `cpus`, if that leaves a processor to
+/// run on. Where it is forbidden the thread stays where it was, which costs little: it sleeps.
+pub fn stay_off(cpus: &[usize]) {
+    let mut left = CpuSet::new();
+    inherited().into_iter().filter(|cpu| !cpus.contains(cpu)).for_each(|cpu| left.set(cpu));
+    if left.count() > 0 {
+        let _ = sched_setaffinity(None, &left);
+    }
 }

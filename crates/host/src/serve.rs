@@ -8,12 +8,15 @@ mod peer;
 mod shared;
 
 use crate::clock::Clock;
+use crate::pin;
 use datagrams::UdpSide;
 use memtide_server::{Conduct, ConductState, Store, StoreOptions};
+use rustix::thread::{Pid, gettid};
 use shared::Shared;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use thread::Server;
@@ -42,6 +45,8 @@ pub struct Serving {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
+    /// What the kernel calls the threads.
+    ids: Vec<Pid>,
 }
 
 impl Serving {
@@ -69,16 +74,25 @@ impl Serving {
         let stop = Arc::new(AtomicBool::new(false));
         let mut udp =
             socket.map(|socket| UdpSide::new(socket, options.item_bytes_max)).transpose()?;
+        let (tell, told) = channel();
         let threads = (0..options.threads)
             .map(|number| {
                 let mut server = Server::new(Arc::clone(&shared), udp.take())?;
-                let stop = Arc::clone(&stop);
-                std::thread::Builder::new()
-                    .name(format!("server-{number}"))
-                    .spawn(move || server.run(&stop))
+                let (stop, tell) = (Arc::clone(&stop), tell.clone());
+                std::thread::Builder::new().name(format!("server-{number}")).spawn(move || {
+                    // The receiver is there until each thread has told.
+                    let _ = tell.send(gettid());
+                    server.run(&stop);
+                })
             })
             .collect::<io::Result<Vec<_>>>()?;
-        Ok(Self { address, stop, threads })
+        let ids = told.iter().take(threads.len()).collect();
+        Ok(Self { address, stop, threads, ids })
+    }
+
+    /// Keeps the server's threads on processor `cpu`. Fails where the kernel forbids it.
+    pub fn keep_on(&self, cpu: usize) -> io::Result<()> {
+        self.ids.iter().try_for_each(|&id| Ok(pin::keep(Some(id), cpu)?))
     }
 
     /// Where it listens.

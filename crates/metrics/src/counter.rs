@@ -234,6 +234,12 @@ pub struct Counters {
     pub hits: u64,
     /// Of these, not found.
     pub misses: u64,
+    /// Values that were read, those of late replies included.
+    pub values: u64,
+    /// Their lengths together, in bytes.
+    pub value_bytes: u64,
+    /// Of these, those of another length than the plan says, where lengths are compared.
+    pub resized: u64,
     /// Bytes of requests.
     pub bytes_sent: u64,
     /// Bytes of replies.
@@ -316,6 +322,9 @@ impl AddAssign<&Self> for Counters {
             keys,
             hits,
             misses,
+            values,
+            value_bytes,
+            resized,
             bytes_sent,
             bytes_received,
             storage_commands,
@@ -345,6 +354,9 @@ impl AddAssign<&Self> for Counters {
         self.keys += keys;
         self.hits += hits;
         self.misses += misses;
+        self.values += values;
+        self.value_bytes += value_bytes;
+        self.resized += resized;
         self.bytes_sent += bytes_sent;
         self.bytes_received += bytes_received;
         self.storage_commands += storage_commands;

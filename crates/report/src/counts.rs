@@ -8,6 +8,12 @@ use memtide_base::units::{format_bytes, format_count};
 use memtide_schema::record::{DatagramCounts, Record, Totals};
 use std::collections::BTreeMap;
 
+/// A mean with one decimal, unless that is a zero.
+fn trimmed(mean: f64) -> String {
+    let text = format!("{mean:.1}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
 /// Every line of counts.
 pub(crate) fn counts(out: &mut Sheet, record: &Record) {
     let totals = &record.totals;
@@ -15,7 +21,11 @@ pub(crate) fn counts(out: &mut Sheet, record: &Record) {
     if totals.keys > 0 {
         let hits = percent(totals.hits as f64 / totals.keys as f64);
         let (keys, found, missed) = (whole(totals.keys), whole(totals.hits), whole(totals.misses));
-        let text = format!("{keys} read: {found} hits ({hits}), {missed} misses");
+        let mut text = format!("{keys} read: {found} hits ({hits}), {missed} misses");
+        if totals.values_read > 0 {
+            let mean = totals.value_bytes_read as f64 / totals.values_read as f64;
+            text.push_str(&format!(", values of {} B", trimmed(mean)));
+        }
         labelled(out, "keys", &text);
     }
     // Reads and stored values are the normal case and stand in the table already.

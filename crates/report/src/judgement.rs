@@ -42,6 +42,8 @@ fn is_news(check: &Check, record: &Record) -> bool {
         // The check of answers says it.
         CheckKind::Errors => return false,
         CheckKind::Answered | CheckKind::Rate | CheckKind::WorkerBusy => &[],
+        // Only the embedded server can have to share.
+        CheckKind::OwnCpus => return false,
     };
     let by_nature = record.loop_kind == LoopKind::Closed
         && !matches!(check.code, CheckKind::ServerCounters | CheckKind::WorkerBusy);
@@ -57,6 +59,7 @@ const fn subject(code: CheckKind) -> &'static str {
         CheckKind::GeneratorP50 => "the generator's part in p50",
         CheckKind::GeneratorP99 => "the generator's part in p99",
         CheckKind::WorkerBusy => "the load on the workers",
+        CheckKind::OwnCpus => "the CPU of the embedded server",
         CheckKind::ServerCounters => "our count against the servers'",
     }
 }

@@ -193,9 +193,10 @@ pub(crate) fn servers(plan: &PlanRecord) -> String {
         addresses => format!("{} ({})", server.name, addresses.join(", ")),
     });
     let each = each.collect::<Vec<_>>().join(", ");
+    let cpu = plan.server_cpu.map_or(String::new(), |cpu| format!(", pinned to CPU {cpu}"));
     match plan.embedded {
-        true if each.is_empty() => "embedded, on a free loopback port".to_owned(),
-        true => format!("embedded at {each}"),
+        true if each.is_empty() => format!("embedded, on a free loopback port{cpu}"),
+        true => format!("embedded at {each}{cpu}"),
         false => each,
     }
 }

@@ -75,7 +75,8 @@ fn carry_out<F: Fleet>(
         Load::Auto if survey.unreachable => Load::Never,
         load => load,
     };
-    let filled = fill(fleet, scenario, plan, load, witness)?;
+    let looks = lowered.looks_unfilled && scenario.load == Load::Never;
+    let filled = fill(fleet, scenario, plan, (load, looks), witness)?;
     let mut orders = Orders::default();
     let main = if load_only || filled.interrupted {
         None

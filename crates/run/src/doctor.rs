@@ -5,6 +5,7 @@ mod errors;
 
 pub(crate) use errors::Errors;
 
+use crate::lower::CPUS_OF_A_PAIR;
 use crate::survey::Agreement;
 use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{LifePlan, Pacing, Plan, Wait};
@@ -50,6 +51,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) kept: &'a [f64],
     /// Busy share of each worker.
     pub(crate) busy: &'a [f64],
+    /// The processors that the embedded server and the workers share, if fewer than two.
+    pub(crate) shared_cpus: Option<f64>,
     /// How the servers' counters compare.
     pub(crate) agreement: &'a Agreement,
 }
@@ -63,6 +66,7 @@ pub(crate) fn examine(findings: &Findings<'_>) -> Vec<Check> {
         generator(findings, 0.5, CheckKind::GeneratorP50),
         generator(findings, 0.99, CheckKind::GeneratorP99),
         busy(findings),
+        own_cpus(findings),
         agreement(findings),
     ]
 }
@@ -201,6 +205,16 @@ fn busy(findings: &Findings<'_>) -> Check {
     judged(code, busy < BUSY_MAX, message, busy, BUSY_MAX)
 }
 
+fn own_cpus(findings: &Findings<'_>) -> Check {
+    let code = CheckKind::OwnCpus;
+    match findings.shared_cpus {
+        Some(cpus) => {
+            judged(code, false, Warning::SharedCpu { cpus }.message(), cpus, CPUS_OF_A_PAIR)
+        }
+        None => skipped(code, "no embedded server has to share a CPU with the workers"),
+    }
+}
+
 fn agreement(findings: &Findings<'_>) -> Check {
     let code = CheckKind::ServerCounters;
     match findings.agreement {
@@ -249,6 +263,9 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
             Quantile::Unanswered | Quantile::TooFew { .. } => findings.lag_generator.moments().max,
         };
         warnings.push(Warning::GeneratorLate { share, lag_ns_p99 });
+    }
+    if let Some(cpus) = findings.shared_cpus {
+        warnings.push(Warning::SharedCpu { cpus });
     }
     for (worker, &busy) in findings.busy.iter().enumerate() {
         if busy >= BUSY_MAX {

@@ -3,30 +3,32 @@
 //! A fill and a probe are plans like any other, carried out by the same workers. Nothing is ever
 //! flushed.
 
+mod probe;
+mod room;
+
 use crate::conduct::{Ended, Loss, conduct};
 use crate::failure::Failure;
 use crate::lower::needs_keys;
-use crate::survey::{Figures, figures, whole};
 use crate::witness::Witness;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
 use memtide_engine::{
-    Clients, Cooldown, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Verify, Window,
+    Clients, Cooldown, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Window,
 };
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
 use memtide_schema::{Event, Progress, Scenario, Warning};
 use memtide_workload::{Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
+use probe::{Probed, accept_as_it_is, wants_keys};
+use room::Room;
+use std::ops::Range;
 
-/// Keys that a probe asks for.
-const SAMPLE: u64 = 1_000;
 const FILL_CONNECTIONS_PER_WORKER: u32 = 4;
 const FILL_DEPTH_MAX: u32 = 64;
 /// Bytes of requests that a fill has outstanding on one connection.
 const FILL_BYTES: usize = 256 * 1024;
-const PROBE_DEPTH: u32 = 16;
 /// The longest wait before a probe or a fill opens a lost connection again.
 const BACKOFF_MAX: Span = Span::from_ms(100);
 
@@ -65,15 +67,18 @@ impl Held {
     }
 }
 
-/// Fills each server that needs it, as `load` says.
+/// Fills each server that needs it, as `load` says. With `looks` also a server that is not to be
+/// filled is asked for a sample: values of other lengths than the scenario says are refused.
 pub(crate) fn fill<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
     plan: &Plan,
-    load: Load,
+    (load, looks): (Load, bool),
     witness: &mut impl Witness,
 ) -> Result<Filled, Failure> {
     let mut filled = Filled::default();
+    // Where connections are the load, one that fails is a result and no reason to end.
+    let looks = looks && load == Load::Never && compares_lengths(plan) && plan.life().is_none();
     let wanted = match (load, &plan.source.window) {
         (Load::Always, _) => true,
         (Load::Never, _) => false,
@@ -81,6 +86,11 @@ pub(crate) fn fill<F: Fleet>(
         (Load::Auto, None) => needs_keys(&plan.source.mix),
     };
     if !wanted {
+        if looks {
+            for server in &plan.servers {
+                accept_as_it_is(fleet, scenario, (plan, server), &mut filled)?;
+            }
+        }
         return Ok(filled);
     }
     witness.on(&Event::Phase(Phase::Load));
@@ -90,7 +100,8 @@ pub(crate) fn fill<F: Fleet>(
     }
     let keys = keys_all(plan);
     for server in &plan.servers {
-        let wanted = load != Load::Auto || missing_keys(fleet, plan, server, &mut filled)?;
+        let wanted =
+            load != Load::Auto || wants_keys(fleet, scenario, (plan, server), &mut filled)?;
         if filled.interrupted {
             break;
         }
@@ -98,12 +109,7 @@ pub(crate) fn fill<F: Fleet>(
             continue;
         }
         witness.on(&Event::Note(format!("filling server {} with {keys} keys", server.name)));
-        let before = figures(fleet, plan, server).ok();
-        store_all(fleet, scenario, (plan, server), &mut filled, witness)?;
-        if filled.interrupted {
-            break;
-        }
-        check(fleet, scenario, plan, (server, before), &mut filled)?;
+        fill_server(fleet, scenario, (plan, server), &mut filled, witness)?;
     }
     Ok(filled)
 }
@@ -127,7 +133,7 @@ fn fill_windows<F: Fleet>(
     let fill = Plan { verify: plan.verify.clone(), ..beside(plan, source, total) };
     let copies = plan.copies();
     let ended = conduct(fleet, &fill, &mut |start, now, totals| {
-        witness.on(&progress((start, now), totals, total * copies));
+        witness.on(&progress((start, now), totals, (0, total * copies)));
     })?;
     let counters = filled.absorb(&ended, "every server")?;
     // A copy that is missing will be missed.
@@ -147,89 +153,14 @@ fn fill_windows<F: Fleet>(
     )))
 }
 
-/// Asks for a sample of keys. Whether some are missing, or have values of another scenario;
-/// refuses to fill a server of somebody else.
-fn missing_keys<F: Fleet>(
-    fleet: &mut F,
-    plan: &Plan,
-    server: &ServerPlan,
-    filled: &mut Filled,
-) -> Result<bool, Failure> {
-    let probed = probe(fleet, plan, server, filled)?;
-    let strange = probed.is_strange();
-    if !strange {
-        filled.accept(&probed, server_number(plan, server));
-    }
-    let hits = if strange { 0 } else { probed.counters.hits };
-    if filled.interrupted {
-        return Ok(false);
-    }
-    if hits == probed.counters.keys {
-        filled.held.note(hits, hits);
-        return Ok(false);
-    }
-    filled.asked += 1;
-    let items = figures(fleet, plan, server).map_or(0, |figures| whole(&figures, "curr_items"));
-    let local = server.addresses.iter().all(|address| address.is_local());
-    let somebodys = hits == 0 && items > 0 || items as u64 > keys_all(plan);
-    if !local && somebodys {
-        return Err(Failure::usage(format!(
-            "server {} holds {items} items that are not of this scenario; filling could evict \
-             them: use --load always to fill it all the same, or --load never to leave it as it is",
-            server.name
-        )));
-    }
-    Ok(true)
-}
-
-fn probe<F: Fleet>(
-    fleet: &mut F,
-    plan: &Plan,
-    server: &ServerPlan,
-    filled: &mut Filled,
-) -> Result<Probed, Failure> {
-    let source = side_source(plan, OpKind::Get, Popularity::Sample);
-    let probe = Plan {
-        connections: u32::from(plan.workers),
-        depth: PROBE_DEPTH,
-        ..side_plan(plan, server, source, SAMPLE)
-    };
-    let verify = probe.verify.map(|verify| Verify { fraction: 1.0, ..verify });
-    let probe = Plan { verify, ..probe };
-    let ended = conduct(fleet, &probe, &mut |_, _, _| {})?;
-    let counters = filled.absorb(&ended, &of_server(server))?;
-    // Some errors are what a run may be about; a server that mostly gives them is no memcached.
-    if counters.answered < counters.intended / 2 && !ended.interrupted {
-        return Err(Failure::unreachable(format!(
-            "server {} answered {} of {} gets; is it a memcached with the text protocol?{}",
-            server.name,
-            counters.answered,
-            counters.intended,
-            said(&ended)
-        )));
-    }
-    Ok(Probed { counters, mismatches: ended.totals.mismatches })
-}
-
-/// What a probe found.
-struct Probed {
-    counters: Counters,
-    mismatches: Mismatches,
-}
-
-impl Probed {
-    /// Whether most of the values are not of this scenario: that is no fault of the server's.
-    fn is_strange(&self) -> bool {
-        self.counters.wrong.iter().sum::<u64>() * 2 > self.counters.verified
-    }
-}
-
 fn server_number(plan: &Plan, server: &ServerPlan) -> usize {
     let number = plan.servers.iter().position(|one| std::ptr::eq(one, server));
     number.expect("it is a server of the plan")
 }
 
-fn store_all<F: Fleet>(
+/// Fills `server` and sees to it that it holds what it was given. A fill that is long is done in
+/// portions: a server that throws out the first keys when it is given the last is not given them.
+fn fill_server<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
     (plan, server): (&Plan, &ServerPlan),
@@ -237,77 +168,79 @@ fn store_all<F: Fleet>(
     witness: &mut impl Witness,
 ) -> Result<(), Failure> {
     let total = keys_all(plan);
-    let source = side_source(plan, OpKind::Set, Popularity::Sequential);
-    let sampled = (0..16).map(|nth| plan.values.len(nth * total / 16)).sum::<usize>() / 16;
-    let fitting = (FILL_BYTES / (sampled + 64)) as u32;
-    let workers = u32::from(plan.workers);
-    let fill = Plan {
-        connections: (workers * FILL_CONNECTIONS_PER_WORKER).min(plan.connections.max(workers)),
-        depth: fitting.clamp(1, FILL_DEPTH_MAX),
-        ..side_plan(plan, server, source, total)
-    };
-    let ended = conduct(fleet, &fill, &mut |start, now, totals| {
-        witness.on(&progress((start, now), totals, total));
-    })?;
-    let counters = filled.absorb(&ended, &of_server(server))?;
-    let stored = counters.replies[ReplyClass::Stored as usize];
-    if stored < total && !ended.interrupted && scenario.load_partial {
-        let (server, why) = (server.name.clone(), said(&ended));
-        filled.warnings.push(Warning::StoresRefused { server, stored, total, why });
-        return Ok(());
+    let mut room = Room::new(fleet, plan, server, filled);
+    let portion = room::portion(plan);
+    let (mut first, mut refused) = (0, Refused::default());
+    while first < total && !filled.interrupted {
+        let end = (first + portion).min(total);
+        let missed = store(fleet, (plan, server), first..end, filled, witness)?;
+        first = end;
+        if filled.interrupted {
+            return Ok(());
+        }
+        if missed.keys > 0 && !scenario.load_partial {
+            return Err(Failure::unreachable(format!(
+                "filling server {} failed: it stored {} of {total} keys{} (--load-partial accepts \
+                 it)",
+                server.name,
+                end - missed.keys,
+                missed.why
+            )));
+        }
+        refused.add(missed);
+        if end < total && scenario.load_partial {
+            continue; // Whatever is found at the end is accepted.
+        }
+        room.check(fleet, scenario, end, filled)?;
     }
-    if stored < total && !ended.interrupted {
-        return Err(Failure::unreachable(format!(
-            "filling server {} failed: it stored {stored} of {total} keys{} (--load-partial \
-             accepts it)",
-            server.name,
-            said(&ended)
-        )));
+    if refused.keys > 0 {
+        let (server, stored) = (server.name.clone(), total - refused.keys);
+        filled.warnings.push(Warning::StoresRefused { server, stored, total, why: refused.why });
     }
     Ok(())
 }
 
-/// After a fill nothing may have been evicted and a sample must be there.
-fn check<F: Fleet>(
+/// Keys that a server was given and did not store.
+#[derive(Debug, Default)]
+struct Refused {
+    keys: u64,
+    /// What the server said to it first: a clause after a semicolon, or nothing.
+    why: String,
+}
+
+impl Refused {
+    fn add(&mut self, more: Self) {
+        if self.why.is_empty() {
+            self.why = more.why;
+        }
+        self.keys += more.keys;
+    }
+}
+
+/// Stores the keys with these ids. Returns which of them the server refused or lost.
+fn store<F: Fleet>(
     fleet: &mut F,
-    scenario: &Scenario,
-    plan: &Plan,
-    (server, before): (&ServerPlan, Option<Figures>),
+    (plan, server): (&Plan, &ServerPlan),
+    ids: Range<u64>,
     filled: &mut Filled,
-) -> Result<(), Failure> {
-    let after = figures(fleet, plan, server).ok();
-    filled.asked += 2;
-    let of = |side: &Option<Figures>, name| side.as_ref().map_or(0, |side| whole(side, name));
-    let evicted = of(&after, "evictions") - of(&before, "evictions");
-    let known = before.is_some() && after.is_some();
-    let probed = probe(fleet, plan, server, filled)?;
-    filled.accept(&probed, server_number(plan, server));
-    let probed = probed.counters;
-    if filled.interrupted || (evicted == 0 && probed.hits == probed.keys) {
-        filled.held.note(keys_all(plan), keys_all(plan));
-        return Ok(());
-    }
-    filled.held.note(probed.keys, probed.hits);
-    let missing = probed.keys - probed.hits;
-    if scenario.load_partial {
-        filled.warnings.push(Warning::LoadPartial { sampled: probed.keys, missing });
-        return Ok(());
-    }
-    let keys = keys_all(plan);
-    let (counted, advice) = if known {
-        let items = of(&after, "curr_items").max(1);
-        let item_bytes = of(&after, "bytes") / items;
-        // A quarter more than the items themselves: slabs leave room unused.
-        let needed_mb = (keys as i64 * item_bytes * 5 / 4 / (1024 * 1024) + 1).max(64);
-        (format!("{evicted} items were evicted and "), format!("give it about -m {needed_mb}"))
-    } else {
-        (String::new(), "give it more memory (its -m)".to_owned())
+    witness: &mut impl Witness,
+) -> Result<Refused, Failure> {
+    let (total, count) = (keys_all(plan), ids.end - ids.start);
+    let source = side_source(plan, OpKind::Set, Popularity::Onward(ids.start));
+    let fitting = (FILL_BYTES / (room::value_bytes(plan) as usize + 64)) as u32;
+    let workers = u32::from(plan.workers);
+    let fill = Plan {
+        connections: (workers * FILL_CONNECTIONS_PER_WORKER).min(plan.connections.max(workers)),
+        depth: fitting.clamp(1, FILL_DEPTH_MAX),
+        ..side_plan(plan, server, source, count)
     };
-    Err(Failure::goal(format!(
-        "server {} cannot hold the {keys} keys: {counted}{missing} of {} sampled keys are missing \
-         after the fill; {advice}, use fewer or smaller --keys, or accept it with --load-partial",
-        server.name, probed.keys
-    )))
+    let ended = conduct(fleet, &fill, &mut |start, now, totals| {
+        witness.on(&progress((start, now), totals, (ids.start, total)));
+    })?;
+    let counters = filled.absorb(&ended, &of_server(server))?;
+    let keys = count - counters.replies[ReplyClass::Stored as usize];
+    let why = if keys > 0 { said(&ended) } else { String::new() };
+    Ok(Refused { keys, why })
 }
 
 /// A mix of nothing but `kind`.
@@ -332,15 +265,15 @@ fn side_source(plan: &Plan, kind: OpKind, popularity: Popularity) -> SourcePlan 
     }
 }
 
-/// How far a fill has come.
-fn progress((start, now): (Instant, Instant), totals: &Totals, total: u64) -> Event {
+/// How far a fill has come, which was at `done` when it started, of `total`.
+fn progress((start, now): (Instant, Instant), totals: &Totals, (done, total): (u64, u64)) -> Event {
     let counters = &totals.segments[usize::from(segment::MEASURE)];
     let elapsed_s = now.since(start).as_s_f64();
     Event::Progress(Progress {
         phase: Phase::Load,
         elapsed_s,
         length_s: None,
-        done: counters.answered,
+        done: done + counters.answered,
         total: Some(total),
         living: None,
         rate_per_s: (elapsed_s > 0.0).then(|| counters.answered as f64 / elapsed_s),
@@ -387,6 +320,14 @@ fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
         rows: RowPlan::default(),
         ..plan.clone()
     }
+}
+
+/// Whether the lengths of values on servers can be compared with those that the plan gives them.
+fn compares_lengths(plan: &Plan) -> bool {
+    let grow = |kind: OpKind| matches!(kind, OpKind::Append | OpKind::Prepend);
+    plan.source.window.is_none()
+        && needs_keys(&plan.source.mix)
+        && !plan.source.mix.kinds().any(grow)
 }
 
 fn keys_all(plan: &Plan) -> u64 {

@@ -18,6 +18,6 @@ mod failure;
 
 pub use controller::{Outcome, run};
 pub use failure::Failure;
-pub use lower::{Doors, Lowered, Surroundings, lower};
+pub use lower::{Doors, Lowered, Places, Surroundings, lower};
 pub use witness::Witness;
 pub use wrong_values::WrongValues;

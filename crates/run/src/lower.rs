@@ -1,20 +1,26 @@
 //! What the user said becomes what will happen: every default that depends on the machine or on
 //! other fields is decided here, once, and says why.
 
+mod cpus;
 mod crowd;
 mod lives;
+
+pub(crate) use cpus::CPUS_OF_A_PAIR;
+pub use cpus::Places;
 
 use crowd::{Crowd, Data};
 use memtide_base::Span;
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{
     Clients, Cooldown, Credentials, Io, Pacing, Plan, RateUnit, Refill, ServerPlan, SocketPlan,
-    Transport, Verify, Wait, Window,
+    Transport, Verify, Window,
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
 use memtide_schema::scenario::{self as word, Problem};
-use memtide_workload::{Expiring, Lifetimes, Mix, Oracle, RateCurve, SourcePlan, Wave, WindowPlan};
+use memtide_workload::{
+    Expiring, Lifetimes, Mix, OpKind, Oracle, RateCurve, SourcePlan, Wave, WindowPlan,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,6 +35,8 @@ pub struct Surroundings {
     pub repeats: bool,
     /// Processors that this process may use, by its mask.
     pub cpus_allowed: Vec<usize>,
+    /// The core of each processor; one that is missing is a core of its own.
+    pub cores: BTreeMap<usize, usize>,
     /// Processors of the machine.
     pub cpus_online: usize,
     /// The control group's limit, in processors.
@@ -56,8 +64,11 @@ pub struct Lowered {
     pub plan: Plan,
     /// For people and programs.
     pub record: PlanRecord,
-    /// Whether workers get a processor each.
-    pub pin: bool,
+    /// Which processors the workers and the embedded server get.
+    pub places: Places,
+    /// Whether a server that is not to be filled is asked for a sample all the same, so that
+    /// values of other lengths than the scenario says are found.
+    pub looks_unfilled: bool,
 }
 
 const DEPTH_WITH_RATE: u32 = 64;
@@ -80,6 +91,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let closed = scenario.is_closed_loop();
     let depth = depth(scenario, crowd.clients, &mut why);
     let workers = workers(scenario, around, &mut why).min(crowd.workers_max);
+    let places = Places::of(scenario, around, workers, &mut why);
     let window = window(scenario);
     let data = Data::of(scenario, &crowd)?;
     let plan = Plan {
@@ -112,7 +124,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         timeout: scenario.timeout,
         reconnect: scenario.reconnect,
         seed: scenario.seed,
-        wait: wait(scenario, around, &mut why),
+        wait: cpus::wait(scenario, around, &places, &mut why),
         io: io(scenario, around, &mut why)?,
         samples: scenario.samples.is_some(),
         message_sizes: scenario.message_sizes,
@@ -122,11 +134,12 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         sockets: sockets(scenario),
         credentials: credentials(scenario),
     };
-    let narrowed = around.cpus_allowed.len() < around.cpus_online;
-    let enough = around.cpus_allowed.len() >= workers as usize;
-    let pin = scenario.pin || (narrowed && enough);
-    let record = plan_record(scenario, around, &plan, pin, why);
-    Ok(Lowered { plan, record, pin })
+    if scenario.mix.kinds().any(|kind| matches!(kind, OpKind::Append | OpKind::Prepend)) {
+        let reason = "append and prepend change lengths, so those on servers are not compared";
+        why.insert("value-size".to_owned(), reason.to_owned());
+    }
+    let record = plan_record(scenario, around, &plan, &places, why);
+    Ok(Lowered { plan, record, places, looks_unfilled: false })
 }
 
 fn requests(scenario: &Scenario) -> RequestPlan {
@@ -209,7 +222,7 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
             (0..servers).map(oracle).collect()
         }
     };
-    Some(Verify { fraction: scenario.verify, writer: 0, oracles, lifetimes })
+    Some(Verify { fraction: scenario.verify, writer: 0, oracles, lifetimes, lengths: false })
 }
 
 /// A server that is named twice is most likely a slip.
@@ -231,32 +244,13 @@ fn workers(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String
     if let Some(threads) = scenario.threads {
         return threads;
     }
-    let allowed = around.cpus_allowed.len().max(1) as f64;
-    let cpus = around.cpu_quota.unwrap_or(allowed).min(allowed);
+    let cpus = cpus::usable(around);
     let most = if is_local(around) { WORKERS_MAX_LOCAL } else { WORKERS_MAX };
     why.insert(
         "threads".to_owned(),
         format!("half of the {cpus} CPUs that may be used, from 1 to {most}"),
     );
     ((cpus / 2.0) as u32).clamp(1, most)
-}
-
-fn wait(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String, String>) -> Wait {
-    if let Some(wait) = scenario.wait {
-        return wait;
-    }
-    let reason = if around.cpus_allowed.len() <= 2 {
-        "spinning would take CPU from the server: at most 2 CPUs may be used"
-    } else if around.cpu_quota.is_some() {
-        "spinning would use up the control group's quota"
-    } else if is_local(around) {
-        "spinning would take CPU from the server on this machine"
-    } else {
-        why.insert("wait".to_owned(), "the server is elsewhere and CPUs are free".to_owned());
-        return Wait::Hybrid;
-    };
-    why.insert("wait".to_owned(), reason.to_owned());
-    Wait::Sleep
 }
 
 fn io(
@@ -334,13 +328,12 @@ fn plan_record(
     scenario: &Scenario,
     around: &Surroundings,
     plan: &Plan,
-    pin: bool,
+    places: &Places,
     why: BTreeMap<String, String>,
 ) -> PlanRecord {
     let closed = scenario.is_closed_loop();
     let paced = matches!(plan.pacing, Pacing::Open { .. }) && scenario.wave == Wave::Constant;
     let finite = plan.window.duration != Span::MAX;
-    let cpus = around.cpus_allowed.iter().cycle().take(usize::from(plan.workers));
     PlanRecord {
         embedded: around.embedded,
         servers: plan
@@ -358,7 +351,8 @@ fn plan_record(
         ops_max: plan.window.ops_max,
         lives: lives::record(scenario),
         workers: u32::from(plan.workers),
-        cpus: if pin { cpus.map(|&cpu| cpu as u32).collect() } else { Vec::new() },
+        cpus: places.workers.iter().map(|&cpu| cpu as u32).collect(),
+        server_cpu: places.server.map(|cpu| cpu as u32),
         connections: plan.connections,
         depth: plan.depth,
         wait: plan.wait.to_string(),

@@ -224,6 +224,7 @@ fn judge<W: Witness>(
         lag_generator: &totals.times.lag_generator,
         kept: &kept,
         busy: &record.client.worker_busy,
+        shared_cpus: material.lowered.places.shared,
         agreement: &material.agreement,
     };
     let checks = doctor::examine(&findings);

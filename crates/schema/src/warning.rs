@@ -30,6 +30,11 @@ pub enum Warning {
         /// The part of the time in which it was busy, 0 to 1.
         busy: f64,
     },
+    /// The embedded server and the workers cannot run at the same time.
+    SharedCpu {
+        /// The processors that they share: less than two.
+        cpus: f64,
+    },
     /// A percentile is not printed because too few operations were measured.
     TooFewSamples {
         /// Of which operations.
@@ -146,6 +151,19 @@ pub enum Warning {
         /// What the server said of the others: a clause after a semicolon, or nothing.
         why: String,
     },
+    /// The values that a server holds have other lengths than the scenario says, which it accepts.
+    ValuesResized {
+        /// Which server.
+        server: String,
+        /// The lengths that the scenario says.
+        values: String,
+        /// Sampled values of another length.
+        resized: u64,
+        /// Sampled values.
+        found: u64,
+        /// Their mean length, in bytes.
+        mean: f64,
+    },
     /// A server did not do what it was told before or after the load.
     LineRefused {
         /// Which server.
@@ -170,6 +188,7 @@ impl Warning {
         match self {
             Self::GeneratorLate { .. } => "generator_late",
             Self::ClientSaturated { .. } => "client_saturated",
+            Self::SharedCpu { .. } => "shared_cpu",
             Self::TooFewSamples { .. } => "too_few_samples",
             Self::FileLimit { .. } => "file_limit",
             Self::Evictions { .. } => "evictions",
@@ -187,6 +206,7 @@ impl Warning {
             Self::HistogramSaturated { .. } => "histogram_saturated",
             Self::LoadPartial { .. } => "load_partial",
             Self::StoresRefused { .. } => "stores_refused",
+            Self::ValuesResized { .. } => "values_resized",
             Self::LineRefused { .. } => "line_refused",
             Self::ServersDiffer { .. } => "servers_differ",
         }
@@ -202,6 +222,14 @@ impl Warning {
             ),
             Self::ClientSaturated { worker, busy } => {
                 format!("worker {worker} was busy {} of the time", percent(*busy))
+            }
+            Self::SharedCpu { cpus } => {
+                let plural = if *cpus == 1.0 { "" } else { "s" };
+                format!(
+                    "the embedded server and memtide's workers share {} CPU{plural}, so each delays \
+                     the other and the times are of both",
+                    format_count(*cpus)
+                )
             }
             Self::TooFewSamples { kind, percentile, needed, has } => format!(
                 "too few operations for {percentile} of {kind}: it needs {needed}, there were {has}"
@@ -253,6 +281,10 @@ impl Warning {
             Self::StoresRefused { server, stored, total, why } => {
                 format!("the fill of {server} stored {stored} of {total} keys{why}")
             }
+            Self::ValuesResized { server, values, resized, found, mean } => format!(
+                "{server} holds values of other lengths than {values}: {resized} of {found} that \
+                 were sampled, of {mean:.0} bytes in the mean"
+            ),
             Self::LineRefused { server, line, why } => {
                 format!("{server} was told '{line}' and {why}")
             }
@@ -271,6 +303,9 @@ impl Warning {
             }
             Self::ClientSaturated { .. } => {
                 "use more --threads or CPUs, or a lower --rate; the client must not be the limit"
+            }
+            Self::SharedCpu { .. } => {
+                "let memtide use two CPUs or more, or name a --server that runs elsewhere"
             }
             Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
             Self::FileLimit { .. } => {
@@ -312,6 +347,9 @@ impl Warning {
             Self::StoresRefused { .. } => {
                 "look why the server refuses stores or loses connections, or count misses as what \
                  they are"
+            }
+            Self::ValuesResized { .. } => {
+                "fill the server with --load auto, or give the --value-size that it was filled with"
             }
             Self::LineRefused { .. } => "give --before and --after commands that the server knows",
             Self::ServersDiffer { .. } => {

@@ -34,6 +34,8 @@ pub enum Popularity {
     Walk(Walk),
     /// Evenly, drawn apart from every workload's draws: which keys a probe asks for. Not a word.
     Sample,
+    /// One key after the other from this one on: what a fill stores. Not a word.
+    Onward(u64),
 }
 
 const GRAMMAR: Grammar = Grammar {
@@ -86,6 +88,7 @@ impl fmt::Display for Popularity {
             Self::Hotspot { keys, ops } => write!(f, "hotspot:{keys},{ops}"),
             Self::Walk(walk) => walk.fmt(f),
             Self::Sample => f.write_str("sample"),
+            Self::Onward(first) => write!(f, "onward:{first}"),
         }
     }
 }
@@ -105,7 +108,7 @@ pub struct KeyPicker {
 enum Draw {
     Even(Draws),
     Zipf(Zipf<f64>),
-    Next,
+    Next(u64),
     Hotspot { hot: u64, ops: f64 },
     Walk(Box<Walker>),
 }
@@ -118,7 +121,8 @@ impl KeyPicker {
         let draw = match popularity {
             Popularity::Uniform => Draw::Even(Draws::new(seed, Stream::KEY)),
             Popularity::Sample => Draw::Even(Draws::new(seed, Stream::SAMPLE)),
-            Popularity::Sequential => Draw::Next,
+            Popularity::Sequential => Draw::Next(0),
+            Popularity::Onward(first) => Draw::Next(first),
             Popularity::Zipf(exponent) => {
                 // Next to 1 the general form cancels all its digits away; 1 has a form of its own.
                 let exponent = if (exponent - 1.0).abs() < 1e-9 { 1.0 } else { exponent };
@@ -153,7 +157,7 @@ impl KeyPicker {
         let number = index.wrapping_mul(self.stride).wrapping_add(u64::from(nth));
         match &self.draw {
             Draw::Even(draws) => below(draws.bits(number), self.keys),
-            Draw::Next => number % self.keys,
+            Draw::Next(first) => number.wrapping_add(*first) % self.keys,
             Draw::Zipf(zipf) => self.pick_zipf(zipf, number),
             Draw::Hotspot { hot, ops } => {
                 let mut random = Random::at(self.seed, Stream::KEY, number);

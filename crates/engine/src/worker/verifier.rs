@@ -164,6 +164,16 @@ impl Verifier {
         expired.then(|| found(entry, id, server, VerifyClass::Expired))
     }
 
+    /// Whether the value of `key` has another length than the plan says, where that is looked at.
+    /// A number has the length of its digits.
+    pub(super) fn is_resized(&mut self, key: &[u8], bytes: usize) -> bool {
+        if !self.verify.lengths {
+            return false;
+        }
+        let known = self.keys.id_of(key).filter(|&id| id < self.numeric_from);
+        known.is_some_and(|id| self.values.len(id) != bytes && self.is_key(id, key))
+    }
+
     /// The answer to `entry` is complete, and values are missing; those that should have been in it
     /// are recorded.
     pub(super) fn missed<S: Source>(

@@ -251,3 +251,17 @@ fn datagrams_are_answered_at_the_same_port_from_the_same_store() {
         assert!(behaviour == "instant" || before.elapsed() >= Duration::from_millis(2));
     }
 }
+
+#[test]
+fn all_threads_of_a_server_are_kept_on_the_cpu_that_it_is_told() {
+    let serving = serve(3, "instant", "none");
+    let cpu = crate::pin::inherited()[0];
+    serving.keep_on(cpu).unwrap();
+    assert_eq!(serving.ids.len(), 3);
+    for &id in &serving.ids {
+        let mask = rustix::thread::sched_getaffinity(Some(id)).unwrap();
+        assert!(mask.is_set(cpu) && mask.count() == 1, "{mask:?}");
+    }
+    let mut client = Client::connect(&serving);
+    assert!(client.get("a").unwrap().is_none(), "it still serves");
+}

@@ -6,6 +6,7 @@ mod steps;
 mod run;
 mod sim;
 mod serve;
+mod room;
 #[cfg(feature = "documents")]
 mod generate;
 #[cfg(feature = "plot")]

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "plot")]
 use super::plot;
-use super::serve;
+use super::{room, serve};
 pub(in crate::cmd) use crate::exit::unwritable;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
 use crate::flags;
@@ -16,10 +16,10 @@ use memtide_host::driver::check_uring;
 use memtide_host::machine::Machine;
 use memtide_host::signal::StopFlag;
 use memtide_host::{
-    Clock, HostFleet, SampleSink, Sampled, ServeOptions, Serving, machine, resolve,
+    Clock, HostFleet, SampleSink, Sampled, ServeOptions, Serving, machine, resolve, stay_off,
 };
 use memtide_report::{plan_text, text_for};
-use memtide_run::{Doors, Lowered, Outcome, Surroundings, WrongValues, lower};
+use memtide_run::{Doors, Lowered, Outcome, Places, Surroundings, WrongValues, lower};
 use memtide_schema::record::Verdict;
 use memtide_schema::scenario::{Target, Transport};
 use memtide_schema::{Sample, SampleOutcome, Scenario, Warning};
@@ -31,8 +31,6 @@ use std::path::Path;
 
 /// Files that the program needs beside its connections.
 const FILES_BESIDE: u64 = 64;
-/// The embedded server keeps each item in less than this beside its key and value.
-const ITEM_OVERHEAD_BYTES: u64 = 128;
 const EMBEDDED_MEMORY_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
@@ -47,8 +45,10 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     }
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
-    let embedded = if scenario.servers.is_empty() { Some(embed(&scenario)?) } else { None };
+    let embedded = embedded(&scenario)?;
     let lowered = lower(&scenario, &surroundings(&scenario, embedded.as_ref(), &machine)?)?;
+    let looks_unfilled = scenario.value_size != Scenario::default().value_size;
+    let lowered = Lowered { looks_unfilled, ..lowered };
     if scenario.plan {
         show(&plan_text(&lowered.record, columns()))
             .map_err(|error| unwritable("stdout", &error))?;
@@ -56,21 +56,27 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     }
     check_files(&lowered, embedded.is_some(), files_max)?;
     let Outputs { json, samples, details } = Outputs::open(&scenario)?;
+    settle(&lowered.places, embedded.as_ref())?;
     let outcome = conduct(&scenario, &lowered, load_only, machine, samples)?;
     drop(embedded);
     publish(&scenario, outcome, (json, details), load_only)
 }
 
-/// A server of our own for a scenario that names none.
-pub(in crate::cmd) fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
-    let bytes = |law: &memtide_workload::SizeLaw, most: u64| {
-        law.law().mean().map_or(most, |mean| mean.ceil().max(1.0) as u64)
-    };
-    let item = bytes(&scenario.key_size, 250)
-        + bytes(&scenario.value_size, scenario.value_max)
-        + ITEM_OVERHEAD_BYTES;
+/// A server of our own, if the scenario names none.
+pub(in crate::cmd) fn embedded(scenario: &Scenario) -> Result<Option<Serving>, Stop> {
+    if scenario.servers.is_empty() {
+        return embed(scenario).map(Some);
+    }
+    room::check(scenario, 0)?;
+    Ok(None)
+}
+
+/// A server of our own for a scenario that names none. Fails when its data set does not fit in
+/// memory.
+fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
+    room::check(scenario, 1)?;
     // Twice the keys, for the numbers of incr and decr and for uneven shards.
-    let wanted = item.saturating_mul(scenario.keys).saturating_mul(2);
+    let wanted = room::item_bytes(scenario).saturating_mul(scenario.keys).saturating_mul(2);
     let serving = serve::start(&ServeOptions {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         udp: scenario.transport != Transport::Tcp,
@@ -86,6 +92,23 @@ pub(in crate::cmd) fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
         ));
     }
     Ok(serving)
+}
+
+/// Gives the embedded server its own processor, and leaves those of the workers to them: the
+/// thread that watches over the run and its outputs runs beside the server if there is no
+/// other processor.
+pub(in crate::cmd) fn settle(places: &Places, embedded: Option<&Serving>) -> Result<(), Stop> {
+    let (Some(serving), Some(cpu)) = (embedded, places.server) else { return Ok(()) };
+    serving.keep_on(cpu).map_err(|error| Stop {
+        code: FAILED,
+        message: format!(
+            "the embedded server cannot be kept on CPU {cpu}: {error}; start a server of its own \
+             (memtide serve) and name it with --server"
+        ),
+    })?;
+    stay_off(&places.workers);
+    stay_off(&[cpu]);
+    Ok(())
 }
 
 pub(in crate::cmd) fn surroundings(
@@ -105,6 +128,7 @@ pub(in crate::cmd) fn surroundings(
         embedded: embedded.is_some(),
         repeats: false,
         cpus_allowed: machine.cpus_allowed.clone(),
+        cores: machine.cores.clone(),
         cpus_online: machine.cpus_online,
         cpu_quota: machine.cpu_quota,
         io: Doors::Kernel { uring: check_uring() },
@@ -228,7 +252,7 @@ fn conduct(
             Sampled::Pause | Sampled::End => csv.flush(),
         }) as SampleSink
     });
-    let mut fleet = HostFleet::new(Clock::start(), stop, lowered.pin, sink);
+    let mut fleet = HostFleet::new(Clock::start(), stop, &lowered.places.workers, sink);
     let mut witness = HostWitness::new(machine, scenario.quiet);
     let outcome = memtide_run::run(&mut fleet, scenario, lowered, load_only, &mut witness)?;
     let mut trouble = Vec::new();

@@ -3,8 +3,9 @@
 use crate::exit::{INTERRUPTED, Stop};
 use crate::output::say;
 use clap::ArgMatches;
+use memtide_base::units::format_bytes;
 use memtide_host::signal::StopFlag;
-use memtide_host::{ServeOptions, Serving, machine};
+use memtide_host::{ServeOptions, Serving, machine, memory};
 use memtide_server::{Behaviour, Conduct, Faults};
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
@@ -24,6 +25,17 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
         item_bytes_max: *matches.get_one::<u64>("item-max").expect("it has a default") as usize,
     };
     check_faults(matches, options.udp, "serve with --udp")?;
+    if let Some(available) = memory::available()
+        && options.memory_bytes_max > available.bytes
+    {
+        say(&format!(
+            "memtide: --memory {} is more than the {} that are {}: a server that fills up would \
+             take what others need",
+            format_bytes(options.memory_bytes_max),
+            format_bytes(available.bytes),
+            available.by
+        ));
+    }
     machine::raise_file_limit();
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;

@@ -2,7 +2,7 @@
 //! takes seconds, and the same seed gives the same trace.
 
 use super::run::{Conducted, Outputs, check_places, publish, row, stream};
-use super::serve;
+use super::{room, serve};
 use crate::exit::Stop;
 use crate::flags;
 use crate::late::LateFile;
@@ -12,12 +12,13 @@ use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
-use memtide_run::{Doors, Surroundings, lower};
+use memtide_run::{Doors, Lowered, Surroundings, lower};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{Target, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::rc::Rc;
 
@@ -32,9 +33,12 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let datagrams = scenario.transport != Transport::Tcp;
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
     let servers = servers(&scenario);
+    room::check(&scenario, servers.len() as u64)?;
     let lowered = lower(&scenario, &surroundings(&scenario, &servers))?;
     let trace = matches.get_one::<String>("trace").map(String::as_str);
     check_places(&scenario, &[("--trace", trace.filter(|place| *place != "-"))])?;
+    let looks_unfilled = scenario.value_size != Scenario::default().value_size;
+    let lowered = Lowered { looks_unfilled, ..lowered };
     let outputs = Outputs::open(&scenario)?;
     let lines = Rc::new(RefCell::new(Lines::default()));
     let trace = match trace {
@@ -115,6 +119,7 @@ fn surroundings(scenario: &Scenario, servers: &[ServerPlan]) -> Surroundings {
         embedded: scenario.servers.is_empty(),
         repeats: false,
         cpus_allowed: (0..CPUS).collect(),
+        cores: BTreeMap::new(),
         cpus_online: CPUS,
         cpu_quota: None,
         io: Doors::Simulated,

@@ -1,7 +1,9 @@
 //! `memtide search` and `memtide scan`: runs at one rate after the other, a row for each as it
 //! ends, and the rate that was looked for.
 
-use super::run::{check_files, check_places, embed, failed, plain, surroundings, unwritable};
+use super::run::{
+    check_files, check_places, embedded, failed, plain, settle, surroundings, unwritable,
+};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE};
 use crate::flags;
 use crate::late::Sheet;
@@ -126,7 +128,7 @@ fn perform(
 ) -> Result<u8, Stop> {
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
-    let embedded = if scenario.servers.is_empty() { Some(embed(scenario)?) } else { None };
+    let embedded = embedded(scenario)?;
     let around = surroundings(scenario, embedded.as_ref(), &machine)?;
     let data = match matches.get_one::<String>("data").map(String::as_str) {
         Some("anew") => Data::Anew,
@@ -143,7 +145,8 @@ fn perform(
     let json = plain("--json", scenario.json.as_deref())?;
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    let mut fleet = HostFleet::new(Clock::start(), stop, first.pin, None);
+    settle(&first.places, embedded.as_ref())?;
+    let mut fleet = HostFleet::new(Clock::start(), stop, &first.places.workers, None);
     let mut screen = Screen::new(HostWitness::new(machine, scenario.quiet), scenario, kind, json);
     let conclusion = steps(&mut fleet, &plan, course, &mut screen);
     drop(embedded);

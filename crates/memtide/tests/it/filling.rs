@@ -1,6 +1,6 @@
 //! When servers are filled, how often, with what, and what happens when they do not take it.
 
-use crate::child::{Finished, assert_counters_equal, memtide};
+use crate::child::{Finished, Running, assert_counters_equal, memtide, program};
 use crate::peer::Peer;
 use memtide_schema::{Kind, Record};
 
@@ -124,4 +124,91 @@ fn a_server_that_is_too_small_is_told_the_memory_it_needs() {
         let warned = record.warnings.iter().find(|warning| warning.code == "load_partial");
         assert!(warned.is_some_and(|warning| !warning.remedy.is_empty()), "{run}");
     }
+}
+
+#[test]
+fn values_of_another_length_are_found_and_filled_again() {
+    // They were read as they were, under a report of the length that was asked for.
+    for peer in [Peer::memcached(""), Peer::embedded("")] {
+        let first = gets(&peer, "--keys 500 --value-size 200").record();
+        assert_eq!((first.totals.values_read, first.totals.value_bytes_read), (1_000, 200_000));
+        let record = gets(&peer, "--keys 500 --value-size 2k").record();
+        assert_eq!((filled(&record), record.totals.hits), (500, 1_000), "{}", peer.name);
+        assert_eq!(record.totals.value_bytes_read, 2_000_000);
+        assert_counters_equal(&record);
+        let again = gets(&peer, "--keys 500 --value-size 2k").record();
+        assert_eq!(filled(&again), 0, "nothing was changed");
+        let law = gets(&peer, "--keys 500 --value-size uniform:100,3900").record();
+        assert_eq!(filled(&law), 500, "the mean of all is nearly the same");
+    }
+}
+
+#[test]
+fn values_of_another_length_are_refused_where_nothing_may_be_filled() {
+    let peer = Peer::memcached("");
+    gets(&peer, "--keys 500 --value-size 200");
+    let line = format!("run -s {} --mix get=1 --ops-max 1k --keys 500", peer.name);
+    let words = [&peer.name, "200 bytes", "fixed:2000", "--load auto", "--value-size"];
+    memtide(&format!("{line} --value-size 2k --load never")).complains(2, &words);
+    let accepted = format!("{line} --value-size 2k --load never --load-partial --json -");
+    let record = memtide(&accepted).exits(0).record();
+    assert_eq!(record.totals.value_bytes_read, 200 * record.totals.values_read);
+    assert!(record.warnings.iter().any(|warning| warning.code == "values_resized"));
+    let same = format!("{line} --load never");
+    let run = memtide(&same).exits(0);
+    assert!(run.out.contains("values of 200 B"), "{run}");
+}
+
+#[test]
+fn numbers_and_values_that_grow_have_no_length_to_compare() {
+    let peer = Peer::memcached("");
+    let line = format!("run -s {} --keys 200 --ops-max 1k --json -", peer.name);
+    for mix in ["get=9,append=1", "get=9,incr=1"] {
+        memtide(&format!("{line} --mix {mix}")).exits(0);
+        let record = memtide(&format!("{line} --mix {mix} --load never")).exits(0).record();
+        assert_eq!(filled(&record), 0);
+        let record = memtide(&format!("{line} --mix {mix}")).exits(0).record();
+        assert_eq!(filled(&record), 0, "{mix}");
+        assert_eq!(record.plan.why.contains_key("value-size"), mix.contains("append"), "{mix}");
+    }
+}
+
+#[test]
+fn items_of_another_seed_may_be_evicted_for_this_one() {
+    // A default memcached, and seeds that are varied as the documents advise.
+    for peer in [Peer::memcached("-m 8"), Peer::embedded("--memory 8MiB")] {
+        for seed in 1..=3 {
+            let flags = format!("--keys 1500 --value-size fixed:2000 --seed {seed}");
+            let record = gets(&peer, &flags).record();
+            assert_eq!(record.totals.misses, 0, "seed {seed}");
+        }
+        assert!(peer.figure("evictions") > 0, "the first seed's items had to go");
+    }
+}
+
+#[test]
+fn a_fill_that_does_not_fit_is_stopped_early_and_told_what_it_takes() {
+    let peer = Peer::memcached("-m 64");
+    gets(&peer, "--keys 10k --value-size fixed:1000 --seed 7");
+    let line = format!("run -s {} --keys 300k --value-size fixed:1000 --mix get=1", peer.name);
+    let run = memtide(&format!("{line} --ops-max 1k"));
+    run.complains(1, &[&peer.name, "-m ", "--load-partial", "evicted", "was stopped"]);
+    assert!(peer.figure("cmd_set") < 250_000, "it went on: {} sets", peer.figure("cmd_set"));
+    let advised = run.err.split("-m ").nth(1).and_then(|rest| rest.split([' ', ',']).next());
+    let advised: u64 = advised.unwrap().parse().unwrap();
+    assert!((312..600).contains(&advised), "300 000 items of a little more than 1 kB: {run}");
+}
+
+#[test]
+fn a_data_set_that_does_not_fit_in_memory_is_refused_before_anything_is_filled() {
+    // It took all memory, and the machine with it.
+    let said = ["of memory", "--keys", "--value-size"];
+    memtide("run --value-size 1MiB --keys 100M --duration 1s").complains(2, &said);
+    memtide("sim --value-size 1MiB --keys 100M --duration 1s").complains(2, &said);
+    memtide("scan --value-size 1MiB --keys 100M --rates 1k,2k").complains(2, &said);
+    let limited = "ulimit -v 2000000; exec \"$0\" run --value-size 1MiB --keys 5k --duration 1s";
+    let mut shell = std::process::Command::new("sh");
+    let run = Running::of(shell.args(["-c", limited]).arg(program().get_program())).finish();
+    run.complains(2, &["ulimit -v", "--keys"]);
+    assert!(run.err.contains("5246 MB"), "{run}");
 }

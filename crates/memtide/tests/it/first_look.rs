@@ -1,9 +1,10 @@
 //! What a newcomer meets: a run without a word of configuration, help, manual and completions, and
 //! who wins when several places say the same field.
 
-use crate::child::{assert_counters_equal, memtide, program, scratch, shared};
+use crate::child::{Finished, Running, assert_counters_equal, memtide, program, scratch, shared};
 use memtide_schema::FIELDS;
 use memtide_schema::record::LoopKind;
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 #[test]
 fn a_run_without_a_server_brings_its_own_and_ends_with_a_verdict() {
@@ -18,6 +19,43 @@ fn a_run_without_a_server_brings_its_own_and_ends_with_a_verdict() {
         assert!(run.out.contains(row), "no line {row:?}: {run}");
     }
     assert!(!run.out.contains('\x1b'), "no colour and no cursor outside a terminal: {run}");
+}
+
+/// A run of `line` on the first `cpus` processors that this test may use.
+fn on_cpus(cpus: usize, line: &str) -> Option<Finished> {
+    let mask = sched_getaffinity(None).unwrap();
+    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect();
+    let list: Vec<String> = allowed.iter().take(cpus).map(usize::to_string).collect();
+    if list.len() < cpus {
+        return None; // This machine cannot show it.
+    }
+    let program = program().get_program().to_owned();
+    let mut command = std::process::Command::new("taskset");
+    command.args(["-c", &list.join(",")]).arg(program).args(line.split_whitespace());
+    let _turn = shared();
+    Some(Running::of(&mut command).finish())
+}
+
+#[test]
+fn one_cpu_for_server_and_worker_is_a_no_that_says_why() {
+    let run = on_cpus(1, "run --duration 300ms --keys 1k").unwrap().exits(0);
+    let last = run.out.lines().last().unwrap();
+    assert!(last.starts_with("believable: no, "), "{run}");
+    assert!(last.contains("share 1 CPU"), "{run}");
+    let run = on_cpus(1, "run --plan").unwrap().exits(0);
+    assert!(run.out.contains("wait         sleep"), "{run}");
+}
+
+#[test]
+fn two_cpus_are_divided_between_the_server_and_the_worker() {
+    let Some(run) = on_cpus(2, "run --duration 300ms --keys 1k --json -") else { return };
+    let record = run.exits(0).record();
+    let plan = &record.plan;
+    assert_eq!((plan.wait.as_str(), plan.cpus.len()), ("hybrid", 1), "{:?}", plan.why);
+    assert!(plan.server_cpu.is_some_and(|cpu| cpu != plan.cpus[0]), "{:?}", plan.cpus);
+    assert!(plan.why["wait"].contains("a CPU of their own"), "{:?}", plan.why);
+    let told = on_cpus(2, "run --wait sleep --plan").unwrap().exits(0);
+    assert!(told.out.contains("wait         sleep\n"), "{told}");
 }
 
 #[test]
@@ -71,7 +109,7 @@ fn flags_beat_the_environment_which_beats_the_file_which_beats_the_default() {
         if let Some(rate) = environment {
             command.env("MEMTIDE_RATE", rate);
         }
-        let run = crate::child::Running::of(command.arg("--plan")).finish().exits(0);
+        let run = Running::of(command.arg("--plan")).finish().exits(0);
         assert!(run.out.contains("123 of fixed:30"), "keys come from the file: {run}");
         assert!(run.out.contains("depth        45"), "depth comes from the file: {run}");
         run

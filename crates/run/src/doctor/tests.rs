@@ -9,6 +9,7 @@ use memtide_engine::{ServerPlan, Stage};
 use memtide_metrics::{Counters, Fate, LifeCounters, LifeFate};
 use memtide_schema::Scenario;
 use memtide_workload::Arrival;
+use std::collections::BTreeMap;
 
 /// A plan of 1 000 operations per second, or a closed loop.
 fn plan(rate: f64, arrival: Arrival) -> Plan {
@@ -19,6 +20,7 @@ fn plan(rate: f64, arrival: Arrival) -> Plan {
         embedded: false,
         repeats: false,
         cpus_allowed: vec![0, 1],
+        cores: BTreeMap::new(),
         cpus_online: 2,
         cpu_quota: None,
         io: Doors::Simulated,
@@ -37,6 +39,7 @@ struct Case {
     ideal: Histogram<u64>,
     lag: Histogram<u64>,
     busy: Vec<f64>,
+    shared_cpus: Option<f64>,
     agreement: Agreement,
     counted: Counters,
     lives: Option<LifeCounters>,
@@ -56,6 +59,7 @@ impl Case {
             ideal: times(10_000, 100_000),
             lag: times(10_000, 0),
             busy: vec![0.1, 0.2],
+            shared_cpus: None,
             agreement: Agreement::Equal(5),
             counted: counted(10_000, &[]),
             lives: None,
@@ -85,6 +89,7 @@ impl Case {
             response_ideal: &self.ideal,
             lag_generator: &self.lag,
             kept: &[],
+            shared_cpus: self.shared_cpus,
             busy: &self.busy,
             agreement: &self.agreement,
         }
@@ -331,4 +336,15 @@ fn busy_is_what_is_not_idle_or_what_the_processor_says_if_it_sleeps() {
     assert!((spinning - 0.3).abs() < 1e-9, "waiting by spinning is no work");
     assert_eq!(share(&plan, &report(5_000, None, None)), 0.0);
     assert_eq!(busy_share(&plan, &report(0, None, None), 0.0), 0.0);
+}
+
+#[test]
+fn one_cpu_for_the_embedded_server_and_the_workers_is_a_no_with_its_reason() {
+    let fine = Case::new();
+    assert_eq!(fine.result(CheckKind::OwnCpus), CheckResult::Skipped);
+    let shared = Case { shared_cpus: Some(1.0), ..Case::new() };
+    assert_eq!(shared.result(CheckKind::OwnCpus), CheckResult::Failed);
+    let warned = shared.warned_of();
+    let [Warning::SharedCpu { cpus: 1.0 }] = warned[..] else { panic!("{warned:?}") };
+    assert!(warned[0].message().contains("share 1 CPU"), "{}", warned[0].message());
 }

@@ -2,9 +2,7 @@
 
 use crate::toy::{around, scenario};
 use memtide_base::Span;
-use memtide_engine::{
-    Address, Clients, Cooldown, Pacing, Reach, Replicate, Sharing, Transport, Wait,
-};
+use memtide_engine::{Address, Clients, Cooldown, Pacing, Reach, Replicate, Sharing, Transport};
 use memtide_run::{Lowered, Surroundings, lower};
 use memtide_schema::record::LoopKind;
 
@@ -70,17 +68,6 @@ fn there_is_a_connection_for_every_worker() {
     let asked = scenario("server = 'a'\nthreads = 7\nconnections = 3\n");
     let problem = lower(&asked, &machine(8, true)).expect_err("four would have nothing to do");
     assert_eq!(problem.field, "threads");
-}
-
-#[test]
-fn waiting_spins_only_where_it_takes_nothing_from_the_server() {
-    let wait = |around: &Surroundings| lowered(NAMED, around).plan.wait;
-    assert_eq!(wait(&machine(2, false)), Wait::Sleep);
-    assert_eq!(wait(&machine(8, true)), Wait::Sleep);
-    assert_eq!(wait(&Surroundings { cpu_quota: Some(6.0), ..machine(8, false) }), Wait::Sleep);
-    assert_eq!(wait(&machine(8, false)), Wait::Hybrid);
-    let told = lowered("server = 'a'\nwait = 'spin'\n", &machine(2, true));
-    assert_eq!(told.plan.wait, Wait::Spin);
 }
 
 #[test]
@@ -191,19 +178,6 @@ fn schedules_and_numeric_keys_are_as_asked() {
     assert_eq!((plan.source.numeric_keys, plan.numeric_from), (10, 10));
     let plain = lowered("server = 'a'\nkeys = 10\n", &machine(8, true)).plan;
     assert_eq!(plain.source.numeric_keys, 0);
-}
-
-#[test]
-fn workers_are_pinned_when_the_mask_was_narrowed_and_is_wide_enough() {
-    let narrowed = |allowed: usize, threads: usize| {
-        let around = Surroundings { cpus_online: 8, ..machine(allowed, true) };
-        lowered(&format!("server = 'a'\nthreads = {threads}\n"), &around)
-    };
-    assert!(narrowed(2, 2).pin);
-    assert_eq!(narrowed(2, 2).record.cpus, [0, 1]);
-    assert!(!narrowed(2, 3).pin, "two of them would share");
-    assert!(!narrowed(8, 2).pin, "nobody narrowed anything");
-    assert!(lowered("server = 'a'\npin = true\n", &machine(8, true)).pin);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod world;
 
 mod course;
+mod cpus;
 mod figures;
 mod goals;
 mod lowering;

@@ -11,6 +11,7 @@ use memtide_run::{Doors, Failure, Outcome, Surroundings, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Progress, Record, Scenario, from_toml};
 use memtide_workload::PlannedSource;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Workers in virtual time, one turn after the other.
@@ -182,6 +183,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
         embedded: false,
         repeats: false,
         cpus_allowed: vec![0, 1, 2, 3],
+        cores: BTreeMap::new(),
         cpus_online: 4,
         cpu_quota: None,
         io: Doors::Simulated,

@@ -421,9 +421,11 @@ pub(super) const LOAD: Field = Field {
     default: "auto",
     help: "Whether the server is filled before the run",
     long: "`auto`: when the mix reads, 1 000 sampled keys are asked for, and the server is filled \
-           only if some are missing; a server that is not on this machine and holds items of \
-           somebody else is refused. `always`: it is filled in any case. `never`: it is taken as \
-           it is. Nothing is ever flushed.",
+           only if some are missing or have values of another length than the scenario says; a \
+           server that is not on this machine and holds other items is refused. `always`: it is \
+           filled in any case. `never`: it is not filled; with a `value-size` other than the default `run` \
+           refuses it when sampled values have other lengths. Lengths of numeric keys are not compared, nor are any with append \
+           or prepend. Nothing is ever flushed.",
     section: Section::Data,
     many: false,
     set: |scenario, word| {
@@ -439,10 +441,10 @@ pub(super) const LOAD_PARTIAL: Field = Field {
     value: None,
     default: "off",
     help: "Accept a fill that did not store or keep every key",
-    long: "Without this switch a run ends when its fill leaves keys out: the server evicted items, \
-           sampled keys are missing (the message names the `-m` that the server would need), it \
-           refused stores, or connections were lost. With it the run goes on, and a warning says \
-           how many keys are missing.",
+    long: "Without this switch a run ends when its fill leaves keys out: sampled keys are missing \
+           (the message names the `-m` that the server would need), the server refused stores, or \
+           connections were lost. With it the run goes on, and a warning says how many keys are \
+           missing. The switch also accepts values of other lengths with `--load never`.",
     section: Section::Data,
     many: false,
     set: |scenario, word| {

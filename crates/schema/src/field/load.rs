@@ -205,11 +205,12 @@ pub(super) const PIN: Field = Field {
     name: "pin",
     short: None,
     value: None,
-    default: "when the mask was narrowed and holds enough CPUs",
+    default: "where CPUs are enough: with the embedded server, or in a narrowed mask",
     help: "Bind each worker to a CPU of its own",
-    long: "Workers are bound to CPUs by themselves when somebody narrowed the process's mask (as \
-           `taskset` does) and it holds a CPU for each of them; this switch binds them in any \
-           case.",
+    long: "Binds workers to CPUs in any case. Without it workers are bound where the embedded \
+           server is measured and there is a CPU for it and one for each worker: all of them are \
+           then bound. With a named server workers are bound where the process's mask was narrowed \
+           (as `taskset` does) and holds a CPU for each of them.",
     section: Section::Load,
     many: false,
     set: |scenario, word| {
@@ -223,11 +224,13 @@ pub(super) const WAIT: Field = Field {
     name: "wait",
     short: None,
     value: Some("HOW"),
-    default: "sleep with at most 2 CPUs, a quota or a local server, else hybrid",
+    default: "hybrid where no CPU is taken from the server, else sleep",
     help: "How a worker waits for the next instant",
     long: "`sleep`: in the kernel, which wakes late by some tens of microseconds. `hybrid`: \
            asleep until shortly before, then spinning. `spin`: always spinning, which needs a CPU \
-           of its own for each worker.",
+           of its own for each worker. The default is `hybrid` where the embedded server is \
+           measured and has a CPU of its own, and so has each worker; and where the server is \
+           elsewhere, there are more than 2 CPUs, and no quota. Else it is `sleep`.",
     section: Section::Load,
     many: false,
     set: |scenario, word| {

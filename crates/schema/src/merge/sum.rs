@@ -288,6 +288,8 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
         keys,
         hits,
         misses,
+        values_read,
+        value_bytes_read,
         bytes_sent,
         bytes_received,
         errors,
@@ -312,6 +314,8 @@ fn add_totals(sum: &mut Totals, part: &Totals) {
     add(&mut sum.keys, *keys);
     add(&mut sum.hits, *hits);
     add(&mut sum.misses, *misses);
+    add(&mut sum.values_read, *values_read);
+    add(&mut sum.value_bytes_read, *value_bytes_read);
     add(&mut sum.bytes_sent, *bytes_sent);
     add(&mut sum.bytes_received, *bytes_received);
     add_counts(&mut sum.errors, errors);

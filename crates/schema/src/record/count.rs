@@ -147,6 +147,12 @@ pub struct Totals {
     pub hits: u64,
     /// Those of `keys` that were not found.
     pub misses: u64,
+    /// Values that were read, in late answers too.
+    #[serde(default)]
+    pub values_read: u64,
+    /// The bytes of these values, without what stands around them.
+    #[serde(default)]
+    pub value_bytes_read: u64,
     /// Bytes sent.
     pub bytes_sent: u64,
     /// Bytes received.

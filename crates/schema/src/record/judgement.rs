@@ -89,6 +89,8 @@ pub enum CheckKind {
     GeneratorP99,
     /// No worker was busy nearly all the time.
     WorkerBusy,
+    /// The embedded server does not share its CPU with the workers.
+    OwnCpus,
     /// The servers' counters equal ours.
     ServerCounters,
 }

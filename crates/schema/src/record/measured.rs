@@ -301,6 +301,8 @@ impl From<&Counters> for Totals {
             keys: counters.keys,
             hits: counters.hits,
             misses: counters.misses,
+            values_read: counters.values,
+            value_bytes_read: counters.value_bytes,
             bytes_sent: counters.bytes_sent,
             bytes_received: counters.bytes_received,
             errors: errors.zip(counters.errors).collect(),

@@ -60,6 +60,9 @@ pub struct PlanRecord {
     pub workers: u32,
     /// The CPU of each worker; empty when they are not pinned.
     pub cpus: Vec<u32>,
+    /// The CPU of the embedded server; none when it is not pinned, or when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu: Option<u32>,
     /// Connections in all.
     pub connections: u32,
     /// Operations outstanding on one connection at most.

@@ -35,12 +35,20 @@ fn every_warning() -> Vec<Warning> {
         Warning::OutputFailed { output: "r.json".to_owned(), why: "the disk is full".to_owned() },
         Warning::HistogramSaturated { count: 2 },
         Warning::LoadPartial { sampled: 1000, missing: 120 },
+        Warning::ValuesResized {
+            server: server(),
+            values: "fixed:2048".to_owned(),
+            resized: 998,
+            found: 999,
+            mean: 200.0,
+        },
         Warning::LineRefused {
             server: server(),
             line: "start_trace".to_owned(),
             why: "answered 'ERROR'".to_owned(),
         },
         Warning::ServersDiffer { runs: 8, servers: 9 },
+        Warning::SharedCpu { cpus: 1.5 },
     ]
 }
 

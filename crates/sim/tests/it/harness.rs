@@ -11,6 +11,7 @@ use memtide_schema::{Event, Layer, Origin, Record, Scenario, field};
 use memtide_server::{Conduct, FaultKind, StoreOptions};
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace, WorkerPause};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// What a rehearsal needs; change what matters.
@@ -140,6 +141,7 @@ impl World {
             embedded: false,
             repeats: false,
             cpus_allowed: vec![0, 1],
+            cores: BTreeMap::new(),
             cpus_online: 2,
             cpu_quota: None,
             io: Doors::Simulated,

@@ -102,7 +102,7 @@ fn perform(
     let output = &options.output;
     check_distinct(&[("--json", output.json.as_deref())], true).map_err(Stop::usage)?;
     let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
-    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), lowered.pin, None);
+    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
     let witness = HostWitness::new(machine, true);
     let mut screen = Screen::new(witness, Teller::new(options, scenario), None, json, has_notes);
     screen.begin();

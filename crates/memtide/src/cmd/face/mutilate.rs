@@ -92,7 +92,7 @@ fn perform(
     if !waited(options.paced.wait, stop) {
         return Ok(INTERRUPTED);
     }
-    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), lowered.pin, sink);
+    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, sink);
     let times = if options.output.is_response { Times::Response } else { Times::Service };
     let pictures = options.output.is_plot_all.then(|| Pictures::new(times));
     let witness = HostWitness::new(machine, true);

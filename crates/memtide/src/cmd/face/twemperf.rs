@@ -81,7 +81,7 @@ fn perform(options: &Options, scenario: &Scenario, stop: &StopFlag) -> Result<u8
     let around = surroundings(scenario, None, &machine)?;
     let lowered = memtide_run::lower(scenario, &around)?;
     let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
-    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), lowered.pin, None);
+    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
     let mut witness = HostWitness::new(machine, true);
     let Outcome { record, failure, .. } =
         memtide_run::run(&mut fleet, scenario, &lowered, false, &mut witness)?;

@@ -147,6 +147,8 @@ impl Generator {
             keys: self.below(1_000),
             hits: self.below(1_000),
             misses: self.below(1_000),
+            values_read: self.below(1_000),
+            value_bytes_read: self.below(1 << 40),
             bytes_sent: self.below(1 << 40),
             bytes_received: self.below(1 << 40),
             errors: self.names(&["closed".to_owned(), "server_error".to_owned()]),

@@ -1,0 +1,141 @@
+//! How much memory this process can still take: what the machine has available, what its control
+//! groups leave, and what its own limit of addresses leaves. It reads figures and frees nothing.
+
+use crate::machine::field;
+use rustix::process::{Resource, getrlimit};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// An amount of memory, and what bounds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Available {
+    /// In bytes.
+    pub bytes: u64,
+    /// What bounds it, for people.
+    pub by: &'static str,
+}
+
+/// The memory that this process can still take; none where the kernel says nothing.
+pub fn available() -> Option<Available> {
+    let of = |by| move |bytes| Available { bytes, by };
+    [
+        kib("/proc/meminfo", "MemAvailable").map(of("free on this machine")),
+        of_groups(Path::new("/")).map(of("left by the control group's limit")),
+        of_addresses().map(of("left by the limit of addresses, ulimit -v")),
+    ]
+    .into_iter()
+    .flatten()
+    .min_by_key(|available| available.bytes)
+}
+
+fn of_addresses() -> Option<u64> {
+    let limit = getrlimit(Resource::As).current?;
+    Some(limit.saturating_sub(kib("/proc/self/status", "VmSize")?))
+}
+
+fn kib(path: &str, name: &str) -> Option<u64> {
+    let text = field(path, name)?;
+    text.split(' ').next()?.parse::<u64>().ok().map(|kib| kib.saturating_mul(1024))
+}
+
+/// The least that any control group above this process leaves; none without a limit. `root` is
+/// where the file systems are mounted.
+fn of_groups(root: &Path) -> Option<u64> {
+    let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
+    let places = groups.lines().filter_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let (mount, names) = match controllers {
+            "" => ("sys/fs/cgroup", &SECOND),
+            names if names.split(',').any(|name| name == "memory") => {
+                ("sys/fs/cgroup/memory", &FIRST)
+            }
+            _ => return None,
+        };
+        Some((root.join(mount), path.trim_start_matches('/').to_owned(), names))
+    });
+    places.filter_map(|(mount, path, names)| of_group(&mount, &path, names)).min()
+}
+
+/// The files of a control group: its limit, what is used, and what of that is only a cache.
+struct Names {
+    limit: &'static str,
+    used: &'static str,
+    cached: &'static str,
+}
+
+const SECOND: Names =
+    Names { limit: "memory.max", used: "memory.current", cached: "inactive_file " };
+const FIRST: Names = Names {
+    limit: "memory.limit_in_bytes",
+    used: "memory.usage_in_bytes",
+    cached: "total_inactive_file ",
+};
+
+/// From the group at `path` up to the mount. Inside a container the path may be one of the world
+/// outside; then the mount itself is the group.
+fn of_group(mount: &Path, path: &str, names: &Names) -> Option<u64> {
+    let own: PathBuf = mount.join(path);
+    let up = own.ancestors().take_while(|folder| folder.starts_with(mount));
+    up.filter_map(|folder| left(folder, names)).min()
+}
+
+fn left(folder: &Path, names: &Names) -> Option<u64> {
+    let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+    let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+    let (limit, used) = (number(names.limit)?, number(names.used)?);
+    let stat = read("memory.stat").unwrap_or_default();
+    let cached = stat.lines().find_map(|line| line.strip_prefix(names.cached)?.parse().ok());
+    Some(limit.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A root with these files.
+    fn root(name: &str, files: &[(&str, &str)]) -> PathBuf {
+        let root = std::env::temp_dir().join(format!("memtide-{}-{name}", std::process::id()));
+        for (path, text) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn every_group_above_bounds_and_what_is_cached_can_be_had() {
+        let second = root(
+            "second",
+            &[
+                ("proc/self/cgroup", "0::/a/b\n"),
+                ("sys/fs/cgroup/a/b/memory.max", "max\n"),
+                ("sys/fs/cgroup/a/b/memory.current", "5\n"),
+                ("sys/fs/cgroup/a/memory.max", "1000\n"),
+                ("sys/fs/cgroup/a/memory.current", "700\n"),
+                ("sys/fs/cgroup/a/memory.stat", "anon 1\ninactive_file 100\n"),
+            ],
+        );
+        assert_eq!(of_groups(&second), Some(400));
+        let first = root(
+            "first",
+            &[
+                ("proc/self/cgroup", "5:cpu:/\n4:memory:/outside\n0::/\n"),
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", "300\n"),
+                ("sys/fs/cgroup/memory/memory.usage_in_bytes", "400\n"),
+            ],
+        );
+        assert_eq!(of_groups(&first), Some(0));
+        let none = root("none", &[("proc/self/cgroup", "0::/\n")]);
+        assert_eq!(of_groups(&none), None);
+        for root in [second, first, none] {
+            fs::remove_dir_all(root).unwrap();
+        }
+    }
+
+    #[test]
+    fn this_machine_says_what_it_has() {
+        let Available { bytes, by } = available().expect("it has a /proc");
+        assert!(bytes > 0 && !by.is_empty());
+    }
+}

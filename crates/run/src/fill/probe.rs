@@ -1,0 +1,168 @@
+//! Asking a server for a sample of keys: which are there, and with which values. It stores nothing.
+
+use super::{Filled, compares_lengths, keys_all, of_server, said, server_number};
+use super::{side_plan, side_source};
+use crate::conduct::conduct;
+use crate::failure::Failure;
+use crate::survey::{figures, whole};
+use memtide_engine::fleet::Fleet;
+use memtide_engine::{Plan, ServerPlan, Verify};
+use memtide_metrics::{Counters, Mismatches};
+use memtide_schema::{Scenario, Warning};
+use memtide_workload::{OpKind, Popularity, SourcePlan};
+
+/// Keys that a probe asks for.
+const SAMPLE: u64 = 1_000;
+/// The keys that were stored first and are asked for besides, where a server threw items out: it
+/// throws out the oldest first.
+const EARLIEST: u64 = 100;
+const DEPTH: u32 = 16;
+
+/// What a probe found.
+pub(super) struct Probed {
+    pub(super) counters: Counters,
+    pub(super) mismatches: Mismatches,
+}
+
+impl Probed {
+    /// Whether most of the values are not of this scenario: that is no fault of the server's.
+    fn is_strange(&self) -> bool {
+        self.counters.wrong.iter().sum::<u64>() * 2 > self.counters.verified
+    }
+
+    /// Keys that are not there, or not with a value of the right length.
+    pub(super) fn missing(&self) -> u64 {
+        self.counters.keys - self.counters.hits + self.counters.resized
+    }
+
+    /// Their values' mean length in bytes; none if there are no values.
+    fn bytes_mean(&self) -> Option<f64> {
+        let Counters { values, value_bytes, .. } = self.counters;
+        (values > 0).then(|| value_bytes as f64 / values as f64)
+    }
+}
+
+/// Asks for a sample of keys. Whether some are missing, or have values of another scenario or of
+/// another length; refuses to fill a server that is used for something else.
+pub(super) fn wants_keys<F: Fleet>(
+    fleet: &mut F,
+    scenario: &Scenario,
+    (plan, server): (&Plan, &ServerPlan),
+    filled: &mut Filled,
+) -> Result<bool, Failure> {
+    let probed = sample(fleet, plan, server, (keys_all(plan), filled))?;
+    let strange = probed.is_strange();
+    if !strange {
+        filled.accept(&probed, server_number(plan, server));
+    }
+    if filled.interrupted {
+        return Ok(false);
+    }
+    if !strange && probed.missing() == 0 {
+        filled.held.note(probed.counters.hits, probed.counters.hits);
+        return Ok(false);
+    }
+    let hits = if strange { 0 } else { probed.counters.hits };
+    filled.asked += 1;
+    let items = figures(fleet, plan, server).map_or(0, |figures| whole(&figures, "curr_items"));
+    let local = server.addresses.iter().all(|address| address.is_local());
+    let foreign = hits == 0 && items > 0 || items as u64 > keys_all(plan);
+    if !local && foreign {
+        let resized = match (probed.counters.resized, probed.bytes_mean()) {
+            (1.., Some(mean)) => format!(", and values of {mean:.0} bytes where {}", law(scenario)),
+            _ => String::new(),
+        };
+        return Err(Failure::usage(format!(
+            "server {} holds {items} items that are not of this scenario{resized}; filling could \
+             evict them: use --load always to fill it all the same, or --load never to leave it \
+             as it is",
+            server.name
+        )));
+    }
+    Ok(true)
+}
+
+/// Asks a server that is not to be filled for a sample of keys. Refuses values of other lengths
+/// than the plan's, unless the scenario accepts what is there.
+pub(super) fn accept_as_it_is<F: Fleet>(
+    fleet: &mut F,
+    scenario: &Scenario,
+    (plan, server): (&Plan, &ServerPlan),
+    filled: &mut Filled,
+) -> Result<(), Failure> {
+    let probed = sample(fleet, plan, server, (keys_all(plan), filled))?;
+    let Counters { hits, resized, .. } = probed.counters;
+    let Some(mean) = probed.bytes_mean().filter(|_| resized > 0) else { return Ok(()) };
+    if scenario.load_partial {
+        let (server, values) = (server.name.clone(), scenario.value_size.to_string());
+        filled.warnings.push(Warning::ValuesResized { server, values, resized, found: hits, mean });
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "server {} holds values of other lengths: {resized} of {hits} that were sampled, of \
+         {mean:.0} bytes in the mean, where {}; --load never does not fill it: use --load auto, \
+         give the --value-size that it was filled with, or accept it with --load-partial",
+        server.name,
+        law(scenario)
+    )))
+}
+
+/// What the scenario says of lengths.
+fn law(scenario: &Scenario) -> String {
+    format!("--value-size is {}", scenario.value_size)
+}
+
+/// Asks for a sample of the first `keys` keys.
+pub(super) fn sample<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    server: &ServerPlan,
+    (keys, filled): (u64, &mut Filled),
+) -> Result<Probed, Failure> {
+    probe(fleet, (plan, server), (Popularity::Sample, keys, SAMPLE), filled)
+}
+
+/// Asks for the keys that were stored first.
+pub(super) fn earliest<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    server: &ServerPlan,
+    filled: &mut Filled,
+) -> Result<Probed, Failure> {
+    let keys = keys_all(plan);
+    probe(fleet, (plan, server), (Popularity::Onward(0), keys, EARLIEST.min(keys)), filled)
+}
+
+fn probe<F: Fleet>(
+    fleet: &mut F,
+    (plan, server): (&Plan, &ServerPlan),
+    (popularity, keys, ops): (Popularity, u64, u64),
+    filled: &mut Filled,
+) -> Result<Probed, Failure> {
+    let source = side_source(plan, OpKind::Get, popularity);
+    let source = SourcePlan { keys, ..source };
+    let probe = Plan {
+        connections: u32::from(plan.workers),
+        depth: DEPTH,
+        ..side_plan(plan, server, source, ops)
+    };
+    let lengths = compares_lengths(plan);
+    let verify = match probe.verify {
+        Some(verify) => Some(Verify { fraction: 1.0, lengths, ..verify }),
+        None => lengths.then(Verify::of_lengths),
+    };
+    let probe = Plan { verify, ..probe };
+    let ended = conduct(fleet, &probe, &mut |_, _, _| {})?;
+    let counters = filled.absorb(&ended, &of_server(server))?;
+    // Some errors are what a run may be about; a server that mostly gives them is no memcached.
+    if counters.answered < counters.intended / 2 && !ended.interrupted {
+        return Err(Failure::unreachable(format!(
+            "server {} answered {} of {} gets; is it a memcached with the text protocol?{}",
+            server.name,
+            counters.answered,
+            counters.intended,
+            said(&ended)
+        )));
+    }
+    Ok(Probed { counters, mismatches: ended.totals.mismatches })
+}

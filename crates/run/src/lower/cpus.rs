@@ -1,0 +1,109 @@
+//! Which processors the workers and the embedded server get, and how workers wait there.
+//!
+//! It divides the processors that the process may use; it looks at no machine.
+
+use super::{Doors, Surroundings, is_local};
+use memtide_engine::Wait;
+use memtide_schema::Scenario;
+use std::collections::BTreeMap;
+
+/// Below this many processors a worker and the embedded server cannot run at the same time.
+pub(crate) const CPUS_OF_A_PAIR: f64 = 2.0;
+const OWN: &str = "the embedded server and each worker have a CPU of their own";
+
+/// Who runs where.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Places {
+    /// The processor of each worker; empty when workers are not pinned.
+    pub workers: Vec<usize>,
+    /// The embedded server's processor; none when it is not pinned, or is not ours.
+    pub server: Option<usize>,
+    /// The processors that the embedded server and its workers have to share, if fewer than two.
+    pub shared: Option<f64>,
+}
+
+impl Places {
+    /// Divides the processors. The embedded server and the workers get processors of their own
+    /// where there are enough; other workers get them if asked for, or if the mask was narrowed.
+    pub(super) fn of(
+        scenario: &Scenario,
+        around: &Surroundings,
+        workers: u32,
+        why: &mut BTreeMap<String, String>,
+    ) -> Self {
+        let workers = workers as usize;
+        if has_own_server(around) {
+            let usable = usable(around);
+            if usable >= workers as f64 + 1.0 {
+                let server = around.cpus_allowed[0];
+                why.insert("server".to_owned(), OWN.to_owned());
+                let workers = apart_from(server, workers, around);
+                return Self { workers, server: Some(server), shared: None };
+            }
+            let shared = Some(usable).filter(|&usable| usable < CPUS_OF_A_PAIR);
+            return Self { shared, ..Self::without_server(scenario, around, workers) };
+        }
+        Self::without_server(scenario, around, workers)
+    }
+
+    fn without_server(scenario: &Scenario, around: &Surroundings, workers: usize) -> Self {
+        let allowed = &around.cpus_allowed;
+        let narrowed = allowed.len() < around.cpus_online;
+        let pin = scenario.pin || (narrowed && allowed.len() >= workers);
+        let each = allowed.iter().copied().cycle().take(if pin { workers } else { 0 });
+        Self { workers: each.collect(), ..Self::default() }
+    }
+}
+
+/// Whether the server runs in this process, on real processors.
+fn has_own_server(around: &Surroundings) -> bool {
+    around.embedded && matches!(around.io, Doors::Kernel { .. })
+}
+
+/// Processors that the process may keep busy.
+pub(super) fn usable(around: &Surroundings) -> f64 {
+    let allowed = around.cpus_allowed.len().max(1) as f64;
+    around.cpu_quota.unwrap_or(allowed).min(allowed)
+}
+
+/// Processors for workers: none is `server`, and as few as possible are a second thread of a core
+/// that the server or another worker has. The last ones come first, because machines do most of
+/// their other work on the first.
+fn apart_from(server: usize, workers: usize, around: &Surroundings) -> Vec<usize> {
+    let core = |cpu: &usize| around.cores.get(cpu).copied().unwrap_or(*cpu);
+    let mut taken = vec![server];
+    for _ in 0..workers {
+        let free = around.cpus_allowed.iter().rev().filter(|cpu| !taken.contains(cpu));
+        let on_core = |cpu: &usize| taken.iter().filter(|other| core(other) == core(cpu)).count();
+        let best = free.copied().min_by_key(on_core);
+        taken.push(best.expect("there are more processors than workers"));
+    }
+    taken.split_off(1)
+}
+
+/// How workers wait: as they were told, else awake where that takes no processor from the server.
+pub(super) fn wait(
+    scenario: &Scenario,
+    around: &Surroundings,
+    places: &Places,
+    why: &mut BTreeMap<String, String>,
+) -> Wait {
+    if let Some(wait) = scenario.wait {
+        return wait;
+    }
+    let (wait, reason) = if places.server.is_some() {
+        (Wait::Hybrid, OWN)
+    } else if has_own_server(around) {
+        (Wait::Sleep, "spinning would take CPU from the embedded server, which has none of its own")
+    } else if around.cpus_allowed.len() <= 2 {
+        (Wait::Sleep, "spinning would take CPU from the server: at most 2 CPUs may be used")
+    } else if around.cpu_quota.is_some() {
+        (Wait::Sleep, "spinning would use up the control group's quota")
+    } else if is_local(around) {
+        (Wait::Sleep, "spinning would take CPU from the server on this machine")
+    } else {
+        (Wait::Hybrid, "the server is elsewhere and CPUs are free")
+    };
+    why.insert("wait".to_owned(), reason.to_owned());
+    wait
+}
