@@ -20,10 +20,6 @@ impl Failure {
         Self { exit: 3, message }
     }
 
-    pub(crate) fn interrupted(message: String) -> Self {
-        Self { exit: 130, message }
-    }
-
     pub(crate) fn usage(message: String) -> Self {
         Self { exit: 2, message }
     }

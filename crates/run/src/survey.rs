@@ -238,10 +238,10 @@ impl Survey {
         server: &ServerPlan,
         error: &AskError,
     ) -> Result<(), Failure> {
-        let what = format!("server {} {error}", server.name);
         if *error == AskError::Interrupted {
-            return Err(Failure::interrupted(what));
+            return Err(Failure::interrupted());
         }
+        let what = format!("server {} {error}", server.name);
         if plan.life().is_none() {
             return Err(Failure::unreachable(what));
         }

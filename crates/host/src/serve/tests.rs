@@ -255,7 +255,7 @@ fn datagrams_are_answered_at_the_same_port_from_the_same_store() {
 #[test]
 fn all_threads_of_a_server_are_kept_on_the_cpu_that_it_is_told() {
     let serving = serve(3, "instant", "none");
-    let cpu = crate::pin::inherited()[0];
+    let cpu = inherited()[0];
     serving.keep_on(cpu).unwrap();
     assert_eq!(serving.ids.len(), 3);
     for &id in &serving.ids {
