@@ -332,9 +332,10 @@ impl Connection {
     ) -> Result<(), PeerError> {
         loop {
             let before = bytes.len();
-            let reply = T::next(&mut self.wire, &mut bytes).map_err(PeerError::Malformed)?;
+            let reply =
+                T::next(&mut self.wire, &mut bytes).map_err(|error| PeerError::of(error, bytes))?;
             self.reply_bytes = self.reply_bytes.saturating_add((before - bytes.len()) as u32);
-            let Some((reply, mark)) = reply else { return Ok(()) };
+            let Some((reply, mark)) = reply else { return self.wire.check_partial() };
             if let Some(mark) = mark {
                 let turn = (!self.pipeline.is_empty()).then_some(self.answered);
                 match role(mark, &reply, turn)? {

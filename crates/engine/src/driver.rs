@@ -2,9 +2,11 @@
 //! happen, wait, take completions. A world of readiness (epoll) imitates that.
 
 mod message;
+mod stranger;
 
 pub(crate) use message::SPLICE_BYTES_MIN;
 pub use message::{Mark, Message, SendBuffer};
+pub use stranger::Stranger;
 
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_codec::{ErrorKind, Excerpt, Malformed};
@@ -246,6 +248,13 @@ pub enum PeerError {
     TooManyConnections,
     /// Its bytes are not the protocol.
     Malformed(Malformed),
+    /// Its bytes are another protocol.
+    Foreign {
+        /// Which.
+        stranger: Stranger,
+        /// How they begin.
+        line: Excerpt,
+    },
     /// A reply of a kind that the request cannot have.
     Mismatch {
         /// The request's kind.
@@ -272,6 +281,23 @@ pub enum PeerError {
     },
 }
 
+impl PeerError {
+    /// What it means that `rest` could not be read any further. Where the server speaks another
+    /// protocol that is known, this one is named.
+    pub(crate) fn of(error: Malformed, rest: &[u8]) -> Self {
+        let begun = match &error {
+            Malformed::UnknownReply { line } | Malformed::LineTooLong { line, .. } => line.bytes(),
+            Malformed::NoFrame { .. } => rest,
+            _ => return Self::Malformed(error),
+        };
+        let end = begun.iter().position(|byte| b"\r\n".contains(byte)).unwrap_or(begun.len());
+        match Stranger::of(begun) {
+            Some(stranger) => Self::Foreign { stranger, line: Excerpt::of(&begun[..end]) },
+            None => Self::Malformed(error),
+        }
+    }
+}
+
 impl fmt::Display for PeerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -279,6 +305,7 @@ impl fmt::Display for PeerError {
                 "answered 'ERROR Too many open connections'; raise its -c or lower --connections",
             ),
             Self::Malformed(error) => error.fmt(f),
+            Self::Foreign { stranger, line } => write!(f, "answered with {stranger} ({line})"),
             Self::Mismatch { kind, got } => {
                 write!(f, "answered {got} to a {}, which the protocol rules out", kind.name())
             }

@@ -11,9 +11,9 @@ use crate::driver::{
 };
 use crate::plan::{Plan, Protocol, ServerPlan};
 use memtide_base::{ConnectionId, Instant, Span};
-use memtide_codec::binary::{self, Opcode};
+use memtide_codec::binary::{self, Extras, Opcode};
 use memtide_codec::text::encode;
-use memtide_codec::{Reply, Request};
+use memtide_codec::{Keys, Reply, Request, Verb};
 use std::fmt;
 
 /// What can be asked.
@@ -23,6 +23,8 @@ pub enum Question<'a> {
     Version,
     /// Its general-purpose statistics.
     Statistics,
+    /// A key that it hardly has: what every server answers that knows any command at all.
+    Get,
     /// A line of the text protocol, without its end and in whatever protocol the plan speaks. Its
     /// answer is the first line that comes back.
     Line(&'a str),
@@ -35,6 +37,8 @@ pub enum Answer {
     Version(String),
     /// To [`Question::Statistics`]: names and values, in the server's order.
     Statistics(Vec<(String, String)>),
+    /// To [`Question::Get`]: it has the key or not.
+    Found(bool),
     /// To [`Question::Line`]: without its end.
     Line(String),
 }
@@ -48,6 +52,24 @@ pub enum AskError {
     Closed(Closed),
     /// It said nothing in this long, to a question in this protocol.
     Silent(Span, Protocol),
+    /// It began to answer and did not come to an end.
+    Unfinished {
+        /// In this long.
+        timeout: Span,
+        /// With this many bytes.
+        bytes: usize,
+    },
+    /// It closed the connection after this many bytes of its answer.
+    CutShort(usize),
+    /// Its answer is longer than any that a memcached gives.
+    TooLong {
+        /// The most that is read.
+        bytes_max: usize,
+    },
+    /// The user asked to stop.
+    Interrupted,
+    /// It is not asked for statistics.
+    NotAsked,
     /// It answered with an error line.
     Refused(String),
     /// Our own side failed.
@@ -69,6 +91,21 @@ impl fmt::Display for AskError {
                  with the {} protocol, and is it running? (--timeout allows it more time)",
                 protocol
             ),
+            Self::Unfinished { timeout, bytes } => write!(
+                f,
+                "began to answer but did not end its answer within {timeout} ({bytes} bytes came); \
+                 is it a memcached, and is it running? (--timeout allows it more time)"
+            ),
+            Self::CutShort(bytes) => write!(
+                f,
+                "closed the connection within its answer, after {bytes} bytes; is it a memcached?"
+            ),
+            Self::TooLong { bytes_max } => write!(
+                f,
+                "sent an answer without an end: more than {bytes_max} bytes; is it a memcached?"
+            ),
+            Self::NotAsked => f.write_str("was not asked for its statistics"),
+            Self::Interrupted => f.write_str("was not waited for: the run was interrupted"),
             Self::Refused(line) => write!(f, "answered '{line}'"),
             Self::Driver(error) => error.fmt(f),
         }
@@ -83,7 +120,13 @@ impl From<DriverError> for AskError {
     }
 }
 
+/// What [`Question::Get`] asks for.
+const GET_KEY: &[u8] = b"memtide";
 const CONNECTION: ConnectionId = ConnectionId(0);
+/// The longest answer: some three hundred times what memcached says of itself.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// How often a wait looks whether the user wants to stop.
+const LOOK_EVERY: Span = Span::from_ms(50);
 /// The longest answer to a line.
 const LINE_BYTES_MAX: usize = 8192;
 /// What the first word of an answer is when it is an error.
@@ -97,13 +140,25 @@ pub fn ask<D: Driver>(
     server: &ServerPlan,
     question: Question<'_>,
 ) -> Result<Answer, AskError> {
+    ask_unless(&|| false, driver, plan, server, question)
+}
+
+/// Asks as [`ask`] does, and gives up soon after `is_interrupted` says so.
+pub fn ask_unless<D: Driver>(
+    is_interrupted: &dyn Fn() -> bool,
+    driver: &mut D,
+    plan: &Plan,
+    server: &ServerPlan,
+    question: Question<'_>,
+) -> Result<Answer, AskError> {
     let deadline = driver.now() + plan.timeout;
+    let mut line = Line { driver, deadline, is_interrupted, heard: 0 };
     let mut refused = ConnectError::Unreachable;
     for address in &server.addresses {
-        match connect(driver, address, deadline) {
+        match line.connect(address) {
             Ok(()) => {
-                let answer = talk(driver, plan, question, deadline);
-                close(driver);
+                let answer = talk(&mut line, plan, question);
+                line.close();
                 return answer;
             }
             Err(AskError::Connect(error)) => refused = error,
@@ -113,53 +168,35 @@ pub fn ask<D: Driver>(
     Err(AskError::Connect(refused))
 }
 
-fn connect<D: Driver>(
-    driver: &mut D,
-    address: &Address,
-    deadline: Instant,
-) -> Result<(), AskError> {
-    let sockets = SocketPlan::default();
-    let connect = Submission::Connect { connection: CONNECTION, address, source: None, sockets };
-    driver.submit(connect).expect("a driver has room for one connection");
-    loop {
-        driver.wait(deadline)?;
-        while let Some(completion) = driver.completion() {
-            match completion.event {
-                Event::Connected => return Ok(()),
-                Event::ConnectFailed(error) => return Err(AskError::Connect(error)),
-                Event::Closed(closed) => return Err(AskError::Closed(closed)),
-                Event::Received(_) | Event::Writable => {}
-            }
-        }
-        if driver.now() >= deadline {
-            close(driver);
-            return Err(AskError::Connect(ConnectError::TimedOut));
-        }
-    }
-}
-
 /// Says who we are, if the plan knows, and then asks.
 fn talk<D: Driver>(
-    driver: &mut D,
+    line: &mut Line<'_, D>,
     plan: &Plan,
     question: Question<'_>,
-    deadline: Instant,
 ) -> Result<Answer, AskError> {
     let is_line = matches!(question, Question::Line(_));
     let protocol = if is_line { Protocol::Text } else { plan.requests.protocol };
-    let mut listener = Listener { wire: Wire::new(protocol), rows: Vec::new(), line: Vec::new() };
-    let silent = || AskError::Silent(plan.timeout, protocol);
+    let mut listener = Listener {
+        wire: Wire::new(protocol),
+        found: (question == Question::Get).then_some(false),
+        rows: Vec::new(),
+        line: Vec::new(),
+    };
+    let unanswered = |bytes| match bytes {
+        0 => AskError::Silent(plan.timeout, protocol),
+        bytes => AskError::Unfinished { timeout: plan.timeout, bytes },
+    };
     if let Some(credentials) = &plan.credentials {
         let bytes = greeting(protocol, credentials);
-        let heard = exchange(driver, &bytes, deadline, |bytes| listener.handle_greeting(bytes));
-        heard?.ok_or_else(silent)?;
+        let heard = line.exchange(&bytes, |bytes| listener.handle_greeting(bytes))?;
+        heard.ok_or_else(|| unanswered(line.heard))?;
     }
     let bytes = request(question, protocol);
-    let heard = exchange(driver, &bytes, deadline, |bytes| match is_line {
+    let heard = line.exchange(&bytes, |bytes| match is_line {
         true => listener.handle_line(bytes),
         false => listener.handle_bytes(bytes),
-    });
-    heard?.ok_or_else(silent)
+    })?;
+    heard.ok_or_else(|| unanswered(line.heard))
 }
 
 fn request(question: Question<'_>, protocol: Protocol) -> Vec<u8> {
@@ -173,6 +210,17 @@ fn request(question: Question<'_>, protocol: Protocol) -> Vec<u8> {
         (Protocol::Text, Question::Statistics) => {
             encode::request(&mut bytes, &Request::Stats { argument: None });
         }
+        (Protocol::Text, Question::Get) => {
+            let keys = Keys::spaced(GET_KEY);
+            let get = Request::Retrieve { verb: Verb::Get, expiry: None, keys };
+            encode::request(&mut bytes, &get);
+        }
+        (Protocol::Binary, Question::Get) => {
+            let (extras, key) = (Extras::None, GET_KEY);
+            let opcode = Opcode::Get;
+            let get = binary::Request { opcode, opaque: 0, cas: 0, extras, key, value: &[] };
+            binary::encode::request(&mut bytes, &get);
+        }
         (Protocol::Binary, Question::Version) => {
             binary::encode::bare(&mut bytes, Opcode::Version, 0);
         }
@@ -183,44 +231,94 @@ fn request(question: Question<'_>, protocol: Protocol) -> Vec<u8> {
     bytes
 }
 
-/// Sends `bytes` and waits until `hear` has heard enough; `None` when that is not by `deadline`.
-fn exchange<D: Driver, T>(
-    driver: &mut D,
-    bytes: &[u8],
+/// A connection that one question is asked on, until its deadline.
+struct Line<'a, D> {
+    driver: &'a mut D,
     deadline: Instant,
-    mut hear: impl FnMut(&[u8]) -> Result<Option<T>, AskError>,
-) -> Result<Option<T>, AskError> {
-    let message = Message::plain(bytes);
-    let send = Submission::Send { connection: CONNECTION, message };
-    driver.submit(send).expect("a driver has room for one request");
-    loop {
-        driver.wait(deadline)?;
-        while let Some(completion) = driver.completion() {
-            match completion.event {
-                Event::Received(bytes) => {
-                    if let Some(heard) = hear(bytes)? {
-                        return Ok(Some(heard));
-                    }
-                }
-                Event::Closed(closed) => return Err(AskError::Closed(closed)),
-                Event::Connected | Event::ConnectFailed(_) | Event::Writable => {}
-            }
-        }
-        if driver.now() >= deadline {
-            return Ok(None);
-        }
-    }
+    is_interrupted: &'a dyn Fn() -> bool,
+    /// Bytes of the present answer.
+    heard: usize,
 }
 
-fn close<D: Driver>(driver: &mut D) {
-    driver
-        .submit(Submission::Close { connection: CONNECTION, linger: None })
-        .expect("a driver has room to close a connection");
+impl<D: Driver> Line<'_, D> {
+    fn connect(&mut self, address: &Address) -> Result<(), AskError> {
+        let sockets = SocketPlan::default();
+        let connection = CONNECTION;
+        let connect = Submission::Connect { connection, address, source: None, sockets };
+        self.driver.submit(connect).expect("a driver has room for one connection");
+        while self.wait()? {
+            while let Some(completion) = self.driver.completion() {
+                match completion.event {
+                    Event::Connected => return Ok(()),
+                    Event::ConnectFailed(error) => return Err(AskError::Connect(error)),
+                    Event::Closed(closed) => return Err(AskError::Closed(closed)),
+                    Event::Received(_) | Event::Writable => {}
+                }
+            }
+        }
+        self.close();
+        Err(AskError::Connect(ConnectError::TimedOut))
+    }
+
+    /// Sends `bytes` and waits until `hear` has heard enough; `None` when that is not by the
+    /// deadline.
+    fn exchange<T>(
+        &mut self,
+        bytes: &[u8],
+        mut hear: impl FnMut(&[u8]) -> Result<Option<T>, AskError>,
+    ) -> Result<Option<T>, AskError> {
+        let message = Message::plain(bytes);
+        let send = Submission::Send { connection: CONNECTION, message };
+        self.driver.submit(send).expect("a driver has room for one request");
+        self.heard = 0;
+        while self.wait()? {
+            while let Some(completion) = self.driver.completion() {
+                match completion.event {
+                    Event::Received(bytes) => {
+                        self.heard += bytes.len();
+                        if let Some(heard) = hear(bytes)? {
+                            return Ok(Some(heard));
+                        }
+                        if self.heard > ANSWER_BYTES_MAX {
+                            return Err(AskError::TooLong { bytes_max: ANSWER_BYTES_MAX });
+                        }
+                    }
+                    Event::Closed(Closed::ByPeer) if self.heard > 0 => {
+                        return Err(AskError::CutShort(self.heard));
+                    }
+                    Event::Closed(closed) => return Err(AskError::Closed(closed)),
+                    Event::Connected | Event::ConnectFailed(_) | Event::Writable => {}
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for something to happen, for a while. False once the deadline is over.
+    fn wait(&mut self) -> Result<bool, AskError> {
+        if (self.is_interrupted)() {
+            return Err(AskError::Interrupted);
+        }
+        let now = self.driver.now();
+        if now >= self.deadline {
+            return Ok(false);
+        }
+        self.driver.wait(self.deadline.min(now + LOOK_EVERY))?;
+        Ok(true)
+    }
+
+    fn close(&mut self) {
+        self.driver
+            .submit(Submission::Close { connection: CONNECTION, linger: None })
+            .expect("a driver has room to close a connection");
+    }
 }
 
 /// Puts an answer together.
 struct Listener {
     wire: Wire,
+    /// Whether the key was found that was asked for, if one was.
+    found: Option<bool>,
     rows: Vec<(String, String)>,
     /// The answer to a line, as far as it has come.
     line: Vec<u8>,
@@ -258,12 +356,18 @@ impl Listener {
     fn handle_bytes(&mut self, mut bytes: &[u8]) -> Result<Option<Answer>, AskError> {
         let broken = |error| AskError::Closed(Closed::Broken(error));
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        while let Some((reply, _)) =
-            self.wire.next(&mut bytes).map_err(|error| broken(PeerError::Malformed(error)))?
-        {
+        loop {
+            let next = self.wire.next(&mut bytes);
+            let next = next.map_err(|error| broken(PeerError::of(error, bytes)))?;
+            let Some((reply, _)) = next else { break };
             match reply {
                 Reply::Version(version) => return Ok(Some(Answer::Version(text(version)))),
                 Reply::Stat { name, value } => self.rows.push((text(name), text(value))),
+                Reply::Value { .. } if self.found == Some(false) => self.found = Some(true),
+                Reply::Data { .. } => {}
+                Reply::End if self.found.is_some() => {
+                    return Ok(Some(Answer::Found(self.found == Some(true))));
+                }
                 Reply::End => {
                     let rows = std::mem::take(&mut self.rows);
                     return Ok(Some(Answer::Statistics(rows)));
@@ -281,6 +385,7 @@ impl Listener {
                 _ => return Err(broken(PeerError::Unasked { got: "another reply" })),
             }
         }
+        self.wire.check_partial().map_err(broken)?;
         Ok(None)
     }
 }

@@ -81,6 +81,8 @@ pub struct Worker<D, S> {
     fresh: Option<Instant>,
     /// How many clients are blocked.
     blocked: u32,
+    /// How many connections were begun to be opened for the first time.
+    connections_begun: u32,
     connections_open: u32,
     disconnected_since: Option<Instant>,
     drain_until: Instant,
@@ -147,6 +149,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             follow_ups: Vec::with_capacity(plan.depth as usize),
             fresh: None,
             blocked: 0,
+            connections_begun: 0,
             connections_open: 0,
             disconnected_since: None,
             drain_until: Instant::NEVER,
@@ -178,14 +181,24 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Starts to open the connections, unless these are the load.
     pub fn open(&mut self) {
+        while self.open_more(u32::MAX) {}
+    }
+
+    /// Starts to open up to `count` connections more. True while some are left: a world that opens
+    /// thousands of them looks at those that are open in between.
+    pub fn open_more(&mut self, count: u32) -> bool {
         if self.lives.is_some() {
             self.stage = Stage::Ready;
-            return;
+            return false;
         }
         let now = self.driver.now();
-        for connection in 0..self.connections.len() as u32 {
+        let first = self.connections_begun;
+        let end = (self.connections.len() as u32).min(first.saturating_add(count));
+        for connection in first..end {
             self.connect(connection, now);
         }
+        self.connections_begun = end;
+        (end as usize) < self.connections.len()
     }
 
     /// The schedules start at `start`.

@@ -13,7 +13,7 @@ use crate::signal::StopFlag;
 use memtide_base::{Instant, Span, WorkerId};
 use memtide_engine::driver::{DriverError, Sample};
 use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, WorkerReport};
-use memtide_engine::probe::{Answer, AskError, Question, ask};
+use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
 use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Wait, Worker};
 use memtide_metrics::{Tally, Totals};
 use memtide_workload::PlannedSource;
@@ -28,6 +28,9 @@ use std::{io, time};
 const HANDOVER_EVERY: Span = Span::from_ms(100);
 /// How long the collector sleeps between looks at what may end its wait early.
 const COLLECT_STEP: Span = Span::from_ms(20);
+/// Connections that a worker begins to open before it looks at those that are open: with thousands
+/// to one server each takes the kernel long.
+const OPENED_AT_ONCE: u32 = 256;
 /// Measured operations that may wait to be written, per worker.
 const SAMPLES_WAITING: usize = 1 << 16;
 /// How long the writer of samples rests when there is nothing to write.
@@ -226,7 +229,10 @@ impl Fleet for HostFleet {
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
         let mut driver = EpollDriver::new(self.clock, Wait::Sleep, 1, 1, None)?;
-        ask(&mut driver, plan, server, question)
+        // Who has asked to stop before may still be told what the servers counted.
+        let interrupted_before = self.stop.is_raised();
+        let is_interrupted = || self.stop.is_raised() && !interrupted_before;
+        ask_unless(&is_interrupted, &mut driver, plan, server, question)
     }
 }
 
@@ -303,12 +309,13 @@ impl Job {
     fn conduct(&mut self, driver: impl Driver) -> Result<Parcel, DriverError> {
         let source = PlannedSource::new(&self.plan.source);
         let mut worker = Worker::new(driver, &self.plan, self.worker, &source);
-        worker.open();
+        let mut opening = true;
         let mut meter = CpuMeter::default();
         let mut begun = false;
         let mut stopped = false;
         let mut handover = self.clock.now();
         loop {
+            opening = opening && worker.open_more(OPENED_AT_ONCE);
             let begin_ns = self.mailbox.begin_ns.load(Ordering::Acquire);
             if !begun && begin_ns != NEVER_NS {
                 begun = true;

@@ -26,6 +26,7 @@ pub(crate) fn figures<F: Fleet>(
             Ok(rows.into_iter().map(|(name, word)| (name, Figure::from_word(&word))).collect())
         }
         Answer::Version(line) | Answer::Line(line) => Err(AskError::Refused(line)),
+        Answer::Found(_) => Err(AskError::Refused("END".to_owned())),
     }
 }
 

@@ -81,6 +81,16 @@ impl ReplyDecoder {
         matches!(self.expect, Expect::Line) && (self.partial.is_empty() || self.partial_spent)
     }
 
+    /// Looks at the beginning of a line whose end has not come. An error when no reply begins so,
+    /// however it goes on: a server of another kind is known by its first bytes, not by a timeout.
+    #[inline]
+    pub fn check_partial(&self) -> Result<(), Malformed> {
+        if self.partial.is_empty() || self.partial_spent || may_become_reply(&self.partial) {
+            return Ok(());
+        }
+        Err(Malformed::UnknownReply { line: Excerpt::of(&self.partial) })
+    }
+
     #[inline(always)]
     fn next_line<'a, 'i: 'a>(
         &'a mut self,
@@ -226,6 +236,29 @@ fn plain_value(input: &[u8]) -> Option<(Reply<'_>, &[u8])> {
     let (bytes, rest) = scan::short_decimal(rest.strip_prefix(b" ")?)?;
     let [b'\r', b'\n', rest @ ..] = rest else { return None };
     Some((Reply::Value { key, flags, bytes: bytes as usize, cas: None }, rest))
+}
+
+/// Whether a line that begins with `partial` can be a reply.
+fn may_become_reply(partial: &[u8]) -> bool {
+    const REPLIES: [&[u8]; 15] = [
+        b"VALUE ",
+        b"STORED\r\n",
+        b"END\r\n",
+        b"NOT_STORED\r\n",
+        b"NOT_FOUND\r\n",
+        b"EXISTS\r\n",
+        b"DELETED\r\n",
+        b"TOUCHED\r\n",
+        b"OK\r\n",
+        b"RESET\r\n",
+        b"STAT ",
+        b"VERSION ",
+        b"ERROR",
+        b"CLIENT_ERROR",
+        b"SERVER_ERROR",
+    ];
+    let is_begun = |reply: &&[u8]| reply.starts_with(partial) || partial.starts_with(reply);
+    partial.first().is_some_and(u8::is_ascii_digit) || REPLIES.iter().any(is_begun)
 }
 
 /// There is no line end where there had to be one.

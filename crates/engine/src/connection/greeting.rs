@@ -58,7 +58,7 @@ pub(crate) fn heard(wire: &mut Wire, bytes: &[u8]) -> Option<Result<(), Rejectio
     let broken = |error| Some(Err(Rejection::Broken(Closed::Broken(error))));
     let credentials = |error| Some(Err(Rejection::Credentials(error)));
     match wire.next(&mut input) {
-        Ok(None) => None,
+        Ok(None) => wire.check_partial().err().and_then(broken),
         Ok(Some((Reply::Stored, None) | (Reply::Ok, Some(_)))) => match input {
             [] => Some(Ok(())),
             _ => broken(PeerError::Unasked { got: "more" }),
@@ -76,7 +76,7 @@ pub(crate) fn heard(wire: &mut Wire, bytes: &[u8]) -> Option<Result<(), Rejectio
             _ => ConnectError::CredentialsRefused,
         }),
         Ok(Some(_)) => broken(PeerError::Unasked { got: "another reply" }),
-        Err(error) => broken(PeerError::Malformed(error)),
+        Err(error) => broken(PeerError::of(error, bytes)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A server's bytes in, replies out, in the protocol of the plan. What a reply belongs to is the
 //! connection's business.
 
+use crate::driver::PeerError;
 use crate::plan::Protocol;
 use memtide_codec::binary::{self, Opcode, Status};
 use memtide_codec::text;
@@ -37,6 +38,18 @@ impl Wire {
         match self {
             Self::Text(_) => Protocol::Text,
             Self::Binary(_) => Protocol::Binary,
+        }
+    }
+
+    /// Once there is no further reply in what came: an error when what is left of it cannot become
+    /// one. The decoder of frames says so by itself.
+    #[inline]
+    pub(crate) fn check_partial(&self) -> Result<(), PeerError> {
+        match self {
+            Self::Text(decoder) => {
+                decoder.check_partial().map_err(|error| PeerError::of(error, &[]))
+            }
+            Self::Binary(_) => Ok(()),
         }
     }
 

@@ -10,6 +10,7 @@ mod lives;
 mod lag;
 mod mutilate;
 mod pacing;
+mod questions;
 mod replicas;
 mod rig;
 mod sequence;

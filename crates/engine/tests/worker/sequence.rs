@@ -139,12 +139,15 @@ fn questions_are_asked_in_the_plans_protocol() {
         let world = World::new(Script::default());
         let ask =
             |question| ask(&mut world.driver(Instant::ZERO), &plan, &plan.servers[0], question);
-        [Question::Version, Question::Statistics].map(|question| match ask(question) {
-            Ok(Answer::Version(line) | Answer::Line(line)) => line,
-            Ok(Answer::Statistics(rows)) => {
-                rows.into_iter().map(|(name, _)| name + " ").collect::<String>()
+        [Question::Version, Question::Statistics, Question::Get].map(|question| {
+            match ask(question) {
+                Ok(Answer::Found(found)) => found.to_string(),
+                Ok(Answer::Version(line) | Answer::Line(line)) => line,
+                Ok(Answer::Statistics(rows)) => {
+                    rows.into_iter().map(|(name, _)| name + " ").collect::<String>()
+                }
+                Err(error) => panic!("{error}"),
             }
-            Err(error) => panic!("{error}"),
         })
     });
     assert_eq!(answers[0], answers[1]);

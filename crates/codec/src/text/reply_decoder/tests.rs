@@ -50,3 +50,27 @@ fn errors_are_recognised_by_their_message() {
     assert_eq!(read(b"ERROR Too many open connections\r\n"), (false, true));
     assert_eq!(read(b"ERROR\r\n"), (false, false));
 }
+
+#[test]
+fn what_cannot_become_a_reply_is_known_by_its_first_bytes() {
+    let begun = |bytes: &[u8]| {
+        let mut decoder = ReplyDecoder::new();
+        assert_eq!(decoder.next(&mut &*bytes), Ok(None));
+        decoder.check_partial().is_ok()
+    };
+    for reply in ["VALUE k 0 5\r\n", "STAT pid 1\r\n", "NOT_FOUND\r\n", "17\r\n", "ERROR: no\r\n"] {
+        (0..reply.len()).for_each(|end| assert!(begun(&reply.as_bytes()[..end]), "{reply} {end}"));
+    }
+    for other in
+        [&b"H"[..], b"\x15\x03\x01\x00\x02", b"-ERR", b"STORE ", b"\0", b"\xff\xff", b"valu"]
+    {
+        assert!(!begun(other), "{}", other.escape_ascii());
+    }
+    // A cut line that was given out says nothing of what follows, and neither does a value.
+    let mut decoder = ReplyDecoder::new();
+    for piece in ["VAL", "UE k 0 3\r\n", "H", "-E\r", "\n"] {
+        let mut input = piece.as_bytes();
+        while let Ok(Some(_)) = decoder.next(&mut input) {}
+        assert_eq!(decoder.check_partial(), Ok(()), "{piece}");
+    }
+}

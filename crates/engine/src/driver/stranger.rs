@@ -1,0 +1,55 @@
+//! Servers of another kind that one meets at a wrong port, known by their first bytes. It names them;
+//! it speaks none of their protocols.
+
+use std::fmt;
+
+/// A protocol that is not the one that was spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stranger {
+    /// A web server or a proxy.
+    Http,
+    /// A server that encrypts.
+    Tls,
+    /// Redis and what is like it.
+    Redis,
+    /// A login.
+    Ssh,
+    /// A memcached that was asked in frames.
+    MemcachedText,
+    /// A memcached that was asked in lines.
+    MemcachedBinary,
+}
+
+impl Stranger {
+    /// Whose bytes begin so; none that is known for most.
+    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [b'H', b'T', b'T', b'P', b'/', ..] | [b'<', b'h' | b'H' | b'!', ..] => Some(Self::Http),
+            // An alert, a handshake or data, of any version.
+            [0x15..=0x17, 0x03, ..] => Some(Self::Tls),
+            [b'-', b'A'..=b'Z', ..] | [b'+', b'O' | b'P', ..] => Some(Self::Redis),
+            [b'S', b'S', b'H', b'-', ..] => Some(Self::Ssh),
+            [b'E', b'R', b'R', b'O', b'R', ..] => Some(Self::MemcachedText),
+            [0x81, ..] => Some(Self::MemcachedBinary),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Stranger {
+    /// What it is, and what to do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http => "HTTP, so it is a web server or proxy and no memcached; check the port",
+            Self::Tls => "TLS, which memtide does not speak; use a port without TLS",
+            Self::Redis => "the Redis protocol, so it is no memcached; check the port",
+            Self::Ssh => "SSH, so it is no memcached; check the port",
+            Self::MemcachedText => {
+                "memcached's text protocol; use --protocol text, or check the port"
+            }
+            Self::MemcachedBinary => {
+                "memcached's binary protocol; use --protocol binary, or check the port"
+            }
+        })
+    }
+}
