@@ -6,7 +6,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_engine::plan::segment;
 use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage};
-use memtide_metrics::{Counters, Totals};
+use memtide_metrics::{Counters, ErrorClass, Totals};
 
 /// How often the workers are looked at.
 const LOOK_EVERY: Span = Span::from_ms(100);
@@ -38,6 +38,8 @@ pub(crate) enum Loss {
     Servers,
     /// A connection, where none is opened again.
     Connection,
+    /// Nothing was ever answered, and one connection after the other ended.
+    Unserved,
 }
 
 /// Carries out `plan`; `watch` sees the totals about ten times a second.
@@ -80,6 +82,9 @@ pub(crate) fn conduct<F: Fleet>(
         } else if plan.reconnect == Reconnect::Never && totals.connections.lost > 0 {
             loss = Some(Loss::Connection);
             stop(fleet, Span::ZERO, &mut stopped)?;
+        } else if is_unserved(plan, &totals, interval.at.since(start)) {
+            loss = Some(Loss::Unserved);
+            stop(fleet, Span::ZERO, &mut stopped)?;
         } else if disconnected(&interval, plan.timeout)
             || heard.is_stuck(plan, &totals, interval.at)
         {
@@ -93,29 +98,55 @@ pub(crate) fn conduct<F: Fleet>(
     }
 }
 
-/// Waits until every connection is open.
+/// Waits until every connection is open; gives up when no more of them open for the timeout.
 fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut Totals) -> Result<Interval, Failure> {
-    let deadline = fleet.now() + plan.timeout + LOOK_EVERY;
+    let mut last = (totals.connections.opened, fleet.now());
     loop {
         let interval = fleet.collect(fleet.now() + LEAD, totals)?;
         let ready = interval.workers.iter().all(|worker| worker.stage >= Stage::Ready);
         if ready || interval.interrupted {
             return Ok(interval);
         }
+        let opened = totals.connections.opened;
+        let wanted = u64::from(plan.connections) * plan.servers.len() as u64;
         let trouble = interval.workers.iter().find_map(|worker| worker.trouble);
         if let Some(trouble) = trouble {
             let server = &plan.servers[trouble.server.index()];
-            return Err(Failure::unreachable(format!("server {} {}", server.name, trouble.what)));
-        }
-        if interval.at >= deadline {
-            let open: u32 = interval.workers.iter().map(|worker| worker.connections_open).sum();
+            let so_far = match opened {
+                0 => String::new(),
+                _ => format!(" (when {opened} of {wanted} connections had been opened)"),
+            };
             return Err(Failure::unreachable(format!(
-                "only {open} of {} connections could be opened within {}; lower --connections or \
-                 allow more time with --timeout",
-                plan.connections, plan.timeout
+                "server {} {}{so_far}",
+                server.name, trouble.what
+            )));
+        }
+        if opened != last.0 {
+            last = (opened, interval.at);
+        }
+        if interval.at.since(last.1) >= plan.timeout + LOOK_EVERY {
+            return Err(Failure::unreachable(format!(
+                "only {opened} of {wanted} connections could be opened, and no more within {}; \
+                 lower --connections or allow more time with --timeout",
+                plan.timeout
             )));
         }
     }
+}
+
+/// Connections that end one after the other until a server that never answered is given up.
+const UNSERVED_CONNECTIONS: u64 = 8;
+
+/// Whether there is no use in going on: nothing was ever answered, and connections ended because
+/// the server does not speak the protocol; or for any reason, where only answers end the plan.
+fn is_unserved(plan: &Plan, totals: &Totals, passed: Span) -> bool {
+    let sum = |of: fn(&Counters) -> u64| totals.segments.iter().map(of).sum::<u64>();
+    let answered = sum(|counters| counters.answered + counters.failed + counters.late_replies);
+    let broken = sum(|counters| counters.errors[ErrorClass::Protocol as usize]);
+    let ended = if ends_by_answers(plan) { totals.connections.lost } else { broken };
+    // Of several servers another may just be slow.
+    let patient = plan.servers.len() == 1 || passed > plan.timeout;
+    plan.life().is_none() && answered == 0 && ended >= UNSERVED_CONNECTIONS && patient
 }
 
 fn stop<F: Fleet>(
@@ -137,6 +168,11 @@ fn disconnected(interval: &Interval, timeout: Span) -> bool {
     interval.workers.iter().all(gone)
 }
 
+/// Whether only answers end `plan`: a closed loop of a number of operations.
+fn ends_by_answers(plan: &Plan) -> bool {
+    matches!(plan.pacing, Pacing::Closed) && plan.window.duration == Span::MAX
+}
+
 /// The last time that operations were seen to end.
 struct Heard {
     settled: u64,
@@ -151,8 +187,7 @@ impl Heard {
         if settled != self.settled {
             *self = Self { settled, at: now };
         }
-        let endless = matches!(plan.pacing, Pacing::Closed) && plan.window.duration == Span::MAX;
-        endless && now.since(self.at) > plan.timeout + OVERTIME
+        ends_by_answers(plan) && now.since(self.at) > plan.timeout + OVERTIME
     }
 }
 

@@ -6,14 +6,14 @@ use crate::failure::Failure;
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
 use crate::seal::{Began, Material, none_opened, seal, service_so_far};
-use crate::survey::{Agreement, Orders, Survey, compare, figures, whole};
+use crate::survey::{Agreement, Discreet, Orders, Survey, compare, figures, is_closed, whole};
 use crate::witness::Witness;
 use crate::wrong_values::WrongValues;
 use memtide_base::{Instant, Span, rng};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
-use memtide_engine::{Plan, ServerPlan, Verify};
+use memtide_engine::{Closed, Plan, ServerPlan, Verify};
 use memtide_metrics::{Counters, LifeCounters, Lives, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
@@ -51,7 +51,8 @@ pub fn run<F: Fleet>(
     let began = Began { at: fleet.now(), unix_ns: witness.unix_ns() };
     let plan = &signed(&lowered.plan, began.unix_ns);
     witness.on(&Event::Started(Box::new(lowered.record.clone())));
-    let mut survey = greet(fleet, plan)?;
+    let fleet = &mut Discreet::new(fleet, scenario.no_stats);
+    let mut survey = greet(fleet, plan, witness)?;
     let load = match scenario.load {
         _ if load_only => Load::Always,
         Load::Auto if survey.unreachable => Load::Never,
@@ -112,6 +113,9 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
              {server} {what}",
             plan.timeout
         ),
+        Some(Loss::Unserved) => {
+            format!("nothing was answered, and every connection ended: {server} {what}")
+        }
         Some(Loss::Connection) => {
             format!("{server} {what}, and one lost connection ends a run with reconnect never")
         }
@@ -128,38 +132,63 @@ fn signed(plan: &Plan, unix_ns: u64) -> Plan {
     Plan { verify, ..plan.clone() }
 }
 
-/// Asks every server who it is and what it has counted so far.
-fn greet<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Survey, Failure> {
+/// Asks every server who it is and what it has counted so far. One that will not say is asked
+/// whether it serves at all.
+fn greet<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    witness: &mut impl Witness,
+) -> Result<Survey, Failure> {
     let mut survey = Survey::default();
     for (number, server) in plan.servers.iter().enumerate() {
-        let unreachable =
-            |error: AskError| Failure::unreachable(format!("server {} {error}", server.name));
-        match figures(fleet, plan, server) {
+        let name = &server.name;
+        let (unheard, question) = match figures(fleet, plan, server) {
             // It was asked before, under another name or the same one.
-            Ok(figures) if !survey.meet(plan, number, &figures) => {}
+            Ok(figures) if !survey.meet(plan, number, &figures) => continue,
             Ok(figures) => {
                 survey.others_connected |=
                     whole(&figures, "curr_connections") > CONNECTIONS_OF_NOBODY;
-                survey.before.insert(server.name.clone(), figures);
+                survey.before.insert(name.clone(), figures);
+                continue;
             }
             Err(AskError::Refused(line)) => {
-                match fleet.ask(plan, server, Question::Version) {
-                    // The load will show whether a server that knows neither knows the rest.
-                    Ok(_) | Err(AskError::Refused(_)) => {}
-                    Err(error) => return Err(unreachable(error)),
+                (format!("server {name} answered '{line}' to stats"), Question::Version)
+            }
+            Err(error) if is_closed(&error) => (
+                format!("server {name} {} when it was asked for stats", closing(&error)),
+                Question::Get,
+            ),
+            Err(AskError::NotAsked) => {
+                ("the servers were not asked for stats (--no-stats)".to_owned(), Question::Get)
+            }
+            Err(error) => {
+                survey.give_up(plan, server, &error)?;
+                continue;
+            }
+        };
+        let mut served = fleet.ask(plan, server, question);
+        if question == Question::Version && served.as_ref().is_err_and(is_closed) {
+            served = fleet.ask(plan, server, Question::Get);
+        }
+        match served {
+            // The load will show whether a server that knows neither knows the rest.
+            Ok(_) | Err(AskError::Refused(_)) => {
+                if question == Question::Get && survey.unavailable.is_none() {
+                    witness.on(&Event::Note(format!("{unheard}; its counters are not compared")));
                 }
-                survey.unavailable =
-                    Some(format!("server {} answered '{line}' to stats", server.name));
+                survey.unavailable.get_or_insert(unheard);
             }
-            // Where connects are what is measured, one that fails is a result.
-            Err(error) if plan.life().is_some() => {
-                survey.unreachable = true;
-                survey.unavailable = Some(format!("server {} {error}", server.name));
-            }
-            Err(error) => return Err(unreachable(error)),
+            Err(error) => survey.give_up(plan, server, &error)?,
         }
     }
     Ok(survey)
+}
+
+fn closing(error: &AskError) -> &'static str {
+    match error {
+        AskError::Closed(Closed::Reset) => "reset the connection",
+        _ => "closed the connection",
+    }
 }
 
 /// The load that everything is about.
@@ -191,6 +220,7 @@ fn take_leave<F: Fleet>(
         for server in servers {
             match figures(fleet, plan, server) {
                 Ok(figures) => drop(survey.after.insert(server.name.clone(), figures)),
+                Err(AskError::NotAsked) => {}
                 Err(error) => {
                     survey.unavailable = Some(format!("server {} {error}", server.name));
                 }

@@ -6,7 +6,8 @@ use memtide_engine::fleet::FleetError;
 /// and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// 1 a check failed, 2 usage, 3 a server cannot be reached or was lost.
+    /// 1 a check failed, 2 usage, 3 a server cannot be reached or was lost,
+    /// 130 the user interrupted.
     pub exit: u8,
     /// The sentence.
     pub message: String,
@@ -15,6 +16,10 @@ pub struct Failure {
 impl Failure {
     pub(crate) fn unreachable(message: String) -> Self {
         Self { exit: 3, message }
+    }
+
+    pub(crate) fn interrupted(message: String) -> Self {
+        Self { exit: 130, message }
     }
 
     pub(crate) fn usage(message: String) -> Self {

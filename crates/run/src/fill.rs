@@ -3,14 +3,14 @@
 //! A fill and a probe are plans like any other, carried out by the same workers. Nothing is ever
 //! flushed.
 
-use crate::conduct::{Ended, conduct};
+use crate::conduct::{Ended, Loss, conduct};
 use crate::failure::Failure;
 use crate::lower::needs_keys;
 use crate::survey::{Figures, figures, whole};
 use crate::witness::Witness;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::Fleet;
-use memtide_engine::plan::{RequestPlan, RowPlan, segment};
+use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
 use memtide_engine::{
     Clients, Cooldown, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Verify, Window,
 };
@@ -27,6 +27,8 @@ const FILL_DEPTH_MAX: u32 = 64;
 /// Bytes of requests that a fill has outstanding on one connection.
 const FILL_BYTES: usize = 256 * 1024;
 const PROBE_DEPTH: u32 = 16;
+/// The longest wait before a probe or a fill opens a lost connection again.
+const BACKOFF_MAX: Span = Span::from_ms(100);
 
 /// What filling did.
 #[derive(Debug, Default)]
@@ -78,7 +80,7 @@ pub(crate) fn fill<F: Fleet>(
         }
         witness.on(&Event::Note(format!("filling server {} with {keys} keys", server.name)));
         let before = figures(fleet, plan, server).ok();
-        store_all(fleet, plan, server, &mut filled, witness)?;
+        store_all(fleet, scenario, (plan, server), &mut filled, witness)?;
         if filled.interrupted {
             break;
         }
@@ -205,8 +207,8 @@ fn server_number(plan: &Plan, server: &ServerPlan) -> usize {
 
 fn store_all<F: Fleet>(
     fleet: &mut F,
-    plan: &Plan,
-    server: &ServerPlan,
+    scenario: &Scenario,
+    (plan, server): (&Plan, &ServerPlan),
     filled: &mut Filled,
     witness: &mut impl Witness,
 ) -> Result<(), Failure> {
@@ -225,9 +227,15 @@ fn store_all<F: Fleet>(
     })?;
     let counters = filled.absorb(&ended, &of_server(server))?;
     let stored = counters.replies[ReplyClass::Stored as usize];
+    if stored < total && !ended.interrupted && scenario.load_partial {
+        let (server, why) = (server.name.clone(), said(&ended));
+        filled.warnings.push(Warning::StoresRefused { server, stored, total, why });
+        return Ok(());
+    }
     if stored < total && !ended.interrupted {
         return Err(Failure::unreachable(format!(
-            "filling server {} failed: it stored {stored} of {total} keys{}",
+            "filling server {} failed: it stored {stored} of {total} keys{} (--load-partial \
+             accepts it)",
             server.name,
             said(&ended)
         )));
@@ -247,6 +255,7 @@ fn check<F: Fleet>(
     filled.asked += 2;
     let of = |side: &Option<Figures>, name| side.as_ref().map_or(0, |side| whole(side, name));
     let evicted = of(&after, "evictions") - of(&before, "evictions");
+    let known = before.is_some() && after.is_some();
     let probed = probe(fleet, plan, server, filled)?;
     filled.accept(&probed, server_number(plan, server));
     let probed = probed.counters;
@@ -258,17 +267,20 @@ fn check<F: Fleet>(
         filled.warnings.push(Warning::LoadPartial { sampled: probed.keys, missing });
         return Ok(());
     }
-    let items = of(&after, "curr_items").max(1);
-    let item_bytes = of(&after, "bytes") / items;
-    // A quarter more than the items themselves: slabs leave room unused.
-    let needed_mb = (keys_all(plan) as i64 * item_bytes * 5 / 4 / (1024 * 1024) + 1).max(64);
+    let keys = keys_all(plan);
+    let (counted, advice) = if known {
+        let items = of(&after, "curr_items").max(1);
+        let item_bytes = of(&after, "bytes") / items;
+        // A quarter more than the items themselves: slabs leave room unused.
+        let needed_mb = (keys as i64 * item_bytes * 5 / 4 / (1024 * 1024) + 1).max(64);
+        (format!("{evicted} items were evicted and "), format!("give it about -m {needed_mb}"))
+    } else {
+        (String::new(), "give it more memory (its -m)".to_owned())
+    };
     Err(Failure::goal(format!(
-        "server {} cannot hold the {} keys: {evicted} items were evicted and {missing} of {} \
-         sampled keys are missing after the fill; give it about -m {needed_mb}, use fewer or \
-         smaller --keys, or accept it with --load-partial",
-        server.name,
-        keys_all(plan),
-        probed.keys
+        "server {} cannot hold the {keys} keys: {counted}{missing} of {} sampled keys are missing \
+         after the fill; {advice}, use fewer or smaller --keys, or accept it with --load-partial",
+        server.name, probed.keys
     )))
 }
 
@@ -335,6 +347,14 @@ fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
             cooldown: Cooldown::Drain,
         },
         source,
+        // A server that ends connections again and again is found out soon.
+        reconnect: match plan.reconnect {
+            Reconnect::Never => Reconnect::Never,
+            Reconnect::After(Backoff { first, longest }) => Reconnect::After(Backoff {
+                first: first.min(BACKOFF_MAX),
+                longest: longest.min(BACKOFF_MAX),
+            }),
+        },
         // What is lost of a fill would be missing in the run.
         requests: RequestPlan { noreply: false, transport: Transport::Stream, ..plan.requests },
         samples: false,
@@ -376,11 +396,20 @@ impl Filled {
 
     /// `who` is filled or asked.
     fn absorb(&mut self, ended: &Ended, who: &str) -> Result<Counters, Failure> {
-        if ended.loss.is_some() {
-            return Err(Failure::unreachable(format!(
-                "{who} went away while it was filled{}",
-                said(ended)
-            )));
+        match ended.loss {
+            None => {}
+            Some(Loss::Unserved) => {
+                return Err(Failure::unreachable(format!(
+                    "{who} ended every connection before it answered anything{}",
+                    said(ended)
+                )));
+            }
+            Some(Loss::Servers | Loss::Connection) => {
+                return Err(Failure::unreachable(format!(
+                    "{who} went away while it was filled{}",
+                    said(ended)
+                )));
+            }
         }
         for counters in &ended.totals.segments {
             // What was verified is added by those who know whether it says something.

@@ -103,7 +103,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     if let Some(loss) = ended.loss {
         record.partial = true;
         record.ended_by = match loss {
-            Loss::Servers => EndedBy::ServersLost,
+            Loss::Servers | Loss::Unserved => EndedBy::ServersLost,
             Loss::Connection => EndedBy::ConnectionLost,
         };
         record.exit = 3;
@@ -451,6 +451,8 @@ fn server_warnings<W: Witness>(material: &Material<'_, W>) -> Vec<Warning> {
         Agreement::OtherClients(commands) => {
             warnings.push(Warning::OtherClients { server: server(), commands: *commands });
         }
+        // Who asks for no comparison misses none.
+        Agreement::Skipped(_) if material.scenario.no_stats => {}
         Agreement::Skipped(why) => {
             warnings.push(Warning::StatsUnavailable { server: server(), why: why.clone() });
         }

@@ -1,9 +1,12 @@
 //! What the servers say of themselves, before and after, and how that compares with our counts.
 
+mod discreet;
 mod orders;
 
+pub(crate) use discreet::{Discreet, is_closed};
 pub(crate) use orders::Orders;
 
+use crate::failure::Failure;
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
@@ -195,5 +198,27 @@ impl Survey {
         let first = (0..number).find(is_same).map_or(number, |earlier| self.first(earlier));
         self.firsts.push(first);
         first == number
+    }
+}
+
+impl Survey {
+    /// A server could not be asked, for this reason: the end, except where connects are what is
+    /// measured, and one that fails is a result.
+    pub(crate) fn give_up(
+        &mut self,
+        plan: &Plan,
+        server: &ServerPlan,
+        error: &AskError,
+    ) -> Result<(), Failure> {
+        let what = format!("server {} {error}", server.name);
+        if *error == AskError::Interrupted {
+            return Err(Failure::interrupted(what));
+        }
+        if plan.life().is_none() {
+            return Err(Failure::unreachable(what));
+        }
+        self.unreachable = true;
+        self.unavailable = Some(what);
+        Ok(())
     }
 }

@@ -129,6 +129,17 @@ pub enum Warning {
         /// Those that were missing.
         missing: u64,
     },
+    /// A fill stored less than all, and the scenario accepts that.
+    StoresRefused {
+        /// Which server.
+        server: String,
+        /// How many keys were stored.
+        stored: u64,
+        /// How many there are.
+        total: u64,
+        /// What the server said of the others: a clause after a semicolon, or nothing.
+        why: String,
+    },
     /// A server did not do what it was told before or after the load.
     LineRefused {
         /// Which server.
@@ -168,6 +179,7 @@ impl Warning {
             Self::OutputFailed { .. } => "output_failed",
             Self::HistogramSaturated { .. } => "histogram_saturated",
             Self::LoadPartial { .. } => "load_partial",
+            Self::StoresRefused { .. } => "stores_refused",
             Self::LineRefused { .. } => "line_refused",
             Self::ServersDiffer { .. } => "servers_differ",
         }
@@ -230,6 +242,9 @@ impl Warning {
             Self::LoadPartial { sampled, missing } => {
                 format!("{missing} of {sampled} sampled keys are missing from the server")
             }
+            Self::StoresRefused { server, stored, total, why } => {
+                format!("the fill of {server} stored {stored} of {total} keys{why}")
+            }
             Self::LineRefused { server, line, why } => {
                 format!("{server} was told '{line}' and {why}")
             }
@@ -284,6 +299,10 @@ impl Warning {
             Self::HistogramSaturated { .. } => "set a --timeout below one hour",
             Self::LoadPartial { .. } => {
                 "give the server more memory (its -m), or count misses as what they are"
+            }
+            Self::StoresRefused { .. } => {
+                "look why the server refuses stores or loses connections, or count misses as what \
+                 they are"
             }
             Self::LineRefused { .. } => "give --before and --after commands that the server knows",
             Self::ServersDiffer { .. } => {

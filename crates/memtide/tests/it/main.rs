@@ -13,6 +13,7 @@ mod pacing;
 mod lives;
 mod pauses;
 mod bad_days;
+mod rogues;
 mod datagrams;
 mod replicas;
 mod endings;

@@ -438,9 +438,11 @@ pub(super) const LOAD_PARTIAL: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Accept a server that could not hold every key",
-    long: "Without this switch a fill after which the server has evicted items, or misses sampled \
-           keys, ends the run with the `-m` that the server would need.",
+    help: "Accept a fill that did not store or keep every key",
+    long: "Without this switch a run ends when its fill leaves keys out: the server evicted items, \
+           sampled keys are missing (the message names the `-m` that the server would need), it \
+           refused stores, or connections were lost. With it the run goes on, and a warning says \
+           how many keys are missing.",
     section: Section::Data,
     many: false,
     set: |scenario, word| {

@@ -45,6 +45,27 @@ pub(super) const STRICT: Field = Field {
     show: |scenario| one(scenario.strict),
 };
 
+pub(super) const NO_STATS: Field = Field {
+    name: "no-stats",
+    short: None,
+    value: None,
+    default: "off",
+    help: "Do not ask the servers for their statistics",
+    long: "Without this switch memtide asks every server for `stats` before and after the load and \
+           compares the server's counters with its own. Use it for servers and proxies that answer \
+           `stats` with something else than a memcached. It costs that comparison (the check \
+           `server_counters` is skipped) and nothing else; a single `get` finds out whether the \
+           server is there. A server that refuses `stats`, or closes the connection on it, is \
+           measured without this switch too.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.no_stats = parse_switch(word)?;
+        Ok(())
+    },
+    show: |scenario| one(scenario.no_stats),
+};
+
 pub(super) const VERIFY: Field = Field {
     name: "verify",
     short: None,

@@ -152,6 +152,7 @@ pub static FIELDS: &[Field] = &[
     limits::TIMEOUT,
     measurement::GOAL,
     measurement::STRICT,
+    measurement::NO_STATS,
     measurement::VERIFY,
     measurement::VERIFY_KEYS,
     measurement::VERIFY_EXPIRY,

@@ -112,6 +112,8 @@ pub struct Scenario {
     pub load: Load,
     /// Whether a fill that did not fit is accepted.
     pub load_partial: bool,
+    /// Whether no server is asked for its statistics.
+    pub no_stats: bool,
     /// How long after its intended instant an operation has its deadline.
     pub timeout: Span,
     /// What is done about a lost connection.
@@ -328,6 +330,7 @@ impl Default for Scenario {
             noreply: false,
             load: Load::Auto,
             load_partial: false,
+            no_stats: false,
             timeout: Span::from_s(5),
             reconnect: Reconnect::After(BACKOFF),
             goals: Vec::new(),

@@ -1,0 +1,65 @@
+//! A fleet that asks no server for statistics that shall not be asked, or has refused them once by
+//! closing the connection. It changes nothing else of the fleet that it stands for.
+
+use memtide_base::Instant;
+use memtide_engine::driver::Closed;
+use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
+use memtide_engine::probe::{Answer, AskError, Question};
+use memtide_engine::{Plan, ServerPlan};
+use memtide_metrics::Totals;
+use std::collections::BTreeSet;
+
+/// A fleet, and which servers it leaves in peace.
+pub(crate) struct Discreet<'a, F> {
+    fleet: &'a mut F,
+    asks_none: bool,
+    /// The servers that closed the connection when they were asked, by name.
+    closing: BTreeSet<String>,
+}
+
+impl<'a, F: Fleet> Discreet<'a, F> {
+    /// One that asks no server at all if `asks_none`.
+    pub(crate) fn new(fleet: &'a mut F, asks_none: bool) -> Self {
+        Self { fleet, asks_none, closing: BTreeSet::new() }
+    }
+}
+
+impl<F: Fleet> Fleet for Discreet<'_, F> {
+    fn now(&self) -> Instant {
+        self.fleet.now()
+    }
+
+    fn start(&mut self, plan: &Plan) -> Result<(), FleetError> {
+        self.fleet.start(plan)
+    }
+
+    fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
+        self.fleet.command(at, command)
+    }
+
+    fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError> {
+        self.fleet.collect(until, totals)
+    }
+
+    fn ask(
+        &mut self,
+        plan: &Plan,
+        server: &ServerPlan,
+        question: Question<'_>,
+    ) -> Result<Answer, AskError> {
+        let statistics = question == Question::Statistics;
+        if statistics && (self.asks_none || self.closing.contains(&server.name)) {
+            return Err(AskError::NotAsked);
+        }
+        let answer = self.fleet.ask(plan, server, question);
+        if statistics && answer.as_ref().is_err_and(is_closed) {
+            self.closing.insert(server.name.clone());
+        }
+        answer
+    }
+}
+
+/// Whether the server hung up without a word.
+pub(crate) fn is_closed(error: &AskError) -> bool {
+    matches!(error, AskError::Closed(Closed::ByPeer | Closed::Reset))
+}
