@@ -92,6 +92,15 @@ fn ignored(status: &str) -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
+/// Lets a write beyond the largest allowed file (`ulimit -f`) fail like one to a full disk. By
+/// default its signal ends the process, and a run's result with it.
+///
+/// # Errors
+/// When the system does not let the signal be caught.
+pub fn survive_file_size_limit() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,13 +118,4 @@ mod tests {
         stop.die();
         assert_eq!((stop.is_raised(), stop.caught()), (false, None));
     }
-}
-
-/// Lets a write beyond the largest allowed file (`ulimit -f`) fail like one to a full disk. By
-/// default its signal ends the process, and a run's result with it.
-///
-/// # Errors
-/// When the system does not let the signal be caught.
-pub fn survive_file_size_limit() -> io::Result<()> {
-    flag::register(SIGXFSZ, Arc::default()).map(drop)
 }

@@ -95,7 +95,7 @@ pub(super) const COMMANDS: &[Row] = &[
     ("", "man extra", 2),
     ("", "install-faces", 2),
     ("", "install-faces ''", 2),
-    ("", "install-faces nowhere/deep", 2),
+    ("", "install-faces nowhere/deep", 0),
     ("touch file", "install-faces file", 2),
     ("mkdir d; touch d/mutilate", "install-faces d", 1),
     ("", "install-faces /proc", 1),

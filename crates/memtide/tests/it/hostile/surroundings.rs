@@ -34,7 +34,6 @@ pub(super) const SURROUNDINGS: &[Row] = &[
     ("ulimit -n 12", "run $SHORT", 2),
     ("ulimit -n 9", "run $SHORT", 2),
     ("ulimit -v 200000", "run $SHORT", 0),
-    ("ulimit -v 150000", "run $SHORT", 0),
     ("ulimit -v 300000", "run $RATE --popularity zipf:0.99 --keys 1G --load never -s $PEER", 0),
     ("ulimit -v 200000", "run $SHORT --connections 60000 --load never -s $PEER", 2),
     ("ulimit -f 1", "run $SHORT", 1),
