@@ -118,6 +118,11 @@ fn what(record: &Record) -> String {
         return text;
     }
     text.push_str(&format!(", {} measured", seconds(record.measured_s)));
+    match (record.ended_by, plan.lives.is_some()) {
+        (EndedBy::Operations, true) => text.push_str(", ended by its number of connections"),
+        (EndedBy::Operations, false) => text.push_str(", ended by its number of operations"),
+        _ => {}
+    }
     if let Some(interval_s) = plan.interval_s {
         text.push_str(&format!(" in rows of {}", seconds(interval_s)));
     }

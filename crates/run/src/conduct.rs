@@ -25,6 +25,8 @@ pub(crate) struct Ended {
     pub(crate) start: Instant,
     /// When the order to stop was given.
     pub(crate) stopped: Instant,
+    /// Every operation or connection that was to be made had been made by then.
+    pub(crate) is_used_up: bool,
     /// The user asked to stop.
     pub(crate) interrupted: bool,
     /// What was lost, so that there was no going on.
@@ -52,6 +54,7 @@ pub(crate) fn conduct<F: Fleet>(
     let start = fleet.now() + LEAD;
     let mut stopped = None;
     let mut loss = None;
+    let mut is_used_up = false;
     if opened.interrupted {
         stop(fleet, Span::ZERO, &mut stopped)?;
     } else {
@@ -63,18 +66,15 @@ pub(crate) fn conduct<F: Fleet>(
         let interval = fleet.collect(fleet.now() + LOOK_EVERY, &mut totals)?;
         watch(start, interval.at, &totals);
         if interval.workers.iter().all(|worker| worker.stage == Stage::Finished) {
-            return Ok(Ended {
-                totals,
-                workers: interval.workers,
-                start,
-                stopped: stopped.unwrap_or(interval.at),
-                interrupted: interval.interrupted,
-                loss,
-            });
+            let stopped = stopped.unwrap_or(interval.at);
+            let Interval { workers, interrupted, .. } = interval;
+            let ended = Ended { totals, workers, start, stopped, is_used_up, interrupted, loss };
+            return Ok(ended.with_all_rows(plan));
         }
         if stopped.is_some() {
             continue;
         }
+        is_used_up = interval.workers.iter().all(|worker| worker.is_used_up);
         if interval.interrupted {
             stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
         } else if plan.reconnect == Reconnect::Never && totals.connections.lost > 0 {
@@ -85,7 +85,8 @@ pub(crate) fn conduct<F: Fleet>(
         {
             loss = Some(Loss::Servers);
             stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if interval.workers.iter().all(|worker| worker.measured_done)
+        } else if (is_measured(&interval)
+            && (is_used_up || interval.at >= plan.window.measure_end(start)))
             || interval.at >= last_deadline
         {
             stop(fleet, plan.timeout, &mut stopped)?;
@@ -129,6 +130,11 @@ fn stop<F: Fleet>(
     Ok(())
 }
 
+/// Whether every measured operation has ended, and none is to come before the window ends.
+fn is_measured(interval: &Interval) -> bool {
+    interval.workers.iter().all(|worker| worker.measured_done)
+}
+
 /// Whether no worker has had a connection for longer than `timeout`.
 fn disconnected(interval: &Interval, timeout: Span) -> bool {
     let gone = |worker: &WorkerReport| {
@@ -157,19 +163,36 @@ impl Heard {
 }
 
 impl Ended {
-    /// The measured window that really was: its start and its end.
+    /// The measured window that really was: its start and its end. It is the plan's, whether or
+    /// not something happened in it, unless a count, a loss or the user ended it before.
     pub(crate) fn window(&self, plan: &Plan) -> (Instant, Instant) {
         let start = plan.window.measure_start(self.start);
         let planned = plan.window.measure_end(self.start);
         let last = |of: fn(&WorkerReport) -> Instant| self.workers.iter().map(of).max();
-        let end = if plan.is_counted() {
-            // A count, not time, ended it: it reaches to the last thing that happened.
+        let end = if self.is_counted_out() {
+            // It reaches to the last thing that happened.
             let settled = last(|worker| worker.last_settled).unwrap_or(start);
             settled.max(last(|worker| worker.last_intended).unwrap_or(start)).min(planned)
         } else {
             planned.min(self.stopped)
         };
         (start, end.max(start))
+    }
+
+    /// Whether a number of operations or connections ended the run within its window, and not
+    /// time.
+    pub(crate) fn is_counted_out(&self) -> bool {
+        let cooldown = usize::from(segment::COOLDOWN);
+        let later = self.totals.segments[cooldown].intended
+            + self.totals.lives.as_ref().map_or(0, |lives| lives.segments[cooldown].intended);
+        self.is_used_up && later == 0
+    }
+
+    /// The same with a row for each stretch of the window, the quiet ones too.
+    fn with_all_rows(mut self, plan: &Plan) -> Self {
+        let (start, end) = self.window(plan);
+        self.totals.series.cover(end.since(start));
+        self
     }
 
     /// From the beginning of the measured window to the last answer to an operation of it.

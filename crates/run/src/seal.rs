@@ -107,7 +107,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
             Loss::Connection => EndedBy::ConnectionLost,
         };
         record.exit = 3;
-    } else if plan.is_counted() && !ended.interrupted {
+    } else if ended.is_counted_out() && !ended.interrupted {
         record.ended_by = EndedBy::Operations;
     }
     let load = record.phases.load.clone();

@@ -197,6 +197,7 @@ fn report(idle_ms: u64, cpu_ms: Option<u64>, run_delay_ms: Option<u64>) -> Worke
     WorkerReport {
         stage: Stage::Finished,
         measured_done: true,
+        is_used_up: false,
         connections_open: 0,
         disconnected_since: None,
         trouble: None,

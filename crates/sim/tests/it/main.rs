@@ -9,6 +9,7 @@ mod datagrams;
 mod lives;
 mod faults;
 mod pauses;
+mod quiet;
 mod replay;
 mod steps;
 mod replicas;
