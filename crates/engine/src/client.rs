@@ -145,6 +145,17 @@ impl<S> Client<S> {
         (!self.done && index < offer.ops_end && at < offer.end).then_some((index, at))
     }
 
+    /// Whether all operations that are offered were made, or its source has no more.
+    pub(crate) fn is_used_up(&self, offer: &Offer) -> bool {
+        let next = match &self.pace {
+            Pace::Open(schedule) => schedule.due().index,
+            Pace::Closed { next, .. } => *next,
+            // How many connections there are to make calls is what is counted.
+            Pace::Calls(_) => return false,
+        };
+        self.done || next >= offer.ops_end
+    }
+
     /// The operation that was due is made, and asks for `keys` keys. Returns for how many there is
     /// still a place, where each counts; an operation may not ask for more.
     #[inline]

@@ -70,6 +70,9 @@ pub struct WorkerReport {
     pub stage: Stage,
     /// Whether every measured operation has ended and no more will be made.
     pub measured_done: bool,
+    /// Whether its part of a number of operations or connections is used up: it makes no more,
+    /// however long the run goes on.
+    pub is_used_up: bool,
     /// Connections that are open now.
     pub connections_open: u32,
     /// Since when none has been open, or of those over datagrams none was answered.

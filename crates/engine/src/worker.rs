@@ -304,6 +304,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 && over
                 && self.recorder.measured_open == 0
                 && (self.recorder.lives_open == 0 || self.recorder.is_past(now - LIFE_GRACE)),
+            is_used_up: self.is_used_up(),
             connections_open: self.connections_open,
             disconnected_since: self.disconnected_since,
             trouble: self.trouble,
@@ -315,6 +316,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             idle: self.recorder.idle,
             cpu: None,
             run_delay: None,
+        }
+    }
+
+    /// Whether a count, not time, keeps it from making more.
+    fn is_used_up(&self) -> bool {
+        match &self.lives {
+            Some(lives) => lives.is_used_up(),
+            None => self.clients.iter().all(|client| client.is_used_up(&self.offer)),
         }
     }
 
@@ -517,7 +526,7 @@ impl<S: Source> Sink for Desk<'_, S> {
     }
 
     fn half_way(&mut self, entry: &InFlight, bytes: u32) {
-        self.recorder.half_way(entry, bytes);
+        self.recorder.half_way(entry, bytes, self.place.0);
     }
 
     #[inline]

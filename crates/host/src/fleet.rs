@@ -66,6 +66,7 @@ const NEVER_NS: u64 = u64::MAX;
 const WAITING: WorkerReport = WorkerReport {
     stage: Stage::Opening,
     measured_done: false,
+    is_used_up: false,
     connections_open: 0,
     disconnected_since: None,
     trouble: None,

@@ -142,6 +142,13 @@ impl Series {
         &mut self.rows[at]
     }
 
+    /// Makes the rows that are missing of a window of this length, in which nothing happened.
+    pub fn cover(&mut self, window: Span) {
+        if let Some(last) = window.ns().checked_sub(1) {
+            self.row_mut(last / self.width.ns());
+        }
+    }
+
     /// Adds response times to the workers' row `number`.
     pub fn absorb_times(&mut self, number: u64, times: &Histogram<u32>) {
         let row = self.row_mut(number);

@@ -20,7 +20,7 @@ use crate::shards::shards;
 use crate::times::times;
 use lives::{lives, lives_rate};
 use memtide_base::units::format_count;
-use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Reason, Record};
+use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Reason, Record, ShardRecord};
 use returns::returns;
 use verification::verification;
 
@@ -118,13 +118,25 @@ fn what(record: &Record) -> String {
     let mut text = match record.loop_kind {
         _ if plan.lives.is_some() => life_words(plan),
         LoopKind::Closed => "closed loop".to_owned(),
-        LoopKind::Open => format!("open loop at {}, {} arrivals", rate_words(plan), plan.arrival),
+        LoopKind::Open => {
+            let rate = match ShardRecord::are_one_load(&record.shards) {
+                true => rate_words(plan),
+                false if plan.rate_per_s.is_some() => format!("{} each", rate_words(plan)),
+                false => "rates of their own".to_owned(),
+            };
+            format!("open loop at {rate}, {} arrivals", plan.arrival)
+        }
     };
     if record.measured_s <= 0.0 {
         text.push_str(", nothing measured");
         return text;
     }
     text.push_str(&format!(", {} measured", seconds(record.measured_s)));
+    match (record.ended_by, plan.lives.is_some()) {
+        (EndedBy::Operations, true) => text.push_str(", ended by its number of connections"),
+        (EndedBy::Operations, false) => text.push_str(", ended by its number of operations"),
+        _ => {}
+    }
     if let Some(interval_s) = plan.interval_s {
         text.push_str(&format!(" in rows of {}", seconds(interval_s)));
     }

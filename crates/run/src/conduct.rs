@@ -32,6 +32,8 @@ pub(crate) struct Ended {
     pub(crate) start: Instant,
     /// When the order to stop was given.
     pub(crate) stopped: Instant,
+    /// Every operation or connection that was to be made had been made by then.
+    pub(crate) is_used_up: bool,
     /// The user asked to stop.
     pub(crate) interrupted: bool,
     /// What was lost, so that there was no going on.
@@ -74,6 +76,7 @@ pub(crate) fn conduct_unless<F: Fleet>(
     let mut stopped = None;
     let mut loss = None;
     let mut aborted = None;
+    let mut is_used_up = false;
     if opened.interrupted {
         stop(fleet, Span::ZERO, &mut stopped)?;
     } else {
@@ -85,22 +88,19 @@ pub(crate) fn conduct_unless<F: Fleet>(
         let interval = fleet.collect(fleet.now() + LOOK_EVERY, &mut totals)?;
         watch(start, interval.at, &totals);
         if interval.workers.iter().all(|worker| worker.stage == Stage::Finished) {
-            return Ok(Ended {
-                totals,
-                workers: interval.workers,
-                start,
-                stopped: stopped.unwrap_or(interval.at),
-                interrupted: interval.interrupted,
-                loss,
-                aborted,
-            });
+            let stopped = stopped.unwrap_or(interval.at);
+            let Interval { workers, interrupted, .. } = interval;
+            let ended =
+                Ended { totals, workers, start, stopped, is_used_up, interrupted, loss, aborted };
+            return Ok(ended.with_all_rows(plan));
         }
         if stopped.is_some() {
             continue;
         }
+        is_used_up = interval.workers.iter().all(|worker| worker.is_used_up);
         if interval.interrupted {
             stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
-        } else if plan.reconnect == Reconnect::Never && totals.connections.lost > 0 {
+        } else if plan.reconnect == Reconnect::Never && totals.all_connections().lost > 0 {
             loss = Some(Loss::Connection);
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if is_unserved(plan, &totals, interval.at.since(start)) {
@@ -111,7 +111,8 @@ pub(crate) fn conduct_unless<F: Fleet>(
         {
             loss = Some(Loss::Servers);
             stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if interval.workers.iter().all(|worker| worker.measured_done)
+        } else if (is_measured(&interval)
+            && (is_used_up || interval.at >= plan.window.measure_end(start)))
             || interval.at >= last_deadline
         {
             stop(fleet, plan.timeout, &mut stopped)?;
@@ -126,14 +127,14 @@ pub(crate) fn conduct_unless<F: Fleet>(
 
 /// Waits until every connection is open; gives up when no more of them open for the timeout.
 fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut Totals) -> Result<Interval, Failure> {
-    let mut last = (totals.connections.opened, fleet.now());
+    let mut last = (totals.all_connections().opened, fleet.now());
     loop {
         let interval = fleet.collect(fleet.now() + LEAD, totals)?;
         let ready = interval.workers.iter().all(|worker| worker.stage >= Stage::Ready);
         if ready || interval.interrupted {
             return Ok(interval);
         }
-        let opened = totals.connections.opened;
+        let opened = totals.all_connections().opened;
         let wanted = u64::from(plan.connections) * plan.servers.len() as u64;
         let trouble = interval.workers.iter().find_map(|worker| worker.trouble);
         if let Some(trouble) = trouble {
@@ -169,7 +170,7 @@ fn is_unserved(plan: &Plan, totals: &Totals, passed: Span) -> bool {
     let sum = |of: fn(&Counters) -> u64| totals.segments.iter().map(of).sum::<u64>();
     let answered = sum(|counters| counters.answered + counters.failed + counters.late_replies);
     let broken = sum(|counters| counters.errors[ErrorClass::Protocol as usize]);
-    let ended = if ends_by_answers(plan) { totals.connections.lost } else { broken };
+    let ended = if ends_by_answers(plan) { totals.all_connections().lost } else { broken };
     // Of several servers another may just be slow.
     let patient = plan.servers.len() == 1 || passed > plan.timeout;
     plan.life().is_none() && answered == 0 && ended >= UNSERVED_CONNECTIONS && patient
@@ -184,6 +185,11 @@ fn stop<F: Fleet>(
     fleet.command(now, Command::Stop { grace })?;
     *stopped = Some(now);
     Ok(())
+}
+
+/// Whether every measured operation has ended, and none is to come before the window ends.
+fn is_measured(interval: &Interval) -> bool {
+    interval.workers.iter().all(|worker| worker.measured_done)
 }
 
 /// Whether no worker has had a connection for longer than `timeout`.
@@ -218,19 +224,36 @@ impl Heard {
 }
 
 impl Ended {
-    /// The measured window that really was: its start and its end.
+    /// The measured window that really was: its start and its end. It is the plan's, whether or
+    /// not something happened in it, unless a count, a loss or the user ended it before.
     pub(crate) fn window(&self, plan: &Plan) -> (Instant, Instant) {
         let start = plan.window.measure_start(self.start);
         let planned = plan.window.measure_end(self.start);
         let last = |of: fn(&WorkerReport) -> Instant| self.workers.iter().map(of).max();
-        let end = if plan.is_counted() {
-            // A count, not time, ended it: it reaches to the last thing that happened.
+        let end = if self.is_counted_out() {
+            // It reaches to the last thing that happened.
             let settled = last(|worker| worker.last_settled).unwrap_or(start);
             settled.max(last(|worker| worker.last_intended).unwrap_or(start)).min(planned)
         } else {
             planned.min(self.stopped)
         };
         (start, end.max(start))
+    }
+
+    /// Whether a number of operations or connections ended the run within its window, and not
+    /// time.
+    pub(crate) fn is_counted_out(&self) -> bool {
+        let cooldown = usize::from(segment::COOLDOWN);
+        let later = self.totals.segments[cooldown].intended
+            + self.totals.lives.as_ref().map_or(0, |lives| lives.segments[cooldown].intended);
+        self.is_used_up && later == 0
+    }
+
+    /// The same with a row for each stretch of the window, the quiet ones too.
+    fn with_all_rows(mut self, plan: &Plan) -> Self {
+        let (start, end) = self.window(plan);
+        self.totals.series.cover(end.since(start));
+        self
     }
 
     /// From the beginning of the measured window to the last answer to an operation of it.

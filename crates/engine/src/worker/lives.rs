@@ -119,6 +119,15 @@ impl Lives {
         (number < self.births_end && at < offer.end).then_some((number, at))
     }
 
+    /// Whether all connections that are offered were due.
+    pub(super) fn is_used_up(&self) -> bool {
+        let next = match &self.births {
+            Births::Open(schedule) => schedule.due().index,
+            Births::Closed { next, .. } => *next,
+        };
+        next >= self.births_end
+    }
+
     fn advance(&mut self) {
         match &mut self.births {
             Births::Open(schedule) => schedule.advance(),

@@ -11,6 +11,7 @@ const GIVEN: u64 = 3;
 const REPORT: WorkerReport = WorkerReport {
     stage: Stage::Running,
     measured_done: false,
+    is_used_up: false,
     connections_open: 1,
     disconnected_since: None,
     trouble: None,

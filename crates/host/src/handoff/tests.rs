@@ -26,6 +26,7 @@ fn report(last_settled_ns: u64) -> WorkerReport {
     WorkerReport {
         stage: Stage::Running,
         measured_done: false,
+        is_used_up: false,
         connections_open: 1,
         disconnected_since: None,
         trouble: None,

@@ -71,6 +71,30 @@ fn rows_of_nothing_are_left_out_and_cause_no_footnote() {
 }
 
 #[test]
+fn a_window_that_a_count_ended_says_so() {
+    let of = |record, ended_by| {
+        let text = text(&Record { ended_by, ..record });
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(!of(fixture::open(), EndedBy::Duration).contains("ended by"));
+    let operations = of(fixture::open(), EndedBy::Operations);
+    assert!(operations.contains(" s measured, ended by its number of operations"), "{operations}");
+    let lives = of(fixture::lives(), EndedBy::Operations);
+    assert!(lives.contains(" s measured, ended by its number of connections"), "{lives}");
+}
+
+#[test]
+fn what_a_simulation_cost_is_not_said() {
+    let mut record = fixture::open();
+    record.client.cpu_user_s = None;
+    record.client.rss_max_bytes = None;
+    record.machine_cpu = None;
+    let text = text(&record);
+    assert!(!text.contains("\nclient ") && !text.contains("\nmachine "), "{text}");
+    assert!(!text.contains("of CPU") && !text.contains("of memory"), "{text}");
+}
+
+#[test]
 fn a_run_that_measured_nothing_shows_no_figures() {
     expect("nothing.txt", &text(&fixture::nothing()));
 }

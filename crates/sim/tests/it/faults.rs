@@ -4,7 +4,7 @@ use crate::harness::{Rehearsal, World};
 use memtide_base::Instant;
 use memtide_run::steps::{Data, Scan};
 use memtide_schema::Record;
-use memtide_schema::record::{CheckKind, EndedBy, Verdict};
+use memtide_schema::record::{CheckKind, EndedBy, ServerTotals, Verdict};
 use memtide_schema::steps::StepsEnd;
 use memtide_server::{Conduct, FaultKind};
 
@@ -265,4 +265,66 @@ fn a_step_that_is_aborted_ends_the_scan_with_what_was_found() {
     let why = conclusion.failure.expect("it says why");
     assert!(why.starts_with("step 3 was ended after 5.") && why.contains("errors>30%"), "{why}");
     assert_eq!(conclusion.answer.expect("there were goals").rate_per_s, Some(900.0));
+}
+
+#[test]
+fn what_servers_are_said_to_have_done_adds_up() {
+    let words = [
+        ("rate", "5k"),
+        ("duration", "2s"),
+        ("keys", "100"),
+        ("multiget", "3"),
+        ("mix", "get=4,set=2,cas=1"),
+        ("connections", "12"),
+        ("timeout", "50ms"),
+        ("load", "never"),
+    ];
+    let mut world = World::new(&words);
+    world.servers = vec![world.servers[0].clone(); 3];
+    world.servers[1].faults = "reset:1%,stall:1%,server-error:1%".parse().expect("faults");
+    let ms = |ms: u64| Instant::from_ns(ms * 1_000_000);
+    world.deaths = vec![(2, ms(500), ms(900))];
+    let record = world.rehearse().record;
+    // Sealing has added everything up; these say that there was something to add.
+    let of = |number: usize| &record.servers[number].totals;
+    for number in 0..3 {
+        assert!(of(number).keys_asked > 0 && of(number).bytes_received > 0);
+        assert!(of(number).connections.opened >= 4, "{:?}", of(number).connections);
+    }
+    let connections = [0, 1, 2].map(|number| &of(number).connections);
+    assert_eq!((connections[0].lost, connections[0].failed), (0, 0));
+    assert!(connections[1].lost > 4 && connections[2].failed > 0, "{connections:?}");
+    let errors = |number: usize, class: &str| of(number).errors[class];
+    assert_eq!((errors(0, "closed"), errors(0, "connect")), (0, 0));
+    assert!(errors(1, "closed") > 0 && errors(2, "connect") > 0);
+    let sum = |count: fn(&ServerTotals) -> u64| {
+        record.servers.iter().map(|server| count(&server.totals)).sum::<u64>()
+    };
+    assert_eq!(sum(|of| of.keys_asked), record.totals.keys_asked);
+    assert_eq!(sum(|of| of.connections.lost), record.totals.connections.lost);
+}
+
+#[test]
+fn what_was_sent_to_no_server_is_said_of_none() {
+    let words = [
+        ("rate", "20k"),
+        ("duration", "500ms"),
+        ("connections", "2"),
+        ("keys", "10"),
+        ("on-full", "drop"),
+    ];
+    let mut world = World::new(&words).behaviour("fixed:1ms");
+    world.servers = vec![world.servers[0].clone(); 2];
+    let record = world.rehearse().record;
+    assert!(record.totals.dropped > 0);
+    for server in &record.servers {
+        assert_eq!((server.totals.dropped, server.totals.intended), (None, None));
+        assert_eq!((server.totals.timed_out, server.totals.abandoned), (Some(0), Some(0)));
+    }
+    let mut alone = World::new(&words).behaviour("fixed:1ms");
+    alone.keeps_samples = false;
+    let record = alone.rehearse().record;
+    let server = &record.servers[0].totals;
+    assert_eq!(server.dropped, Some(record.totals.dropped));
+    assert_eq!(server.intended, Some(record.totals.intended));
 }

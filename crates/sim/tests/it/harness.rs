@@ -198,8 +198,8 @@ impl Witness for Audience {
         None
     }
 
-    fn rss_max_bytes(&self) -> u64 {
-        0
+    fn rss_max_bytes(&self) -> Option<u64> {
+        None
     }
 
     fn machine(&self) -> MachineRecord {
@@ -223,8 +223,8 @@ impl Witness for Nobody {
         None
     }
 
-    fn rss_max_bytes(&self) -> u64 {
-        0
+    fn rss_max_bytes(&self) -> Option<u64> {
+        None
     }
 
     fn machine(&self) -> MachineRecord {

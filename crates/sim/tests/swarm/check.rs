@@ -8,7 +8,7 @@ use crate::recount::recount;
 use memtide_base::{Instant, Span};
 use memtide_engine::{Cooldown, OnFull, Pacing, Sample, Sharing};
 use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, Percentile};
+use memtide_schema::record::{Distribution, EndedBy, Percentile};
 use memtide_server::FaultKind;
 use memtide_workload::schedule::Lane;
 use memtide_workload::{OpKind, Outcome, Schedule};
@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 /// Everything that must hold; the error says what does not.
 pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
     conservation(rehearsal)?;
+    window(rehearsal)?;
     intended_instants(rehearsal)?;
     order(rehearsal)?;
     deadlines(rehearsal)?;
@@ -50,6 +51,30 @@ fn conservation(rehearsal: &Rehearsal) -> Result<(), String> {
     }
     let sent = rehearsal.samples.iter().filter(|sample| was_sent(sample)).count() as u64;
     equal("sent", totals.sent, sent)
+}
+
+/// The measured window is the scenario's, unless the record says why it is not; its rows and its
+/// slices cover it from end to end.
+fn window(rehearsal: &Rehearsal) -> Result<(), String> {
+    let record = &rehearsal.record;
+    let planned = rehearsal.plan.window.duration.ns();
+    if record.ended_by == EndedBy::Duration {
+        equal("length of the window", record.window_ns, planned)?;
+    } else if record.window_ns > planned {
+        return Err(format!("a window of {planned} ns lasted {} ns", record.window_ns));
+    }
+    let phases = record.phases.each().map(|(_, counts)| counts.totals.intended);
+    if let (EndedBy::Operations, Some(most)) = (record.ended_by, rehearsal.plan.window.ops_max) {
+        equal("operations until the count was reached", phases[1..].iter().sum(), most)?;
+    }
+    let rows = record.intervals.iter().map(|row| row.length_s).sum::<f64>();
+    let slices = record.slices.iter().map(|slice| slice.length_s).sum::<f64>();
+    for (name, covered) in [("rows", rows), ("slices", slices)] {
+        if (covered - record.measured_s).abs() > 1e-6 {
+            return Err(format!("{name} cover {covered} s of {} s", record.measured_s));
+        }
+    }
+    Ok(())
 }
 
 pub fn is_answered(outcome: Outcome) -> bool {
