@@ -391,12 +391,6 @@ impl Plan {
         }
     }
 
-    /// Whether a number of operations or of connections ends the run, and not time alone.
-    pub fn is_counted(&self) -> bool {
-        let births_max = self.life().and_then(|life| life.births_max);
-        self.window.ops_max.or(births_max).is_some()
-    }
-
     /// Where the connections of clients that are counted lead; of others each to one server.
     pub(crate) fn reach(&self) -> Reach {
         match self.clients {

@@ -98,10 +98,11 @@ impl Recorder {
         segment
     }
 
-    /// A write was made at `now` with so many copies beyond the first.
-    pub(crate) fn copied(&mut self, now: Instant, copies: u64) {
+    /// `entry`, which is made at `now`, is a copy of a write beyond the first.
+    pub(crate) fn copied(&mut self, entry: &InFlight, now: Instant) {
+        self.tally.segments[usize::from(entry.segment)].copies += 1;
         if self.window.segment_of(self.start, now) == segment::MEASURE {
-            self.tally.copies_in_window += copies;
+            self.tally.copies_in_window[entry.kind.index()] += 1;
         }
     }
 
@@ -125,31 +126,39 @@ impl Recorder {
         keys: u16,
         bytes: usize,
     ) {
-        let counters = &mut self.tally.segments[usize::from(segment)];
-        counters.bytes_sent += bytes as u64;
-        match kind {
-            OpKind::Get | OpKind::Gets | OpKind::Cas => counters.keys_asked += u64::from(keys),
-            OpKind::Touch | OpKind::Gat => counters.touch_commands += 1,
-            OpKind::Set | OpKind::Add | OpKind::Replace | OpKind::Append | OpKind::Prepend => {
-                counters.storage_commands += 1;
+        self.count(segment, server, |counters| {
+            counters.bytes_sent += bytes as u64;
+            match kind {
+                OpKind::Get | OpKind::Gets | OpKind::Cas => counters.keys_asked += u64::from(keys),
+                OpKind::Touch | OpKind::Gat => counters.touch_commands += 1,
+                OpKind::Set | OpKind::Add | OpKind::Replace | OpKind::Append | OpKind::Prepend => {
+                    counters.storage_commands += 1;
+                }
+                OpKind::Delete | OpKind::Incr | OpKind::Decr => {}
             }
-            OpKind::Delete | OpKind::Incr | OpKind::Decr => {}
-        }
-        if segment == segment::MEASURE {
-            if let Some(sizes) = &mut self.tally.times.request_bytes {
-                sizes.record(bytes as u64);
-            }
-            if self.several_servers {
-                self.tally.servers[server.index()].bytes_sent += bytes as u64;
-            }
+        });
+        if segment == segment::MEASURE
+            && let Some(sizes) = &mut self.tally.times.request_bytes
+        {
+            sizes.record(bytes as u64);
         }
     }
 
     /// The second request of a cas was made.
-    pub(crate) fn followed_up(&mut self, segment: u16, bytes: usize) {
-        let counters = &mut self.tally.segments[usize::from(segment)];
-        counters.bytes_sent += bytes as u64;
-        counters.storage_commands += 1;
+    pub(crate) fn followed_up(&mut self, segment: u16, server: ServerId, bytes: usize) {
+        self.count(segment, server, |counters| {
+            counters.bytes_sent += bytes as u64;
+            counters.storage_commands += 1;
+        });
+    }
+
+    /// Counts something in the books of its segment and, if it was measured, of its server.
+    #[inline(always)]
+    fn count(&mut self, segment: u16, server: ServerId, count: impl Fn(&mut Counters)) {
+        count(&mut self.tally.segments[usize::from(segment)]);
+        if segment == segment::MEASURE && self.several_servers {
+            count(&mut self.tally.servers[server.index()]);
+        }
     }
 
     /// `entry` was handed to a socket at `entry.sent`, `late` after it could have been; it is one
@@ -161,11 +170,10 @@ impl Recorder {
         outstanding: usize,
         server: ServerId,
     ) {
-        let count = |counters: &mut Counters| {
+        self.count(entry.segment, server, |counters| {
             counters.sent += 1;
             counters.kinds[entry.kind.index()].sent += 1;
-        };
-        count(&mut self.tally.segments[usize::from(entry.segment)]);
+        });
         if self.window.segment_of(self.start, entry.sent) == segment::MEASURE {
             self.tally.sent_in_window[entry.kind.index()] += 1;
         }
@@ -179,14 +187,11 @@ impl Recorder {
             if outstanding > 0 {
                 self.tally.sent_with(outstanding);
             }
-            if self.several_servers {
-                count(&mut self.tally.servers[server.index()]);
-            }
         }
     }
 
-    /// An operation ended. `place` is its server and its connection's run-wide number, if it got
-    /// that far.
+    /// An operation ended. `place` is its server and its connection's run-wide number, if it got a
+    /// connection.
     pub(crate) fn settle(
         &mut self,
         entry: &InFlight,
@@ -197,6 +202,14 @@ impl Recorder {
         count(&mut self.tally.segments[usize::from(entry.segment)], entry, &ending, found);
         if entry.segment != segment::MEASURE {
             return;
+        }
+        if self.several_servers {
+            let at = match place {
+                Some((server, _)) => &mut self.tally.servers[server.index()],
+                None => &mut self.tally.no_server,
+            };
+            at.intended += 1;
+            count(at, entry, &ending, found);
         }
         self.measured_open -= 1;
         if let Some(sizes) = &mut self.tally.times.reply_bytes
@@ -217,13 +230,6 @@ impl Recorder {
             if ending.fate == Fate::Abandoned && self.awaited_until != Instant::NEVER {
                 self.bound(entry, self.awaited_until, place);
             }
-        }
-        if self.several_servers
-            && let Some((server, _)) = place
-        {
-            let counters = &mut self.tally.servers[server.index()];
-            counters.intended += 1;
-            count(counters, entry, &ending, found);
         }
         if self.sampling {
             self.sample(entry, ending, place);
@@ -260,10 +266,11 @@ impl Recorder {
             self.tally.samples_lost += 1;
             return;
         }
-        let was_sent = place.is_some();
+        // What does not fit into a datagram had a connection and was not sent.
+        let place = place.filter(|_| entry.sent != Instant::NEVER);
         self.samples.push(Sample {
             intended: entry.intended,
-            sent: if was_sent { entry.sent } else { Instant::NEVER },
+            sent: if place.is_some() { entry.sent } else { Instant::NEVER },
             received: ending.received,
             kind: entry.kind,
             outcome: ending.outcome,
@@ -276,6 +283,9 @@ impl Recorder {
     pub(crate) fn settle_unsent(&mut self, entry: &InFlight, fate: Fate) {
         if fate == Fate::TimedOut {
             self.tally.segments[usize::from(entry.segment)].timed_out_queued += 1;
+            if entry.segment == segment::MEASURE && self.several_servers {
+                self.tally.no_server.timed_out_queued += 1;
+            }
         }
         self.settle(entry, Ending::unanswered(fate), None);
     }
@@ -283,6 +293,9 @@ impl Recorder {
     /// An operation was due and not sent when the window ended, at `end`.
     pub(crate) fn settle_cut_off(&mut self, entry: &InFlight, end: Instant) {
         self.tally.segments[usize::from(entry.segment)].dropped_at_end += 1;
+        if entry.segment == segment::MEASURE && self.several_servers {
+            self.tally.no_server.dropped_at_end += 1;
+        }
         self.bound(entry, end, None);
         self.settle(entry, Ending::unanswered(Fate::Dropped), None);
     }
@@ -309,20 +322,17 @@ impl Recorder {
     }
 
     /// The first of two answers to an operation came.
-    pub(crate) fn half_way(&mut self, entry: &InFlight, bytes: u32) {
-        let counters = &mut self.tally.segments[usize::from(entry.segment)];
-        counters.bytes_received += u64::from(bytes);
+    pub(crate) fn half_way(&mut self, entry: &InFlight, bytes: u32, server: ServerId) {
+        self.count(entry.segment, server, |counters| counters.bytes_received += u64::from(bytes));
     }
 
     /// An answer came to an operation that had timed out.
     pub(crate) fn late(&mut self, entry: &InFlight, bytes: u32, server: ServerId) {
         debug_assert!(entry.stage.is_expired(), "only these can be late");
-        let counters = &mut self.tally.segments[usize::from(entry.segment)];
-        counters.late_replies += 1;
-        counters.bytes_received += u64::from(bytes);
-        if entry.segment == segment::MEASURE && self.several_servers {
-            self.tally.servers[server.index()].late_replies += 1;
-        }
+        self.count(entry.segment, server, |counters| {
+            counters.late_replies += 1;
+            counters.bytes_received += u64::from(bytes);
+        });
     }
 
     /// `count` datagrams were unusual, which was noticed at `now`.
@@ -334,10 +344,7 @@ impl Recorder {
         server: ServerId,
     ) {
         let segment = self.window.segment_of(self.start, now);
-        self.tally.segments[usize::from(segment)].datagrams[class as usize] += count;
-        if segment == segment::MEASURE && self.several_servers {
-            self.tally.servers[server.index()].datagrams[class as usize] += count;
-        }
+        self.count(segment, server, |counters| counters.datagrams[class as usize] += count);
     }
 
     /// A value in the answer to `entry` was verified.
@@ -347,16 +354,12 @@ impl Recorder {
         server: ServerId,
         verified: Result<(), Mismatch>,
     ) {
-        let count = |counters: &mut Counters| {
+        self.count(entry.segment, server, |counters| {
             counters.verified += 1;
             if let Err(mismatch) = verified {
                 counters.wrong[mismatch.class as usize] += 1;
             }
-        };
-        count(&mut self.tally.segments[usize::from(entry.segment)]);
-        if entry.segment == segment::MEASURE && self.several_servers {
-            count(&mut self.tally.servers[server.index()]);
-        }
+        });
         if let Err(mismatch) = verified {
             self.tally.mismatches.push(mismatch);
         }
@@ -364,19 +367,13 @@ impl Recorder {
 
     /// A value that was to be verified in the answer to `entry` did not come.
     pub(crate) fn verify_missed(&mut self, entry: &InFlight, server: ServerId) {
-        self.tally.segments[usize::from(entry.segment)].verify_misses += 1;
-        if entry.segment == segment::MEASURE && self.several_servers {
-            self.tally.servers[server.index()].verify_misses += 1;
-        }
+        self.count(entry.segment, server, |counters| counters.verify_misses += 1);
     }
 
     /// A value in the answer to `entry` was there after its end, or was not before it.
     pub(crate) fn mistimed(&mut self, entry: &InFlight, mismatch: Mismatch) {
         let class = mismatch.class as usize;
-        self.tally.segments[usize::from(entry.segment)].wrong[class] += 1;
-        if entry.segment == segment::MEASURE && self.several_servers {
-            self.tally.servers[mismatch.server.index()].wrong[class] += 1;
-        }
+        self.count(entry.segment, mismatch.server, |counters| counters.wrong[class] += 1);
         self.tally.mismatches.push(mismatch);
     }
 
@@ -437,16 +434,21 @@ impl Recorder {
         }
     }
 
-    /// A connection went away at `now`.
-    pub(crate) fn connection_lost(&mut self, now: Instant, why: Closed) {
-        self.tally.connections.lost += 1;
-        self.fault(now, why.into());
+    /// A connection to `server` opened.
+    pub(crate) fn connected(&mut self, server: ServerId) {
+        self.tally.connections[server.index()].opened += 1;
     }
 
-    /// A connect failed at `now`.
-    pub(crate) fn connect_failed(&mut self, now: Instant) {
-        self.tally.connections.failed += 1;
-        self.fault(now, ErrorClass::Connect);
+    /// A connection to `server` went away at `now`.
+    pub(crate) fn connection_lost(&mut self, server: ServerId, now: Instant, why: Closed) {
+        self.tally.connections[server.index()].lost += 1;
+        self.fault(server, now, why.into());
+    }
+
+    /// A connect to `server` failed at `now`.
+    pub(crate) fn connect_failed(&mut self, server: ServerId, now: Instant) {
+        self.tally.connections[server.index()].failed += 1;
+        self.fault(server, now, ErrorClass::Connect);
     }
 
     /// The worker was idle from `from` to `until`; only what lies in the measured window counts.
@@ -469,9 +471,9 @@ impl Recorder {
     }
 
     /// Counts an error that belongs to no operation to the segment of its instant.
-    fn fault(&mut self, now: Instant, class: ErrorClass) {
+    fn fault(&mut self, server: ServerId, now: Instant, class: ErrorClass) {
         let segment = self.window.segment_of(self.start, now);
-        self.tally.segments[usize::from(segment)].errors[class as usize] += 1;
+        self.count(segment, server, |counters| counters.errors[class as usize] += 1);
     }
 
     fn since_start(&self, at: Instant) -> Span {

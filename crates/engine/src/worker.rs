@@ -510,7 +510,7 @@ impl<S: Source> Sink for Desk<'_, S> {
     }
 
     fn half_way(&mut self, entry: &InFlight, bytes: u32) {
-        self.recorder.half_way(entry, bytes);
+        self.recorder.half_way(entry, bytes, self.place.0);
     }
 
     #[inline]

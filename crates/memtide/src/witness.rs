@@ -73,8 +73,8 @@ impl Witness for HostWitness {
         })
     }
 
-    fn rss_max_bytes(&self) -> u64 {
-        machine::rss_max_bytes()
+    fn rss_max_bytes(&self) -> Option<u64> {
+        Some(machine::rss_max_bytes())
     }
 
     fn machine(&self) -> MachineRecord {
@@ -88,6 +88,54 @@ impl Witness for HostWitness {
             cpu_model: Some(self.machine.cpu_model.clone()).filter(|model| !model.is_empty()),
             memory_bytes: Some(self.machine.memory_bytes).filter(|&bytes| bytes > 0),
             memtide_version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+/// The witness of a simulated run: what this machine costs it, and what this machine is, says
+/// nothing about the run.
+pub(crate) struct SimWitness {
+    host: HostWitness,
+    cpus: u32,
+}
+
+impl SimWitness {
+    /// Of a simulated machine with so many CPUs.
+    pub(crate) fn new(cpus: u32, quiet: bool) -> Self {
+        Self { host: HostWitness::new(machine::look(), quiet), cpus }
+    }
+}
+
+impl Witness for SimWitness {
+    fn on(&mut self, event: &Event) {
+        self.host.on(event);
+    }
+
+    fn unix_ms(&self) -> u64 {
+        self.host.unix_ms()
+    }
+
+    fn unix_ns(&self) -> u64 {
+        self.host.unix_ns()
+    }
+
+    fn tick(&mut self, _at: Instant) {}
+
+    fn machine_cpu(&self) -> Option<MachineCpu> {
+        None
+    }
+
+    fn rss_max_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    fn machine(&self) -> MachineRecord {
+        MachineRecord {
+            os: "simulated".to_owned(),
+            cpus: self.cpus,
+            cpus_allowed: self.cpus,
+            memtide_version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..MachineRecord::default()
         }
     }
 }

@@ -228,6 +228,8 @@ pub struct Counters {
     pub late_replies: u64,
     /// Operations handed to a socket.
     pub sent: u64,
+    /// Of the intended ones, copies of writes beyond the first of each.
+    pub copies: u64,
     /// Keys asked for by retrievals that were answered.
     pub keys: u64,
     /// Of these, found.
@@ -313,6 +315,7 @@ impl AddAssign<&Self> for Counters {
             abandoned,
             late_replies,
             sent,
+            copies,
             keys,
             hits,
             misses,
@@ -342,6 +345,7 @@ impl AddAssign<&Self> for Counters {
         self.abandoned += abandoned;
         self.late_replies += late_replies;
         self.sent += sent;
+        self.copies += copies;
         self.keys += keys;
         self.hits += hits;
         self.misses += misses;

@@ -10,6 +10,7 @@ use crate::life::Lives;
 use crate::mismatch::Mismatches;
 use crate::series::Series;
 use memtide_base::Span;
+use std::ops::AddAssign;
 
 /// Wrong values that a worker keeps between two hand-overs.
 const TALLY_MISMATCHES_MAX: usize = 1_024;
@@ -182,18 +183,20 @@ struct OpenGets {
 pub struct Tally {
     /// Counts of each segment.
     pub segments: Vec<Counters>,
-    /// Counts of each server over the measured segments.
+    /// Counts of each server over the measured segments; zero with a single server.
     pub servers: Vec<Counters>,
+    /// The same of operations that no server was chosen for.
+    pub no_server: Counters,
     /// Distributions of the measured segments.
     pub times: Times<Tallying>,
-    /// Connections opened, connects that failed, connections lost.
-    pub connections: ConnectionCounters,
+    /// Connections opened, connects that failed, connections lost, of each server.
+    pub connections: Vec<ConnectionCounters>,
     /// The lives of connections, if these are the load.
     pub lives: Option<Box<Lives<u32>>>,
     /// Operations handed to sockets while the measured window lasted, by the clock; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
-    /// Copies of writes made while the measured window lasted, beyond the first of each.
-    pub copies_in_window: u64,
+    /// Of these, copies of writes beyond the first of each.
+    pub copies_in_window: [u64; KINDS_MAX],
     /// Measured operations that found the sample queue full.
     pub samples_lost: u64,
     /// Wrong values that were found; at most 1 024 are kept between two hand-overs.
@@ -221,6 +224,15 @@ pub struct ConnectionCounters {
     pub lost: u64,
 }
 
+impl AddAssign for ConnectionCounters {
+    fn add_assign(&mut self, other: Self) {
+        let Self { opened, failed, lost } = other;
+        self.opened += opened;
+        self.failed += failed;
+        self.lost += lost;
+    }
+}
+
 impl Tally {
     /// An empty tally; all its memory is allocated here.
     pub fn new(shape: &Shape) -> Self {
@@ -236,11 +248,12 @@ impl Tally {
         Self {
             segments: vec![Counters::default(); shape.segments],
             servers: vec![Counters::default(); shape.servers],
+            no_server: Counters::default(),
             times: Times::new(shape),
-            connections: ConnectionCounters::default(),
+            connections: vec![ConnectionCounters::default(); shape.servers],
             lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
-            copies_in_window: 0,
+            copies_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             mismatches: Mismatches::reserved(TALLY_MISMATCHES_MAX),
             absences: Absences::reserved(shape.servers, TALLY_ABSENCES_MAX),
@@ -311,13 +324,14 @@ impl Tally {
     fn clear(&mut self) {
         self.segments.fill(Counters::default());
         self.servers.fill(Counters::default());
+        self.no_server = Counters::default();
         self.times.clear();
-        self.connections = ConnectionCounters::default();
+        self.connections.fill(ConnectionCounters::default());
         if let Some(lives) = &mut self.lives {
             lives.clear();
         }
         self.sent_in_window = [0; KINDS_MAX];
-        self.copies_in_window = 0;
+        self.copies_in_window = [0; KINDS_MAX];
         self.samples_lost = 0;
         self.mismatches.clear();
         self.absences.clear();
@@ -341,18 +355,20 @@ impl Tally {
 pub struct Totals {
     /// Counts of each segment.
     pub segments: Vec<Counters>,
-    /// Counts of each server over the measured segments.
+    /// Counts of each server over the measured segments; zero with a single server.
     pub servers: Vec<Counters>,
+    /// The same of operations that no server was chosen for.
+    pub no_server: Counters,
     /// Distributions of the measured segments.
     pub times: Times<Histogram<u64>>,
-    /// Connections opened, failed, lost.
-    pub connections: ConnectionCounters,
+    /// Connections opened, failed, lost, of each server.
+    pub connections: Vec<ConnectionCounters>,
     /// The lives of connections, if these are the load.
     pub lives: Option<Box<Lives<u64>>>,
     /// Operations handed to sockets while the measured window lasted; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
-    /// Copies of writes made meanwhile, beyond the first of each.
-    pub copies_in_window: u64,
+    /// Of these, copies of writes beyond the first of each.
+    pub copies_in_window: [u64; KINDS_MAX],
     /// Measured operations missing from the samples.
     pub samples_lost: u64,
     /// Wrong values that were found.
@@ -370,17 +386,25 @@ impl Totals {
         Self {
             segments: vec![Counters::default(); shape.segments],
             servers: vec![Counters::default(); shape.servers],
+            no_server: Counters::default(),
             times: Times::new(shape),
-            connections: ConnectionCounters::default(),
+            connections: vec![ConnectionCounters::default(); shape.servers],
             lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
-            copies_in_window: 0,
+            copies_in_window: [0; KINDS_MAX],
             samples_lost: 0,
             mismatches: Mismatches::default(),
             absences: Absences::of_run(shape.servers),
             series: Series::new(shape.row_width, shape.rows_max),
             outstanding: vec![0; shape.depth + 1],
         }
+    }
+
+    /// What happened to connections, of whichever server.
+    pub fn all_connections(&self) -> ConnectionCounters {
+        let mut all = ConnectionCounters::default();
+        self.connections.iter().for_each(|of_server| all += *of_server);
+        all
     }
 
     /// Takes over everything in `tally` and leaves it empty, ready to be used again.
@@ -391,17 +415,20 @@ impl Totals {
         for (sum, part) in self.servers.iter_mut().zip(&tally.servers) {
             *sum += part;
         }
+        self.no_server += &tally.no_server;
         self.times.absorb(&mut tally.times);
-        self.connections.opened += tally.connections.opened;
-        self.connections.failed += tally.connections.failed;
-        self.connections.lost += tally.connections.lost;
+        for (sum, part) in self.connections.iter_mut().zip(&tally.connections) {
+            *sum += *part;
+        }
         if let (Some(sum), Some(part)) = (&mut self.lives, &tally.lives) {
             sum.absorb(part);
         }
         for (sum, part) in self.sent_in_window.iter_mut().zip(tally.sent_in_window) {
             *sum += part;
         }
-        self.copies_in_window += tally.copies_in_window;
+        for (sum, part) in self.copies_in_window.iter_mut().zip(tally.copies_in_window) {
+            *sum += part;
+        }
         self.samples_lost += tally.samples_lost;
         self.mismatches.absorb(&tally.mismatches);
         self.absences.absorb(&tally.absences);

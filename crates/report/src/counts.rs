@@ -33,7 +33,9 @@ pub(crate) fn counts(out: &mut Sheet, record: &Record) {
     }
     let (sent, received) = (format_bytes(totals.bytes_sent), format_bytes(totals.bytes_received));
     labelled(out, "bytes", &format!("{sent} sent, {received} received"));
-    labelled(out, "client", &client(record));
+    if let Some(client) = client(record) {
+        labelled(out, "client", &client);
+    }
     let busy = record.client.worker_busy.iter().copied();
     if let (Some(least), Some(most)) = (busy.clone().reduce(f64::min), busy.reduce(f64::max)) {
         let text = match least < most {
@@ -115,15 +117,18 @@ fn line_of(
     }
 }
 
-fn client(record: &Record) -> String {
+/// What it cost; nothing where that cannot be told.
+fn client(record: &Record) -> Option<String> {
     let client = &record.client;
-    let cpu_s = client.cpu_user_s + client.cpu_system_s;
-    let (user, system) = (client.cpu_user_s, client.cpu_system_s);
+    let (user, system) = client.cpu_user_s.zip(client.cpu_system_s)?;
+    let cpu_s = user + system;
     let mut text = format!("{cpu_s:.2} s of CPU ({user:.2} user, {system:.2} system)");
     if let Some(per_mops) = client.cpu_s_per_mops.filter(|per_mops| *per_mops > 0.0) {
         let per_cpu_s = format_count(1e6 / per_mops);
         text.push_str(&format!(", {per_cpu_s} operations per CPU-second"));
     }
-    text.push_str(&format!(", {} of memory", format_bytes(client.rss_max_bytes)));
-    text
+    if let Some(bytes) = client.rss_max_bytes {
+        text.push_str(&format!(", {} of memory", format_bytes(bytes)));
+    }
+    Some(text)
 }

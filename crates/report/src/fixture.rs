@@ -135,10 +135,10 @@ pub(crate) fn open() -> Record {
         },
         client_delay: distribution(200_031, [900, 2_100, 9_300, 41_000]),
         client: ClientRecord {
-            cpu_user_s: 1.24,
-            cpu_system_s: 2.61,
+            cpu_user_s: Some(1.24),
+            cpu_system_s: Some(2.61),
             cpu_s_per_mops: Some(19.2),
-            rss_max_bytes: 14_200_000,
+            rss_max_bytes: Some(14_200_000),
             worker_busy: vec![0.21, 0.198],
         },
         machine_cpu: Some(MachineCpu {
@@ -233,7 +233,7 @@ pub(crate) fn bad_day() -> Record {
     let server = |name: &str, answered, response: &Distribution| ServerRecord {
         name: name.to_owned(),
         rate_per_s: answered as f64 / 2.0,
-        totals: Totals { answered, ..Totals::default() },
+        totals: ServerTotals { answered, ..ServerTotals::default() },
         response: response.clone(),
         ..ServerRecord::default()
     };

@@ -3,6 +3,7 @@
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, time};
 use memtide_schema::Record;
+use memtide_schema::record::ShardRecord;
 
 /// One line when the record was merged, else nothing.
 pub(crate) fn shards(out: &mut Sheet, record: &Record) {
@@ -11,7 +12,12 @@ pub(crate) fn shards(out: &mut Sheet, record: &Record) {
         return;
     }
     let mut text = format!("{} merged", counted(count, "run"));
-    if let Some(skew_ns) = record.start_skew_ns {
+    if !ShardRecord::are_one_load(&record.shards) {
+        text.push_str(
+            " that were not measured at the same time, so they are not one load: rates are means \
+             over the time in which any was measured",
+        );
+    } else if let Some(skew_ns) = record.start_skew_ns {
         let skew = time(skew_ns as f64);
         text.push_str(&format!("; their windows began {skew} apart (start skew)"));
     }

@@ -20,7 +20,7 @@ use crate::shards::shards;
 use crate::times::times;
 use lives::{lives, lives_rate};
 use memtide_base::units::format_count;
-use memtide_schema::record::{EndedBy, LoopKind, Record};
+use memtide_schema::record::{EndedBy, LoopKind, Record, ShardRecord};
 use returns::returns;
 use verification::verification;
 
@@ -111,7 +111,14 @@ fn what(record: &Record) -> String {
     let mut text = match record.loop_kind {
         _ if plan.lives.is_some() => life_words(plan),
         LoopKind::Closed => "closed loop".to_owned(),
-        LoopKind::Open => format!("open loop at {}, {} arrivals", rate_words(plan), plan.arrival),
+        LoopKind::Open => {
+            let rate = match ShardRecord::are_one_load(&record.shards) {
+                true => rate_words(plan),
+                false if plan.rate_per_s.is_some() => format!("{} each", rate_words(plan)),
+                false => "rates of their own".to_owned(),
+            };
+            format!("open loop at {rate}, {} arrivals", plan.arrival)
+        }
     };
     if record.measured_s <= 0.0 {
         text.push_str(", nothing measured");

@@ -77,7 +77,7 @@ pub(crate) fn conduct<F: Fleet>(
         is_used_up = interval.workers.iter().all(|worker| worker.is_used_up);
         if interval.interrupted {
             stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
-        } else if plan.reconnect == Reconnect::Never && totals.connections.lost > 0 {
+        } else if plan.reconnect == Reconnect::Never && totals.all_connections().lost > 0 {
             loss = Some(Loss::Connection);
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if disconnected(&interval, plan.timeout)

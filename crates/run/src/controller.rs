@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
 use crate::seal::{Began, Material, none_opened, seal, service_so_far};
-use crate::survey::{Agreement, Orders, Survey, compare, figures, whole};
+use crate::survey::{Agreement, Orders, Survey, compare, figures};
 use crate::witness::Witness;
 use crate::wrong_values::WrongValues;
 use memtide_base::{Instant, Span, rng};
@@ -36,8 +36,6 @@ const SETTLE_STEP: Span = Span::from_ms(20);
 const TICK: Span = Span::from_s(1);
 /// How long operations are counted, at least, for the rate that is shown.
 const RATE_OVER_S: f64 = 0.5;
-/// A server that serves nobody else has the connection of our first question, and no other.
-const CONNECTIONS_OF_NOBODY: i64 = 1;
 
 /// Carries out `scenario` as it was lowered. With `load_only` the servers are filled and nothing
 /// else happens.
@@ -70,7 +68,8 @@ pub fn run<F: Fleet>(
     survey.asked_between = filled.asked + orders.asked + plan.servers.len() as u64;
     survey.is_touched = orders.is_taken;
     let all = all_counters(&filled, main.as_ref());
-    let opened = filled.opened + main.as_ref().map_or(0, |ended| ended.totals.connections.opened);
+    let opened =
+        filled.opened + main.as_ref().map_or(0, |ended| ended.totals.all_connections().opened);
     let agreement = take_leave(fleet, plan, &mut survey, (&all, opened));
     let interrupted = filled.interrupted || main.as_ref().is_some_and(|main| main.interrupted);
     let failure = main.as_ref().and_then(|ended| failure(plan, ended));
@@ -138,8 +137,6 @@ fn greet<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Survey, Failure> {
             // It was asked before, under another name or the same one.
             Ok(figures) if !survey.meet(plan, number, &figures) => {}
             Ok(figures) => {
-                survey.others_connected |=
-                    whole(&figures, "curr_connections") > CONNECTIONS_OF_NOBODY;
                 survey.before.insert(server.name.clone(), figures);
             }
             Err(AskError::Refused(line)) => {
@@ -178,7 +175,9 @@ fn main_phase<F: Fleet>(
 }
 
 /// Asks every server again. What was sent without asking for an answer may still be on its way
-/// through them, so a count that falls short is looked at again for a while.
+/// through them, so a count that falls short is looked at again for a while. So is one that is too
+/// high: if it goes on growing, now that nothing of ours is under way, others are at work. (How
+/// many connections a server has open does not tell, as it counts those that it listens on.)
 fn take_leave<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -186,6 +185,7 @@ fn take_leave<F: Fleet>(
     (all, opened): (&Counters, u64),
 ) -> Agreement {
     let deadline = fleet.now() + SETTLE;
+    let mut surplus = None;
     loop {
         let servers: Vec<&ServerPlan> = survey.servers(plan).collect();
         for server in servers {
@@ -196,10 +196,14 @@ fn take_leave<F: Fleet>(
                 }
             }
         }
-        let agreement = compare(survey, plan, all, opened);
-        let short = !survey.is_touched
-            && matches!(agreement, Agreement::Differs(_, theirs, ours) if theirs < ours as i64);
-        if !short || fleet.now() >= deadline {
+        let mut agreement = compare(survey, plan, all, opened);
+        let Agreement::Differs(_, theirs, ours) = agreement else { return agreement };
+        if theirs > ours as i64 {
+            let counted = survey.commands(plan);
+            survey.is_moving = *surplus.get_or_insert(counted) < counted;
+            agreement = compare(survey, plan, all, opened);
+        }
+        if survey.is_moving || fleet.now() >= deadline {
             return agreement;
         }
         survey.asked_between += plan.servers.len() as u64;
@@ -262,7 +266,9 @@ impl<'a> Monitor<'a> {
             self.tick(phase, now, witness);
             self.show_times(start, now, totals, witness);
         }
-        let done: u64 = totals.segments.iter().map(|segment| segment.answered).sum();
+        // Several copies of a write are one operation.
+        let done = |of: &Counters| of.answered.saturating_sub(of.copies);
+        let done: u64 = totals.segments.iter().map(done).sum();
         // What a count ends is told by this count.
         let counted = self.plan.life().is_some_and(|life| life.births_max.is_some());
         let ended = totals
@@ -274,7 +280,7 @@ impl<'a> Monitor<'a> {
         if self.last.0 == Instant::ZERO {
             self.last = (now, done);
         } else if passed >= RATE_OVER_S {
-            self.rate_per_s = Some((done - self.last.1) as f64 / passed);
+            self.rate_per_s = Some(done.saturating_sub(self.last.1) as f64 / passed);
             self.last = (now, done);
         }
         let length = match phase {

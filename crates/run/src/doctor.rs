@@ -6,7 +6,7 @@ use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{LifePlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
 use memtide_schema::Warning;
-use memtide_schema::record::{Check, CheckKind, CheckResult};
+use memtide_schema::record::{Check, CheckKind, CheckResult, Percentile};
 
 /// Achieved and asked rate may differ by this share, or by 4 σ of the arrival law.
 const RATE_TOLERANCE: f64 = 0.005;
@@ -208,7 +208,9 @@ fn agreement(findings: &Findings<'_>) -> Check {
         Agreement::Skipped(why) => skipped(code, why),
         Agreement::OtherClients(commands) => skipped(
             code,
-            &format!("other clients used the servers meanwhile ({commands} commands are theirs)"),
+            &format!(
+                "other clients used the servers meanwhile (at least {commands} commands are theirs)"
+            ),
         ),
     }
 }
@@ -229,13 +231,17 @@ pub(crate) fn warnings(findings: &Findings<'_>, checks: &[Check]) -> Vec<Warning
         checks.iter().find(|check| check.code == code && check.result == CheckResult::Failed)
     };
     let mut warnings = Vec::new();
-    let late = failed(CheckKind::GeneratorP99).or(failed(CheckKind::GeneratorP50));
-    if let Some(share) = late.and_then(|check| check.measured) {
-        let lag_ns_p99 = match quantile(findings.lag_generator, 0, 0.99) {
+    let late =
+        [(CheckKind::GeneratorP99, Percentile::P99), (CheckKind::GeneratorP50, Percentile::P50)];
+    let late = late.into_iter().find_map(|(code, percentile)| {
+        failed(code).and_then(|check| check.measured).map(|share| (percentile, share))
+    });
+    if let Some((percentile, share)) = late {
+        let lag_ns = match quantile(findings.lag_generator, 0, percentile.fraction()) {
             Quantile::Known(ns) => ns,
             Quantile::Unanswered | Quantile::TooFew { .. } => findings.lag_generator.moments().max,
         };
-        warnings.push(Warning::GeneratorLate { share, lag_ns_p99 });
+        warnings.push(Warning::GeneratorLate { percentile, share, lag_ns });
     }
     for (worker, &busy) in findings.busy.iter().enumerate() {
         if busy >= BUSY_MAX {

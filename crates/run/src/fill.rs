@@ -392,7 +392,7 @@ impl Filled {
             };
             self.counters += &unverified;
         }
-        self.opened += ended.totals.connections.opened;
+        self.opened += ended.totals.all_connections().opened;
         self.interrupted |= ended.interrupted;
         Ok(ended.measured().clone())
     }

@@ -10,13 +10,15 @@ use crate::lower::Lowered;
 use crate::survey::{Agreement, Orders, Survey, whole};
 use crate::witness::Witness;
 use memtide_base::{Instant, Span};
+use memtide_engine::fleet::CpuTime;
 use memtide_engine::plan::{segment, slot};
 use memtide_engine::{Pacing, Plan, RateUnit};
+use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Times, Totals};
 use memtide_schema::record::{
     Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
     IntervalRecord, LagSplit, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord,
-    SliceRecord, WarningRecord, Wide,
+    ServerTotals, SliceRecord, Totals as Counted, WarningRecord, Wide,
 };
 use memtide_schema::{Kind, Record, Scenario, Warning};
 use memtide_workload::OpKind;
@@ -88,6 +90,9 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
     if let Err(why) = record.check_conservation() {
         panic!("operations must end exactly once, but in {why}");
     }
+    if let Err(why) = record.check_servers() {
+        panic!("{why}");
+    }
     (record, warnings)
 }
 
@@ -118,11 +123,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         measure: of(segment::MEASURE),
         cooldown: of(segment::COOLDOWN),
     };
-    record.phases.measure.totals.connections = ConnectionCounts {
-        opened: totals.connections.opened,
-        failed: totals.connections.failed,
-        lost: totals.connections.lost,
-    };
+    record.phases.measure.totals.connections = connection_counts(totals.all_connections());
     record.totals = record.phases.measure.totals.clone();
     let measured = ended.measured();
     let at_least = plan.timeout;
@@ -146,9 +147,11 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     record.message_sizes = message_sizes(&totals.times);
     record.intervals = intervals(totals, length);
     record.slices = slices(totals, length);
-    let kinds = plan.source.mix.kinds();
-    let sent = kinds.map(|kind| (kind.into(), totals.sent_in_window[kind.index()]));
+    let kinds = || plan.source.mix.kinds();
+    let sent = kinds().map(|kind| (kind.into(), totals.sent_in_window[kind.index()]));
     record.sent_in_window = sent.collect();
+    let copies = kinds().map(|kind| (kind.into(), totals.copies_in_window[kind.index()]));
+    record.copies_in_window = copies.filter(|(_, copies)| *copies > 0).collect();
     record.rate = rates(ended, plan, record.measured_s);
     record.servers = servers(totals, (plan, survey), record, began);
     record.client = client(ended, plan, record);
@@ -157,21 +160,26 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
 /// What was asked for and what was sent, per second of the window.
 fn rates(ended: &Ended, plan: &Plan, measured_s: f64) -> RateRecord {
     let totals = &ended.totals;
+    // Several copies of a write are one operation of the schedule.
+    let sent = |kind: usize| totals.sent_in_window[kind] - once(totals, kind);
     RateRecord {
         target_per_s: target(plan, ended),
-        achieved_per_s: per_second(totals.sent_in_window.iter().sum(), measured_s),
+        achieved_per_s: per_second((0..totals.sent_in_window.len()).map(sent).sum(), measured_s),
         kinds_per_s: plan
             .source
             .mix
             .kinds()
-            .map(|kind| {
-                let sent = totals.sent_in_window[kind.index()];
-                (kind.into(), per_second(sent, measured_s))
-            })
+            .map(|kind| (kind.into(), per_second(sent(kind.index()), measured_s)))
             .collect(),
         keys_per_s: (plan.unit == RateUnit::Keys)
             .then(|| record_keys(totals, ended.measured(), measured_s)),
     }
+}
+
+/// Copies of writes of a kind that were sent in the window. What was made in it and has waited may
+/// have been sent after it.
+fn once(totals: &Totals, kind: usize) -> u64 {
+    totals.copies_in_window[kind].min(totals.sent_in_window[kind])
 }
 
 /// Keys per second of the window, each operation that asks for none being one. What was sent in
@@ -181,7 +189,10 @@ fn record_keys(totals: &Totals, measured: &Counters, measured_s: f64) -> f64 {
     let by_keys: u64 = counted.iter().map(|kind| measured.kinds[kind.index()].sent).sum();
     let keys = measured.sent - by_keys + measured.keys_asked;
     let each = keys as f64 / measured.sent.max(1) as f64;
+    let copies = (0..totals.copies_in_window.len()).map(|kind| once(totals, kind)).sum();
+    // A copy of a write has one key.
     per_second(totals.sent_in_window.iter().sum(), measured_s) * each
+        - per_second(copies, measured_s)
 }
 
 /// Verdict, goals and warnings.
@@ -201,8 +212,7 @@ fn judge<W: Witness>(
         plan,
         measured_s: record.measured_s,
         target_per_s: record.rate.target_per_s,
-        sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s)
-            - per_second(totals.copies_in_window, record.measured_s),
+        sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s),
         connections: lives::kept_up(ended, plan),
         none_opened: none_opened(ended),
         response: (&response, measured.unanswered()),
@@ -347,15 +357,17 @@ fn servers(
             (record.totals.clone(), record.response[&Kind::All].clone())
         } else {
             let (mut counters, mut times) = (Counters::default(), Histogram::new());
-            let mut bounds = Histogram::new();
+            let (mut bounds, mut opened) = (Histogram::new(), ConnectionCounters::default());
             for same in (0..plan.servers.len()).filter(|&other| is_it(other)) {
                 counters += &totals.servers[same];
+                opened += totals.connections[same];
                 times.absorb(&totals.times.servers[same]);
                 totals.times.server_bounds.get(same).iter().for_each(|more| bounds.absorb(more));
             }
             let unanswered = counters.unanswered();
             let response = Distribution::cut_off(&times, unanswered, plan.timeout, &bounds);
-            ((&counters).into(), response)
+            let connections = connection_counts(opened);
+            (Counted { connections, ..(&counters).into() }, response)
         };
         let (returns, away) = returns::returns(totals, is_it, began);
         ServerRecord {
@@ -363,7 +375,7 @@ fn servers(
             address: server.addresses.first().map(ToString::to_string),
             connections: connections as u32,
             rate_per_s: per_second(counts.answered, record.measured_s),
-            totals: counts,
+            totals: ServerTotals::of(counts, &(&totals.no_server).into()),
             response,
             returns,
             away,
@@ -372,17 +384,23 @@ fn servers(
     survey.servers(plan).map(row).collect()
 }
 
+fn connection_counts(of: ConnectionCounters) -> ConnectionCounts {
+    let ConnectionCounters { opened, failed, lost } = of;
+    ConnectionCounts { opened, failed, lost }
+}
+
 fn client(ended: &Ended, plan: &Plan, record: &Record) -> ClientRecord {
-    let cpu = ended.workers.iter().filter_map(|worker| worker.cpu);
-    let (user, system) = cpu.fold((0.0, 0.0), |(user, system), cpu| {
-        (user + cpu.user.as_s_f64(), system + cpu.system.as_s_f64())
-    });
+    let cpu = |of: fn(CpuTime) -> Span| -> Option<f64> {
+        ended.workers.iter().map(|worker| worker.cpu.map(|cpu| of(cpu).as_s_f64())).sum()
+    };
+    let (user, system) = (cpu(|cpu| cpu.user), cpu(|cpu| cpu.system));
+    let both = user.zip(system).map(|(user, system)| user + system);
     let sent: u64 = ended.totals.sent_in_window.iter().sum();
     let busy = |worker| doctor::busy_share(plan, worker, record.measured_s);
     ClientRecord {
         cpu_user_s: user,
         cpu_system_s: system,
-        cpu_s_per_mops: (sent > 0).then(|| (user + system) * 1e6 / sent as f64),
+        cpu_s_per_mops: both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64),
         rss_max_bytes: record.client.rss_max_bytes,
         worker_busy: ended.workers.iter().map(busy).collect(),
     }
@@ -413,12 +431,8 @@ fn measurement_warnings<W: Witness>(
             server: named(ended.turned_away()),
             refused: errors(ErrorClass::TooManyConnections),
         });
-    } else if ended.totals.connections.lost > 0 {
-        let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
-        warnings.push(Warning::ConnectionsLost {
-            server: named(trouble.map(|trouble| trouble.server.index())),
-            count: ended.totals.connections.lost,
-        });
+    } else {
+        warnings.extend(connections_lost(ended, plan));
     }
     let threads: i64 = material.survey.after.values().map(|server| whole(server, "threads")).sum();
     let few = u64::from(plan.connections) < CONNECTIONS_PER_THREAD * threads.max(0) as u64;
@@ -430,6 +444,20 @@ fn measurement_warnings<W: Witness>(
         });
     }
     warnings
+}
+
+/// Which servers lost connections, if any did, and how many in all.
+fn connections_lost(ended: &Ended, plan: &Plan) -> Option<Warning> {
+    let servers = plan.servers.iter().zip(&ended.totals.connections);
+    let names: Vec<&str> =
+        servers.filter(|(_, of)| of.lost > 0).map(|(server, _)| server.name.as_str()).collect();
+    let count = ended.totals.all_connections().lost;
+    let server = match names[..] {
+        [] => return None,
+        [name] => name.to_owned(),
+        [first, ..] => format!("{first} and {} more", names.len() - 1),
+    };
+    Some(Warning::ConnectionsLost { server, count })
 }
 
 /// What the servers' own counters give cause to say.

@@ -6,7 +6,7 @@ pub(crate) use orders::Orders;
 
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
-use memtide_engine::{Plan, ServerPlan};
+use memtide_engine::{Plan, ServerPlan, Transport};
 use memtide_metrics::{Counters, ErrorClass, ReplyClass};
 use memtide_schema::record::Figure;
 use memtide_workload::OpKind;
@@ -44,6 +44,20 @@ pub(crate) struct Expected {
     ours: u64,
     /// How many fewer the server may have counted.
     fewer: u64,
+    /// It counts commands; what counts how these ended would count them again.
+    is_of_commands: bool,
+}
+
+impl Expected {
+    /// A count of commands.
+    fn commands(name: &'static str, ours: u64) -> Self {
+        Self { name, ours, fewer: 0, is_of_commands: true }
+    }
+
+    /// A count of how commands ended that are counted elsewhere.
+    fn endings(name: &'static str, ours: u64) -> Self {
+        Self { is_of_commands: false, ..Self::commands(name, ours) }
+    }
 }
 
 /// What memcached counts, as we expect it: the counter's name and our count.
@@ -54,23 +68,23 @@ pub(crate) fn expected(counters: &Counters) -> Vec<Expected> {
     let sent = |kind: OpKind| counters.kinds[kind.index()].sent;
     // A store that the server refuses for its size or for lack of memory is not counted there.
     let refused = counters.errors[ErrorClass::ServerError as usize];
-    let exactly = |name, ours| Expected { name, ours, fewer: 0 };
     let mut expected = vec![
-        exactly("cmd_get", counters.keys_asked),
-        Expected { name: "cmd_set", ours: counters.storage_commands, fewer: refused },
-        exactly("cmd_touch", counters.touch_commands),
+        Expected::commands("cmd_get", counters.keys_asked),
+        Expected { fewer: refused, ..Expected::commands("cmd_set", counters.storage_commands) },
+        Expected::commands("cmd_touch", counters.touch_commands),
     ];
     // Hits and misses are known only of what was answered.
     let all_answered = counters.unanswered() == 0 && counters.late_replies == 0;
     if all_answered && sent(OpKind::Cas) == 0 && sent(OpKind::Gat) == 0 {
-        expected.push(exactly("get_hits", counters.hits));
-        expected.push(exactly("get_misses", counters.misses));
+        expected.push(Expected::endings("get_hits", counters.hits));
+        expected.push(Expected::endings("get_misses", counters.misses));
     }
     if all_answered && counters.unacknowledged == 0 {
         let replies = |class: ReplyClass| counters.replies[class as usize];
-        expected.push(exactly("delete_hits", replies(ReplyClass::Deleted)));
+        // There is no counter of all deletions.
+        expected.push(Expected::commands("delete_hits", replies(ReplyClass::Deleted)));
         let touched = replies(ReplyClass::Touched) + gat_hits(counters);
-        expected.push(exactly("touch_hits", touched));
+        expected.push(Expected::endings("touch_hits", touched));
     }
     expected
 }
@@ -88,7 +102,7 @@ pub(crate) enum Agreement {
     Differs(&'static str, i64, u64),
     /// They cannot be compared, for this reason.
     Skipped(String),
-    /// Others used the servers meanwhile: so many commands were not ours.
+    /// Others used the servers meanwhile: at least so many commands were not ours.
     OtherClients(u64),
 }
 
@@ -104,46 +118,38 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
             all.sent - replied
         ));
     }
-    let restarted = |server: &&ServerPlan| {
-        let pid = |side: &BTreeMap<String, Figures>| side.get(&server.name)?.get("pid").cloned();
-        pid(&survey.before).zip(pid(&survey.after)).is_some_and(|(before, after)| before != after)
-    };
-    if let Some(server) = survey.servers(plan).find(restarted) {
+    if let Some(server) = survey.servers(plan).find(|server| survey.is_restarted(server)) {
         let name = &server.name;
         return Agreement::Skipped(format!("server {name} was started anew, and counts from then"));
     }
-    let delta = |name: &str| -> i64 {
-        survey
-            .servers(plan)
-            .map(|server| {
-                let of = |side: &BTreeMap<String, Figures>| {
-                    side.get(&server.name).map_or(0, |figures| whole(figures, name))
-                };
-                of(&survey.after) - of(&survey.before)
-            })
-            .sum()
-    };
     let expected = expected(all);
-    let differs = expected.iter().find_map(|&Expected { name, ours, fewer }| {
-        let theirs = delta(name);
-        let agreed = ours as i64 - fewer as i64..=ours as i64;
-        (!agreed.contains(&theirs)).then_some((name, theirs, ours))
-    });
-    let Some((name, theirs, ours)) = differs else {
+    let surplus = |of: &Expected| survey.delta(plan, of.name).saturating_sub_unsigned(of.ours);
+    let agrees = |of: &Expected| (-(of.fewer as i64)..=0).contains(&surplus(of));
+    let Some(differs) = expected.iter().find(|of| !agrees(of)) else {
         return Agreement::Equal(expected.len());
     };
-    let others = delta("total_connections") > (opened + survey.asked_between) as i64
-        || survey.others_connected;
-    let surplus: i64 = expected.iter().map(|of| delta(of.name) - of.ours as i64).sum();
     if survey.is_touched {
         return Agreement::Skipped(format!(
-            "{name} differs, and what the servers were told around the load may have changed it"
+            "{} differs, and what the servers were told around the load may have changed it",
+            differs.name
         ));
     }
-    if others && surplus > 0 {
-        return Agreement::OtherClients(surplus as u64);
+    let connected = survey.delta(plan, "total_connections");
+    let due = (opened + survey.asked_between) as i64;
+    if let Some(name) = survey.reset(plan, &expected, all, connected < due) {
+        return Agreement::Skipped(format!(
+            "the counters of {name} went back during the run: someone reset them (stats reset)"
+        ));
     }
-    Agreement::Differs(name, theirs, ours)
+    let others = connected > due || survey.is_moving;
+    // Others can only add to what a server counts.
+    let only_more = expected.iter().all(|of| surplus(of) >= -(of.fewer as i64));
+    let of_commands = expected.iter().filter(|of| of.is_of_commands);
+    let more: i64 = of_commands.map(|of| surplus(of).max(0)).sum();
+    if others && only_more && more > 0 {
+        return Agreement::OtherClients(more as u64);
+    }
+    Agreement::Differs(differs.name, survey.delta(plan, differs.name), differs.ours)
 }
 
 /// Everything that was asked of the servers.
@@ -161,8 +167,8 @@ pub(crate) struct Survey {
     pub(crate) asked_between: u64,
     /// The servers were told something that may have changed their counters.
     pub(crate) is_touched: bool,
-    /// Somebody else was connected before we were.
-    pub(crate) others_connected: bool,
+    /// The servers counted more and more commands after the last of ours had ended.
+    pub(crate) is_moving: bool,
     /// Of each server of the plan the first one that is the same; of those that are not in it,
     /// themselves.
     pub(crate) firsts: Vec<usize>,
@@ -196,3 +202,71 @@ impl Survey {
         first == number
     }
 }
+
+/// Counters that only grow, and that `stats reset` sets to zero.
+const GROWING: [&str; 4] = ["cmd_get", "cmd_set", "cmd_touch", "total_connections"];
+
+impl Survey {
+    /// How much a counter has grown, over all servers.
+    fn delta(&self, plan: &Plan, name: &str) -> i64 {
+        let of = |side: &BTreeMap<String, Figures>, server: &ServerPlan| {
+            side.get(&server.name).map_or(0, |figures| whole(figures, name))
+        };
+        let servers = self.servers(plan);
+        servers.map(|server| of(&self.after, server) - of(&self.before, server)).sum()
+    }
+
+    /// Commands that the servers have counted so far.
+    pub(crate) fn commands(&self, plan: &Plan) -> i64 {
+        GROWING[..3].iter().map(|name| self.delta(plan, name)).sum()
+    }
+
+    /// A figure before and after, where the server gives it.
+    fn both<'a>(&'a self, server: &ServerPlan, name: &str) -> Option<(&'a Figure, &'a Figure)> {
+        let of = |side: &'a BTreeMap<String, Figures>| side.get(&server.name)?.get(name);
+        of(&self.before).zip(of(&self.after))
+    }
+
+    fn went_back(&self, server: &ServerPlan, name: &str) -> bool {
+        let pair = self.both(server, name);
+        pair.is_some_and(|pair| matches!(pair, (Figure::Whole(a), Figure::Whole(b)) if b < a))
+    }
+
+    fn is_restarted(&self, server: &ServerPlan) -> bool {
+        let pid = self.both(server, "pid");
+        // In a container every server may have the same number.
+        pid.is_some_and(|(before, after)| before != after) || self.went_back(server, "uptime")
+    }
+
+    /// Which server's counters were set back, if that is seen: a counter is lower than before; or
+    /// all differ by being too low, connections too (`are_connections_short`), although none of
+    /// ours was turned away.
+    fn reset(
+        &self,
+        plan: &Plan,
+        expected: &[Expected],
+        all: &Counters,
+        are_connections_short: bool,
+    ) -> Option<String> {
+        let back = |server: &&ServerPlan| GROWING.iter().any(|name| self.went_back(server, name));
+        if let Some(server) = plan.servers.iter().find(back) {
+            return Some(format!("server {}", server.name));
+        }
+        let counts = |server: &ServerPlan| self.both(server, "total_connections").is_some();
+        let turned_away = all.errors[ErrorClass::TooManyConnections as usize] > 0;
+        let streams = plan.requests.transport == Transport::Stream;
+        let short = expected.iter().all(|of| self.delta(plan, of.name) <= of.ours as i64);
+        let is_reset = are_connections_short
+            && short
+            && streams
+            && !turned_away
+            && plan.servers.iter().all(counts);
+        is_reset.then(|| match &plan.servers[..] {
+            [server] => format!("server {}", server.name),
+            _ => "a server".to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

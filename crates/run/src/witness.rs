@@ -30,8 +30,8 @@ pub trait Witness {
     fn tick(&mut self, at: Instant);
     /// How busy the machine was between the ticks; none where that cannot be told.
     fn machine_cpu(&self) -> Option<MachineCpu>;
-    /// The most memory this process has had, in bytes.
-    fn rss_max_bytes(&self) -> u64;
+    /// The most memory this process has had, in bytes; none where that is not the load's.
+    fn rss_max_bytes(&self) -> Option<u64>;
     /// The machine that makes the load.
     fn machine(&self) -> MachineRecord;
 }

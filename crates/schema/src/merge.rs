@@ -70,7 +70,7 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
     let windows = Windows::of(&shards);
     let first = &shards[0];
     let length = windows.union();
-    let rate = rate(&shards, &windows, &sums.sent_in_window);
+    let rate = rate(&shards, &windows, &sums);
     let mut record = Record {
         partial: shards.iter().any(|shard| shard.partial),
         ended_by: shards.iter().map(|shard| shard.ended_by).fold(first.ended_by, worse),
@@ -132,17 +132,16 @@ fn exit(record: &Record) -> u8 {
     }
 }
 
-fn rate(
-    shards: &[ShardRecord],
-    windows: &Windows,
-    sent: &BTreeMap<crate::Kind, u64>,
-) -> RateRecord {
+fn rate(shards: &[ShardRecord], windows: &Windows, sums: &Sums) -> RateRecord {
     let length = windows.union();
     let per_second = |count| crate::record::per_second(count, length);
+    let copies = |kind| sums.copies_in_window.get(kind).copied().unwrap_or(0);
+    let sent = sums.sent_in_window.iter();
+    let sent = sent.map(|(kind, &count)| (*kind, count.saturating_sub(copies(kind))));
     RateRecord {
         target_per_s: mean_rate(shards, windows, |shard| shard.rate.target_per_s),
-        achieved_per_s: per_second(sent.values().fold(0, |sum, &n| sum.saturating_add(n))),
-        kinds_per_s: sent.iter().map(|(&kind, &count)| (kind, per_second(count))).collect(),
+        achieved_per_s: per_second(sent.clone().fold(0, |sum, (_, n)| sum.saturating_add(n))),
+        kinds_per_s: sent.map(|(kind, count)| (kind, per_second(count))).collect(),
         keys_per_s: mean_rate(shards, windows, |shard| shard.rate.keys_per_s),
     }
 }
@@ -164,14 +163,15 @@ fn mean_rate(
 /// The cost of all processes; of their memory the most that one of them had.
 fn client(shards: &[ShardRecord], sent: &BTreeMap<crate::Kind, u64>) -> ClientRecord {
     let clients = || shards.iter().map(|shard| &shard.client);
-    let user: f64 = clients().map(|client| client.cpu_user_s).sum();
-    let system: f64 = clients().map(|client| client.cpu_system_s).sum();
+    let user: Option<f64> = clients().map(|client| client.cpu_user_s).sum();
+    let system: Option<f64> = clients().map(|client| client.cpu_system_s).sum();
+    let both = user.zip(system).map(|(user, system)| user + system);
     let sent = sent.values().fold(0u64, |sum, &count| sum.saturating_add(count));
     ClientRecord {
         cpu_user_s: user,
         cpu_system_s: system,
-        cpu_s_per_mops: (sent > 0).then(|| (user + system) * 1e6 / sent as f64),
-        rss_max_bytes: clients().map(|client| client.rss_max_bytes).fold(0, u64::max),
+        cpu_s_per_mops: both.filter(|_| sent > 0).map(|cpu_s| cpu_s * 1e6 / sent as f64),
+        rss_max_bytes: clients().filter_map(|client| client.rss_max_bytes).max(),
         worker_busy: clients().flat_map(|client| client.worker_busy.clone()).collect(),
     }
 }

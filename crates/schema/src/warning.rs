@@ -14,10 +14,12 @@ use std::collections::BTreeMap;
 pub enum Warning {
     /// The generator itself sent late, which is part of the response times.
     GeneratorLate {
-        /// The generator's share of the 99th percentile of response, 0 to 1.
+        /// At which percentile.
+        percentile: Percentile,
+        /// The generator's share of that percentile of response, 0 to 1.
         share: f64,
-        /// The 99th percentile of the generator's own lag, in ns.
-        lag_ns_p99: u64,
+        /// That percentile of the generator's own lag, in ns.
+        lag_ns: u64,
     },
     /// A worker had little idle time left.
     ClientSaturated {
@@ -176,10 +178,11 @@ impl Warning {
     /// What is wrong, with its figures: a sentence without its full stop.
     pub fn message(&self) -> String {
         match self {
-            Self::GeneratorLate { share, lag_ns_p99 } => format!(
-                "the generator sent late: its lag is {} of the p99 response time ({} at p99)",
+            Self::GeneratorLate { percentile, share, lag_ns } => format!(
+                "the generator sent late: its lag is {} of the {percentile} response time ({} at \
+                 {percentile})",
                 percent(*share),
-                units::format_span(Span::from_ns(*lag_ns_p99))
+                units::format_span(Span::from_ns(*lag_ns))
             ),
             Self::ClientSaturated { worker, busy } => {
                 format!("worker {worker} was busy {} of the time", percent(*busy))
@@ -205,7 +208,9 @@ impl Warning {
                 format!("{lost} samples are missing from the file: they came too fast to write")
             }
             Self::OtherClients { server, commands } => {
-                format!("{server} served {commands} commands of other clients during the run")
+                format!(
+                    "{server} served at least {commands} commands of other clients during the run"
+                )
             }
             Self::StatsUnavailable { server, why } => {
                 format!("the counters of {server} could not be compared: {why}")

@@ -27,11 +27,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.recorder.settle_unsent(&entry, Fate::Lost);
             return self.clients[client as usize].source.settle(op, Outcome::Lost);
         }
-        self.recorder.copied(now, copies as u64 - 1);
         at_client.source.expect(op.index, copies as u32);
         for nth in 0..copies {
             let connection = self.clients[client as usize].route.aimed(nth);
             let entry = self.intend(op, at, ready);
+            if nth > 0 {
+                self.recorder.copied(&entry, now);
+            }
             self.request(client, connection, entry, now);
         }
     }

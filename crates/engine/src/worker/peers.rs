@@ -105,7 +105,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 self.refuse(connection, &entry, at);
                 continue;
             }
-            self.recorder.followed_up(entry.segment, bytes);
+            self.recorder.followed_up(entry.segment, server, bytes);
             self.connections[connection as usize].issue(entry);
             // An operation that goes on keeps its place.
             freed -= 1;
@@ -199,7 +199,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         at_connection.free_since = at;
         at_connection.writable = true;
         at_connection.rests_until = Instant::ZERO;
-        self.recorder.tally.connections.opened += 1;
+        self.recorder.connected(at_connection.server);
         self.connections_open += 1;
         if !at_connection.is_over_datagrams() {
             self.disconnected_since = None;
@@ -229,7 +229,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let server = at_connection.server;
         let addresses = self.facts.servers[0][server.index()].addresses.len();
         let tried_all = at_connection.failures as usize >= addresses;
-        self.recorder.connect_failed(at);
+        self.recorder.connect_failed(server, at);
         if tried_all {
             self.trouble = Some(Trouble { server, at, what });
             if self.lives.is_some() {
@@ -257,7 +257,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let client = at_connection.client;
         let server = at_connection.server;
         if self.lives.is_some() {
-            self.recorder.connection_lost(at, why);
+            self.recorder.connection_lost(server, at, why);
             self.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
             return self.end_life(connection, at, lost_as(why));
         }
@@ -277,7 +277,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             verifier.forget(connection);
         }
         debug_assert!(self.out.is_empty(), "nothing is gathered while completions are taken");
-        self.recorder.connection_lost(at, why);
+        self.recorder.connection_lost(server, at, why);
         self.presence.lost((connection, server), at, &mut self.recorder.tally.absences);
         self.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
         self.connections_open -= 1;

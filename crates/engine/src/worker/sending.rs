@@ -207,7 +207,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             verifier.replied((connection, at_connection.server), entry, Outcome::Failed, now);
         }
         let entry = InFlight { sent: Instant::NEVER, ..*entry };
-        self.recorder.settle(&entry, Ending::too_long(), None);
+        let place = (at_connection.server, connection_number(&self.facts, connection));
+        self.recorder.settle(&entry, Ending::too_long(), Some(place));
         self.clients[at_connection.client as usize].source.settle(&entry.op(), Outcome::Failed);
     }
 

@@ -63,7 +63,7 @@ fn answers_after_the_deadline_are_counted_as_late_and_nothing_else() {
     // What was due in the last 100 ms of the stop is answered after it.
     assert!(measured.timed_out.abs_diff(300) <= 8, "{} timed out", measured.timed_out);
     assert_eq!(measured.answered + measured.timed_out, 1_000);
-    assert_eq!(ran.totals.connections.lost, 0, "the order of the answers was kept");
+    assert_eq!(ran.totals.all_connections().lost, 0, "the order of the answers was kept");
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn a_lost_connection_fails_what_it_carried_and_comes_back() {
     let measured = ran.measured();
     assert_eq!(measured.lost, 9, "half of what was sent in 19 ms");
     assert_eq!(measured.answered, 991);
-    assert_eq!(ran.totals.connections.lost, 1);
-    assert_eq!(ran.totals.connections.opened, 3);
+    assert_eq!(ran.totals.all_connections().lost, 1);
+    assert_eq!(ran.totals.all_connections().opened, 3);
     assert_eq!(measured.errors[ErrorClass::Closed as usize], 1);
     let again = ran.world.seen.borrow().connects.last().copied().expect("it connects");
     assert!(again.1 == 1 && again.0 >= ms(404) && again.0 <= ms(410), "{again:?}");
@@ -122,7 +122,7 @@ fn refused_connects_are_tried_again_at_doubling_distances() {
         before = *at;
     }
     assert!(tries.len() >= 9, "{} tries", tries.len());
-    assert_eq!(ran.totals.connections.failed, tries.len() as u64 - 1);
+    assert_eq!(ran.totals.all_connections().failed, tries.len() as u64 - 1);
     let measured = ran.measured();
     assert_eq!(measured.answered + measured.lost, 1_000, "the rest waited for it");
     assert!(measured.lost <= 1);
@@ -133,7 +133,7 @@ fn without_waits_a_lost_connection_stays_lost() {
     let plan = Plan { connections: 2, reconnect: Reconnect::Never, ..plan() };
     let ran = run(&plan, Script { closes: vec![(ms(399), 1)], ..Script::default() });
     let measured = ran.measured();
-    assert_eq!((ran.totals.connections.lost, ran.totals.connections.opened), (1, 2));
+    assert_eq!((ran.totals.all_connections().lost, ran.totals.all_connections().opened), (1, 2));
     assert_eq!(ran.world.seen.borrow().connects.len(), 2, "nobody tries again");
     assert_eq!(measured.answered + measured.lost, 1_000, "the other connection goes on");
     assert!(measured.lost <= 1);
@@ -172,7 +172,7 @@ fn refused_operations_fail_and_their_connection_stays() {
     let measured = ran.measured();
     assert_eq!(measured.failed, 250);
     assert_eq!(measured.errors[ErrorClass::ServerError as usize], 250);
-    assert_eq!(ran.totals.connections.lost, 0);
+    assert_eq!(ran.totals.all_connections().lost, 0);
     let refusal = ran.reports[0].refusal.expect("it is reported");
     assert_eq!(refusal.to_string(), "SERVER_ERROR out of memory storing object");
 }

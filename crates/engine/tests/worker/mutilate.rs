@@ -122,7 +122,7 @@ fn a_pause_survives_what_happens_to_its_connection() {
         let measured = ran.measured();
         assert_eq!(measured.answered + measured.lost, measured.intended);
         assert!(measured.answered > 400, "{} answered", measured.answered);
-        assert_eq!(ran.totals.connections.lost, 3);
+        assert_eq!(ran.totals.all_connections().lost, 3);
     }
 }
 

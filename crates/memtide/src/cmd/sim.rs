@@ -7,11 +7,10 @@ use crate::exit::Stop;
 use crate::flags;
 use crate::late::LateFile;
 use crate::output::say;
-use crate::witness::HostWitness;
+use crate::witness::SimWitness;
 use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
-use memtide_host::machine;
 use memtide_run::{Doors, Surroundings, lower};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{Target, Transport};
@@ -55,7 +54,7 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
             *errors.borrow_mut() = csv.write(&row(sample));
         }
     });
-    let mut witness = HostWitness::new(machine::look(), scenario.quiet);
+    let mut witness = SimWitness::new(CPUS as u32, scenario.quiet);
     let outcome = memtide_run::run(&mut fleet, &scenario, &lowered, false, &mut witness)?;
     let (hash, events) = fleet.trace_hash();
     let flushed = csv.borrow_mut().as_mut().map_or(Ok(()), |csv| csv.flush());

@@ -293,7 +293,7 @@ impl Witness for Screen {
         self.witness.machine_cpu()
     }
 
-    fn rss_max_bytes(&self) -> u64 {
+    fn rss_max_bytes(&self) -> Option<u64> {
         self.witness.rss_max_bytes()
     }
 

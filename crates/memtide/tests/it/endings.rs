@@ -151,3 +151,35 @@ fn a_saturated_client_is_the_limit_of_a_closed_loop() {
     let believed = record.believable.verdict == Verdict::Yes;
     assert_eq!(run.code, Some(if believed { 0 } else { 4 }), "{run}");
 }
+
+#[test]
+fn a_quiet_end_belongs_to_the_window() {
+    let _turn = shared();
+    let peer = Peer::embedded("");
+    let words = "--rate 2 --arrival fixed --duration 1700ms --keys 10 --warmup 0";
+    let run = memtide(&format!("run -s {} {words} --json -", peer.name)).exits(0);
+    let record = run.record();
+    assert_eq!((record.measured_s, record.totals.intended), (1.7, 4), "{run}");
+    let lengths: f64 = record.intervals.iter().map(|row| row.length_s).sum();
+    assert!((lengths - 1.7).abs() < 1e-9, "{run}");
+    let words = "--connection-rate 2 --connection-arrival fixed --duration 1200ms --keys 10";
+    let record = memtide(&format!("run -s {} {words} --json -", peer.name)).record();
+    assert_eq!(record.measured_s, 1.2, "connections as the load are measured as long");
+    let text = memtide(&format!("run -s {} --rate 500 --ops-max 40 --keys 10", peer.name));
+    let words = text.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(" measured, ended by its number of operations"), "{text}");
+}
+
+#[test]
+fn a_simulation_does_not_speak_of_this_machine() {
+    let line = "sim --rate 1 --arrival fixed --duration 10s --behaviour fixed:1ms --keys 10";
+    let run = memtide(&format!("{line} --json -")).exits(0);
+    let record = run.record();
+    assert_eq!((record.measured_s, record.rate.achieved_per_s), (10.0, 1.0), "{run}");
+    assert_eq!((record.client.cpu_user_s, record.client.rss_max_bytes), (None, None));
+    assert_eq!((record.machine.os.as_str(), record.machine.cpu_model), ("simulated", None));
+    assert!(record.machine_cpu.is_none() && record.machine.memory_bytes.is_none());
+    let text = memtide(line).exits(0);
+    assert!(!text.out.contains("\nclient ") && !text.out.contains("\nmachine "), "{text}");
+    assert!(!text.out.contains("of CPU"), "{text}");
+}

@@ -81,6 +81,18 @@ fn a_merged_record_is_reported_as_one() {
 }
 
 #[test]
+fn runs_one_after_the_other_are_headed_by_the_rate_of_each() {
+    // Windows of 4 s, the last of which begin after the first is over.
+    let merged = merge(&[run(0, 0.3), run(5_000_000, 0.3), run(9_500_000, 0.4)], Scenarios::Same);
+    let text = text(&merged.unwrap());
+    assert!(text.contains("open loop at 10 000/s each, poisson arrivals, 12 s measured"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("3 runs merged that were not measured at the same time"), "{words}");
+    assert!(words.contains("/s achieved of 10 000/s asked"), "{words}");
+    assert!(!words.contains("30 0"), "{words}");
+}
+
+#[test]
 fn a_single_run_has_no_such_line() {
     assert!(!text(&run(0, 0.3)).contains("shards"));
 }

@@ -84,6 +84,17 @@ fn a_window_that_a_count_ended_says_so() {
 }
 
 #[test]
+fn what_a_simulation_cost_is_not_said() {
+    let mut record = fixture::open();
+    record.client.cpu_user_s = None;
+    record.client.rss_max_bytes = None;
+    record.machine_cpu = None;
+    let text = text(&record);
+    assert!(!text.contains("\nclient ") && !text.contains("\nmachine "), "{text}");
+    assert!(!text.contains("of CPU") && !text.contains("of memory"), "{text}");
+}
+
+#[test]
 fn a_run_that_measured_nothing_shows_no_figures() {
     expect("nothing.txt", &text(&fixture::nothing()));
 }

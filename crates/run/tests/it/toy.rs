@@ -152,8 +152,8 @@ impl Witness for ToyWitness {
         None
     }
 
-    fn rss_max_bytes(&self) -> u64 {
-        1 << 20
+    fn rss_max_bytes(&self) -> Option<u64> {
+        Some(1 << 20)
     }
 
     fn machine(&self) -> MachineRecord {

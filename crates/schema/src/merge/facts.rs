@@ -10,20 +10,23 @@ use crate::record::{
 use std::collections::BTreeMap;
 
 /// The plan of all shards: what adds up is added, the rest is the first one's. Reasons stay with
-/// the shards.
+/// the shards. Of shards that were not measured together no rate adds up, and there were never more
+/// workers and connections than the most of one.
 pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
+    let together = ShardRecord::are_one_load(shards);
     let plans = || shards.iter().map(|shard| &shard.plan);
-    let sum = |of: fn(&PlanRecord) -> u32| plans().map(of).fold(0, u32::saturating_add);
+    let join: fn(u32, u32) -> u32 = if together { u32::saturating_add } else { Ord::max };
+    let sum = |of: fn(&PlanRecord) -> u32| plans().map(of).fold(0, join);
     let rates = || plans().map(|plan| plan.rate_per_s);
     let operations = || plans().map(|plan| plan.ops_max);
     let clients = || plans().map(|plan| plan.clients);
     PlanRecord {
-        clients: clients().reduce(|a, b| Some(a?.saturating_add(b?))).flatten(),
+        clients: clients().reduce(|a, b| Some(join(a?, b?))).flatten(),
         embedded: plans().any(|plan| plan.embedded),
         servers: servers(shards),
-        rate_per_s: rates().reduce(|a, b| Some(a? + b?)).flatten(),
+        rate_per_s: rates().reduce(|a, b| join_rates(together, a?, b?)).flatten(),
         ops_max: operations().reduce(|a, b| Some(a?.saturating_add(b?))).flatten(),
-        lives: lives(shards),
+        lives: lives(shards, together),
         workers: sum(|plan| plan.workers),
         connections: sum(|plan| plan.connections),
         cpus: plans().flat_map(|plan| plan.cpus.clone()).collect(),
@@ -32,15 +35,20 @@ pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
     }
 }
 
+/// Two rates as one: their sum, or of shards that were not measured together the one that both had.
+fn join_rates(together: bool, a: f64, b: f64) -> Option<f64> {
+    if together { Some(a + b) } else { (a == b).then_some(a) }
+}
+
 /// How connections come and go, if they do with all shards.
-fn lives(shards: &[ShardRecord]) -> Option<LifePlanRecord> {
+fn lives(shards: &[ShardRecord], together: bool) -> Option<LifePlanRecord> {
     let plans = || shards.iter().map(|shard| shard.plan.lives.as_ref());
     let first = plans().collect::<Option<Vec<_>>>()?.first().copied()?.clone();
     let each = || plans().flatten();
     Some(LifePlanRecord {
         connection_rate_per_s: each()
             .map(|plan| plan.connection_rate_per_s)
-            .reduce(|a, b| Some(a? + b?))
+            .reduce(|a, b| join_rates(together, a?, b?))
             .flatten(),
         connections_total: each()
             .map(|plan| plan.connections_total)

@@ -4,7 +4,8 @@
 
 use super::agree::of_different_servers;
 use crate::record::{
-    Believable, Check, CheckKind, CheckResult, Record, ShardRecord, Verdict, WarningRecord,
+    Believable, Check, CheckKind, CheckResult, Percentile, Record, ShardRecord, Verdict,
+    WarningRecord,
 };
 use crate::warning::Warning;
 use std::collections::BTreeSet;
@@ -92,13 +93,13 @@ pub(super) fn warnings(shards: &[ShardRecord], record: &Record) -> Vec<WarningRe
         Warning::HistogramSaturated { count: 0 }.code(),
         Warning::TooFewSamples {
             kind: crate::Kind::All,
-            percentile: crate::record::Percentile::P50,
+            percentile: Percentile::P50,
             needed: 0,
             has: 0,
         }
         .code(),
     ];
-    let late = Warning::GeneratorLate { share: 0.0, lag_ns_p99: 0 }.code();
+    let late = Warning::GeneratorLate { percentile: Percentile::P99, share: 0.0, lag_ns: 0 }.code();
     let mut warnings: Vec<WarningRecord> = Vec::new();
     for warning in shards.iter().flat_map(|shard| &shard.warnings) {
         let told = if warning.code == late { once(late, shards) } else { Some(warning.clone()) };

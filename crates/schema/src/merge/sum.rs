@@ -4,9 +4,8 @@
 
 use crate::kind::Kind;
 use crate::record::{
-    Away, ConnectionCounts, Counts, DatagramCounts, Distribution, LagSplit, LifeCounts, LifeRecord,
-    MessageSizes, PhaseCounts, Phases, Record, Returns, ServerRecord, Totals, VerificationCounts,
-    per_second,
+    Away, Counts, Distribution, LagSplit, LifeCounts, LifeRecord, MessageSizes, PhaseCounts,
+    Phases, Record, Returns, ServerRecord, ServerTotals, Totals, add, add_counts, per_second,
 };
 use memtide_base::Span;
 use memtide_metrics::Histogram;
@@ -28,6 +27,7 @@ pub(super) struct Sums {
     message_sizes: Option<[Histogram<u64>; 2]>,
     servers: BTreeMap<String, Server>,
     pub(super) sent_in_window: BTreeMap<Kind, u64>,
+    pub(super) copies_in_window: BTreeMap<Kind, u64>,
 }
 
 impl Sums {
@@ -66,6 +66,7 @@ impl Sums {
             sum.absorb(server).ok_or_else(|| histogram_damaged(&server.name))?;
         }
         add_counts(&mut self.sent_in_window, &record.sent_in_window);
+        add_counts(&mut self.copies_in_window, &record.copies_in_window);
         Ok(())
     }
 
@@ -89,6 +90,7 @@ impl Sums {
             replies: Counts::of(&replies),
         });
         record.sent_in_window = self.sent_in_window;
+        record.copies_in_window = self.copies_in_window;
         let length = Span::from_ns(record.window_ns);
         record.lives = self.lives.map(|lives| lives.seal(length));
         let rows = self.servers.into_iter().map(|(name, server)| server.seal(name, length));
@@ -217,6 +219,8 @@ struct Server {
     address: Option<String>,
     connections: u32,
     totals: Totals,
+    /// More than zero in what some row could not tell.
+    unknown: Totals,
     response: Times,
     returns: Returns,
     away: Vec<Away>,
@@ -232,7 +236,8 @@ impl Server {
         }
         self.seen = true;
         self.connections = self.connections.saturating_add(row.connections);
-        add_totals(&mut self.totals, &row.totals);
+        self.totals.add(&row.totals.totals());
+        self.unknown.add(&row.totals.unknown());
         let Returns { lost, returned, away_ns, away_ns_max } = row.returns;
         add(&mut self.returns.lost, lost);
         add(&mut self.returns.returned, returned);
@@ -248,7 +253,7 @@ impl Server {
             address: self.address,
             connections: self.connections,
             rate_per_s: per_second(self.totals.answered, length),
-            totals: self.totals,
+            totals: ServerTotals::of(self.totals, &self.unknown),
             response: self.response.seal(),
             returns: self.returns,
             away: Away::united(self.away),
@@ -265,100 +270,6 @@ fn add_phases(sum: &mut Phases, part: &Phases) {
 }
 
 fn add_phase(sum: &mut PhaseCounts, part: &PhaseCounts) {
-    add_totals(&mut sum.totals, &part.totals);
+    sum.totals.add(&part.totals);
     add_counts(&mut sum.ops, &part.ops);
-}
-
-/// Every count is named, so that a new one cannot be forgotten.
-fn add_totals(sum: &mut Totals, part: &Totals) {
-    let Totals {
-        intended,
-        sent,
-        answered,
-        failed,
-        timed_out,
-        timed_out_queued,
-        lost,
-        dropped,
-        dropped_at_end,
-        unacknowledged,
-        abandoned,
-        late_replies,
-        keys_asked,
-        keys,
-        hits,
-        misses,
-        bytes_sent,
-        bytes_received,
-        errors,
-        replies,
-        connections,
-        verification,
-        datagrams,
-    } = part;
-    add(&mut sum.intended, *intended);
-    add(&mut sum.sent, *sent);
-    add(&mut sum.answered, *answered);
-    add(&mut sum.failed, *failed);
-    add(&mut sum.timed_out, *timed_out);
-    add(&mut sum.timed_out_queued, *timed_out_queued);
-    add(&mut sum.lost, *lost);
-    add(&mut sum.dropped, *dropped);
-    add(&mut sum.dropped_at_end, *dropped_at_end);
-    add(&mut sum.unacknowledged, *unacknowledged);
-    add(&mut sum.abandoned, *abandoned);
-    add(&mut sum.late_replies, *late_replies);
-    add(&mut sum.keys_asked, *keys_asked);
-    add(&mut sum.keys, *keys);
-    add(&mut sum.hits, *hits);
-    add(&mut sum.misses, *misses);
-    add(&mut sum.bytes_sent, *bytes_sent);
-    add(&mut sum.bytes_received, *bytes_received);
-    add_counts(&mut sum.errors, errors);
-    add_counts(&mut sum.replies, replies);
-    let ConnectionCounts { opened, failed, lost } = connections;
-    add(&mut sum.connections.opened, *opened);
-    add(&mut sum.connections.failed, *failed);
-    add(&mut sum.connections.lost, *lost);
-    add_verification(&mut sum.verification, verification);
-    let DatagramCounts { disordered, duplicate, late, lost, foreign } = datagrams;
-    add(&mut sum.datagrams.disordered, *disordered);
-    add(&mut sum.datagrams.duplicate, *duplicate);
-    add(&mut sum.datagrams.late, *late);
-    add(&mut sum.datagrams.lost, *lost);
-    add(&mut sum.datagrams.foreign, *foreign);
-}
-
-fn add_verification(sum: &mut VerificationCounts, part: &VerificationCounts) {
-    let VerificationCounts {
-        checked,
-        ok,
-        corrupt,
-        wrong_key,
-        stale,
-        truncated,
-        verify_misses,
-        expired_get,
-        unexpired_unget,
-    } = part;
-    add(&mut sum.verify_misses, *verify_misses);
-    add(&mut sum.expired_get, *expired_get);
-    add(&mut sum.unexpired_unget, *unexpired_unget);
-    add(&mut sum.checked, *checked);
-    add(&mut sum.ok, *ok);
-    add(&mut sum.corrupt, *corrupt);
-    add(&mut sum.wrong_key, *wrong_key);
-    add(&mut sum.stale, *stale);
-    add(&mut sum.truncated, *truncated);
-}
-
-fn add_counts<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, parts: &BTreeMap<K, u64>) {
-    for (name, count) in parts {
-        add(sums.entry(name.clone()).or_default(), *count);
-    }
-}
-
-/// Counts that were read may be near the end of their type; a sum stops there.
-fn add(sum: &mut u64, part: u64) {
-    *sum = sum.saturating_add(part);
 }

@@ -4,7 +4,8 @@ mod generate;
 mod cut;
 
 use super::*;
-use crate::record::{Believable, CheckResult, PlannedServer, Verdict};
+use crate::kind::Kind;
+use crate::record::{Believable, CheckResult, Percentile, PlannedServer, Verdict};
 use crate::scenario::Scenario;
 use crate::warning::Warning;
 use generate::{Generator, run};
@@ -90,6 +91,35 @@ fn rates_are_divided_by_the_union_of_the_windows() {
 }
 
 #[test]
+fn runs_one_after_the_other_are_not_one_load() {
+    // Each was asked for 100/s over 16 connections.
+    let together = same(&[run(0, 10), run(1, 10), run(2, 10)]).plan;
+    assert_eq!((together.rate_per_s, together.connections, together.workers), (Some(300.0), 48, 6));
+    let apart = same(&[run(0, 10), run(10_000, 10), run(25_000, 10)]);
+    let plan = &apart.plan;
+    assert_eq!((plan.rate_per_s, plan.connections, plan.workers), (Some(100.0), 16, 2));
+    assert_eq!(apart.rate.target_per_s, Some(100.0));
+    let mut other = run(10_000, 10);
+    other.plan.rate_per_s = Some(250.0);
+    assert_eq!(same(&[run(0, 10), other]).plan.rate_per_s, None);
+    // Two of three that overlap do not make one load of all.
+    assert_eq!(same(&[run(0, 10), run(5_000, 10), run(12_000, 10)]).plan.connections, 16);
+}
+
+#[test]
+fn copies_of_writes_are_in_no_rate() {
+    let copied = |start_ms| Record {
+        sent_in_window: [(Kind::Get, 1_000), (Kind::Set, 200)].into(),
+        copies_in_window: [(Kind::Set, 100)].into(),
+        ..run(start_ms, 10)
+    };
+    let merged = same(&[copied(0), copied(1)]);
+    assert!((merged.rate.achieved_per_s - 220.0).abs() < 0.1, "{:?}", merged.rate);
+    assert!((merged.rate.kinds_per_s[&Kind::Set] - 20.0).abs() < 0.1, "{:?}", merged.rate);
+    assert_eq!(merged.copies_in_window, [(Kind::Set, 200)].into());
+}
+
+#[test]
 fn the_last_answer_of_all_is_told_from_the_first_beginning_on() {
     let late = same(&[run(0, 10), run(4_000, 10)]).answered_until_s;
     assert_eq!(late, Some(14.001));
@@ -171,7 +201,8 @@ fn warnings_stand_once_and_too_few_is_cured_by_more() {
 fn that_generators_were_late_is_told_once() {
     let record = |start_ms: u64, lag_ns: Option<u64>| {
         let mut record = run(start_ms, 1);
-        let late = |lag_ns_p99| Warning::GeneratorLate { share: 0.5, lag_ns_p99 };
+        let percentile = Percentile::P99;
+        let late = |lag_ns| Warning::GeneratorLate { percentile, share: 0.5, lag_ns };
         record.warnings = lag_ns.map(|ns| (&late(ns)).into()).into_iter().collect();
         record
     };
@@ -319,7 +350,7 @@ fn a_record_that_contradicts_itself_is_refused() {
     let cases: [(&str, Damage); 10] = [
         ("operations were intended but", |r| r.totals.intended += 1),
         ("a histogram of response.all", |r| {
-            r.response.get_mut(&crate::Kind::All).unwrap().count += 1;
+            r.response.get_mut(&Kind::All).unwrap().count += 1;
         }),
         ("a histogram of lag_split", |r| r.lag_split.server.unanswered = 1),
         ("a histogram of in_flight_at_send", |r| {

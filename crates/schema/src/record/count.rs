@@ -204,6 +204,66 @@ impl Totals {
         self.dropped.saturating_sub(self.dropped_at_end)
     }
 
+    /// Adds `part`. Every count is named, so that a new one cannot be forgotten.
+    pub(crate) fn add(&mut self, part: &Self) {
+        let Self {
+            intended,
+            sent,
+            answered,
+            failed,
+            timed_out,
+            timed_out_queued,
+            lost,
+            dropped,
+            dropped_at_end,
+            unacknowledged,
+            abandoned,
+            late_replies,
+            keys_asked,
+            keys,
+            hits,
+            misses,
+            bytes_sent,
+            bytes_received,
+            errors,
+            replies,
+            connections,
+            verification,
+            datagrams,
+        } = part;
+        add(&mut self.intended, *intended);
+        add(&mut self.sent, *sent);
+        add(&mut self.answered, *answered);
+        add(&mut self.failed, *failed);
+        add(&mut self.timed_out, *timed_out);
+        add(&mut self.timed_out_queued, *timed_out_queued);
+        add(&mut self.lost, *lost);
+        add(&mut self.dropped, *dropped);
+        add(&mut self.dropped_at_end, *dropped_at_end);
+        add(&mut self.unacknowledged, *unacknowledged);
+        add(&mut self.abandoned, *abandoned);
+        add(&mut self.late_replies, *late_replies);
+        add(&mut self.keys_asked, *keys_asked);
+        add(&mut self.keys, *keys);
+        add(&mut self.hits, *hits);
+        add(&mut self.misses, *misses);
+        add(&mut self.bytes_sent, *bytes_sent);
+        add(&mut self.bytes_received, *bytes_received);
+        add_counts(&mut self.errors, errors);
+        add_counts(&mut self.replies, replies);
+        let ConnectionCounts { opened, failed, lost } = connections;
+        add(&mut self.connections.opened, *opened);
+        add(&mut self.connections.failed, *failed);
+        add(&mut self.connections.lost, *lost);
+        add_verification(&mut self.verification, verification);
+        let DatagramCounts { disordered, duplicate, late, lost, foreign } = datagrams;
+        add(&mut self.datagrams.disordered, *disordered);
+        add(&mut self.datagrams.duplicate, *duplicate);
+        add(&mut self.datagrams.late, *late);
+        add(&mut self.datagrams.lost, *lost);
+        add(&mut self.datagrams.foreign, *foreign);
+    }
+
     /// Operations that ended without a good answer: failed, timed out, lost, dropped, abandoned.
     pub const fn unanswered(&self) -> u64 {
         self.failed + self.timed_out + self.lost + self.dropped + self.abandoned
@@ -241,4 +301,39 @@ pub struct ConnectionCounts {
     pub failed: u64,
     /// Open, and lost.
     pub lost: u64,
+}
+
+fn add_verification(sum: &mut VerificationCounts, part: &VerificationCounts) {
+    let VerificationCounts {
+        checked,
+        ok,
+        corrupt,
+        wrong_key,
+        stale,
+        truncated,
+        verify_misses,
+        expired_get,
+        unexpired_unget,
+    } = part;
+    add(&mut sum.verify_misses, *verify_misses);
+    add(&mut sum.expired_get, *expired_get);
+    add(&mut sum.unexpired_unget, *unexpired_unget);
+    add(&mut sum.checked, *checked);
+    add(&mut sum.ok, *ok);
+    add(&mut sum.corrupt, *corrupt);
+    add(&mut sum.wrong_key, *wrong_key);
+    add(&mut sum.stale, *stale);
+    add(&mut sum.truncated, *truncated);
+}
+
+/// Adds counts by their names.
+pub(crate) fn add_counts<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, parts: &BTreeMap<K, u64>) {
+    for (name, count) in parts {
+        add(sums.entry(name.clone()).or_default(), *count);
+    }
+}
+
+/// Counts that were read may be near the end of their type; a sum stops there.
+pub(crate) fn add(sum: &mut u64, part: u64) {
+    *sum = sum.saturating_add(part);
 }

@@ -15,6 +15,7 @@ mod shard;
 mod verification;
 
 pub use count::{ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals};
+pub(crate) use count::{add, add_counts};
 pub use distribution::{Bounds, Counts, Distribution, LagSplit, Missing, Percentile, Wide};
 pub use judgement::{
     Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
@@ -23,7 +24,7 @@ pub use judgement::{
 pub use lives::{LifeCounts, LifeRecord};
 pub(crate) use measured::per_second;
 pub use plan::{LifePlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
-pub use server::{Away, Figure, Returns, ServerCounters, ServerRecord};
+pub use server::{Away, Figure, Returns, ServerCounters, ServerRecord, ServerTotals};
 pub use shard::ShardRecord;
 pub use verification::VerificationCounts;
 
@@ -96,6 +97,10 @@ pub struct Record {
     pub rate: RateRecord,
     /// Operations sent while the measured window lasted, by kind: what the rates are made of.
     pub sent_in_window: BTreeMap<Kind, u64>,
+    /// Of these, copies of writes beyond the first of each (`--replicate all`), which no rate
+    /// counts; absent where there were none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub copies_in_window: BTreeMap<Kind, u64>,
     /// Received − intended, by kind of operation: the headline.
     pub response: BTreeMap<Kind, Distribution>,
     /// Received − sent, by kind of operation.
@@ -163,7 +168,8 @@ pub enum EndedBy {
 pub struct RateRecord {
     /// The mean rate of the schedule over the measured window, in its unit; none in a closed loop.
     pub target_per_s: Option<f64>,
-    /// Operations sent while the measured window lasted, per second of it.
+    /// Operations sent while the measured window lasted, per second of it; several copies of a
+    /// write are one.
     pub achieved_per_s: f64,
     /// The same by kind of operation.
     #[serde(default)]
@@ -230,14 +236,14 @@ pub struct SliceRecord {
 /// What the load cost this process, over the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientRecord {
-    /// CPU seconds in user mode.
-    pub cpu_user_s: f64,
-    /// CPU seconds in the kernel.
-    pub cpu_system_s: f64,
-    /// CPU seconds per million operations sent; none when none were.
+    /// CPU seconds in user mode; none where that cannot be told, as in a simulation.
+    pub cpu_user_s: Option<f64>,
+    /// CPU seconds in the kernel; none where that cannot be told, as in a simulation.
+    pub cpu_system_s: Option<f64>,
+    /// CPU seconds per million operations sent; none when none were, or without CPU seconds.
     pub cpu_s_per_mops: Option<f64>,
-    /// The largest resident memory of the process so far, in bytes.
-    pub rss_max_bytes: u64,
+    /// The largest resident memory of the process so far, in bytes; none in a simulation.
+    pub rss_max_bytes: Option<u64>,
     /// For each worker, the part of the time in which it was busy, 0 to 1.
     pub worker_busy: Vec<f64>,
 }
@@ -302,6 +308,25 @@ impl Record {
         match self.totals == self.phases.measure.totals {
             true => Ok(()),
             false => Err("the totals are not those of the measured phase".to_owned()),
+        }
+    }
+
+    /// Whether the counts of all servers add up to the totals, each that is known of every server.
+    /// The error shows both.
+    pub fn check_servers(&self) -> Result<(), String> {
+        if self.servers.is_empty() {
+            return Ok(());
+        }
+        let (mut sum, mut unknown) = (Totals::default(), Totals::default());
+        for server in &self.servers {
+            sum.add(&server.totals.totals());
+            unknown.add(&server.totals.unknown());
+        }
+        let sum = ServerTotals::of(sum, &unknown);
+        let totals = ServerTotals::of(self.totals.clone(), &unknown);
+        match sum == totals {
+            true => Ok(()),
+            false => Err(format!("the servers' counts add up to {sum:?}, not to {totals:?}")),
         }
     }
 }

@@ -56,6 +56,17 @@ pub struct ShardRecord {
 }
 
 impl ShardRecord {
+    /// Whether all of `shards` in which something was measured were measured at the same time, so
+    /// that their loads were one. Runs one after the other are not.
+    pub fn are_one_load(shards: &[Self]) -> bool {
+        let windows =
+            || shards.iter().filter_map(|shard| Some((shard.window_start_unix_ns?, shard)));
+        let last_start = windows().map(|(start, _)| start.0).max();
+        let first_end =
+            windows().map(|(start, shard)| start.0.saturating_add(shard.window_ns.into())).min();
+        last_start.zip(first_end).is_none_or(|(start, end)| start < end)
+    }
+
     /// The shard that the record of a single run becomes.
     pub(crate) fn of(record: &Record) -> Self {
         Self {

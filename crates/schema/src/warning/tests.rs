@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 fn every_warning() -> Vec<Warning> {
     let server = || "10.0.0.1:11211".to_owned();
     vec![
-        Warning::GeneratorLate { share: 0.34, lag_ns_p99: 412_000 },
+        Warning::GeneratorLate { percentile: Percentile::P99, share: 0.34, lag_ns: 412_000 },
         Warning::ClientSaturated { worker: 1, busy: 0.87 },
         Warning::TooFewSamples {
             kind: Kind::Set,

@@ -6,6 +6,8 @@
 //! gaps, scaled to a mean of 1, whatever the wave was. Held against it by Kolmogorov and Smirnov's
 //! test at 1 %. The seeds are fixed, so the outcome is too.
 
+mod quiet;
+
 use crate::harness::World;
 use memtide_base::{Instant, Span};
 use memtide_workload::{RateCurve, Wave};

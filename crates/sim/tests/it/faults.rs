@@ -2,6 +2,7 @@
 
 use crate::harness::World;
 use memtide_base::Instant;
+use memtide_schema::record::ServerTotals;
 use memtide_server::{Conduct, FaultKind};
 
 const fn s(seconds: u64) -> Instant {
@@ -70,4 +71,66 @@ fn all_servers_gone_for_good_end_the_run_with_what_there_is() {
         assert_eq!((away.from_unix_ms, away.until_unix_ms), (from, None));
         assert_eq!(server.returns.returned, 0);
     }
+}
+
+#[test]
+fn what_servers_are_said_to_have_done_adds_up() {
+    let words = [
+        ("rate", "5k"),
+        ("duration", "2s"),
+        ("keys", "100"),
+        ("multiget", "3"),
+        ("mix", "get=4,set=2,cas=1"),
+        ("connections", "12"),
+        ("timeout", "50ms"),
+        ("load", "never"),
+    ];
+    let mut world = World::new(&words);
+    world.servers = vec![world.servers[0].clone(); 3];
+    world.servers[1].faults = "reset:1%,stall:1%,server-error:1%".parse().expect("faults");
+    let ms = |ms: u64| Instant::from_ns(ms * 1_000_000);
+    world.deaths = vec![(2, ms(500), ms(900))];
+    let record = world.rehearse().record;
+    // Sealing has added everything up; these say that there was something to add.
+    let of = |number: usize| &record.servers[number].totals;
+    for number in 0..3 {
+        assert!(of(number).keys_asked > 0 && of(number).bytes_received > 0);
+        assert!(of(number).connections.opened >= 4, "{:?}", of(number).connections);
+    }
+    let connections = [0, 1, 2].map(|number| &of(number).connections);
+    assert_eq!((connections[0].lost, connections[0].failed), (0, 0));
+    assert!(connections[1].lost > 4 && connections[2].failed > 0, "{connections:?}");
+    let errors = |number: usize, class: &str| of(number).errors[class];
+    assert_eq!((errors(0, "closed"), errors(0, "connect")), (0, 0));
+    assert!(errors(1, "closed") > 0 && errors(2, "connect") > 0);
+    let sum = |count: fn(&ServerTotals) -> u64| {
+        record.servers.iter().map(|server| count(&server.totals)).sum::<u64>()
+    };
+    assert_eq!(sum(|of| of.keys_asked), record.totals.keys_asked);
+    assert_eq!(sum(|of| of.connections.lost), record.totals.connections.lost);
+}
+
+#[test]
+fn what_was_sent_to_no_server_is_said_of_none() {
+    let words = [
+        ("rate", "20k"),
+        ("duration", "500ms"),
+        ("connections", "2"),
+        ("keys", "10"),
+        ("on-full", "drop"),
+    ];
+    let mut world = World::new(&words).behaviour("fixed:1ms");
+    world.servers = vec![world.servers[0].clone(); 2];
+    let record = world.rehearse().record;
+    assert!(record.totals.dropped > 0);
+    for server in &record.servers {
+        assert_eq!((server.totals.dropped, server.totals.intended), (None, None));
+        assert_eq!((server.totals.timed_out, server.totals.abandoned), (Some(0), Some(0)));
+    }
+    let mut alone = World::new(&words).behaviour("fixed:1ms");
+    alone.keeps_samples = false;
+    let record = alone.rehearse().record;
+    let server = &record.servers[0].totals;
+    assert_eq!(server.dropped, Some(record.totals.dropped));
+    assert_eq!(server.intended, Some(record.totals.intended));
 }

@@ -196,8 +196,8 @@ impl Witness for Audience {
         None
     }
 
-    fn rss_max_bytes(&self) -> u64 {
-        0
+    fn rss_max_bytes(&self) -> Option<u64> {
+        None
     }
 
     fn machine(&self) -> MachineRecord {
@@ -221,8 +221,8 @@ impl Witness for Nobody {
         None
     }
 
-    fn rss_max_bytes(&self) -> u64 {
-        0
+    fn rss_max_bytes(&self) -> Option<u64> {
+        None
     }
 
     fn machine(&self) -> MachineRecord {

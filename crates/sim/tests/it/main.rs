@@ -9,7 +9,6 @@ mod datagrams;
 mod lives;
 mod faults;
 mod pauses;
-mod quiet;
 mod replay;
 mod steps;
 mod replicas;

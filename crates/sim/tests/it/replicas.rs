@@ -85,7 +85,16 @@ fn at_a_rate_the_schedule_counts_a_write_once() {
     let record = &rehearsal.record;
     let rate = record.believable.checks.iter().find(|check| check.code == CheckKind::Rate);
     assert_eq!(rate.map(|check| check.result), Some(CheckResult::Passed), "{rate:?}");
-    assert!((record.rate.achieved_per_s / 11_000.0 - 1.0).abs() < 0.05, "{:?}", record.rate);
+    let asked = record.rate.target_per_s.expect("a rate was asked for");
+    assert!((asked / 10_000.0 - 1.0).abs() < 0.05, "{:?}", record.rate);
+    // What is compared with it has each write once, in all and by kind.
+    assert!((record.rate.achieved_per_s / asked - 1.0).abs() < 0.001, "{:?}", record.rate);
+    let by_kind: f64 = record.rate.kinds_per_s.values().sum();
+    assert!((by_kind - record.rate.achieved_per_s).abs() < 1e-6, "{:?}", record.rate);
+    let copies = record.copies_in_window[&Kind::Set];
+    assert_eq!(2 * copies, record.sent_in_window[&Kind::Set]);
+    let sent: u64 = record.sent_in_window.values().sum();
+    assert!((sent as f64 / 110_000.0 - 1.0).abs() < 0.05, "{sent}");
 }
 
 #[test]

@@ -164,3 +164,20 @@ fn a_row_over_time_that_forgets_an_answer_is_found() {
     });
     assert!(said.contains("answers in all rows"), "{said}");
 }
+
+#[test]
+fn a_server_that_forgets_what_it_was_asked_is_found() {
+    let several = |run: &Rehearsal| open(run) && run.record.servers.len() > 1;
+    let said = found_in(several, |run| run.record.servers[1].totals.keys_asked = 0);
+    assert!(said.contains("keys_asked of all servers"), "{said}");
+    let said = found_in(several, |run| run.record.servers[0].totals.connections.opened -= 1);
+    assert!(said.contains("opened of all servers"), "{said}");
+}
+
+#[test]
+fn a_window_that_is_cut_short_is_found() {
+    let said = found(|run| run.record.window_ns -= 1);
+    assert!(said.contains("length of the window"), "{said}");
+    let said = found(|run| drop(run.record.intervals.pop()));
+    assert!(said.contains("rows cover"), "{said}");
+}

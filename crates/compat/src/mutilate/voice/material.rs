@@ -111,7 +111,8 @@ impl Material {
             skipped: record.totals.dropped_when_full(),
             bytes_received: record.totals.bytes_received,
             bytes_sent: record.totals.bytes_sent,
-            measured_s: record.answered_until_s.unwrap_or(record.measured_s),
+            // A quiet end is measured too: the originals run until their time is over.
+            measured_s: record.answered_until_s.unwrap_or(0.0).max(record.measured_s),
             connections: u64::from(record.plan.connections),
             started_unix_ms: record.started_unix_ms,
             ended_unix_ms: record.ended_unix_ms,

@@ -210,6 +210,8 @@ fn a_record_is_read_by_kind() {
         assert_eq!(material.cpu, Some(Cpu { mean: 25.0, min: 12.5, max: 50.0 }));
         assert_eq!((material.started_unix_ms, material.ended_unix_ms), (5, 9));
     }
+    record.answered_until_s = Some(0.5);
+    assert_eq!(Material::of(&record, Times::Service).unwrap().rate_per_s(), 30.0);
     record.answered_until_s = None;
     assert_eq!(Material::of(&record, Times::Service).unwrap().rate_per_s(), 30.0);
     record.service.get_mut(&Kind::Get).unwrap().count += 1;

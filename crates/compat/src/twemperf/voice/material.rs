@@ -139,7 +139,10 @@ impl Material {
             response_bytes: Figures::of(&replies, 1.0),
             response_ns,
             replies: Replies::of(&record.totals),
-            cpu: Cpu { user_s: record.client.cpu_user_s, system_s: record.client.cpu_system_s },
+            cpu: Cpu {
+                user_s: record.client.cpu_user_s.unwrap_or(0.0),
+                system_s: record.client.cpu_system_s.unwrap_or(0.0),
+            },
         })
     }
 }

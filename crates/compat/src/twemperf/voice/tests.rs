@@ -257,7 +257,7 @@ fn a_record_is_read_by_its_names() {
         record.service.insert(kind, of(times));
     }
     record.service.insert(Kind::All, of(&all));
-    (record.client.cpu_user_s, record.client.cpu_system_s) = (0.5, 1.5);
+    (record.client.cpu_user_s, record.client.cpu_system_s) = (Some(0.5), Some(1.5));
     let causes = [("refused", 1), ("connect_timed_out", 2), ("call_timed_out", 3), ("closed", 4)];
     record.lives = Some(LifeRecord {
         concurrent_max: 5,

@@ -197,7 +197,7 @@ impl<T: Tells> Witness for Screen<T> {
         self.witness.machine_cpu()
     }
 
-    fn rss_max_bytes(&self) -> u64 {
+    fn rss_max_bytes(&self) -> Option<u64> {
         self.witness.rss_max_bytes()
     }
 

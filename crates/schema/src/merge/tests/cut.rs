@@ -141,7 +141,7 @@ fn sealed(sums: &Sums, window: Span, start_ms: u64) -> Record {
     };
     let server = |at: usize| ServerRecord {
         name: ["a:11211", "b:11211"][at].to_owned(),
-        totals: (&sums.servers[at]).into(),
+        totals: ServerTotals::of((&sums.servers[at]).into(), &Totals::default()),
         rate_per_s: per_second(sums.servers[at].answered, window),
         response: Distribution::cut_off(
             &sums.times.servers[at],

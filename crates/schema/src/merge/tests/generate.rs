@@ -77,9 +77,9 @@ impl Generator {
             intervals: self.rows(window_ns, IntervalRecord::of),
             slices: self.rows(window_ns, SliceRecord::of),
             client: ClientRecord {
-                cpu_user_s: self.fraction(),
-                cpu_system_s: self.fraction(),
-                rss_max_bytes: self.below(1 << 30),
+                cpu_user_s: (self.below(4) > 0).then(|| self.fraction()),
+                cpu_system_s: (self.below(4) > 0).then(|| self.fraction()),
+                rss_max_bytes: (self.below(4) > 0).then(|| self.below(1 << 30)),
                 worker_busy: (0..self.below(3)).map(|_| self.fraction()).collect(),
                 ..ClientRecord::default()
             },
@@ -246,7 +246,10 @@ impl Generator {
             name: (*name).to_owned(),
             address: (self.below(4) > 0).then(|| format!("10.0.0.{}:1", self.below(2))),
             connections: self.below(64) as u32,
-            totals: self.phase().totals,
+            totals: ServerTotals::of(
+                self.phase().totals,
+                &Totals { dropped: self.below(2), intended: self.below(2), ..Totals::default() },
+            ),
             response: self.distribution(true),
             returns: Returns {
                 lost: self.below(9),
@@ -381,7 +384,7 @@ pub(super) fn run(start_ms: u64, length_s: u64) -> Record {
         servers: vec![ServerRecord {
             name,
             connections: 16,
-            totals,
+            totals: ServerTotals::of(totals, &Totals::default()),
             response: all.clone(),
             ..ServerRecord::default()
         }],

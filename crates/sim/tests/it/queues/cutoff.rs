@@ -44,7 +44,7 @@ fn overload_by_a_factor_leaves_the_rest_unsent_and_says_how_long_it_took_at_leas
         assert_eq!(record.phases.cooldown.totals.intended, 0);
         let rate = record.believable.checks.iter().find(|check| check.code == CheckKind::Rate);
         assert_eq!(rate.map(|check| check.result), Some(CheckResult::Failed), "times {times}");
-        assert_eq!(record.servers[0].totals.dropped_at_end, all - can);
+        assert_eq!(record.servers[0].totals.dropped_at_end, Some(all - can));
         assert_eq!(record.servers[0].response, record.response[&Kind::All]);
         let over_time: u64 = record.intervals.iter().map(|row| row.unanswered).sum();
         assert_eq!(over_time, all - can);

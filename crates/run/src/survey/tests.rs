@@ -1,0 +1,126 @@
+//! What the servers' counters are taken for, each from figures as memcached gives them.
+
+use super::*;
+use crate::lower::{Doors, Surroundings, lower};
+use memtide_engine::driver::Address;
+use memtide_schema::Scenario;
+
+fn plan() -> Plan {
+    let server =
+        ServerPlan { name: "one".to_owned(), addresses: vec![Address::Unix("one".to_owned())] };
+    let around = Surroundings {
+        servers: vec![server],
+        repeats: false,
+        embedded: false,
+        cpus_allowed: vec![0, 1],
+        cpus_online: 2,
+        cpu_quota: None,
+        io: Doors::Simulated,
+    };
+    lower(&Scenario::default(), &around).expect("it can be run").plan
+}
+
+/// The figures of a server that has counted so much.
+fn figures(get: i64, set: i64, connections: i64, open: i64) -> Figures {
+    let figures = [
+        ("pid", 1),
+        ("uptime", 100),
+        ("cmd_get", get),
+        ("get_hits", get),
+        ("get_misses", 0),
+        ("cmd_set", set),
+        ("cmd_touch", 0),
+        ("delete_hits", 0),
+        ("touch_hits", 0),
+        ("total_connections", connections),
+        ("curr_connections", open),
+    ];
+    figures.into_iter().map(|(name, count)| (name.to_owned(), Figure::Whole(count))).collect()
+}
+
+/// 1 000 gets, all hits, over 4 connections; and one question after them.
+fn counters() -> Counters {
+    let mut counters = Counters {
+        intended: 1_000,
+        sent: 1_000,
+        keys_asked: 1_000,
+        keys: 1_000,
+        hits: 1_000,
+        ..Counters::default()
+    };
+    (0..1_000).for_each(|_| {
+        counters.settle(OpKind::Get.index(), memtide_metrics::counter::Fate::Answered)
+    });
+    counters.kinds[OpKind::Get.index()].sent = 1_000;
+    counters
+}
+
+const OPENED: u64 = 4;
+
+fn compared(before: Figures, after: Figures) -> Agreement {
+    survey(before, after, false)
+}
+
+fn survey(before: Figures, after: Figures, is_moving: bool) -> Agreement {
+    let side = |figures| [("one".to_owned(), figures)].into();
+    let (before, after) = (side(before), side(after));
+    let survey = Survey { before, after, asked_between: 1, is_moving, ..Survey::default() };
+    compare(&survey, &plan(), &counters(), OPENED)
+}
+
+#[test]
+fn counters_that_equal_ours_are_equal_however_many_sockets_listen() {
+    for open in [1, 2, 10] {
+        let agreement = compared(figures(50, 7, 3, open), figures(1_050, 7, 8, open));
+        assert!(matches!(agreement, Agreement::Equal(_)), "{agreement:?}");
+    }
+}
+
+#[test]
+fn a_surplus_without_another_client_is_none_of_another_client() {
+    // Two sockets listen, as they do for IPv4 and IPv6.
+    let agreement = compared(figures(50, 7, 3, 2), figures(1_150, 7, 8, 2));
+    assert_eq!(agreement, Agreement::Differs("cmd_get", 1_100, 1_000));
+}
+
+#[test]
+fn commands_of_others_are_counted_once() {
+    // 90 gets, which hit, and 10 sets, over a connection that came during the run.
+    let agreement = compared(figures(50, 7, 3, 2), figures(1_140, 17, 9, 3));
+    assert_eq!(agreement, Agreement::OtherClients(100));
+    // The same over one that was there before, and goes on.
+    let agreement = survey(figures(50, 7, 3, 2), figures(1_140, 17, 8, 3), true);
+    assert_eq!(agreement, Agreement::OtherClients(100));
+    // Others take nothing away.
+    let agreement = compared(figures(50, 7, 3, 2), figures(1_040, 27, 9, 3));
+    assert_eq!(agreement, Agreement::Differs("cmd_get", 990, 1_000));
+}
+
+#[test]
+fn counters_that_were_reset_are_not_compared() {
+    let is_reset = |agreement: &Agreement| match agreement {
+        Agreement::Skipped(why) => why.contains("server one") && why.contains("stats reset"),
+        _ => false,
+    };
+    // They are lower than before.
+    let agreement = compared(figures(9_999, 777, 30, 2), figures(290, 0, 2, 2));
+    assert!(is_reset(&agreement), "{agreement:?}");
+    // On a server that had counted nothing yet only the connections tell.
+    let agreement = compared(figures(0, 0, 3, 2), figures(290, 0, 1, 2));
+    assert!(is_reset(&agreement), "{agreement:?}");
+    let agreement = compared(figures(0, 0, 1, 2), figures(290, 0, 1, 2));
+    assert!(is_reset(&agreement), "{agreement:?}");
+    // Commands that were not counted are no reset as long as the connections are all there.
+    let agreement = compared(figures(0, 0, 3, 2), figures(990, 0, 8, 2));
+    assert_eq!(agreement, Agreement::Differs("cmd_get", 990, 1_000));
+}
+
+#[test]
+fn a_server_that_was_started_anew_is_told_by_its_age() {
+    let mut after = figures(290, 0, 1, 2);
+    after.insert("uptime".to_owned(), Figure::Whole(3));
+    let Agreement::Skipped(why) = compared(figures(50, 7, 3, 2), after) else {
+        panic!("it cannot be compared")
+    };
+    assert!(why.contains("started anew"), "{why}");
+}
