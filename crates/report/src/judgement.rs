@@ -39,6 +39,8 @@ fn is_news(check: &Check, record: &Record) -> bool {
     let said_by: &[&str] = match check.code {
         CheckKind::ServerCounters => &["other_clients", "stats_unavailable"],
         CheckKind::GeneratorP50 | CheckKind::GeneratorP99 => &["too_few_samples"],
+        // The check of answers says it.
+        CheckKind::Errors => return false,
         CheckKind::Answered | CheckKind::Rate | CheckKind::WorkerBusy => &[],
     };
     let by_nature = record.loop_kind == LoopKind::Closed
@@ -50,6 +52,7 @@ fn is_news(check: &Check, record: &Record) -> bool {
 const fn subject(code: CheckKind) -> &'static str {
     match code {
         CheckKind::Answered => "the answers",
+        CheckKind::Errors => "the share of errors",
         CheckKind::Rate => "the rate",
         CheckKind::GeneratorP50 => "the generator's part in p50",
         CheckKind::GeneratorP99 => "the generator's part in p99",

@@ -20,7 +20,7 @@ use crate::shards::shards;
 use crate::times::times;
 use lives::{lives, lives_rate};
 use memtide_base::units::format_count;
-use memtide_schema::record::{EndedBy, LoopKind, Record};
+use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Reason, Record};
 use returns::returns;
 use verification::verification;
 
@@ -51,15 +51,16 @@ pub fn text_for(record: &Record, columns: Option<usize>) -> String {
 fn heading(out: &mut Sheet, record: &Record) {
     let plan = &record.plan;
     if record.loop_kind == LoopKind::Closed && plan.lives.is_none() {
-        let rate = format_count(two_digits(0.7 * record.rate.achieved_per_s));
-        let text = format!(
-            "throughput is the result; the times are those at saturation. For response times try \
-             --rate {rate}"
-        );
+        let mut text = "throughput is the result; the times are those at saturation.".to_owned();
+        // A rate made of errors would be no advice.
+        if !has_errors(record) {
+            let rate = format_count(two_digits(0.7 * record.rate.achieved_per_s));
+            text.push_str(&format!(" For response times try --rate {rate}"));
+        }
         unbroken(out, "closed loop: ", "             ", &text);
     }
     if record.partial {
-        unbroken(out, "partial: ", "         ", why_partial(record.ended_by));
+        unbroken(out, "partial: ", "         ", &why_partial(record));
     }
     labelled(out, "memtide", &format!("{}, {}", record.machine.memtide_version, what(record)));
     labelled(out, "server", &servers(plan));
@@ -106,6 +107,12 @@ fn heading(out: &mut Sheet, record: &Record) {
     lives_rate(out, record);
 }
 
+/// Whether too many operations were not answered well.
+fn has_errors(record: &Record) -> bool {
+    let failed = |reason: &Reason| matches!(reason.code, CheckKind::Answered | CheckKind::Errors);
+    record.believable.reasons.iter().any(failed)
+}
+
 fn what(record: &Record) -> String {
     let plan = &record.plan;
     let mut text = match record.loop_kind {
@@ -127,13 +134,20 @@ fn what(record: &Record) -> String {
     text
 }
 
-const fn why_partial(ended_by: EndedBy) -> &'static str {
-    match ended_by {
-        EndedBy::Interrupted => "the run was interrupted",
-        EndedBy::ServersLost => "every server was gone for longer than the timeout",
-        EndedBy::ConnectionLost => "a connection was lost",
-        EndedBy::Duration | EndedBy::Operations => "the run ended early",
-    }
+fn why_partial(record: &Record) -> String {
+    let why = match (record.ended_by, &record.aborted) {
+        (EndedBy::Aborted, Some(Aborted { condition, why, after_s, .. })) => {
+            return format!(
+                "--abort-on {condition} ended the run after {}: {why} in the second before",
+                seconds(*after_s)
+            );
+        }
+        (EndedBy::Interrupted, _) => "the run was interrupted",
+        (EndedBy::ServersLost, _) => "every server was gone for longer than the timeout",
+        (EndedBy::ConnectionLost, _) => "a connection was lost",
+        (EndedBy::Duration | EndedBy::Operations | EndedBy::Aborted, _) => "the run ended early",
+    };
+    why.to_owned()
 }
 
 /// Rounded to two digits that matter: advice need not be more precise.

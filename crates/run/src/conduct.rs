@@ -1,12 +1,19 @@
 //! One plan, from start to finish: open, begin, watch, stop, collect. The same for a fill, a
 //! probe and the run itself.
 
+mod abort;
+mod kinds;
+
+pub(crate) use abort::Watch;
+pub(crate) use kinds::{merged, unanswered};
+
 use crate::failure::Failure;
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_engine::plan::segment;
 use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage};
 use memtide_metrics::{Counters, Totals};
+use memtide_schema::record::Aborted;
 
 /// How often the workers are looked at.
 const LOOK_EVERY: Span = Span::from_ms(100);
@@ -29,6 +36,8 @@ pub(crate) struct Ended {
     pub(crate) interrupted: bool,
     /// What was lost, so that there was no going on.
     pub(crate) loss: Option<Loss>,
+    /// The condition that ended it early.
+    pub(crate) aborted: Option<Aborted>,
 }
 
 /// What a plan cannot go on without.
@@ -46,12 +55,23 @@ pub(crate) fn conduct<F: Fleet>(
     plan: &Plan,
     watch: &mut dyn FnMut(Instant, Instant, &Totals),
 ) -> Result<Ended, Failure> {
+    conduct_unless(fleet, plan, Watch::new(&[]), watch)
+}
+
+/// Carries out `plan`, or ends it early when a condition of `unless` is true.
+pub(crate) fn conduct_unless<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    mut unless: Watch<'_>,
+    watch: &mut dyn FnMut(Instant, Instant, &Totals),
+) -> Result<Ended, Failure> {
     let mut totals = Totals::new(&plan.shape());
     fleet.start(plan)?;
     let opened = open(fleet, plan, &mut totals)?;
     let start = fleet.now() + LEAD;
     let mut stopped = None;
     let mut loss = None;
+    let mut aborted = None;
     if opened.interrupted {
         stop(fleet, Span::ZERO, &mut stopped)?;
     } else {
@@ -70,6 +90,7 @@ pub(crate) fn conduct<F: Fleet>(
                 stopped: stopped.unwrap_or(interval.at),
                 interrupted: interval.interrupted,
                 loss,
+                aborted,
             });
         }
         if stopped.is_some() {
@@ -89,6 +110,11 @@ pub(crate) fn conduct<F: Fleet>(
             || interval.at >= last_deadline
         {
             stop(fleet, plan.timeout, &mut stopped)?;
+        } else {
+            aborted = unless.look(plan, start, interval.at, &totals);
+            if aborted.is_some() {
+                stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The course of a run: ask the servers, fill them if need be, make the load, ask again, seal the
 //! record. It decides from data alone.
 
-use crate::conduct::{Ended, Loss, conduct};
+use crate::conduct::{Ended, Loss, Watch, conduct_unless};
 use crate::failure::Failure;
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
@@ -16,7 +16,7 @@ use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Plan, ServerPlan, Verify};
 use memtide_metrics::{Counters, LifeCounters, Lives, Totals};
 use memtide_schema::record::Phase;
-use memtide_schema::scenario::Load;
+use memtide_schema::scenario::{Goal, Load};
 use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar};
 
 /// A run that came to its end, be it an early one.
@@ -63,7 +63,7 @@ pub fn run<F: Fleet>(
         None
     } else {
         orders.before(fleet, (plan, &survey), scenario)?;
-        let ended = main_phase(fleet, plan, witness);
+        let ended = main_phase(fleet, plan, &scenario.trust.abort_on, witness);
         orders.after(fleet, (plan, &survey), scenario);
         Some(ended?)
     };
@@ -72,6 +72,7 @@ pub fn run<F: Fleet>(
     let all = all_counters(&filled, main.as_ref());
     let opened = filled.opened + main.as_ref().map_or(0, |ended| ended.totals.connections.opened);
     let agreement = take_leave(fleet, plan, &mut survey, (&all, opened));
+    survey.passed = fleet.now().since(began.at);
     let interrupted = filled.interrupted || main.as_ref().is_some_and(|main| main.interrupted);
     let failure = main.as_ref().and_then(|ended| failure(plan, ended));
     let (record, warnings) = seal(Material {
@@ -166,11 +167,13 @@ fn greet<F: Fleet>(fleet: &mut F, plan: &Plan) -> Result<Survey, Failure> {
 fn main_phase<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
+    abort_on: &[Goal],
     witness: &mut impl Witness,
 ) -> Result<Ended, Failure> {
     let mut monitor = Monitor::new(plan);
-    let ended =
-        conduct(fleet, plan, &mut |start, now, totals| monitor.watch(start, now, totals, witness))?;
+    let ended = conduct_unless(fleet, plan, Watch::new(abort_on), &mut |start, now, totals| {
+        monitor.watch(start, now, totals, witness);
+    })?;
     if !monitor.is_over {
         witness.tick(fleet.now());
     }

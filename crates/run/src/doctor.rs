@@ -1,6 +1,10 @@
 //! Whether the numbers can be believed: a few checks, each with its figure and its bound, and the
 //! warnings that explain what went wrong.
 
+mod errors;
+
+pub(crate) use errors::Errors;
+
 use crate::survey::Agreement;
 use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{LifePlan, Pacing, Plan, Wait};
@@ -32,6 +36,10 @@ pub(crate) struct Findings<'a> {
     pub(crate) connections: Option<(f64, u64)>,
     /// Whether they are the load and not one of them opened.
     pub(crate) none_opened: bool,
+    /// Whether a condition ended it early.
+    pub(crate) is_aborted: bool,
+    /// What was not answered well.
+    pub(crate) errors: Errors<'a>,
     /// All response times, and how many operations rank above them.
     pub(crate) response: (&'a Histogram<u64>, u64),
     /// The same less the generator's lag.
@@ -50,6 +58,7 @@ pub(crate) struct Findings<'a> {
 pub(crate) fn examine(findings: &Findings<'_>) -> Vec<Check> {
     vec![
         answered(findings),
+        errors::check(&findings.errors),
         rate(findings),
         generator(findings, 0.5, CheckKind::GeneratorP50),
         generator(findings, 0.99, CheckKind::GeneratorP99),
@@ -64,6 +73,10 @@ fn answered(findings: &Findings<'_>) -> Check {
     match (times.count(), unanswered) {
         (0, 0) if findings.none_opened => {
             judged(code, false, "no connection was opened".to_owned(), 0.0, 1.0)
+        }
+        (0, 0) if findings.is_aborted => {
+            let message = "the run was aborted before anything was measured";
+            judged(code, false, message.to_owned(), 0.0, 1.0)
         }
         (0, 0) => skipped(code, "nothing asked for an answer"),
         (0, _) => judged(code, false, "no operation was answered".to_owned(), 0.0, 1.0),

@@ -41,8 +41,26 @@ pub(crate) struct Filled {
     pub(crate) asked: u64,
     /// The user asked to stop.
     pub(crate) interrupted: bool,
+    /// What was found to be on the servers at last.
+    pub(crate) held: Held,
     /// What was accepted only because the scenario says so.
     pub(crate) warnings: Vec<Warning>,
+}
+
+/// Keys of a sample, or of a fill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Keys that were looked for or stored.
+    pub(crate) keys: u64,
+    /// Those of them that were there.
+    pub(crate) found: u64,
+}
+
+impl Held {
+    fn note(&mut self, keys: u64, found: u64) {
+        self.keys += keys;
+        self.found += found;
+    }
 }
 
 /// Fills each server that needs it, as `load` says.
@@ -111,6 +129,7 @@ fn fill_windows<F: Fleet>(
     let counters = filled.absorb(&ended, "every server")?;
     // A copy that is missing will be missed.
     let stored = counters.replies[ReplyClass::Stored as usize] / copies;
+    filled.held.note(total, stored);
     if stored == total || ended.interrupted {
         return Ok(());
     }
@@ -140,6 +159,7 @@ fn missing_keys<F: Fleet>(
     }
     let hits = if strange { 0 } else { probed.counters.hits };
     if hits == probed.counters.keys {
+        filled.held.note(hits, hits);
         return Ok(false);
     }
     filled.asked += 1;
@@ -251,8 +271,10 @@ fn check<F: Fleet>(
     filled.accept(&probed, server_number(plan, server));
     let probed = probed.counters;
     if filled.interrupted || (evicted == 0 && probed.hits == probed.keys) {
+        filled.held.note(keys_all(plan), keys_all(plan));
         return Ok(());
     }
+    filled.held.note(probed.keys, probed.hits);
     let missing = probed.keys - probed.hits;
     if scenario.load_partial {
         filled.warnings.push(Warning::LoadPartial { sampled: probed.keys, missing });

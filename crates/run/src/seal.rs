@@ -2,15 +2,16 @@
 
 mod lives;
 mod returns;
+mod upsets;
 
-use crate::conduct::{Ended, Loss};
-use crate::doctor::{self, Findings};
+use crate::conduct::{Ended, Loss, merged, unanswered};
+use crate::doctor::{self, Errors, Findings};
 use crate::fill::Filled;
 use crate::lower::Lowered;
 use crate::survey::{Agreement, Orders, Survey, whole};
 use crate::witness::Witness;
 use memtide_base::{Instant, Span};
-use memtide_engine::plan::{segment, slot};
+use memtide_engine::plan::segment;
 use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Times, Totals};
 use memtide_schema::record::{
@@ -107,6 +108,11 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
             Loss::Connection => EndedBy::ConnectionLost,
         };
         record.exit = 3;
+    } else if let Some(aborted) = &ended.aborted {
+        record.partial = true;
+        record.ended_by = EndedBy::Aborted;
+        record.aborted = Some(aborted.clone());
+        record.exit = 1;
     } else if plan.is_counted() && !ended.interrupted {
         record.ended_by = EndedBy::Operations;
     }
@@ -205,6 +211,14 @@ fn judge<W: Witness>(
             - per_second(totals.copies_in_window, record.measured_s),
         connections: lives::kept_up(ended, plan),
         none_opened: none_opened(ended),
+        is_aborted: ended.aborted.is_some(),
+        errors: Errors {
+            operations: measured,
+            connections: lives::measured_of(ended),
+            allowed: material.scenario.errors_allowed(),
+            gone: &upsets::gone(record),
+            servers_lost: ended.loss == Some(Loss::Servers),
+        },
         response: (&response, measured.unanswered()),
         response_ideal: &totals.times.response_ideal,
         lag_generator: &totals.times.lag_generator,
@@ -241,35 +255,6 @@ fn kinds(plan: &Plan) -> Vec<Kind> {
 pub(crate) fn service_so_far(totals: &Totals, plan: &Plan) -> BTreeMap<Kind, Histogram<u64>> {
     let rows = kinds(plan).into_iter().filter(|&kind| kind != Kind::All);
     rows.map(|kind| (kind, merged(&totals.times.service, kind, plan))).collect()
-}
-
-/// The distribution of a kind, put together from its slots.
-fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) -> Histogram<u64> {
-    let wanted: Vec<usize> = match (kind, kind.op()) {
-        (Kind::All, _) | (_, None) => {
-            let all = plan.source.mix.kinds().map(OpKind::index);
-            all.chain([slot::GET_HIT, slot::GET_MISS]).collect()
-        }
-        (Kind::GetHit, _) => vec![slot::GET_HIT],
-        (Kind::GetMiss, _) => vec![slot::GET_MISS],
-        (Kind::Get, _) => vec![OpKind::Get.index(), slot::GET_HIT, slot::GET_MISS],
-        (_, Some(op)) => vec![op.index()],
-    };
-    let mut sum = Histogram::new();
-    for part in wanted.into_iter().filter_map(|slot| slots.get(slot)?.as_ref()) {
-        sum.absorb(part);
-    }
-    sum
-}
-
-/// How many operations of a kind rank above its answered ones. Whether one of them would have
-/// hit or missed nobody knows, so they are ranked above neither.
-fn unanswered(counters: &Counters, kind: Kind) -> u64 {
-    match (kind, kind.op()) {
-        (Kind::GetHit | Kind::GetMiss, _) => 0,
-        (_, Some(op)) => counters.kinds[op.index()].unanswered,
-        (_, None) => counters.unanswered(),
-    }
 }
 
 fn message_sizes(times: &Times<Histogram<u64>>) -> Option<MessageSizes> {
@@ -401,6 +386,8 @@ fn measurement_warnings<W: Witness>(
     let plan = &material.lowered.plan;
     let mut warnings = Warning::of_response(&record.response);
     warnings.extend(lives::warnings(ended));
+    warnings.extend(upsets::away(record));
+    warnings.extend(upsets::hits(record, material));
     if ended.totals.samples_lost > 0 {
         warnings.push(Warning::SampleOverflow { lost: ended.totals.samples_lost });
     }
@@ -443,6 +430,7 @@ fn server_warnings<W: Witness>(material: &Material<'_, W>) -> Vec<Warning> {
             warnings.push(Warning::Evictions { server: server.clone(), count: grown as u64 });
         }
     }
+    warnings.extend(upsets::servers(survey, material.orders));
     let server = || match &material.lowered.plan.servers[..] {
         [server] => server.name.clone(),
         servers => format!("the {} servers", servers.len()),

@@ -20,7 +20,7 @@ use crate::lower::{Lowered, Surroundings, lower};
 use crate::witness::Witness;
 use memtide_base::rng;
 use memtide_engine::fleet::Fleet;
-use memtide_schema::record::{EndedBy, Record};
+use memtide_schema::record::{Aborted, EndedBy, Record};
 use memtide_schema::scenario::{Load, OnFull, Problem};
 use memtide_schema::steps::{Conclusion, Step, StepRole, StepsEnd};
 use memtide_schema::{Event, Scenario, StepBegun};
@@ -97,6 +97,10 @@ pub fn steps<F: Fleet>(
             Ok(Outcome { record, .. }) if record.ended_by == EndedBy::Interrupted => {
                 break concluded(course, StepsEnd::Interrupted, None);
             }
+            Ok(Outcome { record: Record { aborted: Some(aborted), .. }, .. }) => {
+                let why = why_aborted(number, &aborted);
+                break concluded(course, StepsEnd::Aborted, Some(Failure::goal(why)));
+            }
             Ok(Outcome { record, .. }) => record,
         };
         values_wrong |= record.phases.verification().wrong() > 0;
@@ -120,6 +124,11 @@ pub fn steps<F: Fleet>(
     let conclusion = Conclusion { exit, ..conclusion };
     witness.on(&Event::StepsDone(conclusion.clone()));
     conclusion
+}
+
+fn why_aborted(number: u32, aborted: &Aborted) -> String {
+    let Aborted { condition, why, after_s, .. } = aborted;
+    format!("step {number} was ended after {after_s:.1} s by --abort-on {condition}: {why}")
 }
 
 /// One step, which is a run like any other.

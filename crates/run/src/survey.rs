@@ -4,6 +4,7 @@ mod orders;
 
 pub(crate) use orders::Orders;
 
+use memtide_base::Span;
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
@@ -104,11 +105,8 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
             all.sent - replied
         ));
     }
-    let restarted = |server: &&ServerPlan| {
-        let pid = |side: &BTreeMap<String, Figures>| side.get(&server.name)?.get("pid").cloned();
-        pid(&survey.before).zip(pid(&survey.after)).is_some_and(|(before, after)| before != after)
-    };
-    if let Some(server) = survey.servers(plan).find(restarted) {
+    let mut servers = survey.servers(plan);
+    if let Some(server) = servers.find(|server| survey.is_restarted(&server.name)) {
         let name = &server.name;
         return Agreement::Skipped(format!("server {name} was started anew, and counts from then"));
     }
@@ -166,7 +164,13 @@ pub(crate) struct Survey {
     /// Of each server of the plan the first one that is the same; of those that are not in it,
     /// themselves.
     pub(crate) firsts: Vec<usize>,
+    /// From the first question to the last answer.
+    pub(crate) passed: Span,
 }
+
+/// A server counts whole seconds of its uptime, and may answer late: it was restarted when more
+/// than this is missing.
+const UPTIME_SLACK: Span = Span::from_s(5);
 
 impl Survey {
     /// The servers of `plan`, each once however often it is named.
@@ -194,5 +198,27 @@ impl Survey {
         let first = (0..number).find(is_same).map_or(number, |earlier| self.first(earlier));
         self.firsts.push(first);
         first == number
+    }
+
+    /// Whether `server` was restarted between the two: it is another process, or has not been up
+    /// for as long as it would have been.
+    pub(crate) fn is_restarted(&self, server: &str) -> bool {
+        let (Some(before), Some(after)) = (self.before.get(server), self.after.get(server)) else {
+            return false;
+        };
+        let both = |name| before.get(name).zip(after.get(name));
+        let other_process = both("pid").is_some_and(|(before, after)| before != after);
+        let up = both("uptime").and_then(|(before, after)| before.as_f64().zip(after.as_f64()));
+        let least_s = self.passed.saturating_sub(UPTIME_SLACK).as_s_f64();
+        other_process || up.is_some_and(|(before, after)| after - before < least_s)
+    }
+
+    /// How often `server` was flushed between the two, but for `ours`.
+    pub(crate) fn foreign_flushes(&self, server: &str, ours: u64) -> u64 {
+        let (Some(before), Some(after)) = (self.before.get(server), self.after.get(server)) else {
+            return 0;
+        };
+        let grown = whole(after, "cmd_flush").saturating_sub(whole(before, "cmd_flush"));
+        u64::try_from(grown).unwrap_or(0).saturating_sub(ours)
     }
 }

@@ -74,6 +74,7 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
     let mut record = Record {
         partial: shards.iter().any(|shard| shard.partial),
         ended_by: shards.iter().map(|shard| shard.ended_by).fold(first.ended_by, worse),
+        aborted: shards.iter().find_map(|shard| shard.aborted.clone()),
         loop_kind: first.plan.loop_kind,
         scenario: agree::scenario(&shards),
         plan: facts::plan(&shards),
@@ -113,8 +114,9 @@ const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
             EndedBy::Duration => 0,
             EndedBy::Operations => 1,
             EndedBy::Interrupted => 2,
-            EndedBy::ConnectionLost => 3,
-            EndedBy::ServersLost => 4,
+            EndedBy::Aborted => 3,
+            EndedBy::ConnectionLost => 4,
+            EndedBy::ServersLost => 5,
         }
     }
     if rank(a) < rank(b) { b } else { a }
@@ -126,6 +128,7 @@ fn exit(record: &Record) -> u8 {
     match record.ended_by {
         EndedBy::ServersLost | EndedBy::ConnectionLost => 3,
         EndedBy::Interrupted => 130,
+        EndedBy::Aborted => 1,
         EndedBy::Duration | EndedBy::Operations => {
             u8::from(missed || record.phases.verification().wrong() > 0)
         }

@@ -3,7 +3,7 @@
 //!
 //! Shapes only; which step comes next, and what a step says of the goals, is decided elsewhere.
 
-use crate::record::{GoalResult, Percentile, Record, Verdict};
+use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict};
 use crate::{Kind, record::Distribution};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,8 @@ pub enum StepsEnd {
     Interrupted,
     /// A step could not be carried out.
     Failed,
+    /// A condition of `abort-on` came true in a step.
+    Aborted,
 }
 
 /// The rate that was looked for.
@@ -168,6 +170,15 @@ impl Step {
             behind: self.behind,
             believable: self.record.believable.verdict == Verdict::Yes,
         }
+    }
+
+    /// Why this step makes an answer doubtful that rests on it; none when it does not. Errors are
+    /// no reason where the step did not meet its goals: it is beyond the answer, and errors may be
+    /// what it is there to show.
+    pub fn doubt(&self) -> Option<&Reason> {
+        let beyond = self.goal.is_some_and(|goal| goal != GoalResult::Met || self.behind);
+        let reasons = &self.record.believable.reasons;
+        reasons.iter().find(|reason| !(beyond && reason.code == CheckKind::Errors))
     }
 
     /// The step as one line of JSON, without its line break.

@@ -3,6 +3,10 @@
 //! Each warning has a code for programs, a sentence for people, and a remedy; its figures are
 //! fields, so no warning can be raised without them.
 
+mod upset;
+
+pub use upset::{Upset, exact_percent, stretches};
+
 use crate::kind::Kind;
 use crate::record::{Distribution, Missing, Percentile, WarningRecord};
 use memtide_base::units::format_count;
@@ -93,6 +97,8 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
+    /// A server was not itself.
+    Upset(Upset),
     /// Connections could not be opened because this process may have no more files open.
     DescriptorsExhausted {
         /// How many connections.
@@ -162,6 +168,7 @@ impl Warning {
             Self::OtherClients { .. } => "other_clients",
             Self::StatsUnavailable { .. } => "stats_unavailable",
             Self::ConnectionsLost { .. } => "connections_lost",
+            Self::Upset(upset) => upset.code(),
             Self::DescriptorsExhausted { .. } => "descriptors_exhausted",
             Self::PortsExhausted { .. } => "ports_exhausted",
             Self::ConnectsFailed { .. } => "connects_failed",
@@ -213,6 +220,7 @@ impl Warning {
             Self::ConnectionsLost { server, count } => {
                 format!("{count} connections to {server} were lost during the run")
             }
+            Self::Upset(upset) => upset.message(),
             Self::DescriptorsExhausted { count } => format!(
                 "{count} connections could not be opened: the system allows no more open files"
             ),
@@ -268,6 +276,7 @@ impl Warning {
                 "let the server answer the stats command, or do not rely on its counters"
             }
             Self::ConnectionsLost { .. } => "look into the server's log; the times include it",
+            Self::Upset(upset) => upset.remedy(),
             Self::DescriptorsExhausted { .. } => {
                 "raise the hard limit (ulimit -Hn, fs.file-max) or let fewer --connections live at \
                  once"

@@ -280,7 +280,7 @@ pub(in crate::cmd) fn publish(
         return Ok(FAILED);
     }
     let unbelievable = !load_only && record.believable.verdict == Verdict::No;
-    Ok(if scenario.strict && unbelievable { UNBELIEVABLE } else { 0 })
+    Ok(if scenario.trust.strict && unbelievable { UNBELIEVABLE } else { 0 })
 }
 
 /// What went wrong with an output; a reader that has gone away has seen enough.

@@ -13,7 +13,7 @@ use memtide_host::{Clock, HostFleet, machine};
 use memtide_report::{StepsText, plan_text};
 use memtide_run::Witness;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsPlan, steps};
-use memtide_schema::record::{MachineCpu, MachineRecord, Verdict};
+use memtide_schema::record::{Believable, MachineCpu, MachineRecord, Verdict};
 use memtide_schema::scenario::{Goal, Relation, Subject};
 use memtide_schema::steps::{Conclusion, CourseKind, Point, Step};
 use memtide_schema::{Event, Scenario};
@@ -147,7 +147,7 @@ fn perform(
     drop(embedded);
     #[cfg(feature = "plot")]
     screen.trouble.extend(super::plot::steps(scenario, &screen.points).err());
-    screen.finish(&conclusion, scenario.strict)
+    screen.finish(&conclusion, scenario.trust.strict)
 }
 
 /// Shows each step wherever it should go, as it ends.
@@ -198,7 +198,9 @@ impl Screen {
     fn step(&mut self, step: &Step) {
         self.steps += 1;
         let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
-        if step.record.believable.verdict == Verdict::No && !self.doubted.contains(&rate) {
+        let Believable { verdict, reasons, .. } = &step.record.believable;
+        let unjudged = *verdict == Verdict::No && reasons.is_empty();
+        if (unjudged || step.doubt().is_some()) && !self.doubted.contains(&rate) {
             self.doubted.push(rate);
         }
         if self.wants_points {

@@ -13,6 +13,7 @@ mod pacing;
 mod lives;
 mod pauses;
 mod bad_days;
+mod errors;
 mod datagrams;
 mod replicas;
 mod endings;

@@ -53,7 +53,7 @@ impl StepsText {
             self.warnings.entry(warning.code.clone()).or_insert_with(first).0 += 1;
         }
         let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
-        if let Some(reason) = step.record.believable.reasons.first()
+        if let Some(reason) = step.doubt()
             && self.doubts.iter().all(|(doubted, _)| *doubted != rate)
         {
             self.doubts.push((rate, reason.message.clone()));
@@ -107,6 +107,9 @@ impl StepsText {
                                                    far",
             ),
             (StepsEnd::Interrupted, false) => Some("it was interrupted before a step was over"),
+            (StepsEnd::Aborted, _) => {
+                Some("a condition of --abort-on came true in a step; this is what was found so far")
+            }
             (StepsEnd::Failed, _) => Some(
                 "a step could not be carried out; this is what was \
                                            found so far",

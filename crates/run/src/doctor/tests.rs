@@ -6,6 +6,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::driver::Address;
 use memtide_engine::fleet::CpuTime;
 use memtide_engine::{ServerPlan, Stage};
+use memtide_metrics::{Counters, Fate, LifeCounters, LifeFate};
 use memtide_schema::Scenario;
 use memtide_workload::Arrival;
 
@@ -37,6 +38,11 @@ struct Case {
     lag: Histogram<u64>,
     busy: Vec<f64>,
     agreement: Agreement,
+    counted: Counters,
+    lives: Option<LifeCounters>,
+    errors_max: f64,
+    gone: Vec<String>,
+    servers_lost: bool,
 }
 
 impl Case {
@@ -51,6 +57,11 @@ impl Case {
             lag: times(10_000, 0),
             busy: vec![0.1, 0.2],
             agreement: Agreement::Equal(5),
+            counted: counted(10_000, &[]),
+            lives: None,
+            errors_max: 0.01,
+            gone: Vec::new(),
+            servers_lost: false,
         }
     }
 
@@ -62,6 +73,14 @@ impl Case {
             sent_per_s: self.sent_per_s,
             connections: None,
             none_opened: false,
+            is_aborted: false,
+            errors: Errors {
+                operations: &self.counted,
+                connections: self.lives.as_ref(),
+                allowed: self.errors_max,
+                gone: &self.gone,
+                servers_lost: self.servers_lost,
+            },
             response: (&self.response, self.unanswered),
             response_ideal: &self.ideal,
             lag_generator: &self.lag,
@@ -72,14 +91,29 @@ impl Case {
     }
 
     fn result(&self, code: CheckKind) -> CheckResult {
-        let checks = examine(&self.findings());
-        checks.iter().find(|check| check.code == code).expect("every check is made").result
+        self.check(code).result
+    }
+
+    fn check(&self, code: CheckKind) -> Check {
+        let checks = examine(&self.findings()).into_iter();
+        checks.into_iter().find(|check| check.code == code).expect("every check is made")
     }
 
     fn warned_of(&self) -> Vec<Warning> {
         let findings = self.findings();
         warnings(&findings, &examine(&findings))
     }
+}
+
+/// So many operations, which were answered but for these.
+fn counted(answered: u64, others: &[(Fate, u64)]) -> Counters {
+    let mut counters = Counters::default();
+    let all = others.iter().copied().chain([(Fate::Answered, answered)]);
+    for fate in all.flat_map(|(fate, count)| (0..count).map(move |_| fate)) {
+        counters.intended += 1;
+        counters.settle(0, fate);
+    }
+    counters
 }
 
 fn times(count: u64, ns: u64) -> Histogram<u64> {
@@ -92,7 +126,7 @@ fn times(count: u64, ns: u64) -> Histogram<u64> {
 fn a_run_without_fault_passes_everything() {
     let case = Case::new();
     let checks = examine(&case.findings());
-    assert_eq!(checks.len(), 6);
+    assert_eq!(checks.len(), 7);
     assert!(checks.iter().all(|check| check.result == CheckResult::Passed), "{checks:?}");
     assert_eq!(case.warned_of(), []);
 }
@@ -107,6 +141,79 @@ fn the_rate_may_be_off_by_half_a_percent() {
     ] {
         let case = Case { sent_per_s: sent, ..Case::new() };
         assert_eq!(case.result(CheckKind::Rate), result, "{sent} of 1000");
+    }
+}
+
+#[test]
+fn one_operation_in_a_hundred_may_go_wrong_in_whatever_way() {
+    for fate in [Fate::Failed, Fate::TimedOut, Fate::Lost, Fate::Abandoned] {
+        for (ill, result) in [(100, CheckResult::Passed), (101, CheckResult::Failed)] {
+            let case = Case { counted: counted(10_000 - ill, &[(fate, ill)]), ..Case::new() };
+            assert_eq!(case.result(CheckKind::Errors), result, "{ill} {fate:?}");
+        }
+    }
+    let counted = || counted(950, &[(Fate::Failed, 30), (Fate::Lost, 20)]);
+    let failed = Case { counted: counted(), ..Case::new() }.check(CheckKind::Errors);
+    assert_eq!((failed.measured, failed.allowed), (Some(0.05), Some(0.01)));
+    assert_eq!(
+        failed.message,
+        "50 of 1000 operations were not answered well (5 %, allowed 1 %): 30 failed, 20 lost"
+    );
+    let allowed = Case { counted: counted(), errors_max: 0.05, ..Case::new() };
+    assert_eq!(allowed.result(CheckKind::Errors), CheckResult::Passed);
+}
+
+#[test]
+fn what_needs_no_answer_and_what_is_dropped_as_asked_are_no_errors() {
+    let others = [(Fate::Unacknowledged, 500), (Fate::Dropped, 9_000), (Fate::Failed, 1)];
+    let check = Case { counted: counted(99, &others), ..Case::new() }.check(CheckKind::Errors);
+    assert_eq!(check.result, CheckResult::Passed);
+    assert_eq!(
+        check.message,
+        "1 of 100 operations were not answered well (1 %, allowed 1 %): 1 failed; 9000 more were \
+         dropped, as on-full asks"
+    );
+    let mut cut = counted(95, &[(Fate::Dropped, 15)]);
+    cut.dropped_at_end = 5;
+    let check = Case { counted: cut, ..Case::new() }.check(CheckKind::Errors);
+    assert!(
+        check.message.starts_with(
+            "5 of 100 operations were not answered well (5 %, allowed 1 %): 5 not sent before"
+        ),
+        "{}",
+        check.message
+    );
+    let nothing = Case { counted: counted(0, &others[..2]), ..Case::new() };
+    assert_eq!(nothing.result(CheckKind::Errors), CheckResult::Skipped);
+}
+
+#[test]
+fn connections_that_are_the_load_are_judged_as_operations_are() {
+    let lives = |failed| {
+        let mut lives = LifeCounters { intended: 1_000, ..LifeCounters::default() };
+        lives.opened = 900 - failed;
+        lives.fates[LifeFate::Lived as usize] = 900 - failed;
+        lives.fates[LifeFate::Refused as usize] = failed;
+        lives.fates[LifeFate::Dropped as usize] = 100;
+        Some(lives)
+    };
+    for (failed, result) in [(9, CheckResult::Passed), (10, CheckResult::Failed)] {
+        let case = Case { lives: lives(failed), ..Case::new() };
+        assert_eq!(case.result(CheckKind::Errors), result, "{failed} of 900");
+    }
+    let none = Case { lives: lives(900), counted: counted(0, &[]), ..Case::new() };
+    assert!(none.check(CheckKind::Errors).message.starts_with("900 of 900 connections could not"));
+}
+
+#[test]
+fn a_run_that_lost_its_servers_is_not_believed_and_says_which() {
+    let gone = vec!["a:1 was gone from 3s to the end".to_owned()];
+    for counted in [counted(10_000, &[]), counted(0, &[])] {
+        let case = Case { counted, gone: gone.clone(), servers_lost: true, ..Case::new() };
+        let check = case.check(CheckKind::Errors);
+        assert_eq!(check.result, CheckResult::Failed);
+        assert!(check.message.starts_with("every server was gone"), "{}", check.message);
+        assert!(check.message.ends_with("; a:1 was gone from 3s to the end"), "{}", check.message);
     }
 }
 

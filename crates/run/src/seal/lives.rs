@@ -39,6 +39,11 @@ pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<Life
     })
 }
 
+/// What became of the measured ones; none if connections stayed.
+pub(super) fn measured_of(ended: &Ended) -> Option<&LifeCounters> {
+    ended.totals.lives.as_deref().map(measured)
+}
+
 fn measured(lives: &Lives<u64>) -> &LifeCounters {
     &lives.segments[usize::from(segment::MEASURE)]
 }

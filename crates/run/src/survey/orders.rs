@@ -7,6 +7,7 @@ use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
 use memtide_schema::{Scenario, Warning};
+use std::collections::BTreeMap;
 
 /// What was told, and what came of it.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub(crate) struct Orders {
     pub(crate) asked: u64,
     /// Whether a server took a line, which may have changed its counters.
     pub(crate) is_taken: bool,
+    /// How often each server, by its name, was flushed by a line.
+    pub(crate) flushes: BTreeMap<String, u64>,
     /// What servers would not take.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -63,7 +66,12 @@ impl Orders {
         let Some(line) = line else { return Ok(()) };
         self.asked += 1;
         match fleet.ask(plan, server, Question::Line(line)) {
-            Ok(_) => self.is_taken = true,
+            Ok(_) => {
+                self.is_taken = true;
+                if line.starts_with("flush_all") {
+                    *self.flushes.entry(server.name.clone()).or_default() += 1;
+                }
+            }
             Err(refused @ AskError::Refused(_)) => self.warn(server, line, &refused),
             Err(error) => return Err(error),
         }

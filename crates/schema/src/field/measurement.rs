@@ -4,7 +4,7 @@
 
 use super::parse::{bits, count, given_span, one, parsed, span};
 use super::{Field, Section};
-use crate::scenario::{Goal, parse_list, parse_switch};
+use crate::scenario::{Goal, fraction_word, parse_list, parse_switch};
 use memtide_base::units;
 
 pub(super) const GOAL: Field = Field {
@@ -28,6 +28,48 @@ pub(super) const GOAL: Field = Field {
     show: |scenario| scenario.goals.iter().map(Goal::to_string).collect(),
 };
 
+pub(super) const ABORT_ON: Field = Field {
+    name: "abort-on",
+    short: None,
+    value: Some("GOAL"),
+    default: "",
+    help: "End the run early when this is true, such as 'errors>50%'",
+    long: "A condition in the form of a `goal`, which says when to stop. It is judged about ten \
+           times a second over the last second, from 5 s after the load began until the measured \
+           window ends. `errors` and `rate` include the warm-up; response times are those of \
+           measured operations. When it is true, the run ends with a partial record and exit code \
+           1. Of a search or a scan it ends the whole. May be repeated and takes comma lists: any \
+           one ends the run. Examples: `'errors>50%'`, `'rate<1k'`, `'all.p99>1s'`.",
+    section: Section::Measurement,
+    many: true,
+    set: |scenario, word| {
+        scenario.trust.abort_on = parse_list(word)?;
+        Ok(())
+    },
+    show: |scenario| scenario.trust.abort_on.iter().map(Goal::to_string).collect(),
+};
+
+pub(super) const ERRORS_MAX: Field = Field {
+    name: "errors-max",
+    short: None,
+    value: Some("FRACTION"),
+    default: "1%; the bound of a goal such as errors<5%",
+    help: "Share of operations that may go wrong in a believable result",
+    long: "A fraction from 0 to 1, such as `0` or `5%`. The result is not believable when more of \
+           the measured operations failed, timed out, were lost or were abandoned. A miss, \
+           NOT_STORED, EXISTS and NOT_FOUND are answers. Operations that ask for no answer, and \
+           those that `on-full` drops, are left out. Where connections are the load, the share of \
+           connections that could not be opened must keep the bound as well.",
+    section: Section::Measurement,
+    many: false,
+    set: |scenario, word| {
+        scenario.trust.errors_max =
+            Some(units::parse_fraction(word.trim()).map_err(|e| e.to_string())?);
+        Ok(())
+    },
+    show: |scenario| scenario.trust.errors_max.map(fraction_word).into_iter().collect(),
+};
+
 pub(super) const STRICT: Field = Field {
     name: "strict",
     short: None,
@@ -39,10 +81,10 @@ pub(super) const STRICT: Field = Field {
     section: Section::Measurement,
     many: false,
     set: |scenario, word| {
-        scenario.strict = parse_switch(word)?;
+        scenario.trust.strict = parse_switch(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.strict),
+    show: |scenario| one(scenario.trust.strict),
 };
 
 pub(super) const VERIFY: Field = Field {

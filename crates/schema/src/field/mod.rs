@@ -151,6 +151,8 @@ pub static FIELDS: &[Field] = &[
     lives::CONNECTIONS_TOTAL,
     limits::TIMEOUT,
     measurement::GOAL,
+    measurement::ABORT_ON,
+    measurement::ERRORS_MAX,
     measurement::STRICT,
     measurement::VERIFY,
     measurement::VERIFY_KEYS,

@@ -4,7 +4,7 @@ mod generate;
 mod cut;
 
 use super::*;
-use crate::record::{Believable, CheckResult, PlannedServer, Verdict};
+use crate::record::{Aborted, Believable, CheckResult, PlannedServer, Verdict};
 use crate::scenario::Scenario;
 use crate::warning::Warning;
 use generate::{Generator, run};
@@ -204,6 +204,16 @@ fn what_ended_worst_ended_the_whole() {
     let merged = same(&[cut.clone(), interrupted]);
     assert_eq!((merged.ended_by, merged.exit), (EndedBy::ConnectionLost, 3));
     assert_eq!(same(&[cut, lost]).ended_by, EndedBy::ServersLost);
+    let mut aborted = ended(4, EndedBy::Aborted, 1, true);
+    aborted.aborted = Some(Aborted {
+        condition: "errors>50%".to_owned(),
+        measured: Some(0.9),
+        why: "it was 90.0000 %".to_owned(),
+        after_s: 5.1,
+    });
+    let merged = same(&[run(0, 1), aborted.clone()]);
+    assert_eq!((merged.ended_by, merged.exit), (EndedBy::Aborted, 1));
+    assert_eq!(merged.aborted, aborted.aborted);
     let mut wrong = run(3, 1);
     wrong.totals.verification.checked = 1;
     wrong.phases.measure.totals = wrong.totals.clone();

@@ -79,6 +79,8 @@ pub struct Check {
 pub enum CheckKind {
     /// Something was answered at all.
     Answered,
+    /// Few operations were not answered well, and not all servers were lost.
+    Errors,
     /// The achieved rate is the one that was asked for.
     Rate,
     /// The generator's share of the median response time is small.
@@ -127,6 +129,20 @@ pub enum GoalResult {
     Missed,
     /// The result cannot tell.
     Undecided,
+}
+
+/// The condition by which a run was ended early.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Aborted {
+    /// The condition as it was given.
+    pub condition: String,
+    /// The figure of the last second: nanoseconds, operations per second or a fraction, as the
+    /// condition has it; none when it lies among operations without an answer.
+    pub measured: Option<f64>,
+    /// The figure, as a clause for people.
+    pub why: String,
+    /// When it was seen, in seconds after the load began.
+    pub after_s: f64,
 }
 
 /// Something that was not as it should be.

@@ -17,7 +17,7 @@ mod verification;
 pub use count::{ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals};
 pub use distribution::{Bounds, Counts, Distribution, LagSplit, Missing, Percentile, Wide};
 pub use judgement::{
-    Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
+    Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
     WarningRecord,
 };
 pub use lives::{LifeCounts, LifeRecord};
@@ -50,6 +50,9 @@ pub struct Record {
     pub partial: bool,
     /// What ended the run.
     pub ended_by: EndedBy,
+    /// The condition of `abort-on` that ended it; absent unless one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<Aborted>,
     /// The exit code that the run calls for, before `--strict` is considered.
     pub exit: u8,
     /// Whether the load waited for answers. Times of a closed loop are never comparable with an
@@ -156,6 +159,8 @@ pub enum EndedBy {
     ServersLost,
     /// A connection was lost, and none was to be opened again.
     ConnectionLost,
+    /// A condition of `abort-on` came true.
+    Aborted,
 }
 
 /// The rate that was asked for and the one that was achieved.

@@ -3,8 +3,8 @@
 //! Counts and distributions are not here: their sums are the merged record's own.
 
 use super::{
-    Believable, ClientRecord, EndedBy, IntervalRecord, MachineCpu, MachineRecord, PlanRecord,
-    RateRecord, Record, ServerCounters, SliceRecord, WarningRecord, Wide,
+    Aborted, Believable, ClientRecord, EndedBy, IntervalRecord, MachineCpu, MachineRecord,
+    PlanRecord, RateRecord, Record, ServerCounters, SliceRecord, WarningRecord, Wide,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ pub struct ShardRecord {
     pub partial: bool,
     /// What ended it.
     pub ended_by: EndedBy,
+    /// The condition of `abort-on` that ended it; absent unless one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<Aborted>,
     /// The rate that was asked of it and the one that it achieved.
     pub rate: RateRecord,
     /// The rate of connections that was asked of it, where these were the load.
@@ -66,6 +69,7 @@ impl ShardRecord {
             ended_unix_ms: record.ended_unix_ms,
             partial: record.partial,
             ended_by: record.ended_by,
+            aborted: record.aborted.clone(),
             rate: record.rate.clone(),
             lives_target_per_s: record.lives.as_ref().and_then(|lives| lives.target_per_s),
             believable: record.believable.clone(),

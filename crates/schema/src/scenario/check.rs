@@ -442,24 +442,27 @@ impl Scenario {
 
     /// Goals against the mix.
     fn check_goals(&self, problems: &mut Problems) {
-        for goal in &self.goals {
+        let goals = self.goals.iter().map(|goal| ("goal", goal));
+        let conditions = self.trust.abort_on.iter().map(|condition| ("abort-on", condition));
+        for (field, goal) in goals.chain(conditions) {
             let Goal { subject: Subject::Response { kind, .. }, .. } = goal else { continue };
             let Some(op) = kind.op() else { continue };
             if !self.mix.kinds().any(|kind| kind == op) {
                 problems.add(
-                    "goal",
+                    field,
                     format!(
-                        "goal {goal} is about {kind}, of which mix {} has none: use one of all, {}",
+                        "{field} {goal} is about {kind}, of which mix {} has none: use one of \
+                         all, {}",
                         self.mix,
                         self.mix.kinds().map(OpKind::name).collect::<Vec<_>>().join(", ")
                     ),
                 );
             } else if self.noreply && op.allows_noreply() && *kind != Kind::All {
                 problems.add(
-                    "goal",
+                    field,
                     format!(
-                        "goal {goal} needs answers, and noreply asks for none: leave one of them \
-                         out"
+                        "{field} {goal} needs answers, and noreply asks for none: leave one of \
+                         them out"
                     ),
                 );
             }

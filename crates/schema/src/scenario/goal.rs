@@ -2,7 +2,7 @@
 //!
 //! Only the sentence is read here; whether it came true is judged where the measurements are.
 
-use super::span_word;
+use super::{Scenario, span_word};
 use crate::kind::Kind;
 use memtide_base::{Span, units};
 use std::fmt;
@@ -178,8 +178,22 @@ impl fmt::Display for Relation {
     }
 }
 
+/// A result with this share of operations not answered well is believed, where nobody says.
+const ERRORS_MAX: f64 = 0.01;
+
+impl Scenario {
+    /// The share of operations not answered well with which the result is still believed: as it
+    /// is given, else the strictest upper bound that a goal has for it, else 1 %.
+    pub fn errors_allowed(&self) -> f64 {
+        let upper = |goal: &&Goal| matches!(goal.relation, Relation::Less | Relation::LessEq);
+        let of_errors = self.goals.iter().filter(|goal| goal.subject == Subject::Errors);
+        let strictest = of_errors.filter(upper).map(|goal| goal.bound).min_by(f64::total_cmp);
+        self.trust.errors_max.or(strictest).unwrap_or(ERRORS_MAX)
+    }
+}
+
 /// In percent where that reads back exactly, else as it is.
-fn fraction_word(fraction: f64) -> String {
+pub(crate) fn fraction_word(fraction: f64) -> String {
     let percent = format!("{}%", fraction * 100.0);
     match units::parse_fraction(&percent) {
         Ok(back) if back == fraction => percent,

@@ -12,6 +12,7 @@ mod word;
 
 pub use check::Problem;
 pub use choice::{Secret, ValueFill};
+pub(crate) use goal::fraction_word;
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, Load, NumericKeys, OnFull, Protocol, RateUnit,
@@ -118,6 +119,8 @@ pub struct Scenario {
     pub reconnect: Reconnect,
     /// What must be true of the result.
     pub goals: Vec<Goal>,
+    /// How much may go wrong.
+    pub trust: Trust,
     /// The fraction of reads whose values are checked.
     pub verify: f64,
     /// Whether it is checked that what expires is there until then, and not any longer.
@@ -169,6 +172,15 @@ pub struct Scenario {
     pub plan: bool,
     /// Whether to show no progress.
     pub quiet: bool,
+}
+
+/// How much may go wrong in a run and its result. Each is a field by its own name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trust {
+    /// What ends the load early, once it is true of a second.
+    pub abort_on: Vec<Goal>,
+    /// The share of operations not answered well with which the result is still believed.
+    pub errors_max: Option<f64>,
     /// Whether an unbelievable result is an error.
     pub strict: bool,
 }
@@ -331,6 +343,7 @@ impl Default for Scenario {
             timeout: Span::from_s(5),
             reconnect: Reconnect::After(BACKOFF),
             goals: Vec::new(),
+            trust: Trust::default(),
             verify: 0.0,
             verify_expiry: false,
             verify_keys: 65_536,
@@ -356,7 +369,6 @@ impl Default for Scenario {
             verify_details: None,
             plan: false,
             quiet: false,
-            strict: false,
         }
     }
 }

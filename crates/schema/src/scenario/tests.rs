@@ -83,6 +83,20 @@ fn goals_are_read_and_shown() {
 }
 
 #[test]
+fn errors_are_allowed_as_said_or_as_a_goal_bounds_them() {
+    let allowed = |goals: &[&str], errors_max| {
+        let goals = goals.iter().map(|goal| goal.parse().unwrap()).collect();
+        let trust = Trust { errors_max, ..Trust::default() };
+        Scenario { goals, trust, ..Scenario::default() }.errors_allowed()
+    };
+    assert_eq!(allowed(&[], None), 0.01);
+    assert_eq!(allowed(&["all.p99<1ms", "rate>1", "errors>50%"], None), 0.01);
+    assert_eq!(allowed(&["errors<5%"], None), 0.05);
+    assert_eq!(allowed(&["errors<5%", "errors<=0.2%"], None), 0.002);
+    assert_eq!(allowed(&["errors<5%"], Some(0.0)), 0.0);
+}
+
+#[test]
 fn nonsense_goals_are_refused_with_an_example() {
     let wrong = [
         "",
@@ -402,6 +416,10 @@ fn data_that_cannot_be_is_refused() {
             mix(s, "get=1,gat=1");
         }),
         ["noreply"]
+    );
+    assert_eq!(
+        problems(|s| s.trust.abort_on = vec!["delete.p99>1ms".parse().unwrap()]),
+        ["abort-on"]
     );
     let goal = |s: &mut Scenario, word: &str| s.goals = vec![word.parse().unwrap()];
     assert_eq!(problems(|s| goal(s, "delete.p99<1ms")), ["goal"]);

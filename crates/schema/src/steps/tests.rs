@@ -60,6 +60,30 @@ fn a_point_has_the_figures_of_the_record() {
 }
 
 #[test]
+fn errors_beyond_the_answer_cast_no_doubt_on_it() {
+    let failed = |code| crate::record::Check {
+        code,
+        result: crate::record::CheckResult::Failed,
+        message: "it failed".to_owned(),
+        measured: None,
+        allowed: None,
+    };
+    let step = |goal, behind, codes: &[CheckKind]| {
+        let mut step = Step { goal, behind, ..sample().steps[0].clone() };
+        let checks = codes.iter().map(|&code| failed(code)).collect();
+        step.record.believable = crate::record::Believable::from_checks(checks);
+        step.doubt().map(|reason| reason.code)
+    };
+    let (errors, busy) = (CheckKind::Errors, CheckKind::WorkerBusy);
+    assert_eq!(step(Some(GoalResult::Met), false, &[errors]), Some(errors));
+    assert_eq!(step(None, false, &[errors]), Some(errors));
+    assert_eq!(step(Some(GoalResult::Missed), false, &[errors]), None);
+    assert_eq!(step(Some(GoalResult::Met), true, &[errors]), None);
+    assert_eq!(step(Some(GoalResult::Missed), false, &[errors, busy]), Some(busy));
+    assert_eq!(step(Some(GoalResult::Met), false, &[]), None);
+}
+
+#[test]
 fn the_json_schema_is_the_written_one_and_holds_a_search() {
     let schema = serde_json::to_value(schemars::schema_for!(Steps)).unwrap();
     let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());

@@ -22,6 +22,13 @@ fn every_warning() -> Vec<Warning> {
         Warning::OtherClients { server: server(), commands: 42 },
         Warning::StatsUnavailable { server: server(), why: "it did not answer".to_owned() },
         Warning::ConnectionsLost { server: server(), count: 16 },
+        Warning::Upset(Upset::Gone {
+            server: server(),
+            when: vec![(-0.5, Some(1.0)), (3.0, None)],
+        }),
+        Warning::Upset(Upset::Restarted { server: server() }),
+        Warning::Upset(Upset::Flushed { server: server(), count: 2 }),
+        Warning::Upset(Upset::HitRatio { keys: 1000, hits: 400, held: Some(1.0) }),
         Warning::DescriptorsExhausted { count: 5 },
         Warning::PortsExhausted { count: 9 },
         Warning::ConnectsFailed { count: 3, why: "refused 3".to_owned() },
@@ -64,5 +71,18 @@ fn figures_are_in_the_sentence() {
         "the generator sent late: its lag is 34 % of the p99 response time (412us at p99)"
     );
     assert_eq!(sentences[2], "too few operations for p99.9 of set: it needs 3688, there were 1010");
+    let hits = Warning::Upset(Upset::HitRatio { keys: 1000, hits: 402, held: Some(0.9995) });
+    assert_eq!(
+        hits.message(),
+        "402 of 1000 keys were found (40.2 %), but the servers held 99.95 % when the load began"
+    );
+    let gone = Warning::Upset(Upset::Gone {
+        server: "a:1".to_owned(),
+        when: vec![(-0.5, Some(1.0)), (2.0, Some(2.25)), (3.0, Some(4.0)), (5.0, None)],
+    });
+    assert_eq!(
+        gone.message(),
+        "a:1 was gone from −500ms to 1s, from 2s to 2.25s, from 3s to 4s and 1 times more"
+    );
     assert!(sentences[5].starts_with("64 connections for 4 server threads at 200k/s"));
 }

@@ -1,7 +1,11 @@
 //! Servers that misbehave: everything is counted, and nothing is lost from the books.
 
-use crate::harness::World;
+use crate::harness::{Rehearsal, World};
 use memtide_base::Instant;
+use memtide_run::steps::{Data, Scan};
+use memtide_schema::Record;
+use memtide_schema::record::{CheckKind, EndedBy, Verdict};
+use memtide_schema::steps::StepsEnd;
 use memtide_server::{Conduct, FaultKind};
 
 const fn s(seconds: u64) -> Instant {
@@ -61,13 +65,204 @@ fn all_servers_gone_for_good_end_the_run_with_what_there_is() {
     world.servers = vec![Conduct::default(), Conduct::default()];
     world.deaths = vec![(0, s(3), Instant::NEVER), (1, s(4), Instant::NEVER)];
     let rehearsal = world.rehearse();
-    let failure = rehearsal.failure.expect("the servers are gone");
+    let failure = rehearsal.failure.as_ref().expect("the servers are gone");
     assert_eq!(failure.exit, 3);
     assert!(rehearsal.record.partial);
     assert!(rehearsal.record.totals.answered > 5_000);
+    let why = doubt(&rehearsal).expect("it is not believed");
+    assert!(why.starts_with("every server was gone for longer than the timeout"), "{why}");
+    // The window began some 30 ms after the clock.
+    assert!(why.contains("; sim0 was gone from 2.9") && why.ends_with("s to the end"), "{why}");
+    assert!(why.contains("s to the end; sim1 was gone from 3.9"), "{why}");
     for (server, from) in rehearsal.record.servers.iter().zip([3_000, 4_000]) {
         let [away] = server.away[..] else { panic!("{:?}", server.away) };
         assert_eq!((away.from_unix_ms, away.until_unix_ms), (from, None));
         assert_eq!(server.returns.returned, 0);
     }
+}
+
+/// Why the check of errors does not believe a run.
+fn doubt(rehearsal: &Rehearsal) -> Option<&str> {
+    let believable = &rehearsal.record.believable;
+    let reason = believable.reasons.iter().find(|reason| reason.code == CheckKind::Errors);
+    assert!(reason.is_none() || believable.verdict == Verdict::No);
+    reason.map(|reason| &*reason.message)
+}
+
+fn warning<'a>(record: &'a Record, code: &str) -> Option<&'a str> {
+    let warning = record.warnings.iter().find(|warning| warning.code == code);
+    warning.map(|warning| &*warning.message)
+}
+
+/// A run with these faults and words.
+fn faulty(faults: &str, words: &[(&'static str, &str)]) -> Rehearsal {
+    let mut world = world().behaviour("fixed:50us");
+    world.words.extend(words.iter().map(|&(name, word)| (name, word.to_owned())));
+    world.servers[0].faults = faults.parse().expect("a list of faults");
+    world.rehearse()
+}
+
+#[test]
+fn a_run_of_errors_is_not_believed() {
+    for faults in ["server-error:99%", "reset:90%", "server-error:1.5%"] {
+        let rehearsal = faulty(faults, &[]);
+        let why = doubt(&rehearsal).unwrap_or_else(|| panic!("{faults} is believed"));
+        assert!(why.contains("operations were not answered well"), "{why}");
+    }
+    for (faults, words) in [
+        ("server-error:0.5%", &[][..]),
+        ("server-error:1.5%", &[("errors-max", "2%")]),
+        ("server-error:1.5%", &[("goal", "errors<2%")]),
+        ("server-error:99%", &[("errors-max", "1")]),
+        // Misses are answers.
+        ("expire-early:100%", &[]),
+    ] {
+        assert_eq!(doubt(&faulty(faults, words)), None, "{faults} {words:?}");
+    }
+    let strict = faulty("server-error:0.5%", &[("errors-max", "0.1%"), ("goal", "errors<2%")]);
+    assert!(doubt(&strict).is_some(), "what is said counts more than a goal");
+}
+
+#[test]
+fn drops_that_were_asked_for_are_no_errors_and_are_shown() {
+    let mut world = world().behaviour("queue:1,fixed:1ms");
+    world.words.push(("on-full", "drop".to_owned()));
+    world.words.push(("depth", "1".to_owned()));
+    let rehearsal = world.rehearse();
+    assert!(rehearsal.record.totals.dropped > 5_000);
+    let checks = &rehearsal.record.believable.checks;
+    let check = checks.iter().find(|check| check.code == CheckKind::Errors).expect("it is made");
+    assert_eq!(check.measured, Some(0.0), "{check:?}");
+    assert!(check.message.ends_with(" more were dropped, as on-full asks"), "{check:?}");
+}
+
+#[test]
+fn one_of_two_servers_that_dies_is_named_with_since_when() {
+    // With a schedule for each connection half of the operations have no way to go; with one that
+    // is shared the other server gets them all.
+    for (schedule, fails) in [("connection", true), ("shared", false)] {
+        let mut world = world().behaviour("fixed:500us");
+        world.words.push(("schedule", schedule.to_owned()));
+        world.servers = vec![Conduct::default(), Conduct::default()];
+        world.deaths = vec![(1, s(3), Instant::NEVER)];
+        let rehearsal = world.rehearse();
+        assert_eq!(rehearsal.record.ended_by, EndedBy::Duration);
+        let gone = warning(&rehearsal.record, "server_gone").expect("it is said");
+        assert!(gone.starts_with("sim1 was gone from 2.9"), "{gone}");
+        assert!(gone.ends_with("s to the end"), "{gone}");
+        let why = doubt(&rehearsal);
+        assert_eq!(why.is_some_and(|why| why.ends_with(gone)), fails, "{why:?}");
+    }
+}
+
+#[test]
+fn connects_are_judged_as_operations_are() {
+    let words = [
+        ("connection-rate", "500"),
+        ("calls", "3"),
+        ("mix", "get=1"),
+        ("load", "never"),
+        ("duration", "10s"),
+        ("timeout", "500ms"),
+        ("connections", "64"),
+    ];
+    let mut world = World::new(&words).behaviour("fixed:50us");
+    world.deaths = vec![(0, s(3), s(5))];
+    let rehearsal = world.rehearse();
+    let why = doubt(&rehearsal).expect("it is not believed");
+    assert!(why.contains("connections could not be opened"), "{why}");
+    let measure = &rehearsal.record.lives.as_ref().expect("connections are the load").measure;
+    assert!(why.starts_with(&format!("{} of {} ", measure.failed, measure.intended)), "{why}");
+}
+
+#[test]
+fn keys_that_should_be_there_and_are_not_are_warned_of() {
+    // Nothing was ever stored.
+    let empty = faulty("none", &[("mix", "get=1")]);
+    let said = warning(&empty.record, "hit_ratio").expect("it is said");
+    assert!(said.starts_with("0 of 2") && said.contains("do not hold what is read"), "{said}");
+    assert_eq!(doubt(&empty), None, "misses are answers");
+    let full = [("mix", "get=1"), ("load", "always"), ("load-partial", "true")];
+    assert_eq!(warning(&faulty("none", &full).record, "hit_ratio"), None);
+    // Half of them is what the probe found as well.
+    assert_eq!(warning(&faulty("expire-early:50%", &full).record, "hit_ratio"), None);
+    // Where keys are deleted, misses are what was asked for.
+    let deleting = [("mix", "get=1,delete=1"), ("load", "always")];
+    assert_eq!(warning(&faulty("none", &deleting).record, "hit_ratio"), None);
+}
+
+#[test]
+fn a_run_that_makes_no_sense_is_ended_by_its_condition() {
+    let words = [("abort-on", "rate<1,errors>50%"), ("duration", "60s")];
+    let rehearsal = faulty("server-error:99%", &words);
+    let record = &rehearsal.record;
+    assert_eq!((record.exit, record.partial, record.ended_by), (1, true, EndedBy::Aborted));
+    let aborted = record.aborted.as_ref().expect("it says why");
+    assert_eq!(aborted.condition, "errors>50%");
+    assert!(aborted.measured.is_some_and(|share| (share - 0.99).abs() < 0.02), "{aborted:?}");
+    assert!((5.0..5.2).contains(&aborted.after_s), "{aborted:?}");
+    assert!((record.measured_s - aborted.after_s).abs() < 0.2, "{}", record.measured_s);
+    assert_eq!(record.check_conservation(), Ok(()));
+    assert!(rehearsal.failure.is_none());
+}
+
+#[test]
+fn a_condition_is_judged_by_the_last_second_and_from_the_warm_up_on() {
+    let mut world = world().behaviour("fixed:500us");
+    world.words.push(("warmup", "8s".to_owned()));
+    world.words.push(("abort-on", "all.p99>1s,errors>40%".to_owned()));
+    world.words.push(("schedule", "connection".to_owned()));
+    world.servers = vec![Conduct::default(), Conduct::default()];
+    // Half of the operations go to a server that is gone, and time out after 2 s.
+    world.deaths = vec![(1, s(5), Instant::NEVER)];
+    let record = world.rehearse().record;
+    let aborted = record.aborted.expect("it is ended");
+    assert_eq!(aborted.condition, "errors>40%");
+    assert!((6.9..8.0).contains(&aborted.after_s), "{aborted:?}");
+    assert_eq!((record.measured_s, record.believable.verdict), (0.0, Verdict::No));
+}
+
+#[test]
+fn a_condition_that_never_comes_true_changes_nothing() {
+    for words in [
+        &[("abort-on", "errors>50%,rate<1k,get.p99>1s")][..],
+        // After the last operation nothing is sent any more.
+        &[("abort-on", "rate<1k"), ("ops-max", "15k"), ("timeout", "3s")],
+    ] {
+        let rehearsal = faulty("server-error:0.5%", words);
+        let record = &rehearsal.record;
+        assert!(record.aborted.is_none(), "{:?}", record.aborted);
+        let mut without = words.to_vec();
+        without[0] = ("errors-max", "1%");
+        let again = faulty("server-error:0.5%", &without);
+        assert_eq!((record.exit, &record.totals), (0, &again.record.totals));
+        assert_eq!(rehearsal.hash, again.hash);
+    }
+}
+
+#[test]
+fn times_of_the_last_second_are_a_condition_as_well() {
+    let mut world = world().behaviour("fixed:50us+pause:7s,300ms");
+    world.words.push(("abort-on", "all.max>200ms".to_owned()));
+    let aborted = world.rehearse().record.aborted.expect("it is ended");
+    assert!((7.2..7.6).contains(&aborted.after_s), "{aborted:?}");
+    assert!(aborted.measured.is_some_and(|ns| (2e8..3.1e8).contains(&ns)), "{aborted:?}");
+}
+
+#[test]
+fn a_step_that_is_aborted_ends_the_scan_with_what_was_found() {
+    let mut world = world().behaviour("queue:1,fixed:1ms");
+    for (name, word) in [("timeout", "100ms"), ("abort-on", "errors>30%"), ("goal", "errors<5%")] {
+        world.words.retain(|(other, _)| *other != name);
+        world.words.push((name, word.to_owned()));
+    }
+    world.words.retain(|(name, _)| *name != "rate");
+    let mut scan = Scan::new("500,900,2000,500".parse().expect("rates"));
+    let performed = world.rehearse_steps(&mut scan, Data::Kept);
+    let conclusion = performed.conclusion;
+    assert_eq!((conclusion.ended_by, conclusion.exit), (StepsEnd::Aborted, 1));
+    assert_eq!(performed.steps.len(), 2);
+    let why = conclusion.failure.expect("it says why");
+    assert!(why.starts_with("step 3 was ended after 5.") && why.contains("errors>30%"), "{why}");
+    assert_eq!(conclusion.answer.expect("there were goals").rate_per_s, Some(900.0));
 }

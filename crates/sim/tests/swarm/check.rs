@@ -2,6 +2,7 @@
 //! the engine's own arithmetic, except that a schedule is asked a second time.
 
 use crate::batches::batches;
+use crate::errors::errors;
 use crate::harness::Rehearsal;
 use crate::recount::recount;
 use memtide_base::{Instant, Span};
@@ -23,7 +24,8 @@ pub fn check(rehearsal: &Rehearsal) -> Result<(), String> {
     figures(rehearsal)?;
     cut_off(rehearsal)?;
     recount(rehearsal)?;
-    verification(rehearsal)
+    verification(rehearsal)?;
+    errors(rehearsal)
 }
 
 /// Every intended operation ends in exactly one way, in every phase; and of those that were

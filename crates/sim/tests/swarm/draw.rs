@@ -63,6 +63,10 @@ pub fn world(seed: u64) -> World {
     if draw.chance(0.3) {
         world.words.push(("protocol", "binary".to_owned()));
     }
+    if draw.chance(0.4) {
+        let word = draw.pick(&["0", "0.1%", "20%", "100%"]);
+        world.words.push(("errors-max", word.to_owned()));
+    }
     world
 }
 

@@ -10,6 +10,7 @@ mod harness;
 
 mod batches;
 mod check;
+mod errors;
 mod recount;
 mod draw;
 mod memory;

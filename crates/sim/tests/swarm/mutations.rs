@@ -10,7 +10,7 @@ use memtide_base::Span;
 use memtide_engine::{OnFull, Pacing, Refill, Sample};
 use memtide_metrics::Histogram;
 use memtide_schema::Kind;
-use memtide_schema::record::Distribution;
+use memtide_schema::record::{CheckKind, Distribution, Verdict};
 
 fn open(rehearsal: &Rehearsal) -> bool {
     let long = rehearsal.samples.len() > 50 && rehearsal.record.totals.answered > 50;
@@ -106,6 +106,16 @@ fn a_batch_that_is_not_awaited_is_found() {
         second.expect("it is there").received = next.sent + Span::from_ns(1);
     });
     assert!(said.contains("left of a batch"), "{said}");
+}
+
+#[test]
+fn a_verdict_of_yes_over_many_errors_is_found() {
+    let fits = |run: &Rehearsal| {
+        let reasons = &run.record.believable.reasons;
+        reasons.iter().any(|reason| reason.code == CheckKind::Errors)
+    };
+    let said = found_in(fits, |run| run.record.believable.verdict = Verdict::Yes);
+    assert!(said.starts_with("it is believed, but"), "{said}");
 }
 
 #[test]

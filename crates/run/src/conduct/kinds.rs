@@ -1,0 +1,36 @@
+//! What totals hold of one kind of operation.
+
+use memtide_engine::Plan;
+use memtide_engine::plan::slot;
+use memtide_metrics::{Counters, Histogram};
+use memtide_schema::Kind;
+use memtide_workload::OpKind;
+
+/// The distribution of a kind, put together from its slots.
+pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) -> Histogram<u64> {
+    let wanted: Vec<usize> = match (kind, kind.op()) {
+        (Kind::All, _) | (_, None) => {
+            let all = plan.source.mix.kinds().map(OpKind::index);
+            all.chain([slot::GET_HIT, slot::GET_MISS]).collect()
+        }
+        (Kind::GetHit, _) => vec![slot::GET_HIT],
+        (Kind::GetMiss, _) => vec![slot::GET_MISS],
+        (Kind::Get, _) => vec![OpKind::Get.index(), slot::GET_HIT, slot::GET_MISS],
+        (_, Some(op)) => vec![op.index()],
+    };
+    let mut sum = Histogram::new();
+    for part in wanted.into_iter().filter_map(|slot| slots.get(slot)?.as_ref()) {
+        sum.absorb(part);
+    }
+    sum
+}
+
+/// How many operations of a kind rank above its answered ones. Whether one of them would have
+/// hit or missed nobody knows, so they are ranked above neither.
+pub(crate) fn unanswered(counters: &Counters, kind: Kind) -> u64 {
+    match (kind, kind.op()) {
+        (Kind::GetHit | Kind::GetMiss, _) => 0,
+        (_, Some(op)) => counters.kinds[op.index()].unanswered,
+        (_, None) => counters.unanswered(),
+    }
+}

@@ -1,0 +1,113 @@
+//! The check of errors: how large a share of what was asked was not answered well.
+//!
+//! A miss, NOT_STORED, EXISTS and NOT_FOUND are answers.
+
+use super::{judged, skipped};
+use memtide_metrics::{Counters, LifeCounters, LifeFate};
+use memtide_schema::record::{Check, CheckKind};
+use memtide_schema::warning::exact_percent;
+
+/// What the check looks at.
+pub(crate) struct Errors<'a> {
+    /// Counts of the measured window.
+    pub(crate) operations: &'a Counters,
+    /// The measured connections, where these are the load.
+    pub(crate) connections: Option<&'a LifeCounters>,
+    /// The share that is allowed.
+    pub(crate) allowed: f64,
+    /// Clauses that say which server was gone, since when and until when.
+    pub(crate) gone: &'a [String],
+    /// Whether the run ended because every server was gone.
+    pub(crate) servers_lost: bool,
+}
+
+/// Things that were to go well, and those that did not.
+struct Tried {
+    base: u64,
+    ill: u64,
+    /// Left out of both.
+    asked_drops: u64,
+}
+
+/// Operations that were to be answered. Only `on-full` asks to drop; what was not sent before the
+/// end is not answered either.
+fn operations(counters: &Counters) -> Tried {
+    let asked_drops = counters.dropped - counters.dropped_at_end;
+    Tried {
+        base: counters.intended - counters.unacknowledged - asked_drops,
+        ill: counters.unanswered() - asked_drops,
+        asked_drops,
+    }
+}
+
+/// Connections that were to be opened.
+fn connections(counters: &LifeCounters) -> Tried {
+    let asked_drops = counters.fates[LifeFate::Dropped as usize];
+    let base = counters.intended - asked_drops;
+    Tried { base, ill: base - counters.opened, asked_drops }
+}
+
+impl Tried {
+    fn share(&self) -> f64 {
+        self.ill as f64 / self.base as f64
+    }
+}
+
+/// Judges operations, and connections where these are the load, by the worse of the two.
+pub(super) fn check(errors: &Errors<'_>) -> Check {
+    let code = CheckKind::Errors;
+    let of_operations = (operations(errors.operations), "operations were not answered well");
+    let of_connections =
+        errors.connections.map(|lives| (connections(lives), "connections could not be opened"));
+    let all = [Some(of_operations), of_connections].into_iter().flatten();
+    let tried = all.filter(|(tried, _)| tried.base > 0);
+    let worst = tried.max_by(|a, b| a.0.share().total_cmp(&b.0.share()));
+    let lost = "every server was gone for longer than the timeout";
+    let Some((tried, what)) = worst else {
+        return match errors.servers_lost {
+            true => judged(code, false, gone(lost.to_owned(), errors.gone), 1.0, errors.allowed),
+            false => skipped(code, "nothing was left that had to be answered"),
+        };
+    };
+    let (share, allowed) = (tried.share(), errors.allowed);
+    let mut message = format!(
+        "{} of {} {what} ({}, allowed {})",
+        tried.ill,
+        tried.base,
+        exact_percent(share),
+        exact_percent(allowed)
+    );
+    let causes = causes(errors.operations);
+    if !causes.is_empty() && what.starts_with("operations") {
+        message.push_str(&format!(": {}", causes.join(", ")));
+    }
+    if tried.asked_drops > 0 {
+        message.push_str(&format!("; {} more were dropped, as on-full asks", tried.asked_drops));
+    }
+    if errors.servers_lost {
+        message = format!("{lost}; {message}");
+    }
+    let passed = share <= allowed && !errors.servers_lost;
+    if !passed {
+        message = gone(message, errors.gone);
+    }
+    judged(code, passed, message, share, allowed)
+}
+
+/// How operations ended that were not answered well.
+fn causes(counters: &Counters) -> Vec<String> {
+    let parts = [
+        (counters.failed, "failed"),
+        (counters.timed_out, "timed out"),
+        (counters.lost, "lost"),
+        (counters.abandoned, "abandoned"),
+        (counters.dropped_at_end, "not sent before the end"),
+    ];
+    let some = parts.into_iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, what)| format!("{count} {what}")).collect()
+}
+
+/// `message` with the servers that were gone.
+fn gone(message: String, gone: &[String]) -> String {
+    gone.iter().fold(message, |message, clause| format!("{message}; {clause}"))
+}

@@ -1,0 +1,105 @@
+//! What upset a run from outside: servers that were gone, restarted or flushed, and keys that were
+//! not there any more.
+
+use super::Material;
+use crate::fill::Held;
+use crate::survey::{Orders, Survey};
+use memtide_schema::record::{Away, Record};
+use memtide_schema::warning::{Upset, stretches};
+use memtide_schema::{Scenario, Warning};
+use memtide_workload::OpKind;
+
+/// A server without a connection for less than this was not gone: a connection was lost.
+const GONE_MS_MIN: u64 = 100;
+/// A share of found keys below this is warned of, even if nothing is known of what was there.
+const HIT_RATIO_MIN: f64 = 0.01;
+
+/// From when to when, in seconds after the measured window began.
+type Stretches = Vec<(f64, Option<f64>)>;
+
+/// The servers that were gone for a while, by name.
+fn absences(record: &Record) -> Vec<(&str, Stretches)> {
+    let start_ms = record.window_start_unix_ns.map_or(0.0, |start| start.0 as f64 / 1e6);
+    let at = |unix_ms: u64| (unix_ms as f64 - start_ms) / 1e3;
+    let long = |away: &&Away| {
+        away.until_unix_ms.is_none_or(|until| until - away.from_unix_ms >= GONE_MS_MIN)
+    };
+    let each = record.servers.iter().map(|server| {
+        let stretch = |away: &Away| (at(away.from_unix_ms), away.until_unix_ms.map(at));
+        (&*server.name, server.away.iter().filter(long).map(stretch).collect::<Stretches>())
+    });
+    each.filter(|(_, when)| !when.is_empty()).collect()
+}
+
+/// The same as clauses, for the sentence of a check.
+pub(super) fn gone(record: &Record) -> Vec<String> {
+    let clause = |(name, when): (&str, Stretches)| format!("{name} was gone {}", stretches(&when));
+    absences(record).into_iter().map(clause).collect()
+}
+
+/// A warning for each server that was gone for a while.
+pub(super) fn away(record: &Record) -> Vec<Warning> {
+    let warning = |(name, when): (&str, Stretches)| {
+        Warning::Upset(Upset::Gone { server: name.to_owned(), when })
+    };
+    absences(record).into_iter().map(warning).collect()
+}
+
+/// What the servers' own counters say of restarts, and of flushes that were not ordered.
+pub(super) fn servers(survey: &Survey, orders: &Orders) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for server in survey.after.keys() {
+        let ours = orders.flushes.get(server).copied().unwrap_or(0);
+        let count = survey.foreign_flushes(server, ours);
+        if survey.is_restarted(server) {
+            warnings.push(Warning::Upset(Upset::Restarted { server: server.clone() }));
+        } else if count > 0 {
+            warnings.push(Warning::Upset(Upset::Flushed { server: server.clone(), count }));
+        }
+    }
+    warnings
+}
+
+/// Whether fewer keys were found than the servers held, or next to none.
+pub(super) fn hits<W>(record: &Record, material: &Material<'_, W>) -> Option<Warning> {
+    let (keys, hits) = (record.totals.keys, record.totals.hits);
+    if keys == 0 {
+        return None;
+    }
+    let held = material.filled.held;
+    let share = (held.found as f64 / held.keys.max(1) as f64).min(1.0);
+    if held.keys > 0 && !material.orders.is_taken && keeps_keys(material.scenario) {
+        let missing = (keys - hits) as f64 / keys as f64;
+        let short = missing > missing_max(held);
+        return short.then_some(Warning::Upset(Upset::HitRatio { keys, hits, held: Some(share) }));
+    }
+    let few = (hits as f64) < keys as f64 * HIT_RATIO_MIN;
+    few.then_some(Warning::Upset(Upset::HitRatio { keys, hits, held: None }))
+}
+
+/// The share of missing keys that a sample with `held` leaves possible. Where none of n was
+/// missing, a share of 7 ÷ n is missed once in a thousand times; where some were, chance adds four
+/// standard deviations.
+fn missing_max(held: Held) -> f64 {
+    let missing = (held.keys - held.found) as f64;
+    (missing + 4.0 * missing.sqrt() + 7.0) / held.keys as f64
+}
+
+/// Whether the load leaves every key where it is.
+fn keeps_keys(scenario: &Scenario) -> bool {
+    let expires = scenario.expiry != 0 && scenario.expiry_share > 0.0;
+    !expires && scenario.mix.kinds().all(|kind| kind != OpKind::Delete)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_sample_leaves_possible_is_allowed() {
+        let of = |keys, found| missing_max(Held { keys, found });
+        assert_eq!(of(1_000, 1_000), 0.007);
+        assert_eq!(of(100_000, 100_000), 0.000_07);
+        assert_eq!(of(1_000, 900), 0.147);
+    }
+}

@@ -1,0 +1,114 @@
+//! Servers that were not what a run takes them for: gone, restarted, flushed, or without the keys.
+
+use memtide_base::{Span, units};
+
+/// A server was not itself. Instants are in seconds after the measured window began.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Upset {
+    /// No connection to a server was left for a while, or from then on.
+    Gone {
+        /// Which server.
+        server: String,
+        /// When, in seconds after the measured window began: from, and until if it came back.
+        when: Vec<(f64, Option<f64>)>,
+    },
+    /// A server was restarted during the run.
+    Restarted {
+        /// Which server.
+        server: String,
+    },
+    /// Another client emptied a server during the run.
+    Flushed {
+        /// Which server.
+        server: String,
+        /// How many times.
+        count: u64,
+    },
+    /// Fewer keys were found than the servers held when the load began.
+    HitRatio {
+        /// Keys that were read.
+        keys: u64,
+        /// Those of them that were found.
+        hits: u64,
+        /// The share that a fill or a probe found before the load; none if neither took place.
+        held: Option<f64>,
+    },
+}
+
+impl Upset {
+    /// A stable word for programs.
+    pub(super) const fn code(&self) -> &'static str {
+        match self {
+            Self::Gone { .. } => "server_gone",
+            Self::Restarted { .. } => "server_restarted",
+            Self::Flushed { .. } => "server_flushed",
+            Self::HitRatio { .. } => "hit_ratio",
+        }
+    }
+
+    /// What is wrong, with its figures: a sentence without its full stop.
+    pub(super) fn message(&self) -> String {
+        match self {
+            Self::Gone { server, when } => format!("{server} was gone {}", stretches(when)),
+            Self::Restarted { server } => {
+                format!("{server} was restarted during the run, and lost what it held")
+            }
+            Self::Flushed { server, count } => {
+                format!("another client sent {count} flush_all to {server} during the run")
+            }
+            Self::HitRatio { keys, hits, held } => match held {
+                Some(held) => format!(
+                    "{} of {keys} keys were found ({}), but the servers held {} when the load \
+                     began",
+                    hits,
+                    exact_percent(*hits as f64 / *keys as f64),
+                    exact_percent(*held)
+                ),
+                None => format!(
+                    "{hits} of {keys} keys were found: the servers do not hold what is read"
+                ),
+            },
+        }
+    }
+
+    /// What to do about it: a clause that begins with a verb.
+    pub(super) const fn remedy(&self) -> &'static str {
+        match self {
+            Self::Gone { .. } => {
+                "look into the server's log; operations that were due meanwhile waited or failed"
+            }
+            Self::Restarted { .. } => {
+                "run again on a server that stays up; compare hits before and after"
+            }
+            Self::Flushed { .. } => "measure a server that serves nobody else",
+            Self::HitRatio { .. } => {
+                "fill the servers with --load always, or take the times for those of misses"
+            }
+        }
+    }
+}
+
+/// Stretches that are told one by one.
+const STRETCHES_MAX: usize = 3;
+
+/// From when to when, of instants in seconds after the measured window began.
+pub fn stretches(when: &[(f64, Option<f64>)]) -> String {
+    let at = |s: f64| {
+        let span = units::format_span(Span::from_ns((s.abs() * 1e9) as u64));
+        if s < 0.0 { format!("−{span}") } else { span }
+    };
+    let each = when.iter().take(STRETCHES_MAX).map(|&(from, until)| match until {
+        Some(until) => format!("from {} to {}", at(from), at(until)),
+        None => format!("from {} to the end", at(from)),
+    });
+    let mut text = each.collect::<Vec<_>>().join(", ");
+    if let Some(more) = when.len().checked_sub(STRETCHES_MAX).filter(|more| *more > 0) {
+        text.push_str(&format!(" and {more} times more"));
+    }
+    text
+}
+
+/// A share in percent, to four decimals where it needs them.
+pub fn exact_percent(share: f64) -> String {
+    format!("{} %", (share * 1e6).round() / 1e4)
+}

@@ -1,0 +1,58 @@
+//! Never a yes with more errors than are allowed, by the operations one by one.
+
+use crate::harness::Rehearsal;
+use memtide_base::units::parse_fraction;
+use memtide_engine::{OnFull, Pacing};
+use memtide_schema::record::{EndedBy, Verdict};
+use memtide_workload::Outcome;
+
+/// Where the verdict is yes, the servers were there to the end, and few operations and connections
+/// went wrong.
+pub fn errors(rehearsal: &Rehearsal) -> Result<(), String> {
+    let record = &rehearsal.record;
+    if record.believable.verdict == Verdict::No {
+        return Ok(());
+    }
+    if record.ended_by == EndedBy::ServersLost {
+        return Err("a run that lost its servers is believed".to_owned());
+    }
+    let count = |which: &[Outcome]| {
+        rehearsal.samples.iter().filter(|sample| which.contains(&sample.outcome)).count() as u64
+    };
+    let ill = [Outcome::Failed, Outcome::TimedOut, Outcome::Lost, Outcome::Abandoned];
+    let (ill, dropped) = (count(&ill), count(&[Outcome::Dropped]));
+    let base = rehearsal.samples.len() as u64 - count(&[Outcome::Unacknowledged]);
+    // What was not sent before the end was not dropped as asked.
+    let when_full = dropped - record.totals.dropped_at_end;
+    let asked = if drops(rehearsal) { when_full } else { 0 };
+    let allowed = allowed(rehearsal);
+    few("operations", (ill + dropped - asked, base - asked), allowed)?;
+    let Some(lives) = &record.lives else { return Ok(()) };
+    let measure = &lives.measure;
+    let asked = if drops(rehearsal) { measure.dropped } else { 0 };
+    let base = measure.intended - asked;
+    few("connections", (base - measure.opened, base), allowed)
+}
+
+fn few(what: &str, (ill, base): (u64, u64), allowed: f64) -> Result<(), String> {
+    match ill as f64 <= allowed * base as f64 {
+        true => Ok(()),
+        false => Err(format!("it is believed, but {ill} of {base} {what} went wrong")),
+    }
+}
+
+/// Whether the scenario asks to drop what finds no room.
+fn drops(rehearsal: &Rehearsal) -> bool {
+    let on_full = match &rehearsal.plan.pacing {
+        Pacing::Open { on_full, .. } => *on_full,
+        Pacing::Lives(life) => life.on_full,
+        Pacing::Closed => return false,
+    };
+    on_full != OnFull::Queue
+}
+
+/// As it was said; a goal of the swarm has the bound that is usual.
+fn allowed(rehearsal: &Rehearsal) -> f64 {
+    let said = rehearsal.record.scenario.get("errors-max").and_then(|word| word.as_str());
+    said.map_or(0.01, |word| parse_fraction(word).expect("it was read before"))
+}
