@@ -2,6 +2,7 @@
 //! exactly the faults that the server did.
 
 use super::*;
+use crate::pin::inherited;
 use memtide_server::FaultKind;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};

@@ -11,6 +11,8 @@ fn plan() -> Plan {
     let around = Surroundings {
         servers: vec![server],
         embedded: false,
+        repeats: false,
+        cores: BTreeMap::new(),
         cpus_allowed: vec![0, 1],
         cpus_online: 2,
         cpu_quota: None,
