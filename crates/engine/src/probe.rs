@@ -70,7 +70,7 @@ impl fmt::Display for AskError {
                 protocol
             ),
             Self::Refused(line) => write!(f, "answered '{line}'"),
-            Self::Driver(error) => error.fmt(f),
+            Self::Driver(error) => write!(f, "could not be asked: {error}"),
         }
     }
 }
