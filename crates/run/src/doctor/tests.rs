@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::lower::{Doors, Surroundings, lower};
+use crate::prose::flaw;
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::Address;
 use memtide_engine::fleet::CpuTime;
@@ -72,6 +73,8 @@ impl Case {
 
     fn result(&self, code: CheckKind) -> CheckResult {
         let checks = examine(&self.findings());
+        let flaws = checks.iter().filter_map(|check| flaw(&check.message));
+        assert_eq!(flaws.collect::<Vec<_>>(), Vec::<String>::new());
         checks.iter().find(|check| check.code == code).expect("every check is made").result
     }
 
