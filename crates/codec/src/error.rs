@@ -86,35 +86,36 @@ pub enum Malformed {
 }
 
 impl fmt::Display for Malformed {
+    /// A sentence without its subject (the server) and its end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LineTooLong { line, bytes_max } => write!(
                 f,
-                "the server sent a line that starts with {line} and does not end within \
+                "sent a line that starts with {line} and does not end within \
                  {bytes_max} bytes; is it a memcached with the text protocol?"
             ),
             Self::UnknownReply { line } => write!(
                 f,
-                "the server sent {line} where a memcached text reply such as STORED, VALUE or \
+                "sent {line} where a memcached text reply such as STORED, VALUE or \
                  END was expected; is it a memcached with the text protocol?"
             ),
             Self::BadNumber { line, expected } => {
-                write!(f, "the server sent {line}; expected was {expected}")
+                write!(f, "sent {line}; expected was {expected}")
             }
             Self::ValueNotClosed { got } => write!(
                 f,
-                "the server sent '{}' after the last byte of a value; expected was CRLF",
+                "sent '{}' after the last byte of a value; expected was CRLF",
                 [*got].escape_ascii()
             ),
             Self::NoFrame { got } => write!(
                 f,
-                "the server sent '{}' where a binary answer begins; is it a memcached with the \
+                "sent '{}' where a binary answer begins; is it a memcached with the \
                  binary protocol?",
                 [*got].escape_ascii()
             ),
             Self::BadFrame { opcode, expected } => write!(
                 f,
-                "the server sent a binary answer to command 0x{opcode:02x} that is none; expected \
+                "sent a binary answer to command 0x{opcode:02x} that is none; expected \
                  was {expected}"
             ),
         }

@@ -198,7 +198,7 @@ impl fmt::Display for ConnectError {
                  --protocol text)",
             ),
             Self::CredentialsUnfinished => f.write_str(
-                "refused the credentials: it wants more steps than SASL PLAIN has; allow it the \
+                "refused the credentials: it wants more steps than SASL PLAIN has; allow the \
                  mechanism PLAIN",
             ),
             Self::CredentialsMissing => {

@@ -107,7 +107,7 @@ impl fmt::Display for AskError {
             Self::NotAsked => f.write_str("was not asked for its statistics"),
             Self::Interrupted => f.write_str("was not waited for: the run was interrupted"),
             Self::Refused(line) => write!(f, "answered '{line}'"),
-            Self::Driver(error) => error.fmt(f),
+            Self::Driver(error) => write!(f, "could not be asked: {error}"),
         }
     }
 }

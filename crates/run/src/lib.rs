@@ -16,6 +16,10 @@ pub mod lower;
 mod witness;
 mod failure;
 
+#[cfg(test)]
+#[path = "../../base/tests/prose/mod.rs"]
+mod prose;
+
 pub use controller::{Outcome, run};
 pub use failure::Failure;
 pub use lower::{Doors, Lowered, Places, Surroundings, lower};

@@ -33,6 +33,10 @@ pub mod scenario;
 
 pub mod kind;
 
+#[cfg(test)]
+#[path = "../../base/tests/prose/mod.rs"]
+mod prose;
+
 pub use event::{Event, Progress, StepBegun, TimesSoFar};
 pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};
 pub use file::from_toml;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::lower::{Doors, Surroundings, lower};
+use crate::prose::flaw;
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::Address;
 use memtide_engine::fleet::CpuTime;
@@ -100,7 +101,9 @@ impl Case {
     }
 
     fn check(&self, code: CheckKind) -> Check {
-        let checks = examine(&self.findings()).into_iter();
+        let checks = examine(&self.findings());
+        let flaws = checks.iter().filter_map(|check| flaw(&check.message));
+        assert_eq!(flaws.collect::<Vec<_>>(), Vec::<String>::new());
         checks.into_iter().find(|check| check.code == code).expect("every check is made")
     }
 

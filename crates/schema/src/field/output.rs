@@ -13,9 +13,10 @@ pub(super) const JSON: Field = Field {
     default: "",
     help: "Write the record, as JSON; - replaces the report on stdout",
     long: "The whole result in the shape `memtide.record/1`, which docs/record.md explains and \
-           docs/record.schema.json defines. `-` writes it to stdout instead of the report. A regular \
-           file is replaced when the new record is whole, and keeps its mode; until then, and when \
-           the disk is full, it is what it was. Pipes and devices are written directly.",
+           docs/record.schema.json defines. `-` writes it to stdout instead of the report. A \
+           regular file is replaced when the new record is whole, and keeps its mode; until \
+           then, and when the disk is full, it is what it was. Pipes and devices are written \
+           directly.",
     section: Section::Output,
     many: false,
     set: |scenario, word| {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::file::from_toml;
+use crate::prose::flaw;
 use crate::scenario::Secret;
 use memtide_base::Random;
 use std::collections::BTreeSet;
@@ -278,6 +279,30 @@ fn a_record_of_words_is_a_scenario_file() {
         again.apply(&from_toml(&text, "words").unwrap()).unwrap();
         assert_eq!(scenario, again, "seed {seed}, round {round}:\n{text}");
     }
+}
+
+#[test]
+fn every_contradiction_reads_as_a_sentence() {
+    let seed = 12;
+    let mut random = Random::new(seed);
+    let mut seen = BTreeSet::new();
+    for _ in 0..5_000 {
+        let mut scenario = Scenario::default();
+        for (name, words) in GOOD {
+            if random.below(6) == 0 {
+                let word = words[random.below(words.len() as u64) as usize];
+                (find(name).unwrap().set)(&mut scenario, word).unwrap();
+            }
+        }
+        for problem in scenario.check() {
+            let sentence = problem.to_string();
+            if let Some(flaw) = flaw(&sentence) {
+                panic!("seed {seed}: {flaw}");
+            }
+            seen.insert(problem.field.to_owned());
+        }
+    }
+    assert!(seen.len() >= 15, "only {seen:?} were ever wrong");
 }
 
 #[test]

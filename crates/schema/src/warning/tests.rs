@@ -1,6 +1,7 @@
 //! Every warning has a code of its own, its figures in its sentence, and a remedy.
 
 use super::*;
+use crate::prose::flaw;
 use std::collections::BTreeSet;
 
 fn every_warning() -> Vec<Warning> {
@@ -64,6 +65,7 @@ fn codes_are_unique_words() {
 fn sentences_join_their_remedies() {
     for warning in every_warning() {
         let record = WarningRecord::from(&warning);
+        assert_eq!(flaw(&format!("{}; {}", record.message, record.remedy)), None);
         for part in [&record.message, &record.remedy] {
             assert!(!part.ends_with('.') && part.len() > 20, "{part}");
         }

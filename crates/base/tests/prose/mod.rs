@@ -1,0 +1,46 @@
+//! What every sentence for people must be, whatever it says. Shared by the tests of several crates.
+
+/// What is wrong with how `text` reads, if anything.
+pub fn flaw(text: &str) -> Option<String> {
+    let flawed = |what: &str| Some(format!("{what} in: {text:?}"));
+    if text.trim() != text || text.is_empty() {
+        return flawed("a space at an end, or nothing");
+    }
+    if text.contains("  ") || text.contains('\n') {
+        return flawed("a stray space");
+    }
+    if text.contains("{}") || text.contains("{:") {
+        return flawed("a value that was not put in");
+    }
+    if [" ,", " ;", " .", ";;", ",,", "( ", " )"].iter().any(|odd| text.contains(odd)) {
+        return flawed("odd punctuation");
+    }
+    let words: Vec<String> = text
+        .split(' ')
+        // A word behind punctuation begins another clause.
+        .map(|word| word.trim_start_matches('(').to_lowercase())
+        .collect();
+    for pair in words.windows(2) {
+        let [first, second] = pair else { continue };
+        let is_word = first.len() > 1 && first.chars().all(char::is_alphabetic);
+        if is_word && first == second {
+            return flawed("a word twice");
+        }
+        if first == "it" && ["the", "it", "server"].contains(&second.as_str()) {
+            return flawed("two subjects");
+        }
+    }
+    None
+}
+
+/// What is wrong with a sentence that lacks its subject, a server.
+#[allow(dead_code, reason = "not every crate has such sentences")]
+pub fn flaw_of_predicate(text: &str) -> Option<String> {
+    let first = text.split(' ').next().unwrap_or_default();
+    let is_verb = first.chars().all(|c| c.is_ascii_lowercase())
+        && !["the", "it", "a", "an", "server", "this"].contains(&first);
+    match is_verb {
+        true => flaw(&format!("server a:1 {text}")).or_else(|| flaw(&format!("it {text}"))),
+        false => Some(format!("it does not begin with what a server did: {text:?}")),
+    }
+}

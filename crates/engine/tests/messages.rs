@@ -1,0 +1,85 @@
+//! Every sentence about a server, in each variant: it lacks its subject, which those who show it
+//! put in front.
+
+#[path = "../../base/tests/prose/mod.rs"]
+mod prose;
+
+use memtide_base::Span;
+use memtide_codec::{ErrorKind, Excerpt, Malformed};
+use memtide_engine::Protocol;
+use memtide_engine::driver::{Closed, ConnectError, DriverError, PeerError, Refusal};
+use memtide_engine::fleet::TroubleKind;
+use memtide_engine::probe::AskError;
+use memtide_workload::OpKind;
+use prose::{flaw, flaw_of_predicate};
+
+/// One value of each variant: a new one belongs into its list.
+macro_rules! every {
+    ($of:ident: $($unit:ident),*; $($value:expr),* $(,)?) => {
+        vec![$($of::$unit,)* $($value,)*]
+    };
+}
+
+fn connect_errors() -> Vec<ConnectError> {
+    every!(ConnectError: Refused, Unreachable, TimedOut, Unanswered, Reset, FilesExhausted,
+        FileTableFull, PortsExhausted, NoSuchPath, SourceNotLocal, CredentialsRefused,
+        CredentialsUnwanted, CredentialsUnfinished, CredentialsMissing;
+        ConnectError::Other(5))
+}
+
+fn malformed() -> Vec<Malformed> {
+    let line = Excerpt::of(b"HTTP/1.1 400 Bad Request");
+    every!(Malformed: ;
+        Malformed::LineTooLong { line, bytes_max: 2048 },
+        Malformed::UnknownReply { line },
+        Malformed::BadNumber { line, expected: "a number" },
+        Malformed::ValueNotClosed { got: 7 },
+        Malformed::NoFrame { got: b'H' },
+        Malformed::BadFrame { opcode: 4, expected: "a key" })
+}
+
+fn peer_errors() -> Vec<PeerError> {
+    let some = every!(PeerError: TooManyConnections;
+        PeerError::Malformed(malformed()[0]),
+        PeerError::Mismatch { kind: OpKind::Get, got: "STORED" },
+        PeerError::OutOfTurn { expected: 3, got: 2 },
+        PeerError::Unasked { got: "STORED" },
+        PeerError::UnaskedError { line: Excerpt::of(b"SERVER_ERROR out") });
+    some.into_iter().chain(malformed().into_iter().map(PeerError::Malformed)).collect()
+}
+
+fn closed() -> Vec<Closed> {
+    let some = every!(Closed: ByPeer, Reset, Unanswered, Unheard;
+        Closed::Broken(PeerError::TooManyConnections), Closed::Other(5));
+    some.into_iter().chain(peer_errors().into_iter().map(Closed::Broken)).collect()
+}
+
+#[test]
+fn what_a_server_did_reads_as_a_sentence_behind_its_name() {
+    let driver = DriverError { action: "epoll_wait", code: 5 };
+    let asked = every!(AskError: ;
+        AskError::Connect(ConnectError::Refused),
+        AskError::Closed(Closed::ByPeer),
+        AskError::Silent(Span::from_s(5), Protocol::Text),
+        AskError::Refused("ERROR".to_owned()),
+        AskError::Driver(driver));
+    let trouble = every!(TroubleKind: ;
+        TroubleKind::Connect(ConnectError::Refused),
+        TroubleKind::Closed(Closed::ByPeer));
+    let texts = connect_errors()
+        .into_iter()
+        .map(AskError::Connect)
+        .chain(closed().into_iter().map(AskError::Closed))
+        .chain(asked)
+        .map(|error| error.to_string())
+        .chain(closed().into_iter().map(|closed| TroubleKind::Closed(closed).to_string()))
+        .chain(trouble.into_iter().map(|trouble| trouble.to_string()))
+        .chain(malformed().into_iter().map(|error| error.to_string()));
+    let flaws: Vec<String> = texts.filter_map(|text| flaw_of_predicate(&text)).collect();
+    assert!(flaws.is_empty(), "{flaws:#?}");
+    let refusal = Refusal { kind: ErrorKind::Server, line: Excerpt::of(b"out of memory") };
+    assert_eq!(flaw(&refusal.to_string()), None);
+    assert_eq!(flaw(&driver.to_string()), None);
+    assert!(flaw_of_predicate("the server sent it").is_some());
+    assert!(flaw("it the server sent").is_some() && flaw("is the the same").is_some());
+}
