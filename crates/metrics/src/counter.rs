@@ -373,10 +373,15 @@ impl AddAssign<&Self> for Counters {
         self.verified += verified;
         self.wrong.iter_mut().zip(wrong).for_each(|(sum, part)| *sum += part);
         self.verify_misses += verify_misses;
-        for (sum, part) in self.kinds.iter_mut().zip(kinds) {
-            sum.sent += part.sent;
-            sum.answered += part.answered;
-            sum.unanswered += part.unanswered;
-        }
+        self.kinds.iter_mut().zip(kinds).for_each(|(sum, part)| *sum += part);
+    }
+}
+
+impl AddAssign<&Self> for KindCounters {
+    fn add_assign(&mut self, other: &Self) {
+        let Self { sent, answered, unanswered } = other;
+        self.sent += sent;
+        self.answered += answered;
+        self.unanswered += unanswered;
     }
 }

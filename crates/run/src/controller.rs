@@ -66,7 +66,7 @@ fn carry_out<F: Fleet>(
     let began = Began { at: fleet.now(), unix_ns: witness.unix_ns() };
     let plan = &signed(&lowered.plan, began.unix_ns);
     witness.on(&Event::Started(Box::new(lowered.record.clone())));
-    let fleet = &mut Discreet::new(fleet, scenario.no_stats);
+    let fleet = &mut Discreet::new(fleet, scenario.trust.no_stats);
     let mut survey = greet(fleet, plan, witness)?;
     let load = match scenario.load {
         _ if load_only => Load::Always,

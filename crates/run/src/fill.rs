@@ -19,6 +19,7 @@ use memtide_engine::{
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
+use memtide_schema::warning::Shortfall;
 use memtide_schema::{Event, Progress, Scenario, Warning};
 use memtide_workload::{Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
 use probe::{Probed, accept_as_it_is, wants_keys};
@@ -143,7 +144,10 @@ fn fill_windows<F: Fleet>(
         return Ok(());
     }
     if scenario.load_partial {
-        filled.warnings.push(Warning::LoadPartial { sampled: total, missing: total - stored });
+        filled.warnings.push(Warning::Shortfall(Shortfall::LoadPartial {
+            sampled: total,
+            missing: total - stored,
+        }));
         return Ok(());
     }
     Err(Failure::unreachable(format!(
@@ -195,7 +199,12 @@ fn fill_server<F: Fleet>(
     }
     if refused.keys > 0 {
         let (server, stored) = (server.name.clone(), total - refused.keys);
-        filled.warnings.push(Warning::StoresRefused { server, stored, total, why: refused.why });
+        filled.warnings.push(Warning::Shortfall(Shortfall::StoresRefused {
+            server,
+            stored,
+            total,
+            why: refused.why,
+        }));
     }
     Ok(())
 }

@@ -469,7 +469,7 @@ fn server_warnings<W: Witness>(material: &Material<'_, W>) -> Vec<Warning> {
             warnings.push(Warning::OtherClients { server: server(), commands: *commands });
         }
         // Who asks for no comparison misses none.
-        Agreement::Skipped(_) if material.scenario.no_stats => {}
+        Agreement::Skipped(_) if material.scenario.trust.no_stats => {}
         Agreement::Skipped(why) => {
             warnings.push(Warning::StatsUnavailable { server: server(), why: why.clone() });
         }

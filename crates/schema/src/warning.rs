@@ -3,8 +3,10 @@
 //! Each warning has a code for programs, a sentence for people, and a remedy; its figures are
 //! fields, so no warning can be raised without them.
 
+mod shortfall;
 mod upset;
 
+pub use shortfall::Shortfall;
 pub use upset::{Upset, exact_percent, stretches};
 
 use crate::kind::Kind;
@@ -135,37 +137,8 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
-    /// The server does not hold every key, and the scenario accepts that.
-    LoadPartial {
-        /// Sampled keys that were asked for.
-        sampled: u64,
-        /// Those that were missing.
-        missing: u64,
-    },
-    /// A fill stored less than all, and the scenario accepts that.
-    StoresRefused {
-        /// Which server.
-        server: String,
-        /// How many keys were stored.
-        stored: u64,
-        /// How many there are.
-        total: u64,
-        /// What the server said of the others: a clause after a semicolon, or nothing.
-        why: String,
-    },
-    /// The values that a server holds have other lengths than the scenario says, which it accepts.
-    ValuesResized {
-        /// Which server.
-        server: String,
-        /// The lengths that the scenario says.
-        values: String,
-        /// Sampled values of another length.
-        resized: u64,
-        /// Sampled values.
-        found: u64,
-        /// Their mean length, in bytes.
-        mean: f64,
-    },
+    /// A server holds less than the scenario says, or something else, and that is accepted.
+    Shortfall(Shortfall),
     /// A server did not do what it was told before or after the load.
     LineRefused {
         /// Which server.
@@ -206,9 +179,7 @@ impl Warning {
             Self::ConnectsFailed { .. } => "connects_failed",
             Self::OutputFailed { .. } => "output_failed",
             Self::HistogramSaturated { .. } => "histogram_saturated",
-            Self::LoadPartial { .. } => "load_partial",
-            Self::StoresRefused { .. } => "stores_refused",
-            Self::ValuesResized { .. } => "values_resized",
+            Self::Shortfall(shortfall) => shortfall.code(),
             Self::LineRefused { .. } => "line_refused",
             Self::ServersDiffer { .. } => "servers_differ",
         }
@@ -228,11 +199,8 @@ impl Warning {
             }
             Self::SharedCpu { cpus } => {
                 let plural = if *cpus == 1.0 { "" } else { "s" };
-                format!(
-                    "the embedded server and memtide's workers share {} CPU{plural}, so each delays \
-                     the other and the times are of both",
-                    format_count(*cpus)
-                )
+                let cpus = format_count(*cpus);
+                format!("the embedded server and memtide's workers share {cpus} CPU{plural}")
             }
             Self::TooFewSamples { kind, percentile, needed, has } => format!(
                 "too few operations for {percentile} of {kind}: it needs {needed}, there were {has}"
@@ -255,9 +223,7 @@ impl Warning {
                 format!("{lost} samples are missing from the file: they came too fast to write")
             }
             Self::OtherClients { server, commands } => {
-                format!(
-                    "{server} served at least {commands} commands of other clients during the run"
-                )
+                format!("{server} served at least {commands} commands of other clients meanwhile")
             }
             Self::StatsUnavailable { server, why } => {
                 format!("the counters of {server} could not be compared: {why}")
@@ -280,16 +246,7 @@ impl Warning {
             Self::HistogramSaturated { count } => {
                 format!("{count} times were longer than the histograms reach (one hour)")
             }
-            Self::LoadPartial { sampled, missing } => {
-                format!("{missing} of {sampled} sampled keys are missing from the server")
-            }
-            Self::StoresRefused { server, stored, total, why } => {
-                format!("the fill of {server} stored {stored} of {total} keys{why}")
-            }
-            Self::ValuesResized { server, values, resized, found, mean } => format!(
-                "{server} holds values of other lengths than {values}: {resized} of {found} that \
-                 were sampled, of {mean:.0} bytes in the mean"
-            ),
+            Self::Shortfall(shortfall) => shortfall.message(),
             Self::LineRefused { server, line, why } => {
                 format!("{server} was told '{line}' and {why}")
             }
@@ -346,16 +303,7 @@ impl Warning {
             }
             Self::OutputFailed { .. } => "name a place that can be written and run again",
             Self::HistogramSaturated { .. } => "set a --timeout below one hour",
-            Self::LoadPartial { .. } => {
-                "give the server more memory (its -m), or count misses as what they are"
-            }
-            Self::StoresRefused { .. } => {
-                "look why the server refuses stores or loses connections, or count misses as what \
-                 they are"
-            }
-            Self::ValuesResized { .. } => {
-                "fill the server with --load auto, or give the --value-size that it was filled with"
-            }
+            Self::Shortfall(shortfall) => shortfall.remedy(),
             Self::LineRefused { .. } => "give --before and --after commands that the server knows",
             Self::ServersDiffer { .. } => {
                 "look at the times of each server before these are taken for those of any one"

@@ -41,8 +41,8 @@ pub trait Source {
         self.next(index, now)
     }
 
-    /// Gives up operation `index`, which is settled with `outcome` at once: returns its kind and how
-    /// many keys it asks for. None when there is nothing more to do, ever.
+    /// Gives up operation `index`, which is settled with `outcome` at once: returns its kind and
+    /// how many keys it asks for. None when there is nothing more to do, ever.
     fn forgo(&mut self, index: u64, now: Instant, outcome: Outcome) -> Option<(OpKind, u16)> {
         let Next::Op(op) = self.skip(index, now) else { return None };
         self.settle(&op, outcome);

@@ -123,13 +123,12 @@ impl<'a> Tree<'a> {
         Some(place)
     }
 
+    /// The module `name` in the module at `place`, if it or one below it has a file.
     fn child(&self, place: &[&'a str], name: &str) -> Option<Place<'a>> {
-        let mut modules = self.modules.keys();
-        let child = modules.find(|module| {
-            let split = module.split_last();
-            split.is_some_and(|(last, parent)| *last == name && parent == place)
-        });
-        child.cloned()
+        let depth = place.len();
+        let is_below =
+            |module: &&Place<'_>| module.starts_with(place) && module.get(depth) == Some(&name);
+        self.modules.keys().find(is_below).map(|module| module[..=depth].to_vec())
     }
 }
 

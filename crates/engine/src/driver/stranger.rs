@@ -1,5 +1,5 @@
-//! Servers of another kind that one meets at a wrong port, known by their first bytes. It names them;
-//! it speaks none of their protocols.
+//! Servers of another kind that answer at a wrong port, known by their first bytes. It names them
+//! and speaks none of their protocols.
 
 use std::fmt;
 

@@ -90,7 +90,7 @@ fn what_a_simulation_cost_is_not_said() {
     record.client.rss_max_bytes = None;
     record.machine_cpu = None;
     let text = text(&record);
-    assert!(!text.contains("\nclient ") && !text.contains("\nmachine "), "{text}");
+    assert!(!text.contains("\nclient     ") && !text.contains("\nmachine "), "{text}");
     assert!(!text.contains("of CPU") && !text.contains("of memory"), "{text}");
 }
 

@@ -8,6 +8,7 @@ use crate::survey::{figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::{Plan, ServerPlan, Verify};
 use memtide_metrics::{Counters, Mismatches};
+use memtide_schema::warning::Shortfall;
 use memtide_schema::{Scenario, Warning};
 use memtide_workload::{OpKind, Popularity, SourcePlan};
 
@@ -30,9 +31,9 @@ impl Probed {
         self.counters.wrong.iter().sum::<u64>() * 2 > self.counters.verified
     }
 
-    /// Keys that are not there, or not with a value of the right length.
+    /// Keys that are not there.
     pub(super) fn missing(&self) -> u64 {
-        self.counters.keys - self.counters.hits + self.counters.resized
+        self.counters.keys - self.counters.hits
     }
 
     /// Their values' mean length in bytes; none if there are no values.
@@ -58,7 +59,7 @@ pub(super) fn wants_keys<F: Fleet>(
     if filled.interrupted {
         return Ok(false);
     }
-    if !strange && probed.missing() == 0 {
+    if !strange && probed.missing() + probed.counters.resized == 0 {
         filled.held.note(probed.counters.hits, probed.counters.hits);
         return Ok(false);
     }
@@ -95,7 +96,13 @@ pub(super) fn accept_as_it_is<F: Fleet>(
     let Some(mean) = probed.bytes_mean().filter(|_| resized > 0) else { return Ok(()) };
     if scenario.load_partial {
         let (server, values) = (server.name.clone(), scenario.value_size.to_string());
-        filled.warnings.push(Warning::ValuesResized { server, values, resized, found: hits, mean });
+        filled.warnings.push(Warning::Shortfall(Shortfall::ValuesResized {
+            server,
+            values,
+            resized,
+            found: hits,
+            mean,
+        }));
         return Ok(());
     }
     Err(Failure::usage(format!(
@@ -119,7 +126,8 @@ pub(super) fn sample<F: Fleet>(
     server: &ServerPlan,
     (keys, filled): (u64, &mut Filled),
 ) -> Result<Probed, Failure> {
-    probe(fleet, (plan, server), (Popularity::Sample, keys, SAMPLE), filled)
+    let wanted = Wanted { popularity: Popularity::Sample, keys, ops: SAMPLE };
+    probe(fleet, (plan, server), wanted, filled)
 }
 
 /// Asks for the keys that were stored first.
@@ -130,15 +138,24 @@ pub(super) fn earliest<F: Fleet>(
     filled: &mut Filled,
 ) -> Result<Probed, Failure> {
     let keys = keys_all(plan);
-    probe(fleet, (plan, server), (Popularity::Onward(0), keys, EARLIEST.min(keys)), filled)
+    let wanted = Wanted { popularity: Popularity::Onward(0), keys, ops: EARLIEST.min(keys) };
+    probe(fleet, (plan, server), wanted, filled)
+}
+
+/// Which keys a probe asks for: `ops` of the first `keys`, picked by `popularity`.
+struct Wanted {
+    popularity: Popularity,
+    keys: u64,
+    ops: u64,
 }
 
 fn probe<F: Fleet>(
     fleet: &mut F,
     (plan, server): (&Plan, &ServerPlan),
-    (popularity, keys, ops): (Popularity, u64, u64),
+    wanted: Wanted,
     filled: &mut Filled,
 ) -> Result<Probed, Failure> {
+    let Wanted { popularity, keys, ops } = wanted;
     let source = side_source(plan, OpKind::Get, popularity);
     let source = SourcePlan { keys, ..source };
     let probe = Plan {

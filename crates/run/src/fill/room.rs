@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::survey::{Figures, figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::{Plan, ServerPlan};
+use memtide_schema::warning::Shortfall;
 use memtide_schema::{Scenario, Warning};
 
 /// What a server keeps of an item beside its key and value, at most.
@@ -98,7 +99,7 @@ impl<'a> Room<'a> {
             return Ok(());
         }
         if scenario.load_partial {
-            filled.warnings.push(Warning::LoadPartial { sampled, missing });
+            filled.warnings.push(Warning::Shortfall(Shortfall::LoadPartial { sampled, missing }));
             return Ok(());
         }
         let so_far = match whole_fill {

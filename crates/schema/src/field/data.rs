@@ -423,9 +423,9 @@ pub(super) const LOAD: Field = Field {
     long: "`auto`: when the mix reads, 1 000 sampled keys are asked for, and the server is filled \
            only if some are missing or have values of another length than the scenario says; a \
            server that is not on this machine and holds other items is refused. `always`: it is \
-           filled in any case. `never`: it is not filled; with a `value-size` other than the default `run` \
-           refuses it when sampled values have other lengths. Lengths of numeric keys are not compared, nor are any with append \
-           or prepend. Nothing is ever flushed.",
+           filled in any case. `never`: it is not filled; with a `value-size` other than the \
+           default `run` refuses it when sampled values have other lengths. Lengths of numeric \
+           keys are not compared, nor are any with append or prepend. Nothing is ever flushed.",
     section: Section::Data,
     many: false,
     set: |scenario, word| {

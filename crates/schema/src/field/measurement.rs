@@ -102,10 +102,10 @@ pub(super) const NO_STATS: Field = Field {
     section: Section::Measurement,
     many: false,
     set: |scenario, word| {
-        scenario.no_stats = parse_switch(word)?;
+        scenario.trust.no_stats = parse_switch(word)?;
         Ok(())
     },
-    show: |scenario| one(scenario.no_stats),
+    show: |scenario| one(scenario.trust.no_stats),
 };
 
 pub(super) const VERIFY: Field = Field {

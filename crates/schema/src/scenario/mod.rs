@@ -113,8 +113,6 @@ pub struct Scenario {
     pub load: Load,
     /// Whether a fill that did not fit is accepted.
     pub load_partial: bool,
-    /// Whether no server is asked for its statistics.
-    pub no_stats: bool,
     /// How long after its intended instant an operation has its deadline.
     pub timeout: Span,
     /// What is done about a lost connection.
@@ -185,6 +183,8 @@ pub struct Trust {
     pub errors_max: Option<f64>,
     /// Whether an unbelievable result is an error.
     pub strict: bool,
+    /// Whether no server is asked for its statistics.
+    pub no_stats: bool,
 }
 
 /// Connections that come and go. Each is a field by its own name.
@@ -342,7 +342,6 @@ impl Default for Scenario {
             noreply: false,
             load: Load::Auto,
             load_partial: false,
-            no_stats: false,
             timeout: Span::from_s(5),
             reconnect: Reconnect::After(BACKOFF),
             goals: Vec::new(),

@@ -35,14 +35,14 @@ fn every_warning() -> Vec<Warning> {
         Warning::ConnectsFailed { count: 3, why: "refused 3".to_owned() },
         Warning::OutputFailed { output: "r.json".to_owned(), why: "the disk is full".to_owned() },
         Warning::HistogramSaturated { count: 2 },
-        Warning::LoadPartial { sampled: 1000, missing: 120 },
-        Warning::ValuesResized {
+        Warning::Shortfall(Shortfall::LoadPartial { sampled: 1000, missing: 120 }),
+        Warning::Shortfall(Shortfall::ValuesResized {
             server: server(),
             values: "fixed:2048".to_owned(),
             resized: 998,
             found: 999,
             mean: 200.0,
-        },
+        }),
         Warning::LineRefused {
             server: server(),
             line: "start_trace".to_owned(),

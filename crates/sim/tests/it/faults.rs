@@ -311,6 +311,7 @@ fn what_was_sent_to_no_server_is_said_of_none() {
         ("duration", "500ms"),
         ("connections", "2"),
         ("keys", "10"),
+        ("depth", "1"),
         ("on-full", "drop"),
     ];
     let mut world = World::new(&words).behaviour("fixed:1ms");

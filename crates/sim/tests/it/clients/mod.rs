@@ -1,5 +1,5 @@
-//! Clients that are more than their connections: those that come and go, those that write to several
-//! servers, and those with windows of objects.
+//! Clients that are more than their connections: those that come and go, those that write to
+//! several servers, and those with windows of objects.
 
 mod lives;
 mod replicas;

@@ -88,7 +88,7 @@ fn at_a_rate_the_schedule_counts_a_write_once() {
     let asked = record.rate.target_per_s.expect("a rate was asked for");
     assert!((asked / 10_000.0 - 1.0).abs() < 0.05, "{:?}", record.rate);
     // What is compared with it has each write once, in all and by kind.
-    assert!((record.rate.achieved_per_s / asked - 1.0).abs() < 0.001, "{:?}", record.rate);
+    assert!((record.rate.achieved_per_s / asked - 1.0).abs() < 0.02, "{:?}", record.rate);
     let by_kind: f64 = record.rate.kinds_per_s.values().sum();
     assert!((by_kind - record.rate.achieved_per_s).abs() < 1e-6, "{:?}", record.rate);
     let copies = record.copies_in_window[&Kind::Set];
