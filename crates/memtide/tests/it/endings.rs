@@ -180,6 +180,6 @@ fn a_simulation_does_not_speak_of_this_machine() {
     assert_eq!((record.machine.os.as_str(), record.machine.cpu_model), ("simulated", None));
     assert!(record.machine_cpu.is_none() && record.machine.memory_bytes.is_none());
     let text = memtide(line).exits(0);
-    assert!(!text.out.contains("\nclient ") && !text.out.contains("\nmachine "), "{text}");
+    assert!(!text.out.contains("\nclient     ") && !text.out.contains("\nmachine "), "{text}");
     assert!(!text.out.contains("of CPU"), "{text}");
 }

@@ -80,7 +80,7 @@ pub(super) const FILES: &[Row] = &[
     ("ln -s /dev/full a.svg", "run $SHORT --plot a.svg", 1),
     ("ln -s a.json a.json", "run $SHORT --json a.json", 2),
     ("", "run $SHORT --json /dev/null --samples /dev/null --plot a.svg", 0),
-    ("", "run $SHORT --json /dev/stdout", 0),
+    ("", "run $SHORT --json /dev/stdout", 2),
     ("", "run $SHORT --json a.toml a.toml", 2),
     ("n=$(head -c 300 /dev/zero | tr '\\0' n)", "run $SHORT --json $n", 2),
     ("mkfifo f; cat f > /dev/null &", "run $SHORT --samples f", 0),
