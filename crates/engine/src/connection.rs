@@ -576,7 +576,7 @@ fn unasked(reply: &Reply<'_>) -> PeerError {
     }
 }
 
-fn name(reply: &Reply<'_>) -> &'static str {
+pub(crate) fn name(reply: &Reply<'_>) -> &'static str {
     match reply {
         Reply::Value { .. } | Reply::Data { .. } => "VALUE",
         Reply::End => "END",

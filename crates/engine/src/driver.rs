@@ -262,6 +262,13 @@ pub enum PeerError {
         /// The reply, in short.
         got: &'static str,
     },
+    /// A reply of a kind that a question beside the load cannot have.
+    Unfit {
+        /// What was asked, in a word.
+        asked: &'static str,
+        /// The reply, in short.
+        got: &'static str,
+    },
     /// A reply to another request than the one whose turn it is.
     OutOfTurn {
         /// The number of the request whose turn it is, on this connection.
@@ -309,6 +316,9 @@ impl fmt::Display for PeerError {
             Self::Mismatch { kind, got } => {
                 write!(f, "answered {got} to a {}, which the protocol rules out", kind.name())
             }
+            Self::Unfit { asked, got } => {
+                write!(f, "answered {got} to {asked}, which the protocol rules out")
+            }
             Self::OutOfTurn { expected, got } => write!(
                 f,
                 "answered request {got} of a connection when it was request {expected}'s turn"
@@ -330,7 +340,11 @@ pub struct Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind.word(), self.line.bytes().escape_ascii())
+        f.write_str(self.kind.word())?;
+        match self.line.bytes() {
+            [] => Ok(()),
+            line => write!(f, " {}", line.escape_ascii()),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! Sans-IO like all of the engine: it needs a driver that nothing else uses meanwhile.
 
 use crate::connection::greeting::{self, Rejection, greeting};
+use crate::connection::name;
 use crate::connection::wire::Wire;
 use crate::driver::{
     Address, Closed, ConnectError, Driver, DriverError, Event, Message, PeerError, SocketPlan,
@@ -28,6 +29,18 @@ pub enum Question<'a> {
     /// A line of the text protocol, without its end and in whatever protocol the plan speaks. Its
     /// answer is the first line that comes back.
     Line(&'a str),
+}
+
+impl Question<'_> {
+    /// What is asked, for a sentence.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Version => "version",
+            Self::Statistics => "stats",
+            Self::Get => "a get",
+            Self::Line(_) => "a command",
+        }
+    }
 }
 
 /// What a server said.
@@ -178,6 +191,7 @@ fn talk<D: Driver>(
     let protocol = if is_line { Protocol::Text } else { plan.requests.protocol };
     let mut listener = Listener {
         wire: Wire::new(protocol),
+        asked: question.word(),
         found: (question == Question::Get).then_some(false),
         rows: Vec::new(),
         line: Vec::new(),
@@ -317,6 +331,8 @@ impl<D: Driver> Line<'_, D> {
 /// Puts an answer together.
 struct Listener {
     wire: Wire,
+    /// What is asked, in a word.
+    asked: &'static str,
     /// Whether the key was found that was asked for, if one was.
     found: Option<bool>,
     rows: Vec<(String, String)>,
@@ -382,7 +398,10 @@ impl Listener {
                     let line = format!("{} {}", error.kind.word(), text(error.message));
                     return Err(AskError::Refused(line.trim_end().to_owned()));
                 }
-                _ => return Err(broken(PeerError::Unasked { got: "another reply" })),
+                other => {
+                    let (asked, got) = (self.asked, name(&other));
+                    return Err(broken(PeerError::Unfit { asked, got }));
+                }
             }
         }
         self.wire.check_partial().map_err(broken)?;

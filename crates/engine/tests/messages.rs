@@ -42,6 +42,7 @@ fn peer_errors() -> Vec<PeerError> {
     let some = every!(PeerError: TooManyConnections;
         PeerError::Malformed(malformed()[0]),
         PeerError::Mismatch { kind: OpKind::Get, got: "STORED" },
+        PeerError::Unfit { asked: "stats", got: "VALUE" },
         PeerError::OutOfTurn { expected: 3, got: 2 },
         PeerError::Unasked { got: "STORED" },
         PeerError::UnaskedError { line: Excerpt::of(b"SERVER_ERROR out") });
@@ -54,15 +55,39 @@ fn closed() -> Vec<Closed> {
     some.into_iter().chain(peer_errors().into_iter().map(Closed::Broken)).collect()
 }
 
+/// One of each variant of [`AskError`], which its place among them is known of.
+fn ask_errors(driver: DriverError) -> Vec<AskError> {
+    let timeout = Span::from_s(5);
+    let errors = every!(AskError: Interrupted, NotAsked;
+        AskError::Connect(ConnectError::Refused),
+        AskError::Closed(Closed::ByPeer),
+        AskError::Silent(timeout, Protocol::Text),
+        AskError::Unfinished { timeout, bytes: 29 },
+        AskError::CutShort(29),
+        AskError::TooLong { bytes_max: 1 << 20 },
+        AskError::Refused("ERROR".to_owned()),
+        AskError::Driver(driver));
+    // A variant that is new fails to compile here until it has a place, and so a value above.
+    let place = |error: &AskError| match error {
+        AskError::Interrupted => 0,
+        AskError::NotAsked => 1,
+        AskError::Connect(_) => 2,
+        AskError::Closed(_) => 3,
+        AskError::Silent(..) => 4,
+        AskError::Unfinished { .. } => 5,
+        AskError::CutShort(_) => 6,
+        AskError::TooLong { .. } => 7,
+        AskError::Refused(_) => 8,
+        AskError::Driver(_) => 9,
+    };
+    let places: Vec<usize> = errors.iter().map(place).collect();
+    assert_eq!(places, (0..10).collect::<Vec<_>>());
+    errors
+}
+
 #[test]
 fn what_a_server_did_reads_as_a_sentence_behind_its_name() {
     let driver = DriverError { action: "epoll_wait", code: 5 };
-    let asked = every!(AskError: ;
-        AskError::Connect(ConnectError::Refused),
-        AskError::Closed(Closed::ByPeer),
-        AskError::Silent(Span::from_s(5), Protocol::Text),
-        AskError::Refused("ERROR".to_owned()),
-        AskError::Driver(driver));
     let trouble = every!(TroubleKind: ;
         TroubleKind::Connect(ConnectError::Refused),
         TroubleKind::Closed(Closed::ByPeer));
@@ -70,7 +95,7 @@ fn what_a_server_did_reads_as_a_sentence_behind_its_name() {
         .into_iter()
         .map(AskError::Connect)
         .chain(closed().into_iter().map(AskError::Closed))
-        .chain(asked)
+        .chain(ask_errors(driver))
         .map(|error| error.to_string())
         .chain(closed().into_iter().map(|closed| TroubleKind::Closed(closed).to_string()))
         .chain(trouble.into_iter().map(|trouble| trouble.to_string()))

@@ -45,8 +45,10 @@ pub(crate) struct Ended {
 /// What a plan cannot go on without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
-    /// Every server was gone, or said nothing, for longer than the timeout.
+    /// Every server was gone for longer than the timeout.
     Servers,
+    /// They were there, and said nothing for longer than the timeout.
+    Silence,
     /// A connection, where none is opened again.
     Connection,
     /// Nothing was ever answered, and one connection after the other ended.
@@ -59,14 +61,32 @@ pub(crate) fn conduct<F: Fleet>(
     plan: &Plan,
     watch: &mut dyn FnMut(Instant, Instant, &Totals),
 ) -> Result<Ended, Failure> {
-    conduct_unless(fleet, plan, Watch::new(&[]), watch)
+    carry_out(fleet, plan, (Watch::new(&[]), News::Answers), watch)
 }
 
 /// Carries out `plan`, or ends it early when a condition of `unless` is true.
 pub(crate) fn conduct_unless<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    mut unless: Watch<'_>,
+    unless: Watch<'_>,
+    watch: &mut dyn FnMut(Instant, Instant, &Totals),
+) -> Result<Ended, Failure> {
+    carry_out(fleet, plan, (unless, News::Endings), watch)
+}
+
+/// What shows that a server has not fallen silent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum News {
+    /// Operations end, be it without an answer: that is what is measured.
+    Endings,
+    /// Some are answered in time: where the answers are needed, nothing else is of use.
+    Answers,
+}
+
+fn carry_out<F: Fleet>(
+    fleet: &mut F,
+    plan: &Plan,
+    (mut unless, news): (Watch<'_>, News),
     watch: &mut dyn FnMut(Instant, Instant, &Totals),
 ) -> Result<Ended, Failure> {
     let mut totals = Totals::new(&plan.shape());
@@ -82,7 +102,7 @@ pub(crate) fn conduct_unless<F: Fleet>(
     } else {
         fleet.command(start, Command::Begin)?;
     }
-    let mut heard = Heard { settled: 0, at: start };
+    let mut heard = Heard { news, count: 0, at: start };
     let last_deadline = plan.window.measure_end(start) + plan.timeout + OVERTIME;
     loop {
         let interval = fleet.collect(fleet.now() + LOOK_EVERY, &mut totals)?;
@@ -106,10 +126,11 @@ pub(crate) fn conduct_unless<F: Fleet>(
         } else if is_unserved(plan, &totals, interval.at.since(start)) {
             loss = Some(Loss::Unserved);
             stop(fleet, Span::ZERO, &mut stopped)?;
-        } else if disconnected(&interval, plan.timeout)
-            || heard.is_stuck(plan, &totals, interval.at)
-        {
+        } else if disconnected(&interval, plan.timeout) {
             loss = Some(Loss::Servers);
+            stop(fleet, Span::ZERO, &mut stopped)?;
+        } else if heard.is_stuck(plan, &totals, interval.at) {
+            loss = Some(Loss::Silence);
             stop(fleet, Span::ZERO, &mut stopped)?;
         } else if (is_measured(&interval)
             && (is_used_up || interval.at >= plan.window.measure_end(start)))
@@ -207,17 +228,23 @@ fn ends_by_answers(plan: &Plan) -> bool {
 
 /// The last time that operations were seen to end.
 struct Heard {
-    settled: u64,
+    news: News,
+    count: u64,
     at: Instant,
 }
 
 impl Heard {
     /// Whether a closed loop that only operations can end has stopped for good: all have timed
-    /// out, but keep their slots, because their answers may still come.
+    /// out, but keep their slots, because their answers may still come; or every answer that is
+    /// needed comes too late.
     fn is_stuck(&mut self, plan: &Plan, totals: &Totals, now: Instant) -> bool {
-        let settled = totals.segments.iter().map(Counters::settled).sum();
-        if settled != self.settled {
-            *self = Self { settled, at: now };
+        let count = match self.news {
+            News::Endings => Counters::settled,
+            News::Answers => |counters: &Counters| counters.settled() - counters.timed_out,
+        };
+        let count = totals.segments.iter().map(count).sum();
+        if count != self.count {
+            *self = Self { count, at: now, ..*self };
         }
         ends_by_answers(plan) && now.since(self.at) > plan.timeout + OVERTIME
     }

@@ -133,6 +133,16 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
              {server} {what}",
             plan.timeout
         ),
+        Some(Loss::Silence) => {
+            let who = match &plan.servers[..] {
+                [server] => format!("server {}", server.name),
+                _ => "every server".to_owned(),
+            };
+            format!(
+                "{who} stopped answering: nothing came for longer than the timeout of {}",
+                plan.timeout
+            )
+        }
         Some(Loss::Unserved) => {
             format!("nothing was answered, and every connection ended: {server} {what}")
         }
@@ -162,6 +172,7 @@ fn greet<F: Fleet>(
     let mut survey = Survey::default();
     for (number, server) in plan.servers.iter().enumerate() {
         let name = &server.name;
+        witness.on(&Event::Note(format!("waiting for server {name} to answer")));
         let (unheard, question) = match figures(fleet, plan, server) {
             // It was asked before, under another name or the same one.
             Ok(figures) if !survey.meet(plan, number, &figures) => continue,

@@ -101,6 +101,7 @@ pub(crate) fn fill<F: Fleet>(
     }
     let keys = keys_all(plan);
     for server in &plan.servers {
+        witness.on(&Event::Note(format!("asking server {} for a sample of keys", server.name)));
         let wanted =
             load != Load::Auto || wants_keys(fleet, scenario, (plan, server), &mut filled)?;
         if filled.interrupted {
@@ -347,13 +348,17 @@ fn of_server(server: &ServerPlan) -> String {
     format!("server {}", server.name)
 }
 
-/// The server's own words for what went wrong, if it had any.
+/// What went wrong, in the server's own words if it had any.
 fn said(ended: &Ended) -> String {
+    let unanswered = ended.measured().timed_out;
     let refusal = ended.workers.iter().find_map(|worker| worker.refusal);
     let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
     match (refusal, trouble) {
         (Some(refusal), _) => format!("; it answered '{refusal}'"),
         (None, Some(trouble)) => format!("; it {}", trouble.what),
+        (None, None) if unanswered > 0 => {
+            format!("; it did not answer {unanswered} operations within the timeout")
+        }
         (None, None) => String::new(),
     }
 }
@@ -377,6 +382,12 @@ impl Filled {
             Some(Loss::Unserved) => {
                 return Err(Failure::unreachable(format!(
                     "{who} ended every connection before it answered anything{}",
+                    said(ended)
+                )));
+            }
+            Some(Loss::Silence) => {
+                return Err(Failure::unreachable(format!(
+                    "{who} answers nothing in time{}",
                     said(ended)
                 )));
             }

@@ -109,7 +109,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
     if let Some(loss) = ended.loss {
         record.partial = true;
         record.ended_by = match loss {
-            Loss::Servers | Loss::Unserved => EndedBy::ServersLost,
+            Loss::Servers | Loss::Silence | Loss::Unserved => EndedBy::ServersLost,
             Loss::Connection => EndedBy::ConnectionLost,
         };
         record.exit = 3;
@@ -227,7 +227,8 @@ fn judge<W: Witness>(
             connections: lives::measured_of(ended),
             allowed: material.scenario.errors_allowed(),
             gone: &upsets::gone(record),
-            servers_lost: ended.loss == Some(Loss::Servers),
+            refusal: ended.workers.iter().find_map(|worker| worker.refusal),
+            servers_lost: matches!(ended.loss, Some(Loss::Servers | Loss::Silence)),
         },
         response: (&response, measured.unanswered()),
         response_ideal: &totals.times.response_ideal,

@@ -1,6 +1,7 @@
 //! Who we are: what a new connection says first when the plan has credentials, and what a server
 //! makes of it. Credentials go as they are, in one message; nothing is hidden by it.
 
+use super::name;
 use super::wire::{Mark, Wire};
 use crate::driver::{Closed, ConnectError, PeerError};
 use crate::plan::{Credentials, Protocol};
@@ -75,7 +76,9 @@ pub(crate) fn heard(wire: &mut Wire, bytes: &[u8]) -> Option<Result<(), Rejectio
             Status::UNKNOWN_COMMAND | Status::NOT_SUPPORTED => ConnectError::CredentialsUnwanted,
             _ => ConnectError::CredentialsRefused,
         }),
-        Ok(Some(_)) => broken(PeerError::Unasked { got: "another reply" }),
+        Ok(Some((reply, _))) => {
+            broken(PeerError::Unfit { asked: "credentials", got: name(&reply) })
+        }
         Err(error) => broken(PeerError::of(error, bytes)),
     }
 }

@@ -18,7 +18,7 @@ fn what_is_no_answer_is_named_by_its_first_bytes() {
         (b"\x81\0\0\0", Protocol::Text, "--protocol binary"),
         (b"ERROR\r\n", Protocol::Binary, "--protocol text"),
         (b"\0\0\0", Protocol::Text, "\\x00\\x00"),
-        (b"STAT pid 1\r\nSTORED\r\n", Protocol::Text, "another reply"),
+        (b"STAT pid 1\r\nSTORED\r\n", Protocol::Text, "answered STORED to stats"),
         (b"STAT pid 1\r\n", Protocol::Text, "12 bytes came"),
         (rows, Protocol::Text, "without an end"),
     ] {

@@ -3,6 +3,7 @@
 //! A miss, NOT_STORED, EXISTS and NOT_FOUND are answers.
 
 use super::{judged, skipped};
+use memtide_engine::driver::Refusal;
 use memtide_metrics::{Counters, LifeCounters, LifeFate};
 use memtide_schema::record::{Check, CheckKind};
 use memtide_schema::warning::exact_percent;
@@ -17,6 +18,8 @@ pub(crate) struct Errors<'a> {
     pub(crate) allowed: f64,
     /// Clauses that say which server was gone, since when and until when.
     pub(crate) gone: &'a [String],
+    /// The first answer that was an error.
+    pub(crate) refusal: Option<Refusal>,
     /// Whether the run ended because every server was gone.
     pub(crate) servers_lost: bool,
 }
@@ -89,6 +92,9 @@ pub(super) fn check(errors: &Errors<'_>) -> Check {
     }
     let passed = share <= allowed && !errors.servers_lost;
     if !passed {
+        if let Some(refusal) = errors.refusal.filter(|_| errors.operations.failed > 0) {
+            message.push_str(&format!("; the first error was '{refusal}'"));
+        }
         message = gone(message, errors.gone);
     }
     judged(code, passed, message, share, allowed)

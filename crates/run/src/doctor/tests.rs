@@ -84,6 +84,7 @@ impl Case {
                 connections: self.lives.as_ref(),
                 allowed: self.errors_max,
                 gone: &self.gone,
+                refusal: None,
                 servers_lost: self.servers_lost,
             },
             response: (&self.response, self.unanswered),

@@ -174,11 +174,12 @@ fn probe<F: Fleet>(
     // Some errors are what a run may be about; a server that mostly gives them is no memcached.
     if counters.answered < counters.intended / 2 && !ended.interrupted {
         return Err(Failure::unreachable(format!(
-            "server {} answered {} of {} gets; is it a memcached with the text protocol?{}",
+            "server {} answered {} of {} gets{}; is it a memcached with the {} protocol?",
             server.name,
             counters.answered,
             counters.intended,
-            said(&ended)
+            said(&ended),
+            plan.requests.protocol
         )));
     }
     Ok(Probed { counters, mismatches: ended.totals.mismatches })

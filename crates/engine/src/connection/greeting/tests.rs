@@ -33,7 +33,7 @@ fn lines_are_a_set_that_no_other_server_would_carry_out() {
     let said = hear(Protocol::Text, b"ERROR Too many open connections\r\n");
     assert_eq!(said, broken(PeerError::TooManyConnections));
     let said = hear(Protocol::Text, b"END\r\n");
-    assert_eq!(said, broken(PeerError::Unasked { got: "another reply" }));
+    assert_eq!(said, broken(PeerError::Unfit { asked: "credentials", got: "END" }));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! At a terminal: however long something takes, it says something every few seconds.
 
 use super::{Watched, shell};
-use crate::child::shared;
+use crate::child::{program, shared};
 use crate::peer::Peer;
 use crate::peer::rogue::{Answer, Rogue};
 use std::fs::File;
@@ -60,6 +60,28 @@ fn a_terminal_is_never_left_without_news() {
         });
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn a_server_that_is_waited_for_is_named_at_a_terminal() {
+    let _turn = shared();
+    let silent = Rogue::new(|_| Answer::Silence);
+    let (mut person, terminal) = terminal(USUAL);
+    let mut command = program();
+    command.args(["run", "-s", &silent.name, "--timeout", "12s"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::from(terminal));
+    let mut child = command.spawn().unwrap();
+    let (started, mut said, mut bytes) = (Instant::now(), String::new(), [0; 4096]);
+    while started.elapsed() < Duration::from_secs(5) && !said.contains(" to answer") {
+        if readable(&person)
+            && let Ok(count @ 1..) = person.read(&mut bytes)
+        {
+            said.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+    }
+    drop(child.kill());
+    child.wait().unwrap();
+    assert!(said.contains(&format!("waiting for server {} to answer", silent.name)), "{said}");
 }
 
 fn at_a_terminal(row: &Row, peer: &Peer, servers: &[(&str, &str)]) -> Option<String> {

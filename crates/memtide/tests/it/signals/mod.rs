@@ -13,7 +13,7 @@ const PROMPTLY: Duration = Duration::from_secs(15);
 
 /// Interrupts a run of `line` once `is_there` says that it has come so far.
 fn interrupted(line: &str, is_there: impl Fn() -> bool) -> crate::child::Finished {
-    let running = Running::start(&format!("run {line} --timeout 5s --duration 50s"));
+    let running = Running::start(&format!("run {line} --timeout 50s --duration 50s"));
     let started = Instant::now();
     while !is_there() {
         assert!(started.elapsed() < PROMPTLY, "it does not come so far");
