@@ -193,6 +193,11 @@ impl<'a> Keys<'a> {
     pub const fn spaced(words: &'a [u8]) -> Self {
         Self { rest: words }
     }
+
+    /// The keys that were not taken yet, as they stand in the request.
+    pub const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
 }
 
 impl<'a> Iterator for Keys<'a> {

@@ -4,11 +4,20 @@
 use crate::behaviour::{Behaviour, Pace};
 use crate::clock::Clock;
 use crate::fault::{FaultCounts, FaultKind, Faults, Late, Scene, Versions};
-use crate::session;
+use crate::session::{self, Retrieval};
 use crate::store::Store;
 use memtide_base::rng::Stream;
 use memtide_base::{Instant, Random};
-use memtide_codec::{Request, Verb};
+use memtide_codec::text::encode;
+use memtide_codec::{ErrorKind, ErrorReply, Reply, Request, Verb};
+
+/// The longest answer to one request of a server that may do wrong to it, about: it must stand as a
+/// whole. A longer one is refused as memcached refuses one that it has no memory for.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+const TOO_LONG: Reply<'static> = Reply::Error(ErrorReply {
+    kind: ErrorKind::Server,
+    message: b"out of memory writing get response",
+});
 
 /// How a server is asked to conduct itself. The default answers everything at once and rightly.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -166,7 +175,7 @@ impl ConductState {
         let Turn { number, verb, leaves } = turn;
         let drawn = self.faults.drawn(self.seed, number, verb);
         if drawn.is_empty() && !self.keeps_versions {
-            session::answer(clock, request, store, out);
+            answer_whole(clock, request, store, out);
             return Then::Answer;
         }
         let keys = match *request {
@@ -179,7 +188,7 @@ impl ConductState {
         let from = out.len();
         let changed = key_to_change(request).filter(|_| self.keeps_versions);
         let before = changed.and_then(|key| store.value(clock, key));
-        session::answer(clock, request, store, out);
+        answer_whole(clock, request, store, out);
         if let Some(key) = changed {
             match (before, store.value(clock, key)) {
                 (Some(before), Some(after)) if before == after => {}
@@ -203,6 +212,22 @@ impl ConductState {
             return then;
         }
         Then::Answer
+    }
+}
+
+/// Does what a request with a key asks for and appends the answer, unless that is too long.
+fn answer_whole(clock: Clock, request: &Request<'_>, store: &Store, out: &mut Vec<u8>) {
+    let Request::Retrieve { verb, expiry, keys } = *request else {
+        return session::answer(clock, request, store, out);
+    };
+    let from = out.len();
+    let most = from + ANSWER_BYTES_MAX;
+    let mut retrieval = Retrieval { verb, expiry, keys };
+    while !retrieval.go_on((clock, store), out, most) {
+        if out.len() >= most {
+            out.truncate(from);
+            return encode::reply(out, &TOO_LONG);
+        }
     }
 }
 

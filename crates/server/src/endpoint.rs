@@ -7,8 +7,9 @@ pub use datagrams::Datagrams;
 
 use crate::clock::Clock;
 use crate::conduct::{ConductState, Then};
-use crate::session::{self, Frames, Read, Tongue};
+use crate::session::{self, Frames, Read, Rest, Tongue};
 use crate::store::Store;
+use crate::table::{self, Outgoing, Sink};
 use memtide_base::Instant;
 use memtide_codec::text::RequestDecoder;
 use memtide_codec::{Request, Then as StreamThen};
@@ -22,6 +23,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Endpoint {
     tongue: Tongue,
+    /// What is not read.
+    rest: Rest,
     outbox: Outbox,
 }
 
@@ -36,22 +39,29 @@ pub enum After {
     Reset,
 }
 
-/// No more bytes are wanted while this many bytes of answers wait.
-const WAITING_BYTES_MAX: usize = 64 << 20;
-/// No more bytes are wanted while answers of this many instants wait.
+/// No further request is carried out while this many bytes of answers wait for their instants.
+const WAITING_BYTES_MAX: usize = 16 << 20;
+/// No further request is carried out while answers of this many instants wait.
 const WAITING_INSTANTS_MAX: usize = 1 << 20;
 
 impl Endpoint {
     /// A new connection, if the server lets it in; `None` for one that is to be reset at once.
     /// `item_bytes_max` is the limit of the store's items.
     pub fn accept(state: &mut ConductState, item_bytes_max: usize) -> Option<Self> {
-        let tongue = Tongue::Unheard(item_bytes_max);
-        state.admits().then(|| Self { tongue, outbox: Outbox::default() })
+        state.admits().then(|| Self::new(item_bytes_max))
+    }
+
+    fn new(item_bytes_max: usize) -> Self {
+        let (tongue, rest) = (Tongue::Unheard(item_bytes_max), Rest::default());
+        Self { tongue, rest, outbox: Outbox::default() }
     }
 
     /// Takes bytes that came at `clock.now`, however cut. Every request that they complete is
     /// carried out now, and its answer waits for its instant. The clock must not go back between
     /// calls with the same `state`.
+    ///
+    /// While 256 KiB of answers are due and not taken, or very many wait for their instants, what
+    /// came is kept: [`Endpoint::can_go_on`] says when to call again, without bytes.
     pub fn handle_bytes(
         &mut self,
         clock: Clock,
@@ -60,26 +70,39 @@ impl Endpoint {
         state: &mut ConductState,
     ) {
         self.tongue.hear(bytes);
-        let Self { tongue, outbox } = self;
-        match tongue {
+        let Self { tongue, rest, outbox } = self;
+        rest.feed(bytes, |input| match tongue {
             Tongue::Unheard(_) => {}
-            Tongue::Text(decoder) => read_lines((decoder, outbox), clock, bytes, store, state),
-            Tongue::Binary(frames) => read_frames((frames, outbox), clock, bytes, store, state),
+            Tongue::Text(decoder) => read_lines((decoder, outbox), clock, input, store, state),
+            Tongue::Binary(frames) => read_frames((frames, outbox), clock, input, store, state),
+        });
+        if outbox.fate != Fate::Open {
+            rest.clear();
         }
     }
 
+    /// Whether it has not carried out everything that came.
+    pub fn is_behind(&self) -> bool {
+        !self.rest.is_empty()
+    }
+
+    /// Whether it can carry out at `now` what it has not.
+    pub fn can_go_on(&self, now: Instant) -> bool {
+        self.is_behind() && self.outbox.has_room(now)
+    }
+
     /// Carries out what stands in `bytes`, which is all that the client says, and appends the
-    /// answers to `out`. Returns when the last of them leaves; a connection that would be reset or
-    /// stalled has no more of them.
+    /// answers to `out`. Returns when the last of them leaves, or `None` when they are too long for
+    /// datagrams: what would come after is not carried out. A connection that would be reset or
+    /// stalled has no more answers.
     fn answer_once(
         clock: Clock,
         bytes: &[u8],
         (item_bytes_max, store): (usize, &Store),
         state: &mut ConductState,
         out: &mut Vec<u8>,
-    ) -> Instant {
-        let mut endpoint =
-            Self { tongue: Tongue::Unheard(item_bytes_max), outbox: Outbox::default() };
+    ) -> Option<Instant> {
+        let mut endpoint = Self::new(item_bytes_max);
         endpoint.handle_bytes(clock, bytes, store, state);
         let mut leaves = clock.now;
         while let Some(at) = endpoint.poll_timeout() {
@@ -87,8 +110,14 @@ impl Endpoint {
             if endpoint.poll_transmit(at, out) != After::Open {
                 break;
             }
+            if out.len() > datagrams::ANSWER_BYTES_MAX {
+                return None;
+            }
+            if endpoint.can_go_on(clock.now) {
+                endpoint.handle_bytes(clock, &[], store, state);
+            }
         }
-        leaves
+        Some(leaves)
     }
 
     /// When something is to leave or to end; `None` when nothing waits.
@@ -109,23 +138,21 @@ impl Endpoint {
         }
     }
 
-    /// Whether bytes should be read from the client: false while very much waits to leave.
-    pub fn wants_bytes(&self) -> bool {
-        let Outbox { bytes, taken, waiting, .. } = &self.outbox;
-        bytes.len() - taken < WAITING_BYTES_MAX && waiting.len() < WAITING_INSTANTS_MAX
+    /// Whether bytes should be read from the client at `now`: false while very much waits to leave.
+    pub fn wants_bytes(&self, now: Instant) -> bool {
+        !self.is_behind() && self.outbox.has_room(now)
     }
 }
 
 fn read_lines(
     (decoder, outbox): (&mut RequestDecoder, &mut Outbox),
     clock: Clock,
-    bytes: &[u8],
+    input: &mut &[u8],
     store: &Store,
     state: &mut ConductState,
 ) {
-    let mut input = bytes;
-    while outbox.fate == Fate::Open {
-        match decoder.next(&mut input) {
+    while outbox.fate == Fate::Open && outbox.has_room(clock.now) {
+        match decoder.next(input) {
             Ok(Some(Request::Quit)) => outbox.end(state.hold(clock.now), After::Close),
             Ok(Some(request)) => {
                 let carried = state.carry_out(clock, &request, store, &mut outbox.bytes);
@@ -147,16 +174,16 @@ fn read_lines(
 fn read_frames(
     (frames, outbox): (&mut Frames, &mut Outbox),
     clock: Clock,
-    bytes: &[u8],
+    input: &mut &[u8],
     store: &Store,
     state: &mut ConductState,
 ) {
-    let mut input = bytes;
-    while outbox.fate == Fate::Open {
-        let carry_out = |request: &Request<'_>, lines: &mut Vec<u8>| {
-            state.carry_out(clock, request, store, lines)
+    while outbox.fate == Fate::Open && outbox.has_room(clock.now) {
+        // What may be changed is copied.
+        let carry_out = |request: &Request<'_>, lines: &mut Outgoing| {
+            state.carry_out(clock, request, store, lines.bytes())
         };
-        match frames.next(&mut input, (clock, store), &mut outbox.bytes, carry_out) {
+        match frames.next(input, (clock, store), &mut outbox.bytes, carry_out) {
             Read::Nothing => return,
             Read::Carried(carried) => outbox.carried(carried),
             Read::Answered => outbox.seal(state.hold(clock.now)),
@@ -226,6 +253,15 @@ impl Outbox {
         }
     }
 
+    /// Whether the answer to another request may wait here at `now`.
+    fn has_room(&self, now: Instant) -> bool {
+        let due = self.waiting.partition_point(|answers| answers.leave <= now);
+        let due = due.checked_sub(1).map_or(0, |last| self.waiting[last].end - self.taken);
+        due < session::WAITING_BYTES_MAX
+            && self.bytes.len() - self.taken < WAITING_BYTES_MAX
+            && self.waiting.len() < WAITING_INSTANTS_MAX
+    }
+
     /// The connection ends at `at`, or with what leaves last if that is later.
     fn end(&mut self, at: Instant, after: After) {
         self.last = self.last.max(at);
@@ -241,7 +277,7 @@ impl Outbox {
         out.extend_from_slice(&self.bytes[self.taken..end]);
         self.taken = end;
         if self.taken == self.bytes.len() {
-            self.bytes.clear();
+            table::empty(&mut self.bytes);
             self.taken = 0;
         } else if self.taken > self.bytes.len() / 2 {
             self.bytes.drain(..self.taken);

@@ -26,4 +26,5 @@ pub use endpoint::{After, Datagrams, Endpoint};
 pub use fault::{FaultKind, Faults};
 pub use session::{Flow, Session};
 pub use store::{Store, StoreOptions};
+pub use table::{Outgoing, Sink};
 pub use word::WordError;

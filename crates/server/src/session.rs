@@ -1,25 +1,37 @@
 //! One connection: a client's bytes in, answers out, in order, in lines or in frames as the first
-//! byte says. Keeps nothing but the beginning of a request that has not come whole; owns no socket.
+//! byte says. Keeps the beginning of a request that has not come whole, and what it has not carried
+//! out because too many answers wait; owns no socket.
 
 mod frames;
+mod rest;
 
 use crate::clock::Clock;
 use crate::fault::FaultCounts;
 use crate::shard::Incoming;
 use crate::store::Store;
+use crate::table::{Outgoing, Sink};
 use memtide_codec::text::{RequestDecoder, encode};
 use memtide_codec::{BadRequest, ErrorKind, ErrorReply, Keys, Reply, Request, Then, Verb};
 
 pub(crate) use frames::{Frames, Read};
+pub(crate) use rest::Rest;
 
 /// What the server calls itself.
 const VERSION: &str = concat!("memtide ", env!("CARGO_PKG_VERSION"));
+
+/// No further request is carried out for a client while this many bytes of answers wait for it.
+pub(crate) const WAITING_BYTES_MAX: usize = 256 << 10;
+/// How many keys of one request are looked up before other clients have their turn.
+const KEYS_MAX: usize = 4096;
 
 /// Whether a connection goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// More bytes may come.
     Continue,
+    /// What came is not carried out whole: the session goes on with it when it is called again,
+    /// which is of use as soon as fewer answers wait.
+    Paused,
     /// Send what was written, then close.
     Close,
 }
@@ -28,6 +40,10 @@ pub enum Flow {
 #[derive(Debug)]
 pub struct Session {
     tongue: Tongue,
+    /// A retrieval of which some keys are answered.
+    unfinished: Option<Unfinished>,
+    /// What is not read.
+    rest: Rest,
 }
 
 /// What a connection speaks, and how far it is read.
@@ -56,44 +72,106 @@ impl Tongue {
 impl Session {
     /// A new connection to a store with this limit for items.
     pub fn new(item_bytes_max: usize) -> Self {
-        Self { tongue: Tongue::Unheard(item_bytes_max) }
+        let (tongue, rest) = (Tongue::Unheard(item_bytes_max), Rest::default());
+        Self { tongue, unfinished: None, rest }
     }
 
-    /// Takes bytes as they come, however cut, and appends the answers to `out`. After
+    /// Takes bytes as they come, however cut, and appends all answers to `out`, however many. After
     /// [`Flow::Close`] the rest of the bytes was not looked at.
     pub fn handle_bytes(
         &mut self,
         clock: Clock,
-        bytes: &[u8],
+        mut bytes: &[u8],
         store: &Store,
         out: &mut Vec<u8>,
     ) -> Flow {
-        self.tongue.hear(bytes);
-        match &mut self.tongue {
-            Tongue::Unheard(_) => Flow::Continue,
-            Tongue::Text(decoder) => read_lines(decoder, clock, bytes, store, out),
-            Tongue::Binary(frames) => read_frames(frames, clock, bytes, store, out),
+        loop {
+            match self.handle_within(clock, bytes, store, out, usize::MAX) {
+                Flow::Paused => bytes = &[],
+                flow => return flow,
+            }
         }
+    }
+
+    /// As [`Session::handle_bytes`], for a client that may not take its answers: stops while 256
+    /// KiB wait in `out`, which is exceeded by one value at most. To be called again, without
+    /// bytes, until it no longer says [`Flow::Paused`].
+    pub fn handle_some(
+        &mut self,
+        clock: Clock,
+        bytes: &[u8],
+        store: &Store,
+        out: &mut Outgoing,
+    ) -> Flow {
+        self.handle_within(clock, bytes, store, out, WAITING_BYTES_MAX)
+    }
+
+    /// Whether it has more to do before more bytes are wanted.
+    pub fn is_behind(&self) -> bool {
+        self.unfinished.is_some() || !self.rest.is_empty()
+    }
+
+    /// As [`Session::handle_some`], while less than `most` bytes wait in `out`.
+    pub(crate) fn handle_within(
+        &mut self,
+        clock: Clock,
+        bytes: &[u8],
+        store: &Store,
+        out: &mut impl Sink,
+        most: usize,
+    ) -> Flow {
+        self.tongue.hear(bytes);
+        let Self { tongue, unfinished, rest } = self;
+        let place = (clock, store);
+        let flow = rest.feed(bytes, |input| match tongue {
+            Tongue::Unheard(_) => Flow::Continue,
+            Tongue::Text(decoder) => {
+                if let Some(begun) = unfinished {
+                    if !begun.go_on(place, out, most) {
+                        return Flow::Paused;
+                    }
+                    *unfinished = None;
+                }
+                read_lines(decoder, input, place, out, most).unwrap_or_else(|begun| {
+                    *unfinished = Some(begun);
+                    Flow::Paused
+                })
+            }
+            Tongue::Binary(frames) => read_frames(frames, input, place, out, most),
+        });
+        if flow == Flow::Close {
+            rest.clear();
+        }
+        flow
     }
 }
 
+/// How it goes on, or the retrieval in which it stopped.
 fn read_lines(
     decoder: &mut RequestDecoder,
-    clock: Clock,
-    bytes: &[u8],
-    store: &Store,
-    out: &mut Vec<u8>,
-) -> Flow {
-    let mut input = bytes;
+    input: &mut &[u8],
+    (clock, store): (Clock, &Store),
+    out: &mut impl Sink,
+    most: usize,
+) -> Result<Flow, Unfinished> {
     loop {
-        match decoder.next(&mut input) {
-            Ok(Some(Request::Quit)) => return Flow::Close,
+        if out.waiting() >= most && !input.is_empty() {
+            return Ok(Flow::Paused);
+        }
+        match decoder.next(input) {
+            Ok(Some(Request::Quit)) => return Ok(Flow::Close),
+            Ok(Some(Request::Retrieve { verb, expiry, keys })) => {
+                let mut retrieval = Retrieval { verb, expiry, keys };
+                if !retrieval.go_on((clock, store), out, most) {
+                    return Err(Unfinished::of(&retrieval));
+                }
+            }
             Ok(Some(request)) => answer(clock, &request, store, out),
-            Ok(None) => return Flow::Continue,
+            Ok(None) => return Ok(Flow::Continue),
             Err(bad) => {
-                refuse(decoder, clock, &bad, store, out);
+                refuse(decoder, clock, &bad, store, out.bytes());
                 if bad.then == Then::Close {
-                    return Flow::Close;
+                    return Ok(Flow::Close);
                 }
             }
         }
@@ -102,20 +180,81 @@ fn read_lines(
 
 fn read_frames(
     frames: &mut Frames,
-    clock: Clock,
-    bytes: &[u8],
-    store: &Store,
-    out: &mut Vec<u8>,
+    input: &mut &[u8],
+    (clock, store): (Clock, &Store),
+    out: &mut impl Sink,
+    most: usize,
 ) -> Flow {
-    let mut input = bytes;
     loop {
+        if out.waiting() >= most && !input.is_empty() {
+            return Flow::Paused;
+        }
         let carry_out =
-            |request: &Request<'_>, lines: &mut Vec<u8>| answer(clock, request, store, lines);
-        match frames.next(&mut input, (clock, store), out, carry_out) {
+            |request: &Request<'_>, lines: &mut Outgoing| answer(clock, request, store, lines);
+        match frames.next(input, (clock, store), out, carry_out) {
             Read::Nothing => return Flow::Continue,
             Read::Answered | Read::Carried(()) => {}
             Read::Close => return Flow::Close,
         }
+    }
+}
+
+/// The keys of a retrieval that are not answered yet.
+pub(crate) struct Retrieval<'a> {
+    pub verb: Verb,
+    pub expiry: Option<i64>,
+    pub keys: Keys<'a>,
+}
+
+impl Retrieval<'_> {
+    /// Answers key by key while less than `most` bytes wait in `out`, some thousand keys at most.
+    /// False when there are more.
+    pub fn go_on(
+        &mut self,
+        (clock, store): (Clock, &Store),
+        out: &mut impl Sink,
+        most: usize,
+    ) -> bool {
+        let with_cas = matches!(self.verb, Verb::Gets | Verb::Gats);
+        for _ in 0..KEYS_MAX {
+            if out.waiting() >= most {
+                return false;
+            }
+            let Some(key) = self.keys.next() else {
+                encode::reply(out.bytes(), &Reply::End);
+                return true;
+            };
+            match self.expiry {
+                Some(expiry) => store.get_and_touch(clock, key, expiry, with_cas, out),
+                None => store.get(clock, key, with_cas, out),
+            }
+        }
+        false
+    }
+}
+
+/// A retrieval that was begun, with keys of its own.
+#[derive(Debug)]
+struct Unfinished {
+    verb: Verb,
+    expiry: Option<i64>,
+    keys: Vec<u8>,
+    /// How many bytes of the keys are done with.
+    done: usize,
+}
+
+impl Unfinished {
+    fn of(retrieval: &Retrieval<'_>) -> Self {
+        let Retrieval { verb, expiry, keys } = *retrieval;
+        Self { verb, expiry, keys: keys.rest().to_vec(), done: 0 }
+    }
+
+    fn go_on(&mut self, place: (Clock, &Store), out: &mut impl Sink, most: usize) -> bool {
+        let keys = Keys::spaced(&self.keys[self.done..]);
+        let mut retrieval = Retrieval { verb: self.verb, expiry: self.expiry, keys };
+        let finished = retrieval.go_on(place, out, most);
+        self.done = self.keys.len() - retrieval.keys.rest().len();
+        finished
     }
 }
 
@@ -136,51 +275,34 @@ pub(crate) fn refuse(
     write_unless(bad.silent, out, Reply::Error(bad.reply));
 }
 
-/// Does what any request but quit asks for, and appends the answer.
-pub(crate) fn answer(clock: Clock, request: &Request<'_>, store: &Store, out: &mut Vec<u8>) {
-    match *request {
+/// Does what any request but quit asks for, and appends the answer, however long.
+pub(crate) fn answer(clock: Clock, request: &Request<'_>, store: &Store, out: &mut impl Sink) {
+    let (silent, reply) = match *request {
         Request::Retrieve { verb, expiry, keys } => {
-            retrieve(clock, verb, expiry, keys, store, out);
+            let mut retrieval = Retrieval { verb, expiry, keys };
+            while !retrieval.go_on((clock, store), out, usize::MAX) {}
+            return;
         }
         Request::Store { verb, key, flags, expiry, value, cas, noreply } => {
             let incoming = Incoming { verb, flags, ends_s: clock.ends_s(expiry), value, cas };
-            write_unless(noreply, out, store.store(clock, key, &incoming));
+            (noreply, store.store(clock, key, &incoming))
         }
-        Request::Delete { key, noreply } => write_unless(noreply, out, store.delete(clock, key)),
+        Request::Delete { key, noreply } => (noreply, store.delete(clock, key)),
         Request::Arithmetic { verb, key, delta, noreply } => {
-            write_unless(noreply, out, store.count(clock, key, verb, delta));
+            (noreply, store.count(clock, key, verb, delta))
         }
-        Request::Touch { key, expiry, noreply } => {
-            write_unless(noreply, out, store.touch(clock, key, expiry));
-        }
-        Request::Stats { argument } => statistics(clock, argument, store, out),
-        Request::Version => encode::reply(out, &Reply::Version(VERSION.as_bytes())),
+        Request::Touch { key, expiry, noreply } => (noreply, store.touch(clock, key, expiry)),
+        Request::Stats { argument } => return statistics(clock, argument, store, out.bytes()),
+        Request::Version => (false, Reply::Version(VERSION.as_bytes())),
         Request::FlushAll { delay, noreply } => {
             store.flush(clock, delay);
-            write_unless(noreply, out, Reply::Ok);
+            (noreply, Reply::Ok)
         }
         // There is no log whose amount could be set.
-        Request::Verbosity { noreply, .. } => write_unless(noreply, out, Reply::Ok),
+        Request::Verbosity { noreply, .. } => (noreply, Reply::Ok),
         Request::Quit => unreachable!("quit is not answered"),
-    }
-}
-
-fn retrieve(
-    clock: Clock,
-    verb: Verb,
-    expiry: Option<i64>,
-    keys: Keys<'_>,
-    store: &Store,
-    out: &mut Vec<u8>,
-) {
-    let with_cas = matches!(verb, Verb::Gets | Verb::Gats);
-    for key in keys {
-        match expiry {
-            Some(expiry) => store.get_and_touch(clock, key, expiry, with_cas, out),
-            None => store.get(clock, key, with_cas, out),
-        }
-    }
-    encode::reply(out, &Reply::End);
+    };
+    write_unless(silent, out.bytes(), reply);
 }
 
 /// "Statistics" of the protocol document, as far as there is something to tell.
@@ -223,5 +345,7 @@ fn write_unless(silent: bool, out: &mut Vec<u8>, reply: Reply<'_>) {
     }
 }
 
+#[cfg(test)]
+mod bounds;
 #[cfg(test)]
 mod tests;

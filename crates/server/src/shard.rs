@@ -2,7 +2,7 @@
 //! caller holds the lock and says what time it is.
 
 use crate::counter::Counters;
-use crate::table::{At, Item, Table};
+use crate::table::{At, Item, Sink, Table};
 use memtide_base::Random;
 use memtide_codec::text::{self, encode};
 use memtide_codec::{ErrorKind, ErrorReply, Reply, Verb};
@@ -102,7 +102,7 @@ impl Shard {
     }
 
     /// get and gets: writes the value if it is there.
-    pub fn get(&mut self, target: &Target<'_>, with_cas: bool, out: &mut Vec<u8>) {
+    pub fn get(&mut self, target: &Target<'_>, with_cas: bool, out: &mut impl Sink) {
         match self.find(target) {
             Some(at) => {
                 self.counters.get_hits += 1;
@@ -119,7 +119,7 @@ impl Shard {
         target: &Target<'_>,
         ends_s: u64,
         with_cas: bool,
-        out: &mut Vec<u8>,
+        out: &mut impl Sink,
     ) {
         if let Some(at) = self.touch_found(target, ends_s) {
             write_value(self.table.item(at), with_cas, out);
@@ -346,11 +346,17 @@ impl Shard {
     }
 }
 
-fn write_value(item: &Item, with_cas: bool, out: &mut Vec<u8>) {
+fn write_value(item: &Item, with_cas: bool, out: &mut impl Sink) {
     let (key, value) = (item.key(), item.value());
     let cas = with_cas.then_some(item.cas);
-    encode::reply(out, &Reply::Value { key, flags: item.flags, bytes: value.len(), cas });
-    encode::reply(out, &Reply::Data { bytes: value, ends: true });
+    encode::reply(out.bytes(), &Reply::Value { key, flags: item.flags, bytes: value.len(), cas });
+    match item.large_value() {
+        None => encode::reply(out.bytes(), &Reply::Data { bytes: value, ends: true }),
+        Some(value) => {
+            out.push_large(value);
+            encode::reply(out.bytes(), &Reply::Data { bytes: &[], ends: true });
+        }
+    }
 }
 
 /// The number that a value starts with, as C's `strtoull` sees it: white space before it, a plus

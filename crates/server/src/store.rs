@@ -4,7 +4,7 @@
 use crate::clock::Clock;
 use crate::counter::{Counters, Snapshot};
 use crate::shard::{Incoming, Shard, Target};
-use crate::table;
+use crate::table::{self, Sink};
 use memtide_base::Random;
 use memtide_codec::{Reply, Verb};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -82,7 +82,7 @@ impl Store {
         self.threads.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn get(&self, clock: Clock, key: &[u8], with_cas: bool, out: &mut Vec<u8>) {
+    pub(crate) fn get(&self, clock: Clock, key: &[u8], with_cas: bool, out: &mut impl Sink) {
         let target = self.target(clock, key);
         self.shard(target.hash).get(&target, with_cas, out);
     }
@@ -93,7 +93,7 @@ impl Store {
         key: &[u8],
         expiry: i64,
         with_cas: bool,
-        out: &mut Vec<u8>,
+        out: &mut impl Sink,
     ) {
         let target = self.target(clock, key);
         let ends_s = clock.ends_s(expiry);

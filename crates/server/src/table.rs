@@ -1,8 +1,14 @@
 //! Where items are: a hash table with chains, and beside it the order of their last use. Knows no
 //! command, no time and no limit; positions stay valid until the item there is removed.
 
+mod outgoing;
+
+pub(crate) use outgoing::empty;
+pub use outgoing::{Outgoing, Sink};
+
 use memtide_base::rng;
 use memtide_codec::text;
+use std::sync::Arc;
 
 /// No position.
 const NONE: u32 = u32::MAX;
@@ -32,34 +38,77 @@ pub(crate) struct Item {
     /// The client's number.
     pub flags: u32,
     key_bytes: u32,
+    bytes: Bytes,
+}
+
+/// A key and its value.
+#[derive(Debug)]
+enum Bytes {
     /// The key, then the value: one allocation for both.
-    bytes: Box<[u8]>,
+    Together(Box<[u8]>),
+    /// For a large value, which is sent from here.
+    Apart(Box<Apart>),
+}
+
+#[derive(Debug)]
+struct Apart {
+    key: Box<[u8]>,
+    value: Arc<[u8]>,
+}
+
+/// Values from this length on are sent from where they are; copying shorter ones is cheaper.
+const LARGE_BYTES_MIN: usize = 16 << 10;
+
+impl Bytes {
+    fn new(key: &[u8], value: &[u8]) -> Self {
+        if value.len() < LARGE_BYTES_MIN {
+            Self::Together([key, value].concat().into())
+        } else {
+            Self::Apart(Box::new(Apart { key: key.into(), value: value.into() }))
+        }
+    }
 }
 
 impl Item {
     /// An item without flags, end and cas number.
     pub fn new(hash: u64, key: &[u8], value: &[u8]) -> Self {
         let (cas, ends_s, stored_s, flags, key_bytes) = (0, 0, 0, 0, key.len() as u32);
-        Self { hash, cas, ends_s, stored_s, flags, key_bytes, bytes: [key, value].concat().into() }
+        Self { hash, cas, ends_s, stored_s, flags, key_bytes, bytes: Bytes::new(key, value) }
     }
 
     /// Its name.
     pub fn key(&self) -> &[u8] {
-        &self.bytes[..self.key_bytes as usize]
+        match &self.bytes {
+            Bytes::Together(bytes) => &bytes[..self.key_bytes as usize],
+            Bytes::Apart(apart) => &apart.key,
+        }
     }
 
     /// Its bytes.
     pub fn value(&self) -> &[u8] {
-        &self.bytes[self.key_bytes as usize..]
+        match &self.bytes {
+            Bytes::Together(bytes) => &bytes[self.key_bytes as usize..],
+            Bytes::Apart(apart) => &apart.value,
+        }
     }
 
-    /// Replaces the value; in place when the length stays.
+    /// Its bytes, if they are to be sent from where they are.
+    pub fn large_value(&self) -> Option<&Arc<[u8]>> {
+        match &self.bytes {
+            Bytes::Together(_) => None,
+            Bytes::Apart(apart) => Some(&apart.value),
+        }
+    }
+
+    /// Replaces the value; in place when the length stays and it is not being sent.
     pub fn set_value(&mut self, value: &[u8]) {
-        let (key, old) = self.bytes.split_at_mut(self.key_bytes as usize);
-        if old.len() == value.len() {
-            old.copy_from_slice(value);
-        } else {
-            self.bytes = [&*key, value].concat().into();
+        let place = match &mut self.bytes {
+            Bytes::Together(bytes) => Some(&mut bytes[self.key_bytes as usize..]),
+            Bytes::Apart(apart) => Arc::get_mut(&mut apart.value),
+        };
+        match place.filter(|old| old.len() == value.len()) {
+            Some(old) => old.copy_from_slice(value),
+            None => self.bytes = Bytes::new(self.key(), value),
         }
     }
 

@@ -404,9 +404,8 @@ impl World {
     }
 
     fn arrive(&mut self, number: usize, bytes: Vec<u8>) {
+        let clock = self.clock();
         let link = &mut self.links[number];
-        let clock =
-            Clock { now: self.now, unix_s: UNIX_S_AT_START + self.now.ns() / 1_000_000_000 };
         if link.datagrams {
             self.hear(number, clock, &bytes);
             return self.recycle(bytes);
@@ -485,11 +484,28 @@ impl World {
     }
 
     fn leave(&mut self, number: usize) {
+        let after = loop {
+            let after = self.leave_once(number);
+            if after != After::Open || !self.go_on(number) {
+                break after;
+            }
+        };
+        let closed = match after {
+            After::Open => return self.expect_leave(number),
+            After::Close => Closed::ByPeer,
+            After::Reset => Closed::Reset,
+        };
+        let at = self.links[number].down_busy.max(self.now);
+        self.schedule(at, Coming::End(number, closed));
+    }
+
+    /// Everything that is due leaves.
+    fn leave_once(&mut self, number: usize) -> After {
         let now = self.now;
-        let mut buffer = self.spare.pop().unwrap_or_default();
         let link = &mut self.links[number];
         link.leave_at = Instant::NEVER;
-        let Some(endpoint) = &mut link.endpoint else { return };
+        let Some(endpoint) = &mut link.endpoint else { return After::Open };
+        let mut buffer = self.spare.pop().unwrap_or_default();
         let after = endpoint.poll_transmit(now, &mut buffer);
         if buffer.is_empty() {
             self.recycle(buffer);
@@ -499,13 +515,24 @@ impl World {
             self.links[number].down_busy = at;
             self.schedule(at, Coming::Receive(number, buffer));
         }
-        let closed = match after {
-            After::Open => return self.expect_leave(number),
-            After::Close => Closed::ByPeer,
-            After::Reset => Closed::Reset,
+        after
+    }
+
+    /// A server goes on with what it has kept; false when it need not or cannot.
+    fn go_on(&mut self, number: usize) -> bool {
+        let clock = self.clock();
+        let link = &mut self.links[number];
+        let Some(endpoint) = link.endpoint.as_mut().filter(|end| end.can_go_on(clock.now)) else {
+            return false;
         };
-        let at = self.links[number].down_busy.max(now);
-        self.schedule(at, Coming::End(number, closed));
+        let server = &mut self.servers[link.server];
+        endpoint.handle_bytes(clock, &[], &server.store, &mut server.state);
+        true
+    }
+
+    /// The time as servers want it.
+    fn clock(&self) -> Clock {
+        Clock { now: self.now, unix_s: UNIX_S_AT_START + self.now.ns() / 1_000_000_000 }
     }
 
     // Links -------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ use std::net::{SocketAddr, UdpSocket};
 
 /// No datagram is longer.
 const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
-/// Datagrams taken before connections are looked at again.
+/// Datagrams taken before connections are looked at again, and bytes sent.
 const BATCH_MAX: usize = 64;
+const BATCH_BYTES_MAX: usize = 1 << 20;
 /// What the kernel may keep of datagrams that nobody has taken, if it allows so much.
 const KEPT_BYTES: usize = 4 << 20;
 
@@ -40,7 +41,11 @@ impl UdpSide {
 
     /// Takes what has come.
     pub fn attend(&mut self, shared: &Shared) {
+        let mut sent = 0;
         for _ in 0..BATCH_MAX {
+            if sent >= BATCH_BYTES_MAX {
+                return;
+            }
             // A client that is gone may show as an error here, which says nothing of the others.
             let Ok((len, client)) = self.socket.recv_from(&mut self.buffer) else { return };
             let datagram = &self.buffer[..len];
@@ -50,7 +55,7 @@ impl UdpSide {
             let store = &shared.store;
             self.datagrams.handle_datagram(time, (client, datagram), store, state.as_deref_mut());
             drop(state);
-            self.release(&shared.clock);
+            sent += self.release(&shared.clock);
         }
     }
 
@@ -59,13 +64,16 @@ impl UdpSide {
         self.datagrams.poll_timeout()
     }
 
-    /// Sends what is due.
-    pub fn release(&mut self, clock: &Clock) {
+    /// Sends what is due, and says how many bytes that was.
+    pub fn release(&mut self, clock: &Clock) -> usize {
         if self.leaves().is_none() {
-            return;
+            return 0;
         }
+        let mut sent = 0;
         while let Some((client, datagram)) = self.datagrams.poll_transmit(clock.now()) {
+            sent += datagram.len();
             let _ = self.socket.send_to(&datagram, client);
         }
+        sent
     }
 }

@@ -1,15 +1,20 @@
 //! One client of the embedded server: its socket, and what it has not taken yet. Waits for
 //! nothing by itself.
 
+use super::shared::Shared;
 use crate::clock::Clock;
 use memtide_base::Instant;
-use memtide_server::{After, Endpoint, Flow, Session};
+use memtide_server::{After, Endpoint, Flow, Outgoing, Session, Sink};
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use socket2::SockRef;
+use std::io::IoSlice;
 use std::net::TcpStream;
 use std::time::Duration;
+
+/// How many pieces are sent at once; a session stops before there are as many.
+const SLICES_MAX: usize = 64;
 
 /// Who answers on a connection.
 pub(super) enum Line {
@@ -24,7 +29,7 @@ pub(super) struct Peer {
     pub stream: TcpStream,
     pub line: Line,
     /// Answers that have left and that the kernel has not taken.
-    pub out: Vec<u8>,
+    pub out: Outgoing,
     /// What epoll looks for.
     pub watched: EventFlags,
     /// For which instant a thread has noted this client.
@@ -38,26 +43,37 @@ pub(super) struct Peer {
 impl Peer {
     /// A client that was just let in, and is watched for bytes.
     pub fn new(stream: TcpStream, line: Line) -> Self {
-        let (out, watched, after) = (Vec::new(), EventFlags::IN, After::Open);
+        let (out, watched, after) = (Outgoing::default(), EventFlags::IN, After::Open);
         Self { stream, line, out, watched, armed: None, is_deaf: false, after }
     }
 
-    /// A session says how it goes on.
-    pub fn heed(&mut self, flow: Flow) {
-        if flow == Flow::Close {
-            self.after = After::Close;
+    /// Answers to bytes that came, or without any to what is not carried out yet.
+    pub fn answer(&mut self, bytes: &[u8], shared: &Shared) {
+        match (&mut self.line, shared.conduct()) {
+            (Line::Plain(session), _) => {
+                let time = shared.time();
+                let flow = session.handle_some(time, bytes, &shared.store, &mut self.out);
+                if flow == Flow::Close {
+                    self.after = After::Close;
+                }
+            }
+            (Line::Conducted(endpoint), Some(mut state)) => {
+                // Read under the lock, so that it never goes back from one request to the next.
+                let time = shared.time();
+                endpoint.handle_bytes(time, bytes, &shared.store, &mut state);
+            }
+            (Line::Conducted(_), None) => unreachable!("an endpoint needs a conduct"),
         }
     }
 
     /// Sends what has left. An error means that the connection is over.
     pub fn send(&mut self, clock: &Clock) -> Result<(), Errno> {
         if let (Line::Conducted(endpoint), true) = (&mut self.line, self.out.is_empty()) {
-            self.after = endpoint.poll_transmit(clock.now(), &mut self.out);
+            self.after = endpoint.poll_transmit(clock.now(), self.out.bytes());
         }
         if !self.out.is_empty() {
-            match send(&self.stream, &self.out, SendFlags::NOSIGNAL) {
-                Ok(sent) if sent == self.out.len() => self.out.clear(),
-                Ok(sent) => drop(self.out.drain(..sent)),
+            match send_slices(&self.stream, &self.out) {
+                Ok(sent) => self.out.advance(sent),
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(errno) => return Err(errno),
             }
@@ -66,7 +82,9 @@ impl Peer {
             return Ok(());
         }
         match self.after {
-            After::Open if self.is_deaf && self.leaves().is_none() => Err(Errno::PIPE),
+            After::Open if self.is_deaf && self.leaves().is_none() && !self.is_behind() => {
+                Err(Errno::PIPE)
+            }
             After::Open => Ok(()),
             After::Close => Err(Errno::PIPE),
             After::Reset => {
@@ -76,17 +94,35 @@ impl Peer {
         }
     }
 
-    /// What epoll should look for. Nothing more is read from a client that does not take its
-    /// answers.
-    pub fn wanted(&self) -> EventFlags {
+    /// What epoll should look for at `now`. Nothing more is read from a client that does not take
+    /// its answers; one that takes them is answered further as soon as others had their turn.
+    pub fn wanted(&self, now: Instant) -> EventFlags {
         let wants_bytes = match &self.line {
-            Line::Plain(_) => true,
-            Line::Conducted(endpoint) => endpoint.wants_bytes(),
+            Line::Plain(session) => !session.is_behind(),
+            Line::Conducted(endpoint) => endpoint.wants_bytes(now),
         };
-        match (self.out.is_empty(), self.is_deaf || !wants_bytes) {
-            (false, _) => EventFlags::OUT,
-            (true, true) => EventFlags::empty(),
-            (true, false) => EventFlags::IN,
+        if !self.out.is_empty() || self.can_go_on(now) {
+            EventFlags::OUT
+        } else if self.is_deaf || !wants_bytes {
+            EventFlags::empty()
+        } else {
+            EventFlags::IN
+        }
+    }
+
+    /// Whether something that has come and is not carried out can be at `now`.
+    pub fn can_go_on(&self, now: Instant) -> bool {
+        match &self.line {
+            Line::Plain(session) => session.is_behind(),
+            Line::Conducted(endpoint) => endpoint.can_go_on(now),
+        }
+    }
+
+    /// Whether something that has come is not carried out.
+    pub fn is_behind(&self) -> bool {
+        match &self.line {
+            Line::Plain(session) => session.is_behind(),
+            Line::Conducted(endpoint) => endpoint.is_behind(),
         }
     }
 
@@ -105,6 +141,20 @@ impl Peer {
             Line::Plain(_) => None,
             Line::Conducted(endpoint) => endpoint.poll_timeout(),
         }
+    }
+}
+
+/// Sends what there is, as far as one call does.
+fn send_slices(stream: &TcpStream, out: &Outgoing) -> Result<usize, Errno> {
+    let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+    let mut count = 0;
+    for (place, slice) in slices.iter_mut().zip(out.slices()) {
+        *place = IoSlice::new(slice);
+        count += 1;
+    }
+    match &slices[..count] {
+        [slice] => send(stream, slice, SendFlags::NOSIGNAL),
+        slices => sendmsg(stream, slices, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL),
     }
 }
 

@@ -156,29 +156,28 @@ impl Server {
     /// Reads and answers; an error means that the connection is over.
     fn attend(&mut self, number: u64, flags: EventFlags) -> Result<(), Errno> {
         let Some(peer) = self.peers.get_mut(&number) else { return Ok(()) };
-        if peer.is_deaf && flags.intersects(EventFlags::HUP | EventFlags::ERR) {
+        let is_gone = flags.intersects(EventFlags::HUP | EventFlags::ERR);
+        if peer.is_deaf && is_gone {
             return Err(Errno::PIPE);
         }
-        if peer.out.is_empty() && !flags.contains(EventFlags::OUT) {
-            let len = match recv(&peer.stream, &mut self.buffer[..], RecvFlags::empty()) {
-                Ok((len, _)) => len,
+        if !peer.out.is_empty() {
+            peer.send(&self.shared.clock)?;
+        }
+        if !peer.out.is_empty() {
+            return self.settle(number);
+        }
+        if peer.is_behind() {
+            if peer.can_go_on(self.shared.clock.now()) {
+                peer.answer(&[], &self.shared);
+            } else if is_gone {
+                return Err(Errno::PIPE);
+            }
+        } else if !flags.contains(EventFlags::OUT) {
+            match recv(&peer.stream, &mut self.buffer[..], RecvFlags::empty()) {
+                Ok((0, _)) => peer.is_deaf = true,
+                Ok((len, _)) => peer.answer(&self.buffer[..len], &self.shared),
                 Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
                 Err(errno) => return Err(errno),
-            };
-            let bytes = &self.buffer[..len];
-            match (&mut peer.line, self.shared.conduct()) {
-                _ if len == 0 => peer.is_deaf = true,
-                (Line::Plain(session), _) => {
-                    let time = self.shared.time();
-                    let flow = session.handle_bytes(time, bytes, &self.shared.store, &mut peer.out);
-                    peer.heed(flow);
-                }
-                (Line::Conducted(endpoint), Some(mut state)) => {
-                    // Read under the lock, so that it never goes back from one request to the next.
-                    let time = self.shared.time();
-                    endpoint.handle_bytes(time, bytes, &self.shared.store, &mut state);
-                }
-                (Line::Conducted(_), None) => unreachable!("an endpoint needs a conduct"),
             }
         }
         self.settle(number)
@@ -188,7 +187,7 @@ impl Server {
     fn settle(&mut self, number: u64) -> Result<(), Errno> {
         let Some(peer) = self.peers.get_mut(&number) else { return Ok(()) };
         peer.send(&self.shared.clock)?;
-        let wanted = peer.wanted();
+        let wanted = peer.wanted(self.shared.clock.now());
         if wanted != peer.watched {
             epoll::modify(&self.epoll, &peer.stream, EventData::new_u64(number), wanted)?;
             peer.watched = wanted;

@@ -12,6 +12,7 @@ mod binary;
 mod pacing;
 mod lives;
 mod pauses;
+mod backlogs;
 mod bad_days;
 mod errors;
 mod rogues;

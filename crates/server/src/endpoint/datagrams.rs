@@ -6,8 +6,9 @@ use super::Endpoint;
 use crate::clock::Clock;
 use crate::conduct::ConductState;
 use crate::fault::FaultKind;
-use crate::session::Session;
+use crate::session::{Flow, Session};
 use crate::store::Store;
+use crate::table;
 use memtide_base::Instant;
 use memtide_codec::udp::{self, Header};
 use std::collections::{BTreeMap, VecDeque};
@@ -31,6 +32,9 @@ pub struct Datagrams<P> {
 
 /// What would make more bytes than this wait to leave is lost.
 const WAITING_BYTES_MAX: usize = 64 << 20;
+/// The answers to the requests of one datagram are lost when they are longer; those that would come
+/// after are not carried out.
+pub(super) const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// Clients for whom something is held back, and how many datagrams for each; what would be more
 /// leaves in time.
 const HELD_CLIENTS_MAX: usize = 4096;
@@ -64,18 +68,22 @@ impl<P: Copy + Ord> Datagrams<P> {
             return;
         }
         let mut answer = std::mem::take(&mut self.answer);
-        answer.clear();
         let item_bytes_max = self.item_bytes_max;
         match state {
             None => {
-                Session::new(item_bytes_max).handle_bytes(clock, body, store, &mut answer);
-                for datagram in datagrams(header.request, &answer) {
-                    self.push(clock.now, client, datagram);
+                if answer_once(clock, body, (item_bytes_max, store), &mut answer) {
+                    for datagram in datagrams(header.request, &answer) {
+                        self.push(clock.now, client, datagram);
+                    }
                 }
             }
             Some(state) => {
                 let place = (item_bytes_max, store);
                 let leaves = Endpoint::answer_once(clock, body, place, state, &mut answer);
+                if leaves.is_none() {
+                    answer.clear();
+                }
+                let leaves = leaves.unwrap_or(clock.now);
                 let mut datagrams = datagrams(header.request, &answer).collect();
                 let late = self.strike(client, &mut datagrams, state);
                 let held = self.held.remove(&client).into_iter().flatten();
@@ -87,6 +95,7 @@ impl<P: Copy + Ord> Datagrams<P> {
                 }
             }
         }
+        table::empty(&mut answer);
         self.answer = answer;
     }
 
@@ -143,6 +152,21 @@ impl<P: Copy + Ord> Datagrams<P> {
             self.waiting.insert((leaves, self.number), (client, datagram));
         }
     }
+}
+
+/// Answers rightly and at once; false when the answer is too long.
+fn answer_once(
+    clock: Clock,
+    body: &[u8],
+    (item_bytes_max, store): (usize, &Store),
+    answer: &mut Vec<u8>,
+) -> bool {
+    let mut session = Session::new(item_bytes_max);
+    let mut flow = session.handle_within(clock, body, store, answer, ANSWER_BYTES_MAX);
+    while flow == Flow::Paused && answer.len() < ANSWER_BYTES_MAX {
+        flow = session.handle_within(clock, &[], store, answer, ANSWER_BYTES_MAX);
+    }
+    flow != Flow::Paused
 }
 
 /// The datagrams of an answer; none of one that cannot be numbered.

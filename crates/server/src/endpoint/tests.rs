@@ -410,18 +410,65 @@ fn trace() -> (Vec<Departure>, HashMap<&'static str, u64>) {
 fn a_client_that_asks_too_much_at_once_must_wait() {
     let mut world = World::new("fixed:1s", "none");
     let mut endpoint = world.connect();
-    assert!(endpoint.wants_bytes());
+    assert!(endpoint.wants_bytes(world.clock.now));
     world.answer(&format!("set a 0 0 4000\r\n{}\r\n", "v".repeat(4000)));
     let many = "get a\r\n".repeat(1000);
     let mut rounds = 0;
-    while endpoint.wants_bytes() {
+    while endpoint.wants_bytes(world.clock.now) {
         world.send(&mut endpoint, &many);
         rounds += 1;
     }
-    assert_eq!(rounds, 17);
-    world.pass(Span::from_s(1));
+    assert_eq!(rounds, 5);
+    // What was kept begins when there is room.
+    let mut seconds = 0;
     let mut out = Vec::new();
-    endpoint.poll_transmit(world.clock.now, &mut out);
-    assert_eq!(out.len(), 17_000 * ("VALUE a 0 4000\r\n\r\nEND\r\n".len() + 4000));
-    assert!(endpoint.wants_bytes() && endpoint.poll_timeout().is_none());
+    while endpoint.poll_timeout().is_some() {
+        assert!(!endpoint.can_go_on(world.clock.now));
+        world.pass(Span::from_s(1));
+        seconds += 1;
+        endpoint.poll_transmit(world.clock.now, &mut out);
+        while endpoint.can_go_on(world.clock.now) {
+            world.send(&mut endpoint, "");
+        }
+    }
+    assert_eq!(seconds, 2);
+    assert_eq!(out.len(), 5000 * ("VALUE a 0 4000\r\n\r\nEND\r\n".len() + 4000));
+    assert!(endpoint.wants_bytes(world.clock.now) && endpoint.poll_timeout().is_none());
+}
+
+#[test]
+fn what_is_due_and_not_taken_is_bounded() {
+    for faults in ["none", "flip:0.5"] {
+        let mut world = World::with_faults(faults);
+        let mut endpoint = world.connect();
+        world.answer(&format!("set a 0 0 4000\r\n{}\r\n", "v".repeat(4000)));
+        world.send(&mut endpoint, &"get a\r\n".repeat(5000));
+        // As if it came in any pieces while nothing is taken.
+        world.send(&mut endpoint, "get ");
+        world.send(&mut endpoint, "none\r\nquit\r\nget a\r\n");
+        let (mut all, mut rounds) = (Vec::new(), 0);
+        let after = loop {
+            let mut out = Vec::new();
+            let after = endpoint.poll_transmit(world.clock.now, &mut out);
+            assert!(out.len() < (256 << 10) + 5000, "{}", out.len());
+            all.extend(out);
+            rounds += 1;
+            if !endpoint.can_go_on(world.clock.now) {
+                break after;
+            }
+            world.send(&mut endpoint, "");
+        };
+        assert!(rounds > 70);
+        assert_eq!(after, After::Close);
+        assert_eq!(all.len(), 5000 * ("VALUE a 0 4000\r\n\r\nEND\r\n".len() + 4000) + 5);
+    }
+}
+
+#[test]
+fn an_answer_that_must_stand_whole_has_a_longest() {
+    let mut world = World::with_faults("flip:0.5");
+    world.answer(&format!("set a 0 0 4000\r\n{}\r\n", "v".repeat(4000)));
+    let keys = "a ".repeat((64 << 20) / 4000 + 1);
+    let answer = world.answer(&format!("get {keys}\r\nget none\r\n"));
+    assert_eq!(answer, "SERVER_ERROR out of memory writing get response\r\nEND\r\n");
 }

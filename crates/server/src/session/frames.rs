@@ -8,6 +8,7 @@
 use super::answer;
 use crate::clock::Clock;
 use crate::store::Store;
+use crate::table::{Outgoing, Sink};
 use memtide_codec::binary::encode;
 use memtide_codec::binary::{
     Answer, Extras, NEVER_CREATE, Opcode, Refused, Request as Frame, RequestDecoder, Status,
@@ -23,7 +24,7 @@ pub(super) const FIRST_BYTE: u8 = 0x80;
 pub(crate) struct Frames {
     decoder: RequestDecoder,
     /// The answer to one request, in lines.
-    lines: Vec<u8>,
+    lines: Outgoing,
 }
 
 /// What was read.
@@ -42,7 +43,7 @@ pub(crate) enum Read<T> {
 impl Frames {
     /// A new connection to a store with this limit for items.
     pub fn new(item_bytes_max: usize) -> Self {
-        Self { decoder: RequestDecoder::new(item_bytes_max), lines: Vec::new() }
+        Self { decoder: RequestDecoder::new(item_bytes_max), lines: Outgoing::default() }
     }
 
     /// Takes one frame from the front of `input` and appends its answer, if there is one. A
@@ -51,28 +52,27 @@ impl Frames {
         &mut self,
         input: &mut &[u8],
         (clock, store): (Clock, &Store),
-        out: &mut Vec<u8>,
-        carry_out: impl FnOnce(&Request<'_>, &mut Vec<u8>) -> T,
+        out: &mut impl Sink,
+        carry_out: impl FnOnce(&Request<'_>, &mut Outgoing) -> T,
     ) -> Read<T> {
         let Self { decoder, lines } = self;
-        lines.clear();
         let frame = match decoder.next(input) {
             Ok(None) => return Read::Nothing,
             Ok(Some(frame)) => frame,
-            Err(refused) => return refuse(decoder, refused, (clock, store), out),
+            Err(refused) => return refuse(decoder, refused, (clock, store), out.bytes()),
         };
         let Frame { opcode, opaque, .. } = frame;
         let status = match (opcode.loud(), meaning(&frame)) {
             (Opcode::Quit | Opcode::Noop, _) => {
                 if !opcode.is_quiet() {
                     let (status, reply) = (Status::SUCCESS, Reply::Ok);
-                    encode::answer(out, &Answer { opcode, opaque, status, reply });
+                    encode::answer(out.bytes(), &Answer { opcode, opaque, status, reply });
                 }
                 return if opcode == Opcode::Noop { Read::Answered } else { Read::Close };
             }
             (_, Ok(request)) => {
                 let carried = carry_out(&request, lines);
-                if let Some(first) = first_number(&frame, lines) {
+                if let Some(first) = first_number(&frame, lines.bytes()) {
                     let text = first.to_string();
                     let Extras::Count { expiry, .. } = frame.extras else {
                         unreachable!("only what counts has a first number")
@@ -88,15 +88,16 @@ impl Frames {
                         noreply: true,
                     };
                     answer(clock, &store_it, store, lines);
-                    lines.extend_from_slice(text.as_bytes());
-                    lines.extend_from_slice(b"\r\n");
+                    lines.bytes().extend_from_slice(text.as_bytes());
+                    lines.bytes().extend_from_slice(b"\r\n");
                 }
                 translate(lines, &frame, out);
+                lines.clear();
                 return Read::Carried(carried);
             }
             (_, Err(status)) => status,
         };
-        encode::refusal(out, opcode as u8, opaque, status);
+        encode::refusal(out.bytes(), opcode as u8, opaque, status);
         Read::Answered
     }
 }
@@ -181,8 +182,18 @@ fn first_number(frame: &Frame<'_>, lines: &[u8]) -> Option<u64> {
     }
 }
 
-/// Says in frames what `lines` say.
-fn translate(lines: &[u8], frame: &Frame<'_>, out: &mut Vec<u8>) {
+/// Says in frames what `lines` say, the answer to a request with one key at most.
+fn translate(lines: &Outgoing, frame: &Frame<'_>, out: &mut impl Sink) {
+    let (lines, large) = lines.parts();
+    translate_lines(lines, frame, out.bytes());
+    if let Some(value) = large {
+        // What follows a value in lines is nothing in frames.
+        out.push_large(value);
+    }
+}
+
+/// The same for an answer without large values.
+fn translate_lines(lines: &[u8], frame: &Frame<'_>, out: &mut Vec<u8>) {
     let Frame { opcode, opaque, .. } = *frame;
     let mut decoder = ReplyDecoder::new();
     let mut input = lines;

@@ -59,3 +59,28 @@ fn keys_that_differ_little_are_spread_evenly() {
     assert!(shards.iter().all(|count| (850..1150).contains(count)), "{shards:?}");
     assert_ne!(hash(b"a\0"), hash(b"a"));
 }
+
+#[test]
+fn a_large_value_that_is_being_sent_stays_what_it_was() {
+    let mut table = Table::new();
+    let hash = hash(b"key");
+    let mut value = vec![b'a'; LARGE_BYTES_MIN];
+    table.insert(Item::new(hash, b"key", &value));
+    let at = table.find(hash, b"key").unwrap();
+    let sent = Arc::clone(table.item(at).large_value().unwrap());
+    for (byte, bytes) in [(b'b', LARGE_BYTES_MIN), (b'c', LARGE_BYTES_MIN - 1), (b'd', 70_000)] {
+        value = vec![byte; bytes];
+        table.update(at, |item| item.set_value(&value));
+        let item = table.item(at);
+        assert_eq!((item.key(), item.value()), (&b"key"[..], &value[..]));
+        assert_eq!(item.large_value().is_some(), bytes >= LARGE_BYTES_MIN);
+        assert_eq!(table.bytes(), text::item_bytes(3, bytes, 0) as u64);
+    }
+    assert!(*sent == [b'a'; LARGE_BYTES_MIN]);
+    // In place, as nobody sends it.
+    let place = table.item(at).value().as_ptr();
+    table.update(at, |item| item.set_value(&[b'e'; 70_000]));
+    assert_eq!(table.item(at).value().as_ptr(), place);
+    table.remove(at);
+    assert_eq!((table.bytes(), Arc::strong_count(&sent)), (0, 1));
+}

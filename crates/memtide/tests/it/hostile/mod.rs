@@ -233,7 +233,7 @@ impl End {
 }
 
 /// The most memory that a process has had at once, by its status; 0 when it has gone.
-fn peak_kib(status: impl AsRef<Path>) -> u64 {
+pub(crate) fn peak_kib(status: impl AsRef<Path>) -> u64 {
     let text = std::fs::read_to_string(status).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|words| words.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)

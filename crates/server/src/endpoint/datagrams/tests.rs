@@ -193,3 +193,13 @@ fn too_much_that_waits_is_lost() {
     assert!(left.len() < 200 * ITEM_BYTES_MAX / 2 / BODY_BYTES_MAX, "{}", left.len());
     assert_eq!((world.datagrams.bytes, world.datagrams.poll_timeout()), (0, None));
 }
+
+#[test]
+fn an_answer_that_is_too_long_for_datagrams_is_lost() {
+    for mut world in [World::plain(), World::new("instant", "none")] {
+        world.store("a", ITEM_BYTES_MAX / 2);
+        let body = "get a\r\n".repeat(100);
+        assert_eq!(world.ask(1, body.as_bytes()), []);
+        assert!(world.ask(2, "get a\r\n".repeat(30).as_bytes()).len() > 30 << 19 >> 11);
+    }
+}

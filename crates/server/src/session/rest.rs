@@ -1,0 +1,41 @@
+//! What a client has said that is not read yet: kept while too many answers wait.
+
+/// Bytes that came, and how many of them are read.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    bytes: Vec<u8>,
+    read: usize,
+}
+
+impl Rest {
+    /// Everything is read.
+    pub fn is_empty(&self) -> bool {
+        self.read == self.bytes.len()
+    }
+
+    /// Hands what is kept and then `bytes` to `read`, which takes what it reads from the front;
+    /// keeps what it leaves.
+    pub fn feed<T>(&mut self, bytes: &[u8], read: impl FnOnce(&mut &[u8]) -> T) -> T {
+        if self.is_empty() {
+            let mut input = bytes;
+            let outcome = read(&mut input);
+            if !input.is_empty() {
+                *self = Self { bytes: input.to_vec(), read: 0 };
+            }
+            return outcome;
+        }
+        self.bytes.extend_from_slice(bytes);
+        let mut input = &self.bytes[self.read..];
+        let outcome = read(&mut input);
+        self.read = self.bytes.len() - input.len();
+        if self.is_empty() {
+            self.clear();
+        }
+        outcome
+    }
+
+    /// Nothing of it will be read.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

@@ -1,0 +1,178 @@
+//! Answers on their way to a client: bytes, and large values that are sent from where they are.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Where answers are written.
+pub trait Sink {
+    /// What is written one byte after the other.
+    fn bytes(&mut self) -> &mut Vec<u8>;
+    /// Appends a large value of the store.
+    fn push_large(&mut self, value: &Arc<[u8]>);
+    /// How many bytes wait in it.
+    fn waiting(&self) -> usize;
+}
+
+/// Large values are copied.
+impl Sink for Vec<u8> {
+    fn bytes(&mut self) -> &mut Vec<u8> {
+        self
+    }
+
+    fn push_large(&mut self, value: &Arc<[u8]>) {
+        self.extend_from_slice(value);
+    }
+
+    fn waiting(&self) -> usize {
+        self.len()
+    }
+}
+
+/// Answers that wait to be sent. Large values are held, not copied: one that leaves the store in
+/// the meantime is there until it is sent.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    bytes: Vec<u8>,
+    /// How many of the bytes are sent.
+    sent: usize,
+    larges: VecDeque<Large>,
+    /// How many bytes of the first large value are sent.
+    large_sent: usize,
+    /// How many bytes of large values are not sent.
+    large_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Large {
+    /// How many of the bytes stand before it.
+    at: usize,
+    value: Arc<[u8]>,
+}
+
+/// A buffer that was larger than this is given back once it is empty.
+const KEPT_BYTES_MAX: usize = 512 << 10;
+
+impl Outgoing {
+    /// Nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.larges.is_empty()
+    }
+
+    /// What waits, in order, in pieces that are never empty.
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        let ends = self.larges.iter().map(|large| large.at).chain([self.bytes.len()]);
+        let starts = [self.sent].into_iter().chain(self.larges.iter().map(|large| large.at));
+        let between = starts.zip(ends).map(|(start, end)| &self.bytes[start..end]);
+        let values = self.larges.iter().enumerate().map(|(number, large)| {
+            let from = if number == 0 { self.large_sent } else { 0 };
+            &large.value[from..]
+        });
+        let values = values.chain([&[][..]]);
+        between.zip(values).flat_map(<[&[u8]; 2]>::from).filter(|slice| !slice.is_empty())
+    }
+
+    /// What stands before the first large value, and that value.
+    pub(crate) fn parts(&self) -> (&[u8], Option<&Arc<[u8]>>) {
+        match self.larges.front() {
+            None => (&self.bytes, None),
+            Some(Large { at, value }) => (&self.bytes[..*at], Some(value)),
+        }
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        empty(&mut self.bytes);
+        self.larges.clear();
+        (self.sent, self.large_sent, self.large_bytes) = (0, 0, 0);
+    }
+
+    /// The first `count` bytes of what waits are sent.
+    pub fn advance(&mut self, mut count: usize) {
+        while let Some(Large { at, value }) = self.larges.front() {
+            let before = count.min(at - self.sent);
+            self.sent += before;
+            count -= before;
+            if self.sent < *at {
+                return;
+            }
+            let of_value = count.min(value.len() - self.large_sent);
+            count -= of_value;
+            self.large_sent += of_value;
+            self.large_bytes -= of_value;
+            if self.large_sent < value.len() {
+                return;
+            }
+            self.larges.pop_front();
+            self.large_sent = 0;
+        }
+        self.sent += count;
+        if self.sent == self.bytes.len() {
+            empty(&mut self.bytes);
+            self.sent = 0;
+        }
+    }
+}
+
+impl Sink for Outgoing {
+    fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    fn push_large(&mut self, value: &Arc<[u8]>) {
+        self.large_bytes += value.len();
+        self.larges.push_back(Large { at: self.bytes.len(), value: Arc::clone(value) });
+    }
+
+    fn waiting(&self) -> usize {
+        self.bytes.len() - self.sent + self.large_bytes
+    }
+}
+
+/// Empties a buffer, and gives back one that has become large.
+pub(crate) fn empty(bytes: &mut Vec<u8>) {
+    if bytes.capacity() > KEPT_BYTES_MAX {
+        *bytes = Vec::new();
+    } else {
+        bytes.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memtide_base::Random;
+
+    fn waiting(out: &Outgoing) -> Vec<u8> {
+        assert!(out.slices().all(|slice| !slice.is_empty()));
+        let bytes = out.slices().collect::<Vec<_>>().concat();
+        assert_eq!(bytes.len(), out.waiting());
+        assert_eq!(bytes.is_empty(), out.is_empty());
+        bytes
+    }
+
+    #[test]
+    fn what_is_sent_in_any_pieces_is_what_was_written() {
+        let seed = 17;
+        let mut random = Random::new(seed);
+        let (mut out, mut copy, mut sent) = (Outgoing::default(), Vec::new(), Vec::new());
+        for step in 0..5000_u64 {
+            let piece = vec![step as u8; random.below(9) as usize];
+            match random.below(3) {
+                0 => out.bytes().extend_from_slice(&piece),
+                // A value that is not empty, for only such are large.
+                1 if !piece.is_empty() => out.push_large(&piece.clone().into()),
+                _ => {
+                    let before = waiting(&out);
+                    let count = random.below(before.len() as u64 + 1) as usize;
+                    out.advance(count);
+                    sent.extend_from_slice(&before[..count]);
+                    assert_eq!(waiting(&out), before[count..], "seed {seed}, step {step}");
+                    continue;
+                }
+            }
+            copy.extend_from_slice(&piece);
+        }
+        sent.extend(waiting(&out));
+        assert!(sent == copy, "seed {seed}");
+    }
+}
