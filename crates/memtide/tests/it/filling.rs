@@ -134,7 +134,7 @@ fn values_of_another_length_are_found_and_filled_again() {
         assert_eq!((first.totals.values_read, first.totals.value_bytes_read), (1_000, 200_000));
         let record = gets(&peer, "--keys 500 --value-size 2k").record();
         assert_eq!((filled(&record), record.totals.hits), (500, 1_000), "{}", peer.name);
-        assert_eq!(record.totals.value_bytes_read, 2_000_000);
+        assert_eq!(record.totals.value_bytes_read, 2_048_000);
         assert_counters_equal(&record);
         let again = gets(&peer, "--keys 500 --value-size 2k").record();
         assert_eq!(filled(&again), 0, "nothing was changed");
@@ -148,7 +148,7 @@ fn values_of_another_length_are_refused_where_nothing_may_be_filled() {
     let peer = Peer::memcached("");
     gets(&peer, "--keys 500 --value-size 200");
     let line = format!("run -s {} --mix get=1 --ops-max 1k --keys 500", peer.name);
-    let words = [&peer.name, "200 bytes", "fixed:2000", "--load auto", "--value-size"];
+    let words = [&peer.name, "200 bytes", "fixed:2048", "--load auto", "--value-size"];
     memtide(&format!("{line} --value-size 2k --load never")).complains(2, &words);
     let accepted = format!("{line} --value-size 2k --load never --load-partial --json -");
     let record = memtide(&accepted).exits(0).record();
