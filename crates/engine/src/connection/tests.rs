@@ -256,7 +256,7 @@ fn error_lines_fail_what_they_answer_and_nothing_else() {
         }
         talk.recv(b"ERROR\r\nCLIENT_ERROR too large\r\nSERVER_ERROR out of memory\r\nEND\r\n");
         talk.sees(&[
-            "refused: ERROR ",
+            "refused: ERROR",
             "0 get: Failed Failed, Error, 0 hits, 7 bytes",
             "refused: CLIENT_ERROR too large",
             "1 set: Failed Failed, ClientError, 0 hits, 24 bytes",
@@ -292,7 +292,7 @@ fn the_second_line_of_a_bad_data_chunk_answers_nothing() {
             "refused: CLIENT_ERROR bad data chunk",
             "0 set: Failed Failed, ClientError, 0 hits, 29 bytes",
             "1 get: Answered Miss, Values, 0 hits, 5 bytes",
-            "refused: ERROR ",
+            "refused: ERROR",
             "2 get: Failed Failed, Error, 0 hits, 7 bytes",
         ]);
     });
@@ -325,7 +325,7 @@ fn an_error_that_does_not_follow_a_bad_data_chunk_at_once_is_an_answer() {
             "refused: CLIENT_ERROR bad data chunk",
             "0 set: Failed Failed, ClientError, 0 hits, 29 bytes",
             "1 set: Answered Stored, Stored, 0 hits, 8 bytes",
-            "refused: ERROR ",
+            "refused: ERROR",
             "2 get: Failed Failed, Error, 0 hits, 7 bytes",
         ]);
     });
