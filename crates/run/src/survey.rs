@@ -127,7 +127,12 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
         let name = &server.name;
         return Agreement::Skipped(format!("server {name} was started anew, and counts from then"));
     }
-    let expected = expected(all);
+    let told = |of: &Expected| survey.tells(plan, of.name);
+    let expected: Vec<Expected> = expected(all).into_iter().filter(told).collect();
+    if expected.is_empty() {
+        let why = "the servers tell none of the counters that are compared";
+        return Agreement::Skipped(why.to_owned());
+    }
     let surplus = |of: &Expected| survey.delta(plan, of.name).saturating_sub_unsigned(of.ours);
     let agrees = |of: &Expected| (-(of.fewer as i64)..=0).contains(&surplus(of));
     let Some(differs) = expected.iter().find(|of| !agrees(of)) else {
@@ -264,6 +269,11 @@ impl Survey {
 const GROWING: [&str; 4] = ["cmd_get", "cmd_set", "cmd_touch", "total_connections"];
 
 impl Survey {
+    /// Whether every server gives this counter, before and after.
+    fn tells(&self, plan: &Plan, name: &str) -> bool {
+        self.servers(plan).all(|server| self.both(server, name).is_some())
+    }
+
     /// How much a counter has grown, over all servers.
     fn delta(&self, plan: &Plan, name: &str) -> i64 {
         let of = |side: &BTreeMap<String, Figures>, server: &ServerPlan| {

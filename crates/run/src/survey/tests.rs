@@ -125,3 +125,18 @@ fn a_server_that_was_started_anew_is_told_by_its_age() {
     };
     assert!(why.contains("started anew"), "{why}");
 }
+
+#[test]
+fn a_counter_that_a_server_does_not_tell_is_no_zero() {
+    let without = |mut figures: Figures, names: &[&str]| {
+        figures.retain(|name, _| !names.contains(&name.as_str()));
+        figures
+    };
+    let (before, after) = (figures(50, 7, 3, 2), figures(1_050, 7, 8, 2));
+    let names = ["get_hits", "get_misses", "touch_hits", "delete_hits"];
+    let some = compared(without(before.clone(), &names), without(after.clone(), &names));
+    assert_eq!(some, Agreement::Equal(3));
+    let all: Vec<&str> = names.into_iter().chain(["cmd_get", "cmd_set", "cmd_touch"]).collect();
+    let none = compared(without(before, &all), without(after, &all));
+    assert!(matches!(none, Agreement::Skipped(_)), "{none:?}");
+}
