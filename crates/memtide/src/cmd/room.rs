@@ -7,7 +7,7 @@ use memtide_base::{Law, Span};
 use memtide_host::memory::{self, Available};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::Load;
-use memtide_workload::{SizeLaw, WindowLaw};
+use memtide_workload::{OpKind, SizeLaw, WindowLaw};
 
 /// The embedded server keeps each item in less than this beside its key and value.
 const ITEM_OVERHEAD_BYTES: u64 = 128;
@@ -77,12 +77,17 @@ fn items(scenario: &Scenario) -> u64 {
         None => scenario.keys,
     };
     let reads = scenario.mix.kinds().any(|kind| !kind.stores_value());
+    let stores = scenario.mix.kinds().any(OpKind::stores_value);
     let fills = match scenario.load {
         Load::Always => true,
         Load::Never => false,
         Load::Auto => reads,
     };
-    if fills { all } else { all.min(operations(scenario)) }
+    match (fills, stores) {
+        (true, _) => all,
+        (false, true) => all.min(operations(scenario)),
+        (false, false) => 0,
+    }
 }
 
 /// Operations that the scenario can make, at most.
@@ -90,9 +95,13 @@ fn operations(scenario: &Scenario) -> u64 {
     let length = scenario.warmup.as_s_f64() + scenario.duration.unwrap_or(DURATION).as_s_f64();
     let rate = scenario.rate.filter(|&rate| rate > 0.0).unwrap_or(RATE_MAX);
     let by_time = (rate * length) as u64;
-    match (scenario.ops_max, scenario.duration) {
-        (Some(ops_max), None) => ops_max,
-        (Some(ops_max), Some(_)) => ops_max.min(by_time),
+    let connections = scenario.lives.connections_total;
+    let by_calls =
+        connections.zip(scenario.lives.calls).map(|(of, calls)| of.saturating_mul(calls));
+    let counted = scenario.ops_max.or(by_calls);
+    match (counted, scenario.duration) {
+        (Some(count), None) => count,
+        (Some(count), Some(_)) => count.min(by_time),
         (None, _) => by_time,
     }
 }

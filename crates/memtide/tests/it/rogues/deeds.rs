@@ -16,9 +16,14 @@ pub(super) struct Deed {
     expect: Ends,
 }
 
+/// Any exit code that tells of a result or of a fault: what comes of a reply too many depends on
+/// whether it is read before the next request or after it.
+pub(super) const ANY: i32 = -1;
+
 /// How a run ends.
 #[derive(Clone, Copy)]
 pub(super) struct Expect {
+    /// The exit code; [`ANY`] where the instant of a misdeed decides.
     pub(super) code: i32,
     /// It stands in what is said, or one of several between bars does.
     pub(super) word: &'static str,
@@ -144,16 +149,17 @@ deeds! {
         all(3, "VALUE").but(Probe, 1, "wrong").but(Load, 1, "wrong");
     "no key at all": |it| it.say(b"VALUE \r\nEND\r\n") => all(3, "VALUE");
     "each reply twice": |it| { it.say(it.honest)?; it.say(it.honest) } =>
-        all(3, "although nothing was asked").but(Stats, 0, "")
-            .but(Probe, 1, "the servers counted|wrong").but(Fill, 0, "")
-            .but(Load, 0, "the servers counted").but(Farewell, 0, "");
+        all(3, "although nothing was asked|rules out").but(Stats, ANY, "")
+            .but(Probe, ANY, "").but(Fill, ANY, "")
+            .but(Load, ANY, "the servers counted|although nothing was asked|wrong")
+            .but(Farewell, 0, "");
     "a reply that nobody asked for": |it| {
         it.say(it.honest)?;
         thread::sleep(Duration::from_millis(2));
         it.say(b"END\r\n")
     } =>
-        all(3, "END").but(Stats, 0, "").but(Probe, 1, "cannot hold")
-            .but(Load, 0, "timed out|the servers counted").but(Farewell, 0, "");
+        all(3, "END").but(Stats, ANY, "").but(Probe, ANY, "").but(Fill, ANY, "")
+            .but(Load, ANY, "timed out|the servers counted|END").but(Farewell, 0, "");
     "another command's reply": |it| match it.line.starts_with("get") {
         true => it.say(b"STORED\r\n"),
         false => it.say(b"TOUCHED\r\n"),
@@ -210,7 +216,7 @@ deeds! {
     "lines without CR": |it| it.say(b"END\n") => all(3, "END");
     "closes after each reply": |it| { it.say(it.honest)?; it.leave() } =>
         all(3, "closed the connection|reset the connection").but(Stats, 0, "")
-            .but(Load, 0, "was gone").but(Farewell, 0, "");
+            .but(Load, 0, "was gone|\"lost\"").but(Farewell, 0, "");
     "odd figures": |it| it.say(
         b"STAT pid abc\r\nSTAT cmd_get -5\r\nSTAT cmd_set 1e400\r\nSTAT curr_items \xff\xfe\r\n\
           STAT  \r\nSTAT evictions 99999999999999999999\r\nSTAT threads -1\r\nEND\r\n",

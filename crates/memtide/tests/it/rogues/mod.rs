@@ -7,7 +7,7 @@ mod proxies;
 
 use crate::child::{program, read_record, shared};
 use crate::peer::rogue::Rogue;
-use deeds::{DEEDS, Deed, Stand};
+use deeds::{ANY, DEEDS, Deed, Stand};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
@@ -124,7 +124,7 @@ fn try_case(stage: Stage, deed: &'static Deed) -> Result<(), String> {
     }
     let expect = deed.at(stage);
     let said = format!("{out}{err}");
-    if expect.code != code {
+    if !matches!(expect.code, ANY) && expect.code != code {
         return Err(format!("exit {} was expected: {all}", expect.code));
     }
     if code == 3 && !err.contains(&server.name) {
