@@ -1,5 +1,5 @@
 //! The export of single operations: a thread takes them from the workers' queues and writes them.
-//! Nobody waits for a writer that does not get on: what finds no room is lost and counted.
+//! A writer that is stuck delays nothing: what finds no room is lost and counted.
 
 use memtide_engine::driver::Sample;
 use std::io::{self, ErrorKind};
@@ -94,7 +94,7 @@ impl Export {
     }
 }
 
-/// What workers have exported and nobody has written.
+/// What workers have exported and is not written.
 #[derive(Default)]
 struct Queues {
     receivers: Mutex<Vec<Receiver<Sample>>>,

@@ -309,8 +309,8 @@ enum Identity {
     NotYet(PathBuf),
 }
 
-/// Refuses two outputs that are the same file, be it by links; `-` is stdout, and `has_report` says
-/// that the report goes there too.
+/// Refuses two outputs that are the same file, also through links; `-` is stdout, and `has_report`
+/// says that the report goes there too.
 ///
 /// # Errors
 /// A sentence that names both.

@@ -100,7 +100,7 @@ pub(crate) struct SimWitness {
 }
 
 impl SimWitness {
-    /// Of a simulated machine with so many CPUs.
+    /// The witness of a simulated machine with this many CPUs.
     pub(crate) fn new(cpus: u32, quiet: bool) -> Self {
         Self { host: HostWitness::new(machine::look(), quiet), cpus }
     }

@@ -21,7 +21,7 @@ pub(super) struct Shared {
 impl Shared {
     pub fn conduct(&self) -> Option<MutexGuard<'_, ConductState>> {
         let conduct = self.conduct.as_ref()?;
-        Some(conduct.lock().expect("nobody panics while holding the conduct"))
+        Some(conduct.lock().expect("no thread panics while it holds the conduct"))
     }
 
     /// The time as the server's rules want it.

@@ -48,7 +48,7 @@ pub(crate) fn program() -> Command {
         command.env("MEMTIDE_IO", io);
     }
     command.stdin(Stdio::null());
-    // Whoever runs these tests in the background has the shell ignore Ctrl-C for them.
+    // A shell that runs these tests in the background ignores Ctrl-C for them.
     // SAFETY: signal may be called between fork and exec.
     unsafe {
         command.pre_exec(|| {

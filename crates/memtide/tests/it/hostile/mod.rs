@@ -186,7 +186,7 @@ impl Watched {
         // SAFETY: all zeros are a valid usage of resources.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         let options = if late { 0 } else { libc::WNOHANG };
-        // SAFETY: both places live as long as the call, and nobody else waits for this child.
+        // SAFETY: both places live as long as the call, and nothing else waits for this child.
         let pid = unsafe { libc::wait4(self.group, &mut status, options, &mut usage) };
         if pid == 0 {
             return None;

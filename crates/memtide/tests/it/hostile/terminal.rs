@@ -118,7 +118,7 @@ fn at_a_terminal(row: &Row, peer: &Peer, servers: &[(&str, &str)]) -> Option<Str
     (!broken.is_empty()).then(|| format!("## {}\n{line}\n{shown}", broken.join(", ")))
 }
 
-/// Both ends of a terminal of so many columns and rows: the one that a person sees, and the one
+/// Both ends of a terminal of this many columns and rows: the one that a person sees, and the one
 /// that programs have.
 fn terminal((columns, rows): (u16, u16)) -> (File, OwnedFd) {
     let (mut person, mut programs) = (0, 0);
