@@ -1,7 +1,7 @@
 //! What is wrong with a value that the originals would take and no machine can do: in the words of
 //! the face, whose user knows neither memtide's fields nor their forms.
 
-use crate::mutilate::options::{Keys, Options};
+use crate::mutilate::options::{Keys, Mode, Options};
 
 /// What a size may be, as the faces write it.
 const SIZES: &str = "a distribution of sizes from 0 to 1073741824, with a scale above 0 and a \
@@ -48,9 +48,14 @@ pub(super) fn sentence(options: &Options, field: &str, message: &str) -> String 
             login(options),
             "it and --password (-P) have no blanks, and no more than 250 bytes",
         ),
-        "wave" | "interval" | "interval-times" => {
-            return format!("--qps_interval, --sin: {}", without_field(message, field));
-        }
+        "wave" | "interval" => match &options.mode {
+            Mode::Dynamic(dynamic) => (
+                "--qps_interval",
+                dynamic.interval.as_s_f64().to_string(),
+                "0.01 to 31622400 s are allowed",
+            ),
+            _ => return message.to_owned(),
+        },
         _ => return message.to_owned(),
     };
     format!("{option} '{value}' is not allowed; {allowed}")
@@ -65,10 +70,4 @@ fn order(keys: &Keys) -> String {
 
 fn login(options: &Options) -> String {
     options.target.login.as_ref().map_or_else(String::new, |login| login.user.clone())
-}
-
-/// `message` without the field's name in front of it.
-fn without_field<'a>(message: &'a str, field: &str) -> &'a str {
-    let bare = message.strip_prefix("--").unwrap_or(message);
-    bare.strip_prefix(field).map_or(message, |rest| rest.trim_start_matches([':', ' ']))
 }
