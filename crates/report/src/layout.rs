@@ -19,7 +19,7 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    /// An empty one, for a terminal of so many columns or for no terminal.
+    /// An empty sheet, for a terminal of `columns` columns or for no terminal.
     pub(crate) fn new(columns: Option<usize>) -> Self {
         let columns = columns.map(|columns| columns.max(COLUMNS_MIN));
         Self { text: String::new(), columns }

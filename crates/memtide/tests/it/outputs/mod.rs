@@ -158,7 +158,7 @@ fn samples_that_nobody_reads_delay_no_report() {
     let line =
         format!("run --rate 20k --duration 1s --keys 100 {reads} --samples pipe --json r.json");
     for is_open in [false, true] {
-        // Reading and writing it waits for nobody, and nothing is ever read.
+        // Reading and writing it does not block, and nothing is ever read.
         let mut options = OpenOptions::new();
         options.read(true).write(true);
         let held: Option<File> = is_open.then(|| options.open(folder.join("pipe")).unwrap());

@@ -60,7 +60,7 @@ impl Stand<'_> {
         self.leave()
     }
 
-    /// Says `bytes` until nobody listens.
+    /// Says `bytes` until the connection is closed.
     fn forever(&self, bytes: &[u8]) -> Result<()> {
         let bytes = bytes.repeat(65_536 / bytes.len());
         while !self.over.load(Ordering::Acquire) {

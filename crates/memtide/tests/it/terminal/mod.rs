@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// No run of these tests needs this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs `command` with a terminal of so many columns as its stdout; returns what it shows.
+/// Runs `command` with a terminal of `columns` columns as its stdout; returns what it shows.
 fn shown(command: &mut Command, columns: u16) -> String {
     let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let (mut ours, mut theirs) = (-1, -1);
@@ -27,7 +27,7 @@ fn shown(command: &mut Command, columns: u16) -> String {
     command.stdout(Stdio::null());
     let reader = std::thread::spawn(move || {
         let (mut ours, mut text) = (ours, Vec::new());
-        // It ends with an error when nobody has the other side any more.
+        // It ends with an error once the other side is closed.
         drop(ours.read_to_end(&mut text));
         String::from_utf8(text).unwrap()
     });
