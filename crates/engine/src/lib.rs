@@ -11,7 +11,7 @@ pub mod probe;
 mod client;
 mod recorder;
 mod connection;
-mod encoder;
+mod dialect;
 mod pacer;
 mod route;
 pub mod plan;

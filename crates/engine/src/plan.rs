@@ -9,7 +9,6 @@ pub use memtide_base::choice::{
     Replicate, Sharing, Wait,
 };
 use memtide_base::{Instant, Span};
-use memtide_codec::udp;
 use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_workload::{
@@ -182,14 +181,6 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// The longest request that can be sent, with what stands before it.
-    pub(crate) const fn request_bytes_max(self) -> usize {
-        match self {
-            Self::Stream => usize::MAX,
-            Self::Datagrams { .. } => udp::DATAGRAM_BYTES_MAX,
-        }
-    }
-
     /// The most that is gathered for one connection before it is sent, if that is `most` where
     /// requests are no datagrams.
     pub(crate) const fn gathered_bytes_max(self, most: usize) -> usize {
