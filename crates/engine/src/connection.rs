@@ -11,8 +11,8 @@ mod outgoing;
 
 use crate::dialect::{self, Dialect, Rejection, Role, Tongue, in_tongue_of, name};
 use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
-use crate::plan::Place;
-use link::Filter;
+use crate::plan::{Place, Plan};
+use link::Wrap;
 pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
@@ -221,19 +221,20 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// A connection that is closed; it will carry at most `depth` operations.
-    pub(crate) fn new(place: Place, depth: u32, dialect: &Dialect) -> Self {
-        assert!(depth > 0, "there is room for one operation");
+    /// A connection that is closed; it will carry at most the plan's depth of operations.
+    pub(crate) fn new(plan: &Plan, dialect: &Dialect, place: Place) -> Self {
+        assert!(plan.depth > 0, "there is room for one operation");
+        let server = plan.servers.get(place.server.index()).map_or("", |server| &server.name);
         Self {
             place,
-            link: Link::new(dialect, place.transport),
+            link: Link::new(plan, dialect, (server, place.transport)),
             failures: 0,
             deadline_armed: Instant::NEVER,
             free_since: Instant::ZERO,
             writable: false,
             rests_until: Instant::ZERO,
             rest_armed: false,
-            pipeline: VecDeque::with_capacity(depth as usize),
+            pipeline: VecDeque::with_capacity(plan.depth as usize),
             unsent: 0,
             answered: 0,
             cas_unique: 0,
@@ -381,11 +382,29 @@ impl Connection {
         if self.link.state() != State::Open {
             return Ok(self.link.handle_greeting(bytes));
         }
-        match self.link.filter {
-            Filter::None => self.handle_plain(now, bytes, follow_ups, sink),
-            Filter::Datagrams(_) => self.handle_datagram(now, bytes, follow_ups, sink),
+        match self.link.wrap {
+            Wrap::None => self.handle_plain(now, bytes, follow_ups, sink),
+            Wrap::Datagrams(_) => self.handle_datagram(now, bytes, follow_ups, sink),
+            Wrap::Filtered(_) => self.handle_filtered(now, bytes, follow_ups, sink),
         }
         .map(|()| Heard::Replies)
+    }
+
+    /// Reads a part of a stream that a filter has changed.
+    #[inline(never)]
+    fn handle_filtered(
+        &mut self,
+        now: Instant,
+        bytes: &[u8],
+        follow_ups: &mut Vec<FollowUp>,
+        sink: &mut impl Sink,
+    ) -> Result<(), PeerError> {
+        let wrap = std::mem::replace(&mut self.link.wrap, Wrap::None);
+        let Wrap::Filtered(mut filtered) = wrap else { unreachable!("it has a filter") };
+        let read = filtered.handle_bytes(bytes);
+        let read = read.and_then(|plain| self.handle_plain(now, plain, follow_ups, sink));
+        self.link.wrap = Wrap::Filtered(filtered);
+        read
     }
 
     /// Reads a part of the stream of replies.
@@ -411,7 +430,8 @@ impl Connection {
     ) -> Result<(), PeerError> {
         loop {
             let before = bytes.len();
-            let reply = dialect::next::<T>(&mut self.link.reader, &mut bytes)?;
+            let reply = T::next(T::decoder(&mut self.link.reader), &mut bytes)
+                .map_err(|error| PeerError::of(error, bytes))?;
             self.reply_bytes = self.reply_bytes.saturating_add((before - bytes.len()) as u32);
             let Some((reply, mark)) = reply else {
                 return dialect::check_partial::<T>(&mut self.link.reader);

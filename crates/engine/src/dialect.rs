@@ -279,7 +279,10 @@ impl Reader {
         &'a mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<Reply<'a>>, PeerError> {
-        in_tongue_of!(self, T => next::<T>(self, input).map(|next| next.map(|(reply, _)| reply)))
+        in_tongue_of!(self, T => match T::next(T::decoder(self), input) {
+            Ok(next) => Ok(next.map(|(reply, _)| reply)),
+            Err(error) => Err(PeerError::of(error, input)),
+        })
     }
 
     /// Once there is no further reply in what came: an error when what is left of it cannot become
@@ -292,15 +295,6 @@ impl Reader {
     pub(crate) fn welcome(&mut self, bytes: &[u8]) -> Option<Result<(), Rejection>> {
         in_tongue_of!(self, T => welcome::<T>(self, bytes))
     }
-}
-
-/// As [`Tongue::next`], of a reader in this tongue; what cannot be read is the server's fault.
-#[inline(always)]
-pub(crate) fn next<'a, 'i: 'a, T: Tongue>(
-    reader: &'a mut Reader,
-    input: &mut &'i [u8],
-) -> Result<Option<(Reply<'a>, T::Mark)>, PeerError> {
-    T::next(T::decoder(reader), input).map_err(|error| PeerError::of(error, input))
 }
 
 /// As [`Reader::check_partial`].

@@ -3,7 +3,7 @@
 
 mod topology;
 
-use crate::driver::{Address, SocketPlan};
+use crate::driver::{Address, FilterPlan, SocketPlan};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
@@ -77,6 +77,8 @@ pub struct Plan {
     pub sockets: SocketPlan,
     /// What every connection says first, if servers want to know who we are.
     pub credentials: Option<Arc<Credentials>>,
+    /// What changes the bytes of every stream on their way, if anything does.
+    pub filter: Option<FilterPlan>,
 }
 
 /// Who makes operations, and with which connections.

@@ -147,7 +147,7 @@ pub fn ask_unless<D: Driver>(
 ) -> Result<Answer, AskError> {
     let dialect = Dialect::for_question(plan, question);
     let deadline = driver.now() + plan.timeout;
-    let link = Link::new(&dialect, Transport::Stream);
+    let link = Link::new(plan, &dialect, (&server.name, Transport::Stream));
     let out = SendBuffer::with_capacity(0, 0);
     let mut line = Line { driver, deadline, is_interrupted, dialect, link, out, heard: 0 };
     let mut refused = ConnectError::Unreachable;
@@ -194,9 +194,13 @@ fn talk<D: Driver>(
     };
     line.dialect.ask(question, &mut line.out);
     let is_line = matches!(question, Question::Line(_));
-    let heard = line.exchange(|link, bytes| match is_line {
-        true => listener.handle_line(&mut link.reader, bytes),
-        false => listener.handle_bytes(&mut link.reader, bytes),
+    let mut hear = |reader: &mut Reader, bytes: &[u8]| match is_line {
+        true => listener.handle_line(reader, bytes),
+        false => listener.handle_bytes(reader, bytes),
+    };
+    let heard = line.exchange(|link, bytes| {
+        let heard = link.handle_bytes(bytes, &mut hear);
+        heard.map_err(|error| AskError::Closed(Closed::Broken(error)))?
     })?;
     heard.ok_or_else(|| unanswered(line.heard))
 }
@@ -247,8 +251,10 @@ impl<D: Driver> Line<'_, D> {
                 match completion.event {
                     Event::Received(bytes) => {
                         self.heard += bytes.len();
-                        if let Some(heard) = hear(&mut self.link, bytes)? {
-                            return Ok(Some(heard));
+                        let heard = hear(&mut self.link, bytes)?;
+                        self.transmit();
+                        if heard.is_some() {
+                            return Ok(heard);
                         }
                         if self.heard > ANSWER_BYTES_MAX {
                             return Err(AskError::TooLong { bytes_max: ANSWER_BYTES_MAX });

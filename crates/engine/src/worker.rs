@@ -113,7 +113,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let clients: Table<_, _> = plan.seats(worker).map(client).collect();
         let places = plan.places(worker);
         let dialect = Dialect::new(plan);
-        let connection = |place: &Place| Connection::new(*place, plan.depth, &dialect);
+        let connection = |place: &Place| Connection::new(plan, &dialect, *place);
         Self {
             agenda: Agenda::new(clients.len(), places.len()),
             outbox: Outbox::new(plan),

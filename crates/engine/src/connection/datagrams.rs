@@ -2,22 +2,17 @@
 //! its number tells its reply from others, so one that has timed out is over: what still comes of
 //! its reply is counted and thrown away. Nothing is ever sent again.
 
-use super::link::Filter;
+use super::link::Wrap;
 use super::{Connection, Ending, FollowUp, Sink};
 use crate::driver::PeerError;
 use memtide_base::{Instant, Span};
-use memtide_codec::udp::{Reassembler, Taken};
+use memtide_codec::udp::Taken;
 use memtide_metrics::{DatagramClass, Fate};
-
-/// What puts replies of at most so many bytes together.
-pub(super) fn reassembler(reply_bytes_max: usize) -> Box<Reassembler> {
-    Box::new(Reassembler::new(reply_bytes_max))
-}
 
 impl Connection {
     /// Whether it is a socket for datagrams.
     pub(crate) fn is_over_datagrams(&self) -> bool {
-        matches!(self.link.filter, Filter::Datagrams(_))
+        matches!(self.link.wrap, Wrap::Datagrams(_))
     }
 
     /// Reads a datagram; when it completes a reply, ends the operation that it belongs to.
@@ -29,8 +24,8 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl Sink,
     ) -> Result<(), PeerError> {
-        let filter = std::mem::replace(&mut self.link.filter, Filter::None);
-        let Filter::Datagrams(mut reassembler) = filter else {
+        let wrap = std::mem::replace(&mut self.link.wrap, Wrap::None);
+        let Wrap::Datagrams(mut reassembler) = wrap else {
             unreachable!("replies come in datagrams")
         };
         let mut read = Ok(());
@@ -54,7 +49,7 @@ impl Connection {
         if let Some(class) = class {
             sink.datagrams(now, class, 1);
         }
-        self.link.filter = Filter::Datagrams(reassembler);
+        self.link.wrap = Wrap::Datagrams(reassembler);
         read
     }
 
@@ -67,7 +62,7 @@ impl Connection {
         if deadline > now {
             return deadline;
         }
-        let Filter::Datagrams(reassembler) = &mut self.link.filter else {
+        let Wrap::Datagrams(reassembler) = &mut self.link.wrap else {
             unreachable!("replies come in datagrams")
         };
         let missing = reassembler.give_up();

@@ -4,7 +4,7 @@
 mod binary;
 
 use super::*;
-use crate::dialect::tests::dialect;
+use crate::dialect::tests::plan;
 use crate::plan::{Protocol, Transport};
 use memtide_base::{ClientId, ServerId};
 use memtide_codec::binary::{Opcode, Status};
@@ -76,9 +76,10 @@ impl Talk {
     }
 
     fn speaking(protocol: Protocol, width: usize) -> Self {
-        let dialect = dialect(protocol, None);
+        let plan = plan(protocol, None);
+        let dialect = Dialect::new(&plan);
         let mut talk = Self {
-            connection: Connection::new(place(), 64, &dialect),
+            connection: Connection::new(&plan, &dialect, place()),
             dialect,
             follow_ups: Vec::new(),
             seen: Seen::default(),

@@ -12,8 +12,8 @@ use memtide_codec::{ErrorKind, ErrorReply, Malformed};
 use memtide_workload::{KeySpace, MixOrder, Popularity, SizeLaw, SourcePlan, ValueSpace};
 use std::sync::Arc;
 
-/// A dialect of a plan about which nothing matters but its protocol and who we are to servers.
-pub(crate) fn dialect(protocol: Protocol, credentials: Option<Credentials>) -> Dialect {
+/// A plan about which nothing matters but its protocol and who we are to servers.
+pub(crate) fn plan(protocol: Protocol, credentials: Option<Credentials>) -> Plan {
     let source = SourcePlan {
         seed: 1,
         mix: "get=1".parse().unwrap(),
@@ -27,7 +27,7 @@ pub(crate) fn dialect(protocol: Protocol, credentials: Option<Credentials>) -> D
         window: None,
     };
     let cooldown = Cooldown::Load;
-    Dialect::new(&Plan {
+    Plan {
         servers: Vec::new(),
         workers: 1,
         connections: 1,
@@ -55,18 +55,19 @@ pub(crate) fn dialect(protocol: Protocol, credentials: Option<Credentials>) -> D
         sources: Vec::new(),
         sockets: SocketPlan::default(),
         credentials: credentials.map(Arc::new),
-    })
+        filter: None,
+    }
 }
 
 fn greeting(protocol: Protocol) -> Vec<u8> {
     let credentials = Credentials { user: "tim".to_owned(), password: "tan staaf".to_owned() };
     let mut out = SendBuffer::with_capacity(0, 0);
-    assert!(dialect(protocol, Some(credentials)).greet(&mut out));
+    assert!(Dialect::new(&plan(protocol, Some(credentials))).greet(&mut out));
     std::mem::take(out.bytes_mut())
 }
 
 fn hear(protocol: Protocol, bytes: &[u8]) -> Option<Result<(), Rejection>> {
-    let mut reader = dialect(protocol, None).reader();
+    let mut reader = Dialect::new(&plan(protocol, None)).reader();
     let (last, first) = bytes.split_last().unwrap();
     for byte in first {
         if let Some(heard) = reader.welcome(&[*byte]) {
