@@ -187,7 +187,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
         cpus_online: 4,
         cpu_quota: None,
         io: Doors::Simulated,
-        outputs: Wanted::default(),
+        outputs: Wanted { samples: true, ..Wanted::default() },
     }
 }
 

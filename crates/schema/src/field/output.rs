@@ -12,7 +12,7 @@ pub(super) const JSON: Field = Field {
     value: Some("FILE"),
     default: "",
     help: "Write the record, as JSON; - replaces the report on stdout",
-    long: "The whole result in the shape `memtide.record/1`, which docs/record.md explains and \
+    long: "The whole result in the shape `memtide.record/2`, which docs/record.md explains and \
            docs/record.schema.json defines. `-` writes it to stdout instead of the report. A \
            regular file is replaced when the new record is whole, and keeps its mode; until \
            then, and when the disk is full, it is what it was. Pipes and devices are written \

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::memaslap::{Environment, lower, parse};
-use memtide_schema::record::{Away, PhaseCounts, ServerRecord, Totals as Counts, WarningRecord};
+use memtide_schema::record::{Outage, PhaseCounts, ServerRecord, Totals as Counts, WarningRecord};
 
 fn options(line: &str) -> Options {
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -87,10 +87,10 @@ fn the_end_counts_what_was_measured_and_nothing_that_was_loaded() {
 
 #[test]
 fn servers_that_went_and_came_are_told_in_that_order() {
-    let away = |from_unix_ms, until_unix_ms| Away { from_unix_ms, until_unix_ms };
-    let server = |name: &str, away| ServerRecord {
+    let away = |from_unix_ms, until_unix_ms| Outage { from_unix_ms, until_unix_ms };
+    let server = |name: &str, outages| ServerRecord {
         name: format!("{name}:11211"),
-        away,
+        outages,
         ..ServerRecord::default()
     };
     let servers =
