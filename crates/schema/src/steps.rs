@@ -209,7 +209,8 @@ impl Steps {
         )
     }
 
-    /// Reads it back, also with records of version 1. The error is a sentence that names the place where `text` is none.
+    /// Reads it back, also with records of version 1. The error is a sentence that names the place
+    /// where `text` is none.
     pub fn from_json(text: &str) -> Result<Self, String> {
         let mut steps: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let each = steps.get_mut("steps").and_then(Value::as_array_mut).into_iter().flatten();

@@ -10,8 +10,8 @@ use crate::record::{
 use crate::warning::Warning;
 use std::collections::BTreeSet;
 
-/// The verdict by the worst of all checks, or the worst verdict of a shard if that is worse: one that
-/// was not judged at all is a no.
+/// The verdict by the worst of all checks, or the worst verdict of a shard if that is worse: a
+/// shard that was not judged at all is a no.
 pub(super) fn believable(shards: &[ShardRecord]) -> Believable {
     let judged = Believable::from_checks(checks(shards));
     let worst = shards.iter().map(|shard| shard.believable.verdict).max();

@@ -93,8 +93,8 @@ impl ChurnCounts {
         let ended = sum(&[completed, failed, lost, dropped, abandoned]);
         if ended != u128::from(intended) {
             return Err(format!(
-                "{intended} connections were intended but {ended} ended: {completed} completed, {failed} \
-                 failed, {lost} lost, {dropped} dropped, {abandoned} abandoned"
+                "{intended} connections were intended but {ended} ended: {completed} completed, \
+                 {failed} failed, {lost} lost, {dropped} dropped, {abandoned} abandoned"
             ));
         }
         let caused: u128 = self.causes.values().map(|&count| u128::from(count)).sum();

@@ -93,9 +93,9 @@ pub struct Record {
     /// How far apart the first and the last window of the shards began; none when this is not a
     /// merged record.
     pub start_skew_ns: Option<u64>,
-    /// Operations that the schedule called for in the measured window, of which `totals.intended` is
-    /// what was seen; none where no schedule says how many: in a closed loop, and where connections
-    /// are the load.
+    /// Operations that the schedule called for in the measured window; `totals.intended` is what
+    /// was seen of them. None where no schedule says how many: in a closed loop, and where
+    /// connections are the load.
     #[serde(default)]
     pub planned: Option<u64>,
     /// Counts of the measured window.
@@ -305,8 +305,8 @@ impl Record {
         text
     }
 
-    /// Reads a record back, of version 1 as well. The error is a sentence that names the place where
-    /// `text` is no JSON, or no record.
+    /// Reads a record back, of version 1 as well. The error is a sentence that names the place at
+    /// which `text` is no JSON, or no record.
     pub fn from_json(text: &str) -> Result<Self, String> {
         if version_one::is_in(text) {
             let mut value = serde_json::from_str(text).map_err(|error| error.to_string())?;
