@@ -152,6 +152,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         sources: scenario.bind.clone(),
         sockets: sockets(scenario),
         credentials: credentials(scenario),
+        filter: None,
     };
     if scenario.mix.kinds().any(OpKind::lengthens_value) {
         let reason = "append and prepend change lengths, so those on servers are not compared";
