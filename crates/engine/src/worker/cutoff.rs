@@ -1,7 +1,7 @@
-//! The ends of what a worker offers: it is told to stop, or the window after which nothing is sent
-//! is over. What is in flight is awaited for a while. In the second case what is behind its schedule
-//! is counted from the schedule, for no operation that waits is stored. Nothing here is on the path
-//! of an operation that is sent.
+//! The ends of what a worker offers: it is told to stop, or the window after which nothing is
+//! sent is over. What is in flight is awaited for a while; in the second case what is behind its
+//! schedule is counted from the schedule, for no operation that waits is stored. Nothing here is
+//! on the path of an operation that is sent.
 
 use super::Worker;
 use crate::driver::Driver;
