@@ -14,6 +14,10 @@ pub trait Fleet {
     /// The present instant, on the clock of all workers.
     fn now(&self) -> Instant;
 
+    /// Time since 1970 by the world's time of day: for labels, and to tell one run from another. A
+    /// world that is replayed shows the same again.
+    fn since_unix(&self) -> Span;
+
     /// Makes those workers of `plan` whose numbers are in `workers`, so that several fleets can
     /// share a plan; they open their connections and then wait for [`Command::Begin`].
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError>;

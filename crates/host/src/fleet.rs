@@ -3,7 +3,7 @@
 //! A thread belongs to one plan: it is made by `start` and gone when the plan is over. It talks
 //! to the fleet through atomics and the hand-over alone.
 
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::uring::UringDriver;
 use crate::export::{Export, SampleSink};
@@ -143,6 +143,10 @@ impl HostFleet {
 impl Fleet for HostFleet {
     fn now(&self) -> Instant {
         self.clock.now()
+    }
+
+    fn since_unix(&self) -> Span {
+        clock::since_unix()
     }
 
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {

@@ -1,9 +1,8 @@
-//! The real world's part in a run beside its workers: the time of day, how busy the machine is,
-//! and the user who watches.
+//! The real world's part in a run beside its workers: how busy the machine is, and the user who
+//! watches.
 
 use crate::output::StatusLine;
 use memtide_base::Instant;
-use memtide_host::clock;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_report::{progress_line, step_progress_line};
 use memtide_run::Witness;
@@ -48,14 +47,6 @@ impl Witness for HostWitness {
             Event::Started(_) | Event::Phase(_) | Event::Warning(_) | Event::Times(_) => {}
             Event::StepDone(_) | Event::StepsDone(_) => {}
         }
-    }
-
-    fn unix_ms(&self) -> u64 {
-        self.unix_ns() / 1_000_000
-    }
-
-    fn unix_ns(&self) -> u64 {
-        clock::since_unix().ns()
     }
 
     fn tick(&mut self, at: Instant) {
@@ -110,14 +101,6 @@ impl SimWitness {
 impl Witness for SimWitness {
     fn on(&mut self, event: &Event) {
         self.host.on(event);
-    }
-
-    fn unix_ms(&self) -> u64 {
-        self.host.unix_ms()
-    }
-
-    fn unix_ns(&self) -> u64 {
-        self.host.unix_ns()
     }
 
     fn tick(&mut self, _at: Instant) {}

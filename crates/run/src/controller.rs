@@ -63,7 +63,7 @@ fn carry_out<F: Fleet>(
     load_only: bool,
     witness: &mut impl Witness,
 ) -> Result<Outcome, Failure> {
-    let began = Began { at: fleet.now(), unix_ns: witness.unix_ns() };
+    let began = Began { at: fleet.now(), unix_ns: fleet.since_unix().ns() };
     let plan = &signed(&lowered.plan, began.unix_ns);
     witness.on(&Event::Started(Box::new(lowered.record.clone())));
     let fleet = &mut Discreet::new(fleet, scenario.trust.no_stats);
@@ -105,6 +105,7 @@ fn carry_out<F: Fleet>(
         agreement,
         interrupted,
         began,
+        ended_unix_ns: fleet.since_unix().ns(),
         witness,
     });
     for warning in warnings {

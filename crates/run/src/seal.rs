@@ -41,6 +41,8 @@ pub(crate) struct Material<'a, W> {
     pub(crate) agreement: Agreement,
     pub(crate) interrupted: bool,
     pub(crate) began: Began,
+    /// When it ended, by the time of day.
+    pub(crate) ended_unix_ns: u64,
     pub(crate) witness: &'a W,
 }
 
@@ -72,7 +74,7 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
         plan: lowered.record.clone(),
         machine: witness.machine(),
         started_unix_ms: material.began.unix_ns / NS_PER_MS,
-        ended_unix_ms: witness.unix_ms(),
+        ended_unix_ms: material.ended_unix_ns / NS_PER_MS,
         server: ServerCounters::new(survey.before.clone(), survey.after.clone()),
         machine_cpu: witness.machine_cpu(),
         partial: material.interrupted,

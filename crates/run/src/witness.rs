@@ -1,5 +1,4 @@
-//! What a run needs of its world beside a fleet: the time of day, the machine, and somebody who is
-//! told what happens.
+//! What a run needs of its world beside a fleet: the machine, and somebody who is told what happens.
 
 use memtide_base::{Instant, Span};
 use memtide_schema::Event;
@@ -9,12 +8,6 @@ use memtide_schema::record::{MachineCpu, MachineRecord};
 pub trait Witness {
     /// Something happened.
     fn on(&mut self, event: &Event);
-    /// Milliseconds since 1970.
-    fn unix_ms(&self) -> u64;
-    /// Nanoseconds since 1970, as exactly as this world tells the time of day.
-    fn unix_ns(&self) -> u64 {
-        self.unix_ms().saturating_mul(1_000_000)
-    }
     /// Whether whoever is told has gone away, so that nothing more need be done for them. It is
     /// asked between the steps of a search or a scan.
     fn has_gone(&self) -> bool {

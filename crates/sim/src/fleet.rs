@@ -4,7 +4,7 @@
 use crate::driver::SimDriver;
 use crate::trace::Trace;
 use crate::world::{Setting, WorkerPause, World};
-use memtide_base::Instant;
+use memtide_base::{Instant, Span};
 use memtide_engine::driver::Sample;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
@@ -132,6 +132,10 @@ impl Crew {
 impl Fleet for SimFleet {
     fn now(&self) -> Instant {
         self.world.borrow().now()
+    }
+
+    fn since_unix(&self) -> Span {
+        self.world.borrow().since_unix()
     }
 
     /// The first fleet that makes workers anew ends the plan before, for all fleets of the world.

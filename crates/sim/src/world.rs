@@ -161,8 +161,8 @@ pub(crate) struct World {
     samples: Box<dyn FnMut(&Sample)>,
 }
 
-/// What the world's clock shows in Unix seconds at its beginning; any value would do.
-const UNIX_S_AT_START: u64 = 1_800_000_000;
+/// What the world's clock shows as the time since 1970 at its beginning; any value would do.
+const SINCE_UNIX_AT_START: Span = Span::from_s(1_800_000_000);
 /// Buffers that are kept for the next bytes on their way.
 const SPARE_MAX: usize = 1024;
 
@@ -532,7 +532,12 @@ impl World {
 
     /// The time as servers want it.
     fn clock(&self) -> Clock {
-        Clock { now: self.now, unix_s: UNIX_S_AT_START + self.now.ns() / 1_000_000_000 }
+        Clock { now: self.now, unix_s: self.since_unix().ns() / 1_000_000_000 }
+    }
+
+    /// What the world's clock shows as the time since 1970.
+    pub(crate) fn since_unix(&self) -> Span {
+        SINCE_UNIX_AT_START + self.now.since(Instant::ZERO)
     }
 
     // Links -------------------------------------------------------------------------------------

@@ -295,14 +295,6 @@ impl Witness for Screen {
         self.gone
     }
 
-    fn unix_ms(&self) -> u64 {
-        self.witness.unix_ms()
-    }
-
-    fn unix_ns(&self) -> u64 {
-        self.witness.unix_ns()
-    }
-
     fn tick(&mut self, at: Instant) {
         self.witness.tick(at);
     }

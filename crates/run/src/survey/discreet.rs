@@ -1,7 +1,7 @@
 //! A fleet that asks no server for statistics that shall not be asked, or has refused them once by
 //! closing the connection. It changes nothing else of the fleet that it stands for.
 
-use memtide_base::Instant;
+use memtide_base::{Instant, Span};
 use memtide_engine::driver::Closed;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question};
@@ -28,6 +28,10 @@ impl<'a, F: Fleet> Discreet<'a, F> {
 impl<F: Fleet> Fleet for Discreet<'_, F> {
     fn now(&self) -> Instant {
         self.fleet.now()
+    }
+
+    fn since_unix(&self) -> Span {
+        self.fleet.since_unix()
     }
 
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {

@@ -65,6 +65,10 @@ impl Fleet for ToyFleet {
         self.now
     }
 
+    fn since_unix(&self) -> Span {
+        Span::from_ms(1_700_000_000_000)
+    }
+
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         assert!(self.workers.iter().all(|(worker, _)| worker.is_finished()), "one at a time");
         let source = PlannedSource::new(&plan.source);
@@ -139,10 +143,6 @@ impl Witness for ToyWitness {
             Event::Done(record) => self.done.push((**record).clone()),
             _ => {}
         }
-    }
-
-    fn unix_ms(&self) -> u64 {
-        1_700_000_000_000
     }
 
     fn tick(&mut self, at: Instant) {

@@ -25,6 +25,10 @@ impl Fleet for Halves {
         self.0[0].now()
     }
 
+    fn since_unix(&self) -> Span {
+        self.0[0].since_unix()
+    }
+
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         let middle = workers.start.midpoint(workers.end);
         let [first, second] = &mut self.0;

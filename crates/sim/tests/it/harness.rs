@@ -208,10 +208,6 @@ impl Witness for Audience {
         }
     }
 
-    fn unix_ms(&self) -> u64 {
-        0
-    }
-
     fn tick(&mut self, _at: Instant) {}
 
     fn machine_cpu(&self) -> Option<MachineCpu> {
@@ -232,10 +228,6 @@ pub struct Nobody;
 
 impl Witness for Nobody {
     fn on(&mut self, _event: &Event) {}
-
-    fn unix_ms(&self) -> u64 {
-        0
-    }
 
     fn tick(&mut self, _at: Instant) {}
 

@@ -38,6 +38,15 @@ fn frames_are_replayed_and_carry_the_same_load() {
     assert_eq!(first.record.phases.verification().wrong(), 0);
 }
 
+/// Values are signed with the world's time, and so a run is replayed at any other time.
+#[test]
+fn a_run_is_dated_by_its_world() {
+    let record = world(7).rehearse().record;
+    assert_eq!(record.started_unix_ms, 1_800_000_000_000);
+    let lasted_ms = record.ended_unix_ms - record.started_unix_ms;
+    assert!((2_500..5_000).contains(&lasted_ms), "{lasted_ms} ms");
+}
+
 #[test]
 fn the_same_seed_gives_the_same_trace_and_another_one_another() {
     let (first, again, other) = (world(7).rehearse(), world(7).rehearse(), world(8).rehearse());

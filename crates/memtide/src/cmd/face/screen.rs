@@ -9,6 +9,7 @@ use crate::witness::HostWitness;
 use memtide_base::{Instant, Span};
 use memtide_compat::mutilate::voice::{Figures, Material, Times, histogram_csv, histogram_name};
 use memtide_compat::{Told, memaslap, mutilate};
+use memtide_host::clock;
 #[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
 use memtide_run::Witness;
@@ -162,7 +163,7 @@ impl<T: Tells> Screen<T> {
 impl<T: Tells> Witness for Screen<T> {
     fn on(&mut self, event: &Event) {
         self.witness.on(event);
-        let unix_s = self.witness.unix_ns() as f64 / 1e9;
+        let unix_s = clock::since_unix().as_s_f64();
         match self.teller.on(event, unix_s) {
             Ok(told) => self.tell(&told),
             Err(message) => self.trouble.push(Stop::usage(message)),
@@ -184,14 +185,6 @@ impl<T: Tells> Witness for Screen<T> {
 
     fn has_gone(&self) -> bool {
         self.gone
-    }
-
-    fn unix_ms(&self) -> u64 {
-        self.witness.unix_ms()
-    }
-
-    fn unix_ns(&self) -> u64 {
-        self.witness.unix_ns()
     }
 
     fn tick(&mut self, at: Instant) {

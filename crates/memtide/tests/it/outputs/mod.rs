@@ -231,3 +231,16 @@ fn tags_stand_in_every_record_and_where_results_go_in_none() {
     // Runs that differ in their outputs alone are of one scenario.
     run_in(&folder, "merge a.json b.json").exits(0);
 }
+
+/// Values are signed with the time at which a run began; a simulated run begins when its world does.
+#[test]
+fn a_simulation_that_verifies_is_replayed_to_the_byte() {
+    let line = "sim --verify 1 --ops-max 2k --keys 100 --seed 5 --json -";
+    let [first, again] = [memtide(line), memtide(line)].map(|run| run.exits(0));
+    let trace = |run: &Finished| {
+        let said = run.err.lines().find(|line| line.contains("simulated, trace"));
+        said.expect("a simulation tells its trace").to_owned()
+    };
+    assert_eq!(trace(&first), trace(&again));
+    assert_eq!(first.out, again.out);
+}
