@@ -109,13 +109,14 @@ fn operations(scenario: &Scenario) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use memtide_schema::Settings;
 
     fn refused(toml: &str, copies: u64, bytes: u64) -> Option<String> {
         let layer = memtide_schema::from_toml(toml, "a test").expect("it is a scenario");
-        let mut scenario = Scenario::default();
-        scenario.apply(&layer).expect("its words are allowed");
+        let mut settings = Settings::default();
+        settings.apply(&layer).expect("its words are allowed");
         let available = Available { bytes, by: "free on this machine" };
-        check_against(&scenario, copies, available).map(|stop| {
+        check_against(&settings.scenario, copies, available).map(|stop| {
             assert_eq!(stop.code, crate::exit::USAGE);
             stop.message
         })

@@ -27,7 +27,7 @@ pub fn errors(rehearsal: &Rehearsal) -> Result<(), String> {
     let asked = if drops(rehearsal) { when_full } else { 0 };
     let allowed = allowed(rehearsal);
     few("operations", (ill + dropped - asked, base - asked), allowed)?;
-    let Some(lives) = &record.lives else { return Ok(()) };
+    let Some(lives) = &record.churn else { return Ok(()) };
     let measure = &lives.measure;
     let asked = if drops(rehearsal) { measure.dropped } else { 0 };
     let base = measure.intended - asked;
