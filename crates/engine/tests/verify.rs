@@ -105,7 +105,7 @@ fn fleet(faults: &str, delay: Law) -> SimFleet {
 /// Carries out `plan` to its end. Returns the counts and the wrong values.
 fn carry_out(fleet: &mut SimFleet, plan: &Plan) -> (Counters, Vec<Mismatch>) {
     let mut totals = Totals::new(&plan.shape());
-    fleet.start(plan).expect("it starts");
+    fleet.start(plan, 0..plan.workers).expect("it starts");
     let step = Span::from_ms(20);
     let mut all = |fleet: &mut SimFleet, has: &dyn Fn(&memtide_engine::WorkerReport) -> bool| {
         let interval = fleet.collect(fleet.now() + step, &mut totals).expect("it goes on");
