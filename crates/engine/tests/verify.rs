@@ -24,7 +24,8 @@ use std::sync::Arc;
 const KEYS: u64 = 2_000;
 const NUMERIC: u64 = 100;
 /// Everything that can be mixed with verification.
-const MIX: &str = "get=8,gets=1,gat=1,set=4,add=1,replace=1,cas=2,delete=0.5,touch=1,incr=0.5";
+const MIX: &str =
+    "get=8,gets=1,gat=1,gats=1,set=4,add=1,replace=1,cas=2,delete=0.5,touch=1,incr=0.5";
 
 /// A closed loop of `ops` operations by three workers with twelve connections, of which all reads
 /// are verified, with versions kept of `keys_max` keys.
