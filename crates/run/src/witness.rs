@@ -1,4 +1,5 @@
-//! What a run needs of its world beside a fleet: the machine, and somebody who is told what happens.
+//! What a run needs of its world beside a fleet: the machine, and somebody who is told what
+//! happens.
 
 use memtide_base::{Instant, Span};
 use memtide_schema::Event;

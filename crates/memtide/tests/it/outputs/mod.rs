@@ -232,7 +232,8 @@ fn tags_stand_in_every_record_and_where_results_go_in_none() {
     run_in(&folder, "merge a.json b.json").exits(0);
 }
 
-/// Values are signed with the time at which a run began; a simulated run begins when its world does.
+/// Values are signed with the time at which a run began; a simulated run begins when its world
+/// does.
 #[test]
 fn a_simulation_that_verifies_is_replayed_to_the_byte() {
     let line = "sim --verify 1 --ops-max 2k --keys 100 --seed 5 --json -";
