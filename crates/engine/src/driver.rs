@@ -160,6 +160,15 @@ pub enum ConnectError {
     CredentialsUnfinished,
     /// The server wants credentials, and there are none.
     CredentialsMissing,
+    /// The system does not allow a socket as the plan wants it.
+    OptionRefused {
+        /// The option, as the system names it.
+        option: &'static str,
+        /// What the system would need, as a sentence without its end.
+        remedy: &'static str,
+        /// The reason, as the system numbers it.
+        code: i32,
+    },
     /// Anything else, as the system numbers it.
     Other(i32),
 }
@@ -206,6 +215,11 @@ impl fmt::Display for ConnectError {
             Self::CredentialsMissing => {
                 f.write_str("wants to know who is there; give it --user and --password")
             }
+            Self::OptionRefused { option, remedy, code } => write!(
+                f,
+                "could not be connected to: this system refuses {option} (system error {code}); \
+                 {remedy}"
+            ),
             Self::Other(code) => write!(f, "could not be connected to (system error {code})"),
         }
     }

@@ -24,6 +24,7 @@ fn connect_errors() -> Vec<ConnectError> {
     every!(ConnectError: Refused, Unreachable, TimedOut, Unanswered, Reset, FilesExhausted,
         FileTableFull, PortsExhausted, NoSuchPath, SourceNotLocal, CredentialsRefused,
         CredentialsUnwanted, CredentialsUnfinished, CredentialsMissing;
+        ConnectError::OptionRefused { option: "SO_SNDBUF", remedy: "ask for less", code: 1 },
         ConnectError::Other(5))
 }
 
