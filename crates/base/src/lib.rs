@@ -11,11 +11,13 @@ pub mod rng;
 pub mod units;
 pub mod time;
 pub mod full;
+mod socket;
 pub mod id;
 
 pub use full::Full;
 pub use id::{ClientId, ConnectionId, Id, ServerId, Table};
 pub use law::Law;
 pub use rng::Random;
+pub use socket::SocketOptions;
 pub use time::{Instant, Span};
 pub use units::UnitError;

@@ -10,6 +10,7 @@ pub(crate) use message::SPLICE_BYTES_MIN;
 pub use message::{Mark, Message, SendBuffer};
 pub use stranger::Stranger;
 
+pub use memtide_base::SocketOptions;
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_codec::{ErrorKind, Excerpt, Malformed};
 use memtide_workload::{OpKind, Outcome};
@@ -48,17 +49,6 @@ impl fmt::Display for Address {
     }
 }
 
-/// How the kernel shall treat the sockets of connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SocketPlan {
-    /// SO_SNDBUF; the system's own without it.
-    pub send_buffer_bytes: Option<u32>,
-    /// SO_RCVBUF; the system's own without it.
-    pub receive_buffer_bytes: Option<u32>,
-    /// Whether Nagle's algorithm stays on, which holds small requests back.
-    pub nagle: bool,
-}
-
 /// What a worker wants done.
 #[derive(Clone, Copy, Debug)]
 pub enum Submission<'a> {
@@ -71,7 +61,7 @@ pub enum Submission<'a> {
         /// The local address to come from, if it matters.
         source: Option<IpAddr>,
         /// How its socket is made.
-        sockets: SocketPlan,
+        sockets: SocketOptions,
     },
     /// Send bytes, after all that were submitted before on this connection: at once, or with the
     /// next wait.

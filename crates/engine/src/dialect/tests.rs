@@ -1,7 +1,7 @@
 //! Greetings as they go, and what is made of the answers.
 
 use super::*;
-use crate::driver::SocketPlan;
+use crate::driver::SocketOptions;
 use crate::plan::{
     Clients, Cooldown, Credentials, Io, Pacing, RateUnit, Reconnect, Refill, RequestPlan, RowPlan,
     Wait, Window,
@@ -53,7 +53,7 @@ pub(crate) fn plan(protocol: Protocol, credentials: Option<Credentials>) -> Plan
         rows: RowPlan::default(),
         verify: None,
         sources: Vec::new(),
-        sockets: SocketPlan::default(),
+        sockets: SocketOptions::default(),
         credentials: credentials.map(Arc::new),
         filter: None,
     }

@@ -1,7 +1,7 @@
 //! Sockets as the drivers need them: non-blocking, and without Nagle's delay unless asked for.
 
 use memtide_base::Span;
-use memtide_engine::{Address, Closed, ConnectError, SocketPlan};
+use memtide_engine::{Address, Closed, ConnectError, SocketOptions};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
@@ -24,7 +24,7 @@ const DATAGRAMS_BYTES: usize = 1 << 20;
 pub(crate) fn connect(
     address: &Address,
     source: Option<IpAddr>,
-    plan: SocketPlan,
+    plan: SocketOptions,
 ) -> Result<(Socket, Connecting), ConnectError> {
     let (domain, kind, protocol, peer) = match address {
         Address::Tcp(peer) => {
@@ -78,7 +78,7 @@ pub(crate) fn prepare_close(socket: &Socket, linger: Span) {
     let _ = socket.set_linger(Some(Duration::from_secs(linger.ns() / 1_000_000_000)));
 }
 
-fn set_options(socket: &Socket, plan: SocketPlan) -> Result<(), ConnectError> {
+fn set_options(socket: &Socket, plan: SocketOptions) -> Result<(), ConnectError> {
     let refused = |option, remedy| {
         move |error: io::Error| {
             let code = error.raw_os_error().unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::uring::{UringDriver, check_uring};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Closed, ConnectError, Driver, Event, Sample, Submission, Submitted};
-use memtide_engine::{Address, Message, SendBuffer, SocketPlan, Wait};
+use memtide_engine::{Address, Message, SendBuffer, SocketOptions, Wait};
 use socket2::SockRef;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -72,8 +72,12 @@ fn listener() -> (TcpListener, Address) {
 
 fn connect(driver: &mut impl Driver, id: u32, address: &Address) {
     let connection = ConnectionId(id);
-    let connect =
-        Submission::Connect { connection, address, source: None, sockets: SocketPlan::default() };
+    let connect = Submission::Connect {
+        connection,
+        address,
+        source: None,
+        sockets: SocketOptions::default(),
+    };
     assert_eq!(driver.submit(connect), Ok(Submitted::Done));
 }
 
@@ -157,7 +161,7 @@ fn small_sends_are_held_back_only_if_they_may_be<D: Make>() {
         let mut driver = D::make(Wait::Sleep, 1, None);
         let (listener, address) = listener();
         let connection = ConnectionId(0);
-        let sockets = SocketPlan { nagle, ..SocketPlan::default() };
+        let sockets = SocketOptions { nagle, ..SocketOptions::default() };
         let connect = Submission::Connect { connection, address: &address, source: None, sockets };
         assert_eq!(driver.submit(connect), Ok(Submitted::Done));
         let (_stream, client) = listener.accept().expect("somebody connects");
@@ -580,9 +584,9 @@ fn sockets_are_made_as_the_plan_says() {
         let sizes = (socket.send_buffer_size().unwrap(), socket.recv_buffer_size().unwrap());
         (sizes, socket.tcp_nodelay().unwrap())
     };
-    let (usual, nodelay) = made(SocketPlan::default());
+    let (usual, nodelay) = made(SocketOptions::default());
     assert!(nodelay);
-    let small = SocketPlan {
+    let small = SocketOptions {
         send_buffer_bytes: Some(4096),
         receive_buffer_bytes: Some(16_384),
         nagle: true,

@@ -142,10 +142,10 @@ pub(super) const NAGLE: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.habits.nagle = parse_switch(word)?;
+        scenario.sockets.nagle = parse_switch(word)?;
         Ok(())
     }),
-    show: Show::Scenario(|scenario| one(scenario.habits.nagle)),
+    show: Show::Scenario(|scenario| one(scenario.sockets.nagle)),
 };
 
 pub(super) const PROTOCOL: Field = Field {
@@ -218,10 +218,11 @@ pub(super) const SEND_BUFFER: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.habits.send_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
+        scenario.sockets.send_buffer_bytes =
+            Some(units::parse_size(word).map_err(|e| e.to_string())?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.habits.send_buffer)),
+    show: Show::Scenario(|scenario| given(&scenario.sockets.send_buffer_bytes)),
 };
 
 pub(super) const RECEIVE_BUFFER: Field = Field {
@@ -235,10 +236,11 @@ pub(super) const RECEIVE_BUFFER: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.habits.receive_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
+        scenario.sockets.receive_buffer_bytes =
+            Some(units::parse_size(word).map_err(|e| e.to_string())?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.habits.receive_buffer)),
+    show: Show::Scenario(|scenario| given(&scenario.sockets.receive_buffer_bytes)),
 };
 
 pub(super) const USER: Field = Field {

@@ -1,0 +1,13 @@
+//! What a user can ask of the sockets of connections. Opens none.
+
+/// How the kernel shall treat the sockets of connections. Each is a field of a scenario by its own
+/// name; what is absent stays as the system has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// SO_SNDBUF, below 2^31.
+    pub send_buffer_bytes: Option<u64>,
+    /// SO_RCVBUF, below 2^31.
+    pub receive_buffer_bytes: Option<u64>,
+    /// Whether Nagle's algorithm stays on, which holds small requests back.
+    pub nagle: bool,
+}
