@@ -93,6 +93,12 @@ fn set_options(socket: &Socket, plan: SocketOptions) -> Result<(), ConnectError>
         let set = socket.set_recv_buffer_size(bytes as usize);
         set.map_err(refused("SO_RCVBUF", "ask for another size"))?;
     }
+    if let Some(time) = plan.busy_poll {
+        let remedy = "it takes the capability CAP_NET_ADMIN, or no more than net.core.busy_read";
+        let us = (time.ns() / 1_000) as libc::c_int;
+        let set = set_option(socket, (libc::SOL_SOCKET, libc::SO_BUSY_POLL), us);
+        set.map_err(refused("SO_BUSY_POLL", remedy))?;
+    }
     Ok(())
 }
 

@@ -590,10 +590,42 @@ fn sockets_are_made_as_the_plan_says() {
         send_buffer_bytes: Some(4096),
         receive_buffer_bytes: Some(16_384),
         nagle: true,
+        ..SocketOptions::default()
     };
     // The kernel doubles what is asked for, and has a least size of its own.
     let ((send, receive), nodelay) = made(small);
     assert!((8192..=16_384).contains(&send) && send < usual.0, "{send} of {}", usual.0);
     assert!((32_768..=65_536).contains(&receive) && receive < usual.1, "{receive}");
     assert!(!nodelay);
+}
+
+#[test]
+fn the_kernel_polls_as_long_as_the_plan_says_or_the_refusal_is_named() {
+    let (_listener, address) = listener();
+    let options = SocketOptions { busy_poll: Some(Span::from_us(50)), ..SocketOptions::default() };
+    match crate::driver::socket::connect(&address, None, options) {
+        Ok((socket, _)) => assert_eq!(busy_poll_us(&socket), 50),
+        Err(ConnectError::OptionRefused { option, .. }) => {
+            assert_eq!(option, "SO_BUSY_POLL");
+            println!("skipped: this system does not allow SO_BUSY_POLL without CAP_NET_ADMIN");
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn busy_poll_us(socket: &socket2::Socket) -> libc::c_int {
+    let mut us = 0;
+    let mut bytes = size_of_val(&us) as libc::socklen_t;
+    // SAFETY: both places outlive the call, and the length is that of the number.
+    let code = unsafe {
+        libc::getsockopt(
+            std::os::fd::AsRawFd::as_raw_fd(socket),
+            libc::SOL_SOCKET,
+            libc::SO_BUSY_POLL,
+            (&raw mut us).cast(),
+            &raw mut bytes,
+        )
+    };
+    assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
+    us
 }

@@ -2,10 +2,10 @@
 //!
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
-use super::parse::{count, given, one, parsed};
+use super::parse::{count, given, given_span, one, parsed, span};
 use super::{Field, Section, Set, Show};
 use crate::scenario::{Secret, Target, parse_switch};
-use memtide_base::units;
+use memtide_base::{Span, units};
 use std::net::IpAddr;
 
 pub(super) const SERVER: Field = Field {
@@ -223,6 +223,30 @@ pub(super) const SEND_BUFFER: Field = Field {
         Ok(())
     }),
     show: Show::Scenario(|scenario| given(&scenario.sockets.send_buffer_bytes)),
+};
+
+pub(super) const BUSY_POLL: Field = Field {
+    name: "busy-poll",
+    short: None,
+    value: Some("TIME"),
+    default: "the system's",
+    help: "How long the kernel polls the network card for each receive",
+    long: "What SO_BUSY_POLL is set to: whole microseconds up to `1s`, such as `50us`; 0 turns it \
+           off. The kernel then looks at the network card by itself instead of waiting for its \
+           interrupt, which costs CPU and saves some microseconds where the card's driver can do \
+           it; on loopback it changes nothing. More than net.core.busy_read takes the capability \
+           CAP_NET_ADMIN.",
+    section: Section::Target,
+    many: false,
+    set: Set::Scenario(|scenario, word| {
+        let time = span(word)?;
+        if time > Span::from_s(1) || !time.ns().is_multiple_of(1_000) {
+            return Err(format!("'{word}' is not whole microseconds up to 1s, such as 50us"));
+        }
+        scenario.sockets.busy_poll = Some(time);
+        Ok(())
+    }),
+    show: Show::Scenario(|scenario| given_span(scenario.sockets.busy_poll)),
 };
 
 pub(super) const RECEIVE_BUFFER: Field = Field {
