@@ -152,6 +152,9 @@ pub(crate) trait Sink {
     /// The next bytes of that value; `ends` with the last of them.
     fn data(&mut self, _entry: &InFlight, _bytes: &[u8], _ends: bool) {}
 
+    /// The reply to `entry` is complete, with as many values as it found, of `bytes` bytes in all.
+    fn values(&mut self, _entry: &InFlight, _bytes: u64) {}
+
     /// So many datagrams were unusual, which was noticed at `now`.
     fn datagrams(&mut self, _now: Instant, _class: DatagramClass, _count: u64) {}
 
@@ -209,6 +212,8 @@ pub(crate) struct Connection {
     cas_unique: u64,
     /// Bytes of the head's reply so far.
     reply_bytes: u32,
+    /// Bytes of the values in it.
+    value_bytes: u64,
     /// A bare ERROR may follow that belongs to the bad data chunk before it.
     stray_error: bool,
     /// A part of the head's reply was an error of this kind.
@@ -235,6 +240,7 @@ impl Connection {
             answered: 0,
             cas_unique: 0,
             reply_bytes: 0,
+            value_bytes: 0,
             stray_error: false,
             part_failed: None,
         }
@@ -330,12 +336,15 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl Sink,
     ) -> Result<(), PeerError> {
+        // What is left where the present reply began, or where these bytes did.
+        let mut left = bytes.len();
         loop {
-            let before = bytes.len();
-            let reply =
-                T::next(&mut self.wire, &mut bytes).map_err(|error| PeerError::of(error, bytes))?;
-            self.reply_bytes = self.reply_bytes.saturating_add((before - bytes.len()) as u32);
-            let Some((reply, mark)) = reply else { return self.wire.check_partial() };
+            let reply = T::next(&mut self.wire, &mut bytes);
+            let reply = reply.map_err(|error| PeerError::of(error, bytes))?;
+            let Some((reply, mark)) = reply else {
+                self.count_reply(left - bytes.len());
+                return self.wire.check_partial();
+            };
             if let Some(mark) = mark {
                 let turn = (!self.pipeline.is_empty()).then_some(self.answered);
                 match role(mark, &reply, turn)? {
@@ -349,15 +358,18 @@ impl Connection {
                         if let Reply::Error(error) = reply {
                             sink.refused(refusal(&error));
                         }
-                        self.reply_bytes = 0;
+                        (self.reply_bytes, left) = (0, bytes.len());
                         continue;
                     }
                 }
             }
-            if std::mem::take(&mut self.stray_error) && is_bare_error(&reply) {
-                // memcached reads the rest of a bad data chunk as a command of its own.
-                self.reply_bytes = 0;
-                continue;
+            if self.stray_error {
+                self.stray_error = false;
+                if is_bare_error(&reply) {
+                    // memcached reads the rest of a bad data chunk as a command of its own.
+                    (self.reply_bytes, left) = (0, bytes.len());
+                    continue;
+                }
             }
             let Some(head) = self.pipeline.front_mut() else {
                 return Err(unasked(&reply));
@@ -366,6 +378,7 @@ impl Connection {
                 Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
                     sink.value(head, key, bytes);
                     head.hits += 1;
+                    self.value_bytes += bytes as u64;
                     self.cas_unique = cas.unwrap_or(0);
                     continue;
                 }
@@ -386,8 +399,16 @@ impl Connection {
                 }
                 _ => verdict(head, &reply)?,
             };
+            self.count_reply(left - bytes.len());
+            left = bytes.len();
             self.finish(now, verdict, follow_ups, sink);
         }
+    }
+
+    /// More bytes of the head's reply were read.
+    #[inline]
+    fn count_reply(&mut self, bytes: usize) {
+        self.reply_bytes = self.reply_bytes.saturating_add(bytes as u32);
     }
 
     /// Ends the head, or sends it on to its second stage.
@@ -402,6 +423,9 @@ impl Connection {
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
+        if entry.hits > 0 && !entry.stage.is_second() {
+            sink.values(&entry, std::mem::take(&mut self.value_bytes));
+        }
         sink.replied(&entry, verdict.outcome, now);
         if entry.stage.is_expired() {
             sink.late(&entry, bytes);
@@ -470,6 +494,7 @@ impl Connection {
     fn forget_reply(&mut self) {
         self.wire = Wire::new(self.wire.protocol());
         self.reply_bytes = 0;
+        self.value_bytes = 0;
         self.stray_error = false;
         self.part_failed = None;
     }

@@ -347,20 +347,16 @@ impl Recorder {
         self.count(segment, server, |counters| counters.datagrams[class as usize] += count);
     }
 
-    /// A value of `bytes` begins in the answer to `entry`.
+    /// The answer to `entry` came whole, with `bytes` bytes of values.
     #[inline]
-    pub(crate) fn value_read(&mut self, entry: &InFlight, bytes: usize, server: ServerId) {
-        let count = |counters: &mut Counters| {
-            counters.values += 1;
-            counters.value_bytes += bytes as u64;
-        };
-        count(&mut self.tally.segments[usize::from(entry.segment)]);
-        if self.several_servers && entry.segment == segment::MEASURE {
-            count(&mut self.tally.servers[server.index()]);
-        }
+    pub(crate) fn values_read(&mut self, entry: &InFlight, bytes: u64, server: ServerId) {
+        self.count(entry.segment, server, |counters| {
+            counters.values += u64::from(entry.hits);
+            counters.value_bytes += bytes;
+        });
     }
 
-    /// The length of that value is not the plan's.
+    /// The length of a value in the answer to `entry` is not the plan's.
     pub(crate) fn resized(&mut self, entry: &InFlight) {
         self.tally.segments[usize::from(entry.segment)].resized += 1;
     }
