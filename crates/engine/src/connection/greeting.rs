@@ -1,8 +1,8 @@
 //! Who we are: what a new connection says first when the plan has credentials, and what a server
 //! makes of it. Credentials go as they are, in one message; nothing is hidden by it.
 
-use super::name;
 use super::wire::{Mark, Wire};
+use super::{name, refusal};
 use crate::driver::{Closed, ConnectError, PeerError};
 use crate::plan::{Credentials, Protocol};
 use memtide_codec::binary::{self, Extras, Opcode, Request, Status};
@@ -68,13 +68,17 @@ pub(crate) fn heard(wire: &mut Wire, bytes: &[u8]) -> Option<Result<(), Rejectio
             broken(PeerError::TooManyConnections)
         }
         Ok(Some((Reply::Error(error), None))) if error.is_authentication_failure() => {
-            credentials(ConnectError::CredentialsRefused)
+            credentials(ConnectError::CredentialsRefused(refusal(&error)))
         }
-        Ok(Some((Reply::Error(_), None))) => credentials(ConnectError::CredentialsUnwanted),
-        Ok(Some((Reply::Error(_), Some(Mark { status, .. })))) => credentials(match status {
+        Ok(Some((Reply::Error(error), None))) => {
+            credentials(ConnectError::CredentialsUnwanted(refusal(&error)))
+        }
+        Ok(Some((Reply::Error(error), Some(Mark { status, .. })))) => credentials(match status {
             Status::AUTHENTICATION_CONTINUE => ConnectError::CredentialsUnfinished,
-            Status::UNKNOWN_COMMAND | Status::NOT_SUPPORTED => ConnectError::CredentialsUnwanted,
-            _ => ConnectError::CredentialsRefused,
+            Status::UNKNOWN_COMMAND | Status::NOT_SUPPORTED => {
+                ConnectError::CredentialsUnwanted(refusal(&error))
+            }
+            _ => ConnectError::CredentialsRefused(refusal(&error)),
         }),
         Ok(Some((reply, _))) => {
             broken(PeerError::Unfit { asked: "credentials", got: name(&reply) })
