@@ -23,6 +23,9 @@ const LEAD: Span = Span::from_ms(30);
 const GRACE_INTERRUPTED: Span = Span::from_s(1);
 /// How much later than the last deadline a run is ended in any case.
 const OVERTIME: Span = Span::from_s(5);
+/// How much longer than the timeout nothing may end where only endings lead on: by then every
+/// operation in flight has timed out.
+const STILL_MAX: Span = Span::from_s(1);
 
 /// A plan that is over.
 pub(crate) struct Ended {
@@ -146,6 +149,9 @@ fn carry_out<F: Fleet>(
     }
 }
 
+/// A server turns connections away for being too many.
+const TOO_MANY: TroubleKind = TroubleKind::Closed(Closed::Broken(PeerError::TooManyConnections));
+
 /// Waits until every connection is open; gives up when no more of them open for the timeout.
 fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut Totals) -> Result<Interval, Failure> {
     let mut last = (totals.all_connections().opened, fleet.now());
@@ -156,12 +162,17 @@ fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut Totals) -> Result<Int
             return Ok(interval);
         }
         let opened = totals.all_connections().opened;
-        let wanted = u64::from(plan.connections) * plan.servers.len() as u64;
+        let wanted = plan.connections;
         let trouble = interval.workers.iter().find_map(|worker| worker.trouble);
         if let Some(trouble) = trouble {
             let server = &plan.servers[trouble.server.index()];
             let so_far = match opened {
                 0 => String::new(),
+                // A server says so only on connections that the kernel has opened.
+                _ if trouble.what == TOO_MANY => format!(
+                    " (when {opened} of {wanted} connections had been opened on this side; how \
+                     many of these the server took is not known)"
+                ),
                 _ => format!(" (when {opened} of {wanted} connections had been opened)"),
             };
             return Err(Failure::unreachable(format!(
@@ -246,7 +257,7 @@ impl Heard {
         if count != self.count {
             *self = Self { count, at: now, ..*self };
         }
-        ends_by_answers(plan) && now.since(self.at) > plan.timeout + OVERTIME
+        ends_by_answers(plan) && now.since(self.at) > plan.timeout + STILL_MAX
     }
 }
 
@@ -295,13 +306,18 @@ impl Ended {
         &self.totals.segments[usize::from(segment::MEASURE)]
     }
 
+    /// Connections that ended because what came was not the protocol, or was never asked for.
+    pub(crate) fn protocol_errors(&self) -> u64 {
+        let errors = |counters: &Counters| counters.errors[ErrorClass::Protocol as usize];
+        self.totals.segments.iter().map(errors).sum()
+    }
+
     /// Whether a server turned connections away for being too many.
     pub(crate) fn turned_away(&self) -> Option<usize> {
-        let too_many = TroubleKind::Closed(Closed::Broken(PeerError::TooManyConnections));
         self.workers
             .iter()
             .filter_map(|worker| worker.trouble)
-            .find(|trouble| trouble.what == too_many)
+            .find(|trouble| trouble.what == TOO_MANY)
             .map(|trouble| trouble.server.index())
     }
 }

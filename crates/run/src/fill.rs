@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::lower::needs_keys;
 use crate::witness::Witness;
 use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::fleet::Fleet;
+use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
 use memtide_engine::{
-    Clients, Cooldown, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Window,
+    Clients, Closed, Cooldown, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Window,
 };
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
@@ -137,7 +137,7 @@ fn fill_windows<F: Fleet>(
     let ended = conduct(fleet, &fill, &mut |start, now, totals| {
         witness.on(&progress((start, now), totals, (0, total * copies)));
     })?;
-    let counters = filled.absorb(&ended, "every server")?;
+    let counters = filled.absorb(&ended, ("every server", "sets of the windows"), &fill)?;
     // A copy that is missing will be missed.
     let stored = counters.replies[ReplyClass::Stored as usize] / copies;
     filled.held.note(total, stored);
@@ -247,7 +247,7 @@ fn store<F: Fleet>(
     let ended = conduct(fleet, &fill, &mut |start, now, totals| {
         witness.on(&progress((start, now), totals, (ids.start, total)));
     })?;
-    let counters = filled.absorb(&ended, &of_server(server))?;
+    let counters = filled.absorb(&ended, (&of_server(server), "sets of the fill"), &fill)?;
     let keys = count - counters.replies[ReplyClass::Stored as usize];
     let why = if keys > 0 { said(&ended) } else { String::new() };
     Ok(Refused { keys, why })
@@ -363,6 +363,16 @@ fn said(ended: &Ended) -> String {
     }
 }
 
+/// How a server broke the protocol; the last breach that is known.
+fn broken(ended: &Ended) -> String {
+    let breach = |trouble: &Trouble| matches!(trouble.what, TroubleKind::Closed(Closed::Broken(_)));
+    let trouble = ended.workers.iter().filter_map(|worker| worker.trouble).find(breach);
+    match trouble {
+        Some(trouble) => trouble.what.to_string(),
+        None => format!("broke the protocol{}", said(ended)),
+    }
+}
+
 impl Filled {
     /// Adds what a probe of server `number` found by verification.
     fn accept(&mut self, probed: &Probed, number: usize) {
@@ -375,9 +385,19 @@ impl Filled {
         }
     }
 
-    /// `who` is filled or asked.
-    fn absorb(&mut self, ended: &Ended, who: &str) -> Result<Counters, Failure> {
+    /// `who` is filled or asked; answers to `what` were awaited.
+    fn absorb(
+        &mut self,
+        ended: &Ended,
+        (who, what): (&str, &str),
+        plan: &Plan,
+    ) -> Result<Counters, Failure> {
         match ended.loss {
+            // Where more replies come than were asked for, each may answer another question than
+            // it seems to.
+            None if ended.protocol_errors() > 0 => {
+                return Err(Failure::unreachable(format!("{who} {}", broken(ended))));
+            }
             None => {}
             Some(Loss::Unserved) => {
                 return Err(Failure::unreachable(format!(
@@ -387,7 +407,9 @@ impl Filled {
             }
             Some(Loss::Silence) => {
                 return Err(Failure::unreachable(format!(
-                    "{who} answers nothing in time{}",
+                    "{who} stopped answering: {what} were awaited for longer than the timeout of \
+                     {}{}",
+                    plan.timeout,
                     said(ended)
                 )));
             }

@@ -170,7 +170,8 @@ fn probe<F: Fleet>(
     };
     let probe = Plan { verify, ..probe };
     let ended = conduct(fleet, &probe, &mut |_, _, _| {})?;
-    let counters = filled.absorb(&ended, &of_server(server))?;
+    let counters =
+        filled.absorb(&ended, (&of_server(server), "gets of a sample of keys"), &probe)?;
     // Some errors are what a run may be about; a server that mostly gives them is no memcached.
     if counters.answered < counters.intended / 2 && !ended.interrupted {
         return Err(Failure::unreachable(format!(
