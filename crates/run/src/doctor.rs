@@ -3,7 +3,7 @@
 
 mod errors;
 
-pub(crate) use errors::Errors;
+pub(crate) use errors::{Errors, Missed};
 
 use crate::lower::CPUS_OF_A_PAIR;
 use crate::survey::Agreement;
