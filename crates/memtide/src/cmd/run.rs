@@ -8,6 +8,7 @@ use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
 use crate::flags;
 use crate::late::{LateFile, Sheet, check_distinct};
 use crate::output::{columns, complain, say, show};
+use crate::patient::Patient;
 use crate::witness::HostWitness;
 use clap::ArgMatches;
 use memtide_base::Instant;
@@ -55,7 +56,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
         return Ok(0);
     }
     check_files(&lowered, embedded.is_some(), files_max)?;
-    let Outputs { json, samples, details } = Outputs::open(&scenario)?;
+    let Outputs { json, samples, details } = Outputs::open(&scenario, RowsBy::Fleet)?;
     settle(&lowered.places, embedded.as_ref())?;
     let outcome = conduct(&scenario, &lowered, load_only, machine, samples)?;
     drop(embedded);
@@ -173,7 +174,7 @@ pub(in crate::cmd) struct Outputs {
 }
 
 impl Outputs {
-    pub(in crate::cmd) fn open(scenario: &Scenario) -> Result<Self, Stop> {
+    pub(in crate::cmd) fn open(scenario: &Scenario, rows_by: RowsBy) -> Result<Self, Stop> {
         check_places(scenario, &[])?;
         let json = plain("--json", scenario.json.as_deref())?;
         let details = plain("--verify-details", scenario.verify_details.as_deref())?;
@@ -182,8 +183,21 @@ impl Outputs {
             Some("-") => Some(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write + Send>),
             Some(path) => Some(Box::new(stream("--samples", path)?) as Box<dyn Write + Send>),
         };
+        let samples = samples.map(|rows| match rows_by {
+            RowsBy::Fleet => rows,
+            RowsBy::Themselves => Box::new(Patient::new(rows)),
+        });
         Ok(Self { json, samples: samples.map(SampleCsv::new), details })
     }
+}
+
+/// Who sees to it that a stalled reader of rows delays nobody.
+#[derive(Clone, Copy)]
+pub(in crate::cmd) enum RowsBy {
+    /// The fleet, which writes them on a thread of its own.
+    Fleet,
+    /// Nobody else.
+    Themselves,
 }
 
 /// Refuses two outputs of one file, of a scenario and of flags beside it; and a name for a picture
