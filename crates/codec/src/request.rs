@@ -4,98 +4,75 @@
 /// The longest key, in bytes ("Keys").
 pub const KEY_BYTES_MAX: usize = 250;
 
-/// The name of a command of the text protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Verb {
-    /// Read values.
-    Get,
-    /// Read values and their cas numbers.
-    Gets,
-    /// Read values and give them a new expiry.
-    Gat,
-    /// Read values and their cas numbers, and give them a new expiry.
-    Gats,
-    /// Store whatever was there before.
-    Set,
-    /// Store only if nothing is there.
-    Add,
-    /// Store only if something is there.
-    Replace,
-    /// Lengthen a value at its end.
-    Append,
-    /// Lengthen a value at its beginning.
-    Prepend,
-    /// Store only if nobody stored since the cas number was read.
-    Cas,
-    /// Remove.
-    Delete,
-    /// Add to a decimal number.
-    Incr,
-    /// Subtract from a decimal number.
-    Decr,
-    /// Give a new expiry.
-    Touch,
-    /// Read the server's counters.
-    Stats,
-    /// Read the server's version.
-    Version,
-    /// Forget everything.
-    FlushAll,
-    /// Set how much the server logs.
-    Verbosity,
-    /// Ask the server to close the connection.
-    Quit,
+/// Declares the commands of the text protocol: THE table of their words.
+macro_rules! verbs {
+    ($($(#[$doc:meta])* $verb:ident = $word:literal,)*) => {
+        /// The name of a command of the text protocol.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Verb {
+            $($(#[$doc])* $verb,)*
+        }
+
+        impl Verb {
+            /// Every verb, in the order of its number.
+            pub const ALL: &'static [Self] = &[$(Self::$verb,)*];
+
+            /// The command's word on the wire.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$verb => $word,)* }
+            }
+
+            /// The command of exactly this word.
+            pub fn from_word(word: &[u8]) -> Option<Self> {
+                $(if word == $word.as_bytes() {
+                    return Some(Self::$verb);
+                })*
+                None
+            }
+        }
+    };
 }
 
-impl Verb {
-    /// Every verb, in the order of its number.
-    pub const ALL: [Self; 19] = [
-        Self::Get,
-        Self::Gets,
-        Self::Gat,
-        Self::Gats,
-        Self::Set,
-        Self::Add,
-        Self::Replace,
-        Self::Append,
-        Self::Prepend,
-        Self::Cas,
-        Self::Delete,
-        Self::Incr,
-        Self::Decr,
-        Self::Touch,
-        Self::Stats,
-        Self::Version,
-        Self::FlushAll,
-        Self::Verbosity,
-        Self::Quit,
-    ];
-
-    /// The command's word on the wire.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Get => "get",
-            Self::Gets => "gets",
-            Self::Gat => "gat",
-            Self::Gats => "gats",
-            Self::Set => "set",
-            Self::Add => "add",
-            Self::Replace => "replace",
-            Self::Append => "append",
-            Self::Prepend => "prepend",
-            Self::Cas => "cas",
-            Self::Delete => "delete",
-            Self::Incr => "incr",
-            Self::Decr => "decr",
-            Self::Touch => "touch",
-            Self::Stats => "stats",
-            Self::Version => "version",
-            Self::FlushAll => "flush_all",
-            Self::Verbosity => "verbosity",
-            Self::Quit => "quit",
-        }
-    }
+verbs! {
+    /// Read values.
+    Get = "get",
+    /// Read values and their cas numbers.
+    Gets = "gets",
+    /// Read values and give them a new expiry.
+    Gat = "gat",
+    /// Read values and their cas numbers, and give them a new expiry.
+    Gats = "gats",
+    /// Store whatever was there before.
+    Set = "set",
+    /// Store only if nothing is there.
+    Add = "add",
+    /// Store only if something is there.
+    Replace = "replace",
+    /// Lengthen a value at its end.
+    Append = "append",
+    /// Lengthen a value at its beginning.
+    Prepend = "prepend",
+    /// Store only if no other client stored since the cas number was read.
+    Cas = "cas",
+    /// Remove.
+    Delete = "delete",
+    /// Add to a decimal number.
+    Incr = "incr",
+    /// Subtract from a decimal number.
+    Decr = "decr",
+    /// Give a new expiry.
+    Touch = "touch",
+    /// Read the server's counters.
+    Stats = "stats",
+    /// Read the server's version.
+    Version = "version",
+    /// Forget everything.
+    FlushAll = "flush_all",
+    /// Set how much the server logs.
+    Verbosity = "verbosity",
+    /// Ask the server to close the connection.
+    Quit = "quit",
 }
 
 /// One request. Keys are 1 to [`KEY_BYTES_MAX`] bytes without space, CR or LF. An expiry is in

@@ -16,7 +16,7 @@ use memtide_base::{Instant, ServerId, Span};
 use memtide_codec::udp::Reassembler;
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
 use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
-use memtide_workload::{Op, OpKind, Outcome};
+use memtide_workload::{Action, Op, OpKind, Outcome};
 use std::collections::VecDeque;
 use wire::{Frames, Lines, Mark, Tongue, Wire};
 
@@ -431,7 +431,7 @@ impl Connection {
             sink.late(&entry, bytes);
             return;
         }
-        if verdict.outcome == Outcome::Hit && entry.kind == OpKind::Cas {
+        if verdict.outcome == Outcome::Hit && entry.kind.does(Action::CompareAndStore) {
             entry.stage = InFlightStage::Second;
             sink.half_way(&entry, bytes);
             follow_ups.push(FollowUp { entry, unique: self.cas_unique });
@@ -565,13 +565,12 @@ fn refusal(error: &ErrorReply<'_>) -> Refusal {
 /// Matches a closing reply with the operation at the head; a reply that the protocol rules out
 /// for it means that we no longer understand each other.
 fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
-    use OpKind as Kind;
     let kind = head.kind;
     let second = head.stage.is_second();
-    let storing = kind.stores_value() && (kind != Kind::Cas || second);
+    let storing = second || kind.does(Action::Store);
     let retrieving = kind.reads() && !second;
     // Of the stores only a cas, in its second half, tells a missing or a changed key apart.
-    let may_miss = second || matches!(kind, Kind::Delete | Kind::Incr | Kind::Decr | Kind::Touch);
+    let may_miss = second || !(kind.reads() || kind.stores_value());
     match reply {
         Reply::End if retrieving => {
             let whole = head.hits >= head.keys;
@@ -582,10 +581,10 @@ fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
         Reply::NotStored if storing => Ok(answered(Outcome::NotStored, ReplyClass::NotStored)),
         Reply::Exists if second => Ok(answered(Outcome::Exists, ReplyClass::Exists)),
         Reply::NotFound if may_miss => Ok(answered(Outcome::NotFound, ReplyClass::NotFound)),
-        Reply::Deleted if kind == Kind::Delete => {
+        Reply::Deleted if kind.does(Action::Remove) => {
             Ok(answered(Outcome::Deleted, ReplyClass::Deleted))
         }
-        Reply::Touched if kind == Kind::Touch => {
+        Reply::Touched if kind.does(Action::Touch) => {
             Ok(answered(Outcome::Touched, ReplyClass::Touched))
         }
         Reply::Number(_) if kind.is_numeric() => Ok(answered(Outcome::Number, ReplyClass::Number)),

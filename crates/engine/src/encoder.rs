@@ -9,13 +9,15 @@ use crate::plan::{Plan, Protocol};
 use memtide_codec::Verb;
 use memtide_codec::text::encode::{self, LineEnd, StoreTail};
 use memtide_workload::{
-    Expiring, KeySpace, Op, OpKind, Source, ValueSpace, Version, numeric_value,
+    Action, Expiring, KeySpace, Op, OpKind, Source, ValueSpace, Version, numeric_value,
 };
 
 /// Turns operations into requests of the plan's protocol.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     protocol: Protocol,
+    /// The command of each kind of operation.
+    verbs: [Verb; OpKind::COUNT],
     /// Whether answers have to say which key they are about.
     keyed: bool,
     keys: KeySpace,
@@ -36,6 +38,7 @@ impl Encoder {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             protocol: plan.requests.protocol,
+            verbs: OpKind::ALL.map(verb_of),
             keyed: plan.verify.is_some(),
             keys: plan.keys.clone(),
             values: plan.values.clone(),
@@ -52,15 +55,19 @@ impl Encoder {
 
     /// Whether an operation of this kind asks for no answer.
     pub(crate) fn is_noreply(&self, kind: OpKind) -> bool {
-        // A touch in frames is the one that has no quiet form.
-        let has_quiet_form = self.protocol == Protocol::Text || kind != OpKind::Touch;
-        let needs_answer = !kind.allows_noreply() && !self.is_cas_alone(kind);
-        self.noreply && !needs_answer && has_quiet_form
+        self.noreply && (self.has_quiet_form(kind) || self.is_cas_alone(kind))
+    }
+
+    fn has_quiet_form(&self, kind: OpKind) -> bool {
+        match self.protocol {
+            Protocol::Text => kind.allows_noreply(),
+            Protocol::Binary => binary::has_quiet_form(kind),
+        }
     }
 
     /// Whether an operation of this kind is a cas that reads nothing first.
     pub(crate) fn is_cas_alone(&self, kind: OpKind) -> bool {
-        kind == OpKind::Cas && self.cas_unique.is_some()
+        kind.does(Action::CompareAndStore) && self.cas_unique.is_some()
     }
 
     /// Appends the request of `op`; of a cas that reads first, its gets. A value proves itself
@@ -101,42 +108,43 @@ impl Encoder {
     ) {
         let end = || self.end(op.kind);
         let own = out.bytes_mut();
-        match op.kind {
-            OpKind::Cas if self.cas_unique.is_some() => {
+        match op.kind.action() {
+            Action::CompareAndStore if self.cas_unique.is_some() => {
                 self.store((Verb::Cas, self.cas_unique), op.key, version, out);
             }
-            OpKind::Get => self.retrieval(Verb::Get, op, source, own),
-            OpKind::Gets | OpKind::Cas => self.retrieval(Verb::Gets, op, source, own),
-            OpKind::Gat => {
-                encode::command(own, Verb::Gat);
+            Action::CompareAndStore => self.retrieval(Verb::Gets, op, source, own),
+            Action::Read => self.retrieval(self.verb(op.kind), op, source, own),
+            Action::ReadAndTouch => {
+                encode::command(own, self.verb(op.kind));
                 encode::signed(own, self.expiry_of(op.key));
                 self.key(op.key, own);
                 encode::line_end(own, end());
             }
-            OpKind::Set => self.store((Verb::Set, None), op.key, version, out),
-            OpKind::Add => self.store((Verb::Add, None), op.key, version, out),
-            OpKind::Replace => self.store((Verb::Replace, None), op.key, version, out),
-            OpKind::Append => self.store((Verb::Append, None), op.key, version, out),
-            OpKind::Prepend => self.store((Verb::Prepend, None), op.key, version, out),
-            OpKind::Delete => {
-                encode::command(own, Verb::Delete);
+            Action::Store => self.store((self.verb(op.kind), None), op.key, version, out),
+            Action::Remove => {
+                encode::command(own, self.verb(op.kind));
                 self.key(op.key, own);
                 encode::line_end(own, end());
             }
-            OpKind::Incr | OpKind::Decr => {
-                let verb = if op.kind == OpKind::Incr { Verb::Incr } else { Verb::Decr };
-                encode::command(own, verb);
+            Action::Count => {
+                encode::command(own, self.verb(op.kind));
                 self.key(op.key, own);
                 encode::number(own, self.values.delta(op.index));
                 encode::line_end(own, end());
             }
-            OpKind::Touch => {
-                encode::command(own, Verb::Touch);
+            Action::Touch => {
+                encode::command(own, self.verb(op.kind));
                 self.key(op.key, own);
                 encode::signed(own, self.expiry_of(op.key));
                 encode::line_end(own, end());
             }
         }
+    }
+
+    /// The command that asks for an operation of this kind.
+    #[inline]
+    fn verb(&self, kind: OpKind) -> Verb {
+        self.verbs[kind.index()]
     }
 
     fn retrieval<S: Source>(&self, verb: Verb, op: &Op, source: &S, out: &mut Vec<u8>) {
@@ -204,4 +212,9 @@ impl Encoder {
     fn key(&self, id: u64, out: &mut Vec<u8>) {
         encode::key_with(out, |out| self.keys.write(id, out));
     }
+}
+
+/// The command of a kind of operation, which is named after it.
+fn verb_of(kind: OpKind) -> Verb {
+    Verb::from_word(kind.name().as_bytes()).expect("every kind is a command of memcached")
 }

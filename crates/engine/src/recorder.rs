@@ -7,7 +7,7 @@ use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
 use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::{Counters, DatagramClass, ErrorClass, Fate, LifeFate, Mismatch, Tally};
-use memtide_workload::OpKind;
+use memtide_workload::{Action, OpKind};
 
 /// Measured operations that wait to be exported. They are drained after each receive, of which
 /// one brings at most 64 KiB; the shortest reply has three bytes.
@@ -128,13 +128,11 @@ impl Recorder {
     ) {
         self.count(segment, server, |counters| {
             counters.bytes_sent += bytes as u64;
-            match kind {
-                OpKind::Get | OpKind::Gets | OpKind::Cas => counters.keys_asked += u64::from(keys),
-                OpKind::Touch | OpKind::Gat => counters.touch_commands += 1,
-                OpKind::Set | OpKind::Add | OpKind::Replace | OpKind::Append | OpKind::Prepend => {
-                    counters.storage_commands += 1;
-                }
-                OpKind::Delete | OpKind::Incr | OpKind::Decr => {}
+            match kind.action() {
+                Action::Read | Action::CompareAndStore => counters.keys_asked += u64::from(keys),
+                Action::ReadAndTouch | Action::Touch => counters.touch_commands += 1,
+                Action::Store => counters.storage_commands += 1,
+                Action::Remove | Action::Count => {}
             }
         });
         if segment == segment::MEASURE
@@ -520,7 +518,7 @@ fn count(counters: &mut Counters, entry: &InFlight, ending: &Ending, found: Foun
     counters.hits += found.hits;
     counters.misses += found.misses;
     counters.bytes_received += u64::from(ending.bytes);
-    if entry.kind == OpKind::Gat {
+    if entry.kind.does(Action::ReadAndTouch) {
         counters.gat_misses += found.misses;
     }
     if let Some(reply) = ending.reply {

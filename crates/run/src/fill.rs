@@ -334,10 +334,9 @@ fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
 
 /// Whether the lengths of values on servers can be compared with those that the plan gives them.
 fn compares_lengths(plan: &Plan) -> bool {
-    let grow = |kind: OpKind| matches!(kind, OpKind::Append | OpKind::Prepend);
     plan.source.window.is_none()
         && needs_keys(&plan.source.mix)
-        && !plan.source.mix.kinds().any(grow)
+        && !plan.source.mix.kinds().any(OpKind::lengthens_value)
 }
 
 fn keys_all(plan: &Plan) -> u64 {

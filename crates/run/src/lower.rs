@@ -134,7 +134,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         sockets: sockets(scenario),
         credentials: credentials(scenario),
     };
-    if scenario.mix.kinds().any(|kind| matches!(kind, OpKind::Append | OpKind::Prepend)) {
+    if scenario.mix.kinds().any(OpKind::lengthens_value) {
         let reason = "append and prepend change lengths, so those on servers are not compared";
         why.insert("value-size".to_owned(), reason.to_owned());
     }

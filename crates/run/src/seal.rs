@@ -22,7 +22,7 @@ use memtide_schema::record::{
     ServerTotals, SliceRecord, Totals as Counted, WarningRecord, Wide,
 };
 use memtide_schema::{Kind, Record, Scenario, Warning};
-use memtide_workload::OpKind;
+use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
 pub(crate) use lives::none_opened;
@@ -191,8 +191,10 @@ fn once(totals: &Totals, kind: usize) -> u64 {
 /// Keys per second of the window, each operation that asks for none being one. What was sent in
 /// the window has as many keys to an operation as what was measured, whose keys are counted.
 fn record_keys(totals: &Totals, measured: &Counters, measured_s: f64) -> f64 {
-    let counted = [OpKind::Get, OpKind::Gets, OpKind::Cas];
-    let by_keys: u64 = counted.iter().map(|kind| measured.kinds[kind.index()].sent).sum();
+    let asks_by_key =
+        |kind: &OpKind| matches!(kind.action(), Action::Read | Action::CompareAndStore);
+    let asking = OpKind::ALL.into_iter().filter(asks_by_key);
+    let by_keys: u64 = asking.map(|kind| measured.kinds[kind.index()].sent).sum();
     let keys = measured.sent - by_keys + measured.keys_asked;
     let each = keys as f64 / measured.sent.max(1) as f64;
     let copies = (0..totals.copies_in_window.len()).map(|kind| once(totals, kind)).sum();

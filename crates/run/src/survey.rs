@@ -13,7 +13,7 @@ use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan, Transport};
 use memtide_metrics::{Counters, ErrorClass, ReplyClass};
 use memtide_schema::record::Figure;
-use memtide_workload::OpKind;
+use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
 /// One server's statistics.
@@ -70,7 +70,7 @@ impl Expected {
 /// cmd_get counts keys of get and gets, cmd_set all storage commands whatever came of them,
 /// cmd_touch touch and gat.
 pub(crate) fn expected(counters: &Counters) -> Vec<Expected> {
-    let sent = |kind: OpKind| counters.kinds[kind.index()].sent;
+    let sends = |action| of_action(action).any(|kind| counters.kinds[kind.index()].sent > 0);
     // A store that the server refuses for its size or for lack of memory is not counted there.
     let refused = counters.errors[ErrorClass::ServerError as usize];
     let mut expected = vec![
@@ -80,7 +80,7 @@ pub(crate) fn expected(counters: &Counters) -> Vec<Expected> {
     ];
     // Hits and misses are known only of what was answered.
     let all_answered = counters.unanswered() == 0 && counters.late_replies == 0;
-    if all_answered && sent(OpKind::Cas) == 0 && sent(OpKind::Gat) == 0 {
+    if all_answered && !sends(Action::CompareAndStore) && !sends(Action::ReadAndTouch) {
         expected.push(Expected::endings("get_hits", counters.hits));
         expected.push(Expected::endings("get_misses", counters.misses));
     }
@@ -94,8 +94,14 @@ pub(crate) fn expected(counters: &Counters) -> Vec<Expected> {
     expected
 }
 
+/// The kinds of operation that do this.
+fn of_action(action: Action) -> impl Iterator<Item = OpKind> {
+    OpKind::ALL.into_iter().filter(move |kind| kind.does(action))
+}
+
 fn gat_hits(counters: &Counters) -> u64 {
-    counters.kinds[OpKind::Gat.index()].answered - counters.gat_misses
+    let reads = of_action(Action::ReadAndTouch).map(|kind| counters.kinds[kind.index()].answered);
+    reads.sum::<u64>() - counters.gat_misses
 }
 
 /// How the servers' counters compare with ours.

@@ -252,7 +252,7 @@ fn read_fault(word: &str, text: &str) -> Result<Fault, WordError> {
         None => None,
         Some(command) => {
             let strikes = |verb: &Verb| verb.word() == command && kind.can_strike(*verb);
-            let verb = Verb::ALL.into_iter().find(strikes).ok_or_else(|| {
+            let verb = Verb::ALL.iter().copied().find(strikes).ok_or_else(|| {
                 WORD.wrong(word, format!("'{}' cannot strike '{command}'", kind.word()))
             })?;
             Some(verb)

@@ -34,7 +34,7 @@ mod check;
 pub use arrival::Arrival;
 pub use key::{KeyError, KeyForm, KeyShape, KeySpace};
 pub use mix::{Mix, MixOrder};
-pub use op::{Op, OpKind, Outcome};
+pub use op::{Action, Op, OpKind, Outcome};
 pub use popularity::{KeyPicker, Popularity};
 pub use schedule::{Due, Lane, Schedule};
 pub use size::{Draws, SizeLaw};

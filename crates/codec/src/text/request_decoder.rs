@@ -294,30 +294,9 @@ fn is_store(verb: Verb) -> bool {
 /// The command of a line ("Commands").
 fn verb_of(line: &[u8]) -> Result<Verb, BadRequest> {
     let word = scan::word(&mut &*line).unwrap_or(b"");
-    Ok(match word {
-        b"get" => Verb::Get,
-        b"set" => Verb::Set,
-        b"gets" => Verb::Gets,
-        b"gat" => Verb::Gat,
-        b"gats" => Verb::Gats,
-        b"add" => Verb::Add,
-        b"replace" => Verb::Replace,
-        b"append" => Verb::Append,
-        b"prepend" => Verb::Prepend,
-        b"cas" => Verb::Cas,
-        b"delete" => Verb::Delete,
-        b"incr" => Verb::Incr,
-        b"decr" => Verb::Decr,
-        b"touch" => Verb::Touch,
-        b"stats" => Verb::Stats,
-        b"version" => Verb::Version,
-        b"flush_all" => Verb::FlushAll,
-        b"verbosity" => Verb::Verbosity,
-        b"quit" => Verb::Quit,
-        _ => {
-            let last = Keys::spaced(line).last().unwrap_or(b"");
-            return Err(if last.starts_with(b"HTTP/") { HANG_UP } else { UNKNOWN });
-        }
+    Verb::from_word(word).ok_or_else(|| {
+        let last = Keys::spaced(line).last().unwrap_or(b"");
+        if last.starts_with(b"HTTP/") { HANG_UP } else { UNKNOWN }
     })
 }
 

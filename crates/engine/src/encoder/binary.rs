@@ -4,7 +4,7 @@
 use super::Encoder;
 use memtide_codec::binary::encode::{self, Head};
 use memtide_codec::binary::{Extras, NEVER_CREATE, Opcode, expiry};
-use memtide_workload::{Op, OpKind, Source, Version, numeric_value};
+use memtide_workload::{Action, Op, OpKind, Source, Version, numeric_value};
 
 impl Encoder {
     pub(super) fn frames<S: Source>(
@@ -14,25 +14,23 @@ impl Encoder {
         (version, opaque): (Option<Version>, u32),
         out: &mut Vec<u8>,
     ) {
-        if let (OpKind::Cas, Some(unique)) = (op.kind, self.cas_unique) {
+        if let (Action::CompareAndStore, Some(unique)) = (op.kind.action(), self.cas_unique) {
             let opcode = if self.noreply { Opcode::SetQ } else { Opcode::Set };
             return self.stored(Head { opcode, opaque, cas: unique }, op.key, version, out);
         }
         let (loud, quiet) = opcodes(op.kind, self.keyed);
         let opcode = if self.is_noreply(op.kind) { quiet } else { loud };
         let head = Head { opcode, opaque, cas: 0 };
-        match op.kind {
-            OpKind::Get | OpKind::Gets if op.keys > 1 => self.several(op, source, opaque, out),
-            OpKind::Get | OpKind::Gets | OpKind::Cas | OpKind::Delete => {
+        match op.kind.action() {
+            Action::Read if op.keys > 1 => self.several(op, source, opaque, out),
+            Action::Read | Action::CompareAndStore | Action::Remove => {
                 self.on_key(head, Extras::None, op.key, out);
             }
-            OpKind::Gat | OpKind::Touch => {
+            Action::ReadAndTouch | Action::Touch => {
                 self.on_key(head, Extras::Expiry(expiry(self.expiry_of(op.key))), op.key, out);
             }
-            OpKind::Set | OpKind::Add | OpKind::Replace | OpKind::Append | OpKind::Prepend => {
-                self.stored(head, op.key, version, out);
-            }
-            OpKind::Incr | OpKind::Decr => {
+            Action::Store => self.stored(head, op.key, version, out),
+            Action::Count => {
                 let delta = self.values.delta(op.index);
                 let extras = Extras::Count { delta, initial: 0, expiry: NEVER_CREATE };
                 self.on_key(head, extras, op.key, out);
@@ -81,14 +79,21 @@ impl Encoder {
     }
 }
 
-/// The command of an operation on one key, and its quiet form if it has one.
+/// Whether an operation of this kind can be sent without wanting an answer.
+pub(super) fn has_quiet_form(kind: OpKind) -> bool {
+    let (loud, quiet) = opcodes(kind, false);
+    loud != quiet
+}
+
+/// The command of an operation on one key, and its quiet form if it has one. Every frame that
+/// brings a value brings its version too, so what differs in that alone is one command.
 fn opcodes(kind: OpKind, keyed: bool) -> (Opcode, Opcode) {
     let both = |opcode| (opcode, opcode);
     match kind {
-        OpKind::Get | OpKind::Gets | OpKind::Cas if keyed => both(Opcode::GetK),
-        OpKind::Get | OpKind::Gets | OpKind::Cas => both(Opcode::Get),
-        OpKind::Gat if keyed => both(Opcode::GatK),
-        OpKind::Gat => both(Opcode::Gat),
+        OpKind::Get | OpKind::Gets | OpKind::Cas => {
+            both(if keyed { Opcode::GetK } else { Opcode::Get })
+        }
+        OpKind::Gat => both(if keyed { Opcode::GatK } else { Opcode::Gat }),
         OpKind::Touch => both(Opcode::Touch),
         OpKind::Set => (Opcode::Set, Opcode::SetQ),
         OpKind::Add => (Opcode::Add, Opcode::AddQ),

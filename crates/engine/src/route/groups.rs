@@ -39,7 +39,7 @@ pub(crate) struct Groups {
 
 /// Whether an operation of this kind changes what servers hold.
 fn writes(kind: OpKind) -> bool {
-    !kind.reads() || kind == OpKind::Cas
+    !kind.reads() || kind.stores_value()
 }
 
 impl Roles {

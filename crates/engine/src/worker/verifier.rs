@@ -9,7 +9,8 @@ use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{Instant, ServerId};
 use memtide_metrics::{Mismatch, VerifyClass};
 use memtide_workload::{
-    Finding, KeySpace, Op, OpKind, Oracle, Outcome, Source, ValueCheck, ValueSpace, Version, Wrong,
+    Action, Finding, KeySpace, Op, OpKind, Oracle, Outcome, Source, ValueCheck, ValueSpace,
+    Version, Wrong,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -241,11 +242,11 @@ impl Verifier {
             watch.oldest.pop_front();
         }
         watch.begin();
-        if entry.kind == OpKind::Cas && !entry.stage.is_second() {
+        if entry.kind.does(Action::CompareAndStore) && !entry.stage.is_second() {
             return; // It has not written yet.
         }
         // What a delete does not find is as good as deleted.
-        let absent = outcome == Outcome::NotFound && entry.kind == OpKind::Delete;
+        let absent = outcome == Outcome::NotFound && entry.kind.does(Action::Remove);
         let done = absent || matches!(outcome, Outcome::Stored | Outcome::Deleted);
         if let Some(oracle) = self.oracle_of_write(server, entry.kind, entry.key) {
             oracle.answer(entry.key, done);
@@ -301,7 +302,7 @@ impl Verifier {
 
     /// The oracle that knows `key`, if this kind of operation gives it a value or takes it away.
     fn oracle_of_write(&self, server: ServerId, kind: OpKind, key: u64) -> Option<&Arc<Oracle>> {
-        let writes = kind.stores_value() || kind == OpKind::Delete;
+        let writes = kind.stores_value() || kind.does(Action::Remove);
         (writes && key < self.numeric_from).then(|| &self.verify.oracles[server.index()])
     }
 }

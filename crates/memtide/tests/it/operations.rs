@@ -39,7 +39,7 @@ pub(crate) fn every_kind(peer: &Peer, flags: &str) -> Record {
 fn kinds() -> impl Iterator<Item = (Kind, f64)> {
     EVERY_KIND.split(',').map(|part| {
         let (name, weight) = part.split_once('=').unwrap();
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).unwrap();
+        let kind = Kind::ALL.iter().copied().find(|kind| kind.name() == name).unwrap();
         (kind, weight.parse().unwrap())
     })
 }

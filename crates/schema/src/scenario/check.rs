@@ -252,10 +252,9 @@ impl Scenario {
                 ),
             );
         }
-        let names = |op: OpKind| self.mix.kinds().any(|kind| kind == op);
         if self.multiget == 0 {
             problems.add("multiget", "multiget 0 asks for no key: give a count of at least 1");
-        } else if self.multiget > 1 && !names(OpKind::Get) && !names(OpKind::Gets) {
+        } else if self.multiget > 1 && !self.mix.kinds().any(OpKind::allows_many_keys) {
             problems.add(
                 "multiget",
                 format!(
@@ -417,8 +416,7 @@ impl Scenario {
             }
             return;
         }
-        let names = |op: OpKind| self.mix.kinds().any(|kind| kind == op);
-        if names(OpKind::Append) || names(OpKind::Prepend) {
+        if self.mix.kinds().any(OpKind::lengthens_value) {
             problems.add(
                 "verify",
                 format!(

@@ -98,7 +98,7 @@ fn a_rate_of_one_strikes_always_and_of_none_never() {
 fn a_full_list_is_told() {
     let mut full = Vec::new();
     for kind in FaultKind::ALL {
-        let verbs = Verb::ALL.into_iter().filter(|verb| kind.can_strike(*verb));
+        let verbs = Verb::ALL.iter().copied().filter(|verb| kind.can_strike(*verb));
         full.extend(verbs.map(|verb| format!("{}:0.1@{}", kind.word(), verb.word())));
     }
     assert!(full.join(",").parse::<Faults>().is_err(), "{} faults", full.len());

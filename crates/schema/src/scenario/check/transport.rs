@@ -56,7 +56,6 @@ impl Scenario {
 
     /// Whether requests fit into datagrams at all, and replies into memory.
     fn check_datagrams(&self, problems: &mut Problems) {
-        let names = |kind: OpKind| self.mix.kinds().any(|named| named == kind);
         let (key_least, _) = self.key_size.bounds();
         let (value_least, value_most) = self.value_size.bounds();
         let stores = self.transport == Transport::Udp && self.mix.kinds().any(OpKind::stores_value);
@@ -72,7 +71,7 @@ impl Scenario {
             );
         }
         let keys = u64::from(self.multiget);
-        let asks = names(OpKind::Get) || names(OpKind::Gets);
+        let asks = self.mix.kinds().any(OpKind::allows_many_keys);
         if asks && keys > 1 && HEADER_BYTES + keys * (key_least + 1) > DATAGRAM_BYTES_MAX {
             let most = (DATAGRAM_BYTES_MAX - HEADER_BYTES) / (key_least + 1);
             problems.add(
