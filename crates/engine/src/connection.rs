@@ -347,17 +347,10 @@ impl Connection {
             };
             if let Some(mark) = mark {
                 let turn = (!self.pipeline.is_empty()).then_some(self.answered);
-                match role(mark, &reply, turn)? {
-                    Role::Answer => {}
-                    Role::FailedPart(error) => {
-                        sink.refused(refusal(&error));
-                        self.part_failed = Some(error.kind);
-                        continue;
-                    }
-                    Role::Aside => {
-                        if let Reply::Error(error) = reply {
-                            sink.refused(refusal(&error));
-                        }
+                match heed((mark, turn), &reply, &mut self.part_failed, sink)? {
+                    Heeded::Answer => {}
+                    Heeded::FailedPart => continue,
+                    Heeded::Aside => {
                         (self.reply_bytes, left) = (0, bytes.len());
                         continue;
                     }
@@ -556,6 +549,39 @@ fn role<'a>(mark: Mark, reply: &Reply<'a>, turn: Option<u32>) -> Result<Role<'a>
         (Some(_), Reply::Error(error)) if mark.opcode.is_quiet() => Ok(Role::FailedPart(error)),
         _ => Ok(Role::Answer),
     }
+}
+
+/// What became of a frame before its reply is matched.
+enum Heeded {
+    /// It answers the head, or is a piece of its answer.
+    Answer,
+    /// It says that a part of the answer failed, which is noted.
+    FailedPart,
+    /// It belongs to nothing that is in flight.
+    Aside,
+}
+
+/// Reads a frame for what it is to the operations in flight; `turn` is the number of the head.
+fn heed(
+    (mark, turn): (Mark, Option<u32>),
+    reply: &Reply<'_>,
+    part_failed: &mut Option<ErrorKind>,
+    sink: &mut impl Sink,
+) -> Result<Heeded, PeerError> {
+    Ok(match role(mark, reply, turn)? {
+        Role::Answer => Heeded::Answer,
+        Role::FailedPart(error) => {
+            sink.refused(refusal(&error));
+            *part_failed = Some(error.kind);
+            Heeded::FailedPart
+        }
+        Role::Aside => {
+            if let Reply::Error(error) = reply {
+                sink.refused(refusal(error));
+            }
+            Heeded::Aside
+        }
+    })
 }
 
 fn refusal(error: &ErrorReply<'_>) -> Refusal {

@@ -119,9 +119,7 @@ impl HostFleet {
         let handle = thread::Builder::new()
             .name(format!("worker-{worker}"))
             .spawn(move || job.run())
-            .map_err(|error| FleetError {
-                message: format!("no thread for worker {worker} ({error}); lower --threads"),
-            })?;
+            .map_err(|error| FleetError::NoThread { worker, why: error.to_string() })?;
         Ok(Thread { mailbox, taker, report: WAITING, handle: Some(handle) })
     }
 }
@@ -175,10 +173,9 @@ impl Fleet for HostFleet {
             }
             self.clock.sleep_until(until.min(now + COLLECT_STEP));
         }
-        for (number, worker) in self.workers.iter_mut().enumerate() {
-            worker.collect(totals).map_err(|error| FleetError {
-                message: format!("worker {number} cannot go on: {error}"),
-            })?;
+        for (number, thread) in (0..).zip(&mut self.workers) {
+            let failed = |error| FleetError::Worker { worker: number, error };
+            thread.collect(totals).map_err(failed)?;
         }
         Ok(Interval {
             at: self.clock.now(),

@@ -7,7 +7,7 @@ mod kinds;
 pub(crate) use abort::Watch;
 pub(crate) use kinds::{merged, unanswered};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_engine::plan::segment;
@@ -175,20 +175,15 @@ fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut Totals) -> Result<Int
                 ),
                 _ => format!(" (when {opened} of {wanted} connections had been opened)"),
             };
-            return Err(Failure::unreachable(format!(
-                "server {} {}{so_far}",
-                server.name, trouble.what
-            )));
+            let (server, what) = (server.name.clone(), trouble.what);
+            return Err(Fault::Opening { server, what, so_far }.into());
         }
         if opened != last.0 {
             last = (opened, interval.at);
         }
         if interval.at.since(last.1) >= plan.timeout + LOOK_EVERY {
-            return Err(Failure::unreachable(format!(
-                "only {opened} of {wanted} connections could be opened, and no more within {}; \
-                 lower --connections or allow more time with --timeout",
-                plan.timeout
-            )));
+            let (wanted, timeout) = (u64::from(wanted), plan.timeout);
+            return Err(Fault::OpeningSlowly { opened, wanted, timeout }.into());
         }
     }
 }

@@ -7,7 +7,7 @@ mod probe;
 mod room;
 
 use crate::conduct::{Ended, Loss, conduct};
-use crate::failure::Failure;
+use crate::failure::{Failure, FillFault};
 use crate::lower::needs_keys;
 use crate::witness::Witness;
 use memtide_base::{Instant, ServerId, Span};
@@ -151,11 +151,7 @@ fn fill_windows<F: Fleet>(
         }));
         return Ok(());
     }
-    Err(Failure::unreachable(format!(
-        "filling the windows failed: {stored} of {total} objects were stored{}; use a smaller \
-         --window or fewer --clients, or accept it with --load-partial",
-        said(&ended)
-    )))
+    Err(FillFault::WindowsUnfilled { stored, total, said: said(&ended) }.into())
 }
 
 fn server_number(plan: &Plan, server: &ServerPlan) -> usize {
@@ -184,13 +180,8 @@ fn fill_server<F: Fleet>(
             return Ok(());
         }
         if missed.keys > 0 && !scenario.load_partial {
-            return Err(Failure::unreachable(format!(
-                "filling server {} failed: it stored {} of {total} keys{} (--load-partial accepts \
-                 it)",
-                server.name,
-                end - missed.keys,
-                missed.why
-            )));
+            let (server, stored) = (server.name.clone(), end - missed.keys);
+            return Err(FillFault::Unfilled { server, stored, total, why: missed.why }.into());
         }
         refused.add(missed);
         if end < total && scenario.load_partial {
@@ -391,32 +382,23 @@ impl Filled {
         (who, what): (&str, &str),
         plan: &Plan,
     ) -> Result<Counters, Failure> {
+        let who = who.to_owned();
         match ended.loss {
             // Where more replies come than were asked for, each may answer another question than
             // it seems to.
             None if ended.protocol_errors() > 0 => {
-                return Err(Failure::unreachable(format!("{who} {}", broken(ended))));
+                return Err(FillFault::Breach { who, what: broken(ended) }.into());
             }
             None => {}
             Some(Loss::Unserved) => {
-                return Err(Failure::unreachable(format!(
-                    "{who} ended every connection before it answered anything{}",
-                    said(ended)
-                )));
+                return Err(FillFault::Unserved { who, said: said(ended) }.into());
             }
             Some(Loss::Silence) => {
-                return Err(Failure::unreachable(format!(
-                    "{who} stopped answering: {what} were awaited for longer than the timeout of \
-                     {}{}",
-                    plan.timeout,
-                    said(ended)
-                )));
+                let (awaited, timeout) = (what.to_owned(), plan.timeout);
+                return Err(FillFault::Silence { who, awaited, timeout, said: said(ended) }.into());
             }
             Some(Loss::Servers | Loss::Connection) => {
-                return Err(Failure::unreachable(format!(
-                    "{who} went away while it was filled{}",
-                    said(ended)
-                )));
+                return Err(FillFault::Gone { who, said: said(ended) }.into());
             }
         }
         for counters in &ended.totals.segments {

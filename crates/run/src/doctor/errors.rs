@@ -50,7 +50,8 @@ impl Errors<'_> {
         }
         (self.several_servers && share > self.allowed).then(|| {
             format!(
-                "servers were gone for {} of their time (allowed {}), and the others got their load",
+                "servers were gone for {} of their time (allowed {}), and the others got their \
+                 load",
                 exact_percent(share),
                 exact_percent(self.allowed)
             )
