@@ -1,5 +1,6 @@
-//! Rows on their way to a reader that may stall: a thread of its own writes them. A reader that takes
-//! nothing for a while is given up, so that it delays nobody; what it did not take is lost, and said.
+//! Rows on their way to a reader that may stall: a thread of its own writes them. A reader that
+//! takes nothing for a while is given up, so that it delays no report; rows that it did not take
+//! are lost, which the error says.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;

@@ -159,6 +159,15 @@ pub enum Warning {
     },
 }
 
+/// Whether keys of this run were among those that a server evicted, as a clause.
+const fn whose(own: Option<bool>) -> &'static str {
+    match own {
+        Some(true) => ", and keys of this run were missing",
+        Some(false) => ", but every key that was read was there: others' items went",
+        None => "; whether this run's were among them is not known",
+    }
+}
+
 impl Warning {
     /// A stable word for programs.
     pub const fn code(&self) -> &'static str {
@@ -211,12 +220,7 @@ impl Warning {
                 format!("the run needs {needed} open files, the system allows {allowed}")
             }
             Self::Evictions { server, count, own } => {
-                let whose = match own {
-                    Some(true) => ", and keys of this run were missing",
-                    Some(false) => ", but every key that was read was there: others' items went",
-                    None => "; whether this run's were among them is not known",
-                };
-                format!("{server} evicted {count} items during the run{whose}")
+                format!("{server} evicted {count} items during the run{}", whose(*own))
             }
             Self::FewConnections { connections, server_threads, rate_per_s } => format!(
                 "{connections} connections for {server_threads} server threads at {}/s: below 50 \

@@ -11,7 +11,7 @@ use memtide_workload::{OpKind, SizeLaw, WindowLaw};
 
 /// The embedded server keeps each item in less than this beside its key and value.
 const ITEM_OVERHEAD_BYTES: u64 = 128;
-/// A connection takes less than this in its process, beside the operations that are under way on it.
+/// A connection takes less than this in its process, beside the operations under way on it.
 const CONNECTION_BYTES: u64 = 4096;
 /// An operation that is under way.
 const OPERATION_BYTES: u64 = 48;

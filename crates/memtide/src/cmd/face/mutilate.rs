@@ -88,8 +88,10 @@ fn perform(
     let json = options.output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let sink = samples(options)?;
     let teller = Teller::new(options, targets);
-    say_part(&teller.wait(options.paced.wait));
-    if !waited(options.paced.wait, stop) {
+    // Measuring begins that long after the start, and the warm-up comes before it.
+    let wait = options.paced.wait.saturating_sub(options.paced.warmup);
+    say_part(&teller.wait(wait));
+    if !waited(wait, stop) {
         return Ok(INTERRUPTED);
     }
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, sink);

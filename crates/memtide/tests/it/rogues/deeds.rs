@@ -134,7 +134,8 @@ deeds! {
     "values without an end": |it| it.forever(b"VALUE a 0 1\r\nx\r\n") => all(3, "VALUE");
     "ends without an end": |it| it.forever(b"END\r\n") =>
         all(3, "END").but(Stats, 0, "").but(Probe, 3, "sent END although nothing was asked")
-            .but(Fill, 3, "rules out|although nothing was asked").but(Load, 0, "the servers counted").but(Farewell, 0, "");
+            .but(Fill, 3, "rules out|although nothing was asked")
+            .but(Load, 0, "the servers counted").but(Farewell, 0, "");
     "a length that is too short": |it| it.value("1", b"long\r\nEND\r\n") =>
         all(3, "VALUE|after the last byte of a value");
     "a length that is too long": |it| it.value("9", b"x\r\nEND\r\n") =>
