@@ -1,4 +1,18 @@
-//! Small numbers that name things, typed so that they cannot be mixed up.
+//! Small numbers that name things, typed so that they cannot be mixed up, and tables that only the
+//! right ones are positions in.
+
+use std::iter::FromIterator;
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// A number that names a thing by its position among all of its kind.
+pub trait Id: Copy {
+    /// The id of what is at `position`, which its kind can count to.
+    fn at(position: usize) -> Self;
+
+    /// The position of what it names.
+    fn index(self) -> usize;
+}
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
@@ -12,12 +26,27 @@ macro_rules! id {
                 self.0 as usize
             }
         }
+
+        impl Id for $name {
+            fn at(position: usize) -> Self {
+                Self(<$inner>::try_from(position).expect("there are not so many of its kind"))
+            }
+
+            #[inline]
+            fn index(self) -> usize {
+                self.index()
+            }
+        }
     };
 }
 
 id!(
     /// A worker: one thread, or one simulated thread. Counted from 0 within a fleet.
     WorkerId(u16)
+);
+id!(
+    /// A client, counted from 0 within its worker.
+    ClientId(u32)
 );
 id!(
     /// A connection, counted from 0 within its worker.
@@ -27,3 +56,55 @@ id!(
     /// A server, in the order in which the scenario names them.
     ServerId(u16)
 );
+
+/// A row for each thing of a kind, at the position that its id says.
+#[derive(Clone, Debug)]
+pub struct Table<I, T> {
+    rows: Vec<T>,
+    kind: PhantomData<fn(I)>,
+}
+
+impl<I: Id, T> Table<I, T> {
+    /// How many rows it has.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The ids of all rows, in order.
+    pub fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
+        (0..self.rows.len()).map(I::at)
+    }
+
+    /// All rows, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.rows.iter()
+    }
+}
+
+impl<I, T> FromIterator<T> for Table<I, T> {
+    fn from_iter<R: IntoIterator<Item = T>>(rows: R) -> Self {
+        Self { rows: rows.into_iter().collect(), kind: PhantomData }
+    }
+}
+
+impl<I: Id, T> Index<I> for Table<I, T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, id: I) -> &T {
+        &self.rows[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for Table<I, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.rows[id.index()]
+    }
+}

@@ -1,10 +1,11 @@
 //! The unit that makes load: one schedule, one source, and the connections it may use.
 
-use crate::plan::{Cooldown, OnFull, Plan, RateUnit};
+use crate::plan::{Cooldown, LifePlan, OnFull, Pacing, Plan, RateUnit, Seat};
 use crate::route::Route;
 use memtide_base::rng::Stream;
 use memtide_base::{Instant, Span};
 use memtide_workload::Schedule;
+use memtide_workload::schedule::Lane;
 
 /// One client.
 #[derive(Debug)]
@@ -57,9 +58,30 @@ pub(crate) struct Calls {
     pub(crate) end: u64,
 }
 
+impl Pace {
+    /// Of the client that takes `lane`.
+    fn new(plan: &Plan, lane: Lane) -> Self {
+        match &plan.pacing {
+            Pacing::Closed => {
+                Self::Closed { next: u64::from(lane.index), stride: u64::from(lane.count) }
+            }
+            Pacing::Open { arrival, curve, .. } => {
+                Self::Open(Schedule::new(*arrival, curve.clone(), plan.seed, lane))
+            }
+            Pacing::Lives(LifePlan { call_pace, .. }) => {
+                let lane = Lane { index: 0, count: 1, own_stream: true };
+                Self::Calls(Calls::new(call_pace.as_ref().map(|pace| {
+                    let schedule = Schedule::new(pace.arrival, pace.curve.clone(), plan.seed, lane);
+                    schedule.with_draws(pace.draws)
+                })))
+            }
+        }
+    }
+}
+
 impl Calls {
     /// Of nobody yet.
-    pub(crate) fn new(schedule: Option<Schedule>) -> Self {
+    fn new(schedule: Option<Schedule>) -> Self {
         Self { schedule, opened: Instant::NEVER, next: 0, end: 0 }
     }
 
@@ -129,6 +151,22 @@ impl Offer {
 }
 
 impl<S> Client<S> {
+    /// The client that has `seat`, with nothing due yet.
+    pub(crate) fn new(plan: &Plan, seat: &Seat, source: S) -> Self {
+        Self {
+            source,
+            route: Route::new(plan, seat),
+            pace: Pace::new(plan, seat.lane),
+            scheduled: false,
+            blocked: false,
+            queue_armed: Instant::NEVER,
+            ready_at: Instant::ZERO,
+            free_since: Instant::ZERO,
+            skip_to: Instant::ZERO,
+            done: false,
+        }
+    }
+
     /// The next operation's number and intended instant; of a closed loop the instant is
     /// `free_since`. `None` when the offer is over.
     pub(crate) fn due(&self, offer: &Offer, free_since: Instant) -> Option<(u64, Instant)> {

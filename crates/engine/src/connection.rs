@@ -10,9 +10,9 @@ pub(crate) mod greeting;
 pub(crate) mod wire;
 
 use crate::driver::{Closed, PeerError, Refusal};
-use crate::plan::Protocol;
+use crate::plan::{Place, Protocol};
 use greeting::Rejection;
-use memtide_base::{Instant, ServerId, Span};
+use memtide_base::{Instant, Span};
 use memtide_codec::udp::Reassembler;
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
 use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
@@ -185,9 +185,7 @@ pub(crate) enum State {
 /// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    pub(crate) server: ServerId,
-    /// The client that uses it.
-    pub(crate) client: u32,
+    pub(crate) place: Place,
     pub(crate) state: State,
     /// Connects that failed, and connections lost, since the last answer.
     pub(crate) failures: u32,
@@ -222,10 +220,10 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection that is closed; it will carry at most `depth` operations.
-    pub(crate) fn new(server: ServerId, client: u32, depth: u32, protocol: Protocol) -> Self {
+    pub(crate) fn new(place: Place, depth: u32, protocol: Protocol) -> Self {
+        assert!(depth > 0, "there is room for one operation");
         Self {
-            server,
-            client,
+            place,
             state: State::Closed,
             failures: 0,
             deadline_armed: Instant::NEVER,
@@ -236,7 +234,7 @@ impl Connection {
             pipeline: VecDeque::with_capacity(depth as usize),
             unsent: 0,
             wire: Wire::new(protocol),
-            datagrams: None,
+            datagrams: datagrams::reassembler(place.transport),
             answered: 0,
             cas_unique: 0,
             reply_bytes: 0,

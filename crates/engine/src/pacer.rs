@@ -37,6 +37,8 @@ pub(crate) struct IdleClock {
     begun: usize,
     spacing: Span,
     newest: Point,
+    /// Since when the worker has waited, if it waits.
+    pub(crate) waits_from: Instant,
 }
 
 impl IdleClock {
@@ -44,7 +46,8 @@ impl IdleClock {
     pub(crate) fn new(timeout: Span) -> Self {
         let spacing = Span::from_ns(timeout.ns() / (POINTS as u64 / 2) + 1);
         let points = vec![Point::default(); POINTS].into();
-        Self { points, begun: 1, spacing, newest: Point::default() }
+        let (newest, waits_from) = (Point::default(), Instant::ZERO);
+        Self { points, begun: 1, spacing, newest, waits_from }
     }
 
     /// Between the last call and `from` the worker was busy; from there to `until` it was idle.

@@ -1,12 +1,14 @@
 //! The decided facts of a run. A scenario holds what the user said; a plan holds what will
 //! happen: nothing in it is optional because nobody had decided yet.
 
+mod topology;
+
 use crate::driver::{Address, SocketPlan};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
 };
-use memtide_base::{Instant, ServerId, Span};
+use memtide_base::{Instant, Span};
 use memtide_codec::udp;
 use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
@@ -17,6 +19,7 @@ use memtide_workload::{
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+pub(crate) use topology::{Place, Seat};
 
 /// Everything that workers need to know.
 #[derive(Clone, Debug)]
@@ -412,66 +415,6 @@ impl Plan {
             Reach::Servers { writers, copies: Replicate::All } => u64::from(writers),
             Reach::Servers { .. } | Reach::Server | Reach::Split { .. } => 1,
         }
-    }
-
-    /// The transport of all that is not in streams, if anything is not.
-    pub(crate) fn least_transport(&self) -> Transport {
-        match self.reach() {
-            Reach::Split { reply_bytes_max } => Transport::Datagrams { reply_bytes_max },
-            Reach::Server | Reach::Servers { .. } => self.requests.transport,
-        }
-    }
-
-    /// Whether a worker's connection is the socket for datagrams beside a client's streams.
-    pub(crate) fn is_aside(&self, nth: u32) -> bool {
-        let together = self.connections_together();
-        matches!(self.reach(), Reach::Split { .. }) && nth % together == together - 1
-    }
-
-    /// How requests and replies travel on a worker's connection.
-    pub(crate) fn transport_of(&self, nth: u32) -> Transport {
-        if self.is_aside(nth) { self.least_transport() } else { self.requests.transport }
-    }
-
-    /// How many connections worker `worker` has.
-    pub fn connections_of(&self, worker: u16) -> u32 {
-        let groups = self.connections / self.connections_together();
-        let (workers, worker) = (u32::from(self.workers), u32::from(worker));
-        let of_worker = groups / workers + u32::from(worker < groups % workers);
-        of_worker * self.connections_together()
-    }
-
-    /// The run-wide number of a worker's connection.
-    pub(crate) fn connection_number(&self, worker: u16, nth: u32) -> u32 {
-        let together = self.connections_together();
-        (nth / together * u32::from(self.workers) + u32::from(worker)) * together + nth % together
-    }
-
-    /// How many connections have the same worker because they are of one client.
-    pub(crate) fn connections_together(&self) -> u32 {
-        match self.clients {
-            Clients::Workers => 1,
-            Clients::Counted { connections, .. } => connections,
-        }
-    }
-
-    /// The server of a connection. The run's connections are dealt over all servers in turn,
-    /// worker by worker, so that each server has as many as any other and each worker has some
-    /// of each. Clients that are counted are dealt to workers and to servers in turn, unless each
-    /// reaches all servers.
-    pub fn server_of(&self, worker: u16, nth: u32) -> ServerId {
-        if let Clients::Counted { connections, reach, .. } = self.clients {
-            if let Reach::Servers { .. } = reach {
-                let each = connections / self.servers.len() as u32;
-                return ServerId((nth % connections / each) as u16);
-            }
-            let client = nth / connections * u32::from(self.workers) + u32::from(worker);
-            return ServerId((client % self.servers.len() as u32) as u16);
-        }
-        let (workers, worker) = (u64::from(self.workers), u64::from(worker));
-        let connections = u64::from(self.connections);
-        let before = connections / workers * worker + worker.min(connections % workers);
-        ServerId(((before + u64::from(nth)) % self.servers.len() as u64) as u16)
     }
 }
 

@@ -9,19 +9,17 @@ use memtide_base::{Instant, Span};
 use memtide_codec::udp::{Header, Reassembler, Taken};
 use memtide_metrics::{DatagramClass, Fate};
 
-impl Connection {
-    /// The same connection over this transport.
-    pub(crate) fn over(self, transport: Transport) -> Self {
-        let datagrams = match transport {
-            Transport::Stream => None,
-            Transport::Datagrams { reply_bytes_max } => {
-                assert!(self.pipeline.capacity() > 0, "there is room for one operation");
-                Some(Box::new(Reassembler::new(reply_bytes_max)))
-            }
-        };
-        Self { datagrams, ..self }
+/// What puts replies together, where they come in datagrams.
+pub(super) fn reassembler(transport: Transport) -> Option<Box<Reassembler>> {
+    match transport {
+        Transport::Stream => None,
+        Transport::Datagrams { reply_bytes_max } => {
+            Some(Box::new(Reassembler::new(reply_bytes_max)))
+        }
     }
+}
 
+impl Connection {
     /// Whether it is a socket for datagrams.
     pub(crate) fn is_over_datagrams(&self) -> bool {
         self.datagrams.is_some()

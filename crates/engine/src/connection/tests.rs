@@ -4,8 +4,16 @@
 mod binary;
 
 use super::*;
+use crate::plan::Transport;
+use memtide_base::{ClientId, ServerId};
 use memtide_codec::binary::{Opcode, Status};
 use memtide_workload::OpKind::*;
+
+/// The first connection of a run, in a stream.
+fn place() -> Place {
+    let (server, client) = (ServerId(0), ClientId(0));
+    Place { number: 0, server, client, transport: Transport::Stream, is_aside: false }
+}
 
 /// Both sides of one connection, with what was seen.
 struct Talk {
@@ -62,7 +70,7 @@ impl Sink for Seen {
 
 impl Talk {
     fn new(width: usize) -> Self {
-        let mut connection = Connection::new(ServerId(0), 0, 64, Protocol::Text);
+        let mut connection = Connection::new(place(), 64, Protocol::Text);
         connection.state = State::Open;
         Self {
             connection,

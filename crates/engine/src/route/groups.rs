@@ -4,8 +4,9 @@
 //! A group with connections that are open but have no room is waited for; one that has none is
 //! passed over, if another will do.
 
-use super::Route;
+use super::single::Single;
 use crate::plan::Replicate;
+use memtide_base::ConnectionId;
 use memtide_workload::{Mix, Op, OpKind};
 
 /// Which groups there are, and what they are for.
@@ -28,13 +29,15 @@ pub(crate) struct Groups {
     roles: Roles,
     /// Whether operations of the mix go to the writers, and to the readers.
     needs: [bool; 2],
-    routes: Vec<Route>,
+    routes: Vec<Single>,
     /// How many connections of each are open.
     open: Vec<u32>,
     /// Where the next look begins, where several groups are as good as each other.
     turn: usize,
     /// The connections that the present operation takes.
-    aimed: Vec<u32>,
+    aimed: Vec<ConnectionId>,
+    /// Operations outstanding on all connections: those of one write at most.
+    outstanding: u32,
 }
 
 /// Whether an operation of this kind changes what servers hold.
@@ -54,35 +57,41 @@ impl Roles {
 
 impl Groups {
     /// The groups of client number `client`, in the order of its connections, for this mix.
-    pub(crate) fn new(routes: Vec<Route>, roles: Roles, mix: &Mix, client: u32) -> Self {
+    pub(crate) fn new(routes: Vec<Single>, roles: Roles, mix: &Mix, client: u32) -> Self {
         let count = routes.len();
         let needs = [false, true].map(|reads| mix.kinds().any(|kind| roles.reads(kind) == reads));
         // Clients begin with different servers, so that they do not go in step.
         let turn = client as usize % count;
         let aimed = Vec::with_capacity(count);
-        Self { roles, needs, routes, open: vec![0; count], turn, aimed }
+        Self { roles, needs, routes, open: vec![0; count], turn, aimed, outstanding: 0 }
     }
 
-    pub(super) fn connections(&self) -> u32 {
-        self.routes.iter().map(Route::connections).sum()
+    #[cold]
+    pub(super) fn has_room(&self, connection: ConnectionId) -> bool {
+        self.outstanding == 0 && self.routes[self.group_of(connection)].has_room(connection)
     }
 
-    /// The first of its connections.
-    pub(super) fn first_connection(&self) -> u32 {
-        self.routes[0].first
+    pub(super) fn take(&mut self, connection: ConnectionId) {
+        self.outstanding += 1;
+        self.of(connection).take(connection);
     }
 
-    pub(super) fn of(&mut self, connection: u32) -> &mut Route {
+    pub(super) fn free(&mut self, connection: ConnectionId, freed: u32) {
+        self.outstanding -= freed;
+        self.of(connection).free(connection, freed);
+    }
+
+    pub(super) fn set_available(&mut self, connection: ConnectionId, available: bool) {
+        self.of(connection).set_available(connection, available);
+    }
+
+    fn of(&mut self, connection: ConnectionId) -> &mut Single {
         let group = self.group_of(connection);
         &mut self.routes[group]
     }
 
-    pub(super) fn has_room(&self, connection: u32) -> bool {
-        self.routes[self.group_of(connection)].has_room(connection)
-    }
-
     /// A connection opened, or was lost.
-    pub(super) fn changed(&mut self, connection: u32, is_open: bool) {
+    pub(super) fn changed(&mut self, connection: ConnectionId, is_open: bool) {
         let group = self.group_of(connection);
         match is_open {
             true => self.open[group] += 1,
@@ -92,7 +101,10 @@ impl Groups {
 
     /// A connection that could be used, if the client can make its next operation, whichever that
     /// will be.
-    pub(super) fn pick(&self) -> Option<u32> {
+    pub(super) fn pick(&self) -> Option<ConnectionId> {
+        if self.outstanding > 0 {
+            return None;
+        }
         let [needs_writers, needs_readers] = self.needs;
         let usable = match self.roles {
             Roles::Split => {
@@ -107,11 +119,12 @@ impl Groups {
         if (0..self.routes.len()).any(is_busy) {
             return None;
         }
-        self.routes[..usable].iter().find_map(Route::pick)
+        self.routes[..usable].iter().find_map(Single::pick)
     }
 
     /// Decides which connections `op` takes; none when nobody is there for it.
-    pub(super) fn aim(&mut self, op: &Op) -> &[u32] {
+    #[inline(never)]
+    pub(super) fn aim(&mut self, op: &Op) -> &[ConnectionId] {
         self.aimed.clear();
         match self.roles {
             Roles::Split => {
@@ -147,7 +160,7 @@ impl Groups {
 
     /// The connection of a read: to a server that was written, and not the one that was written
     /// first, if there is one; else to any. With a single writer the others have what it passes on.
-    fn reader(&self, op: &Op, writers: usize, copies: Replicate) -> Option<u32> {
+    fn reader(&self, op: &Op, writers: usize, copies: Replicate) -> Option<ConnectionId> {
         let all = self.routes.len();
         let any = |from: usize, to: usize, but: Option<usize>| {
             let count = to - from;
@@ -163,28 +176,33 @@ impl Groups {
         others.or_else(|| self.routes[first].pick()).or_else(|| any(0, all, None))
     }
 
-    pub(super) fn aimed(&self, nth: usize) -> u32 {
+    pub(super) fn aimed(&self, nth: usize) -> ConnectionId {
         self.aimed[nth]
     }
 
-    fn group_of(&self, connection: u32) -> usize {
-        self.routes.partition_point(|route| route.first <= connection) - 1
+    fn group_of(&self, connection: ConnectionId) -> usize {
+        self.routes.partition_point(|route| route.first() <= connection) - 1
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Route;
     use super::*;
     use crate::plan::ConnectionTurn;
 
+    const fn id(number: u32) -> ConnectionId {
+        ConnectionId(number)
+    }
+
     /// Three servers with two connections each from number 10 on, all open.
     fn servers(writers: usize, copies: Replicate) -> Route {
-        let route = |nth: u32| Route::single(10 + 2 * nth, 2, ConnectionTurn::RoundRobin, (1, 0));
+        let route = |nth: u32| Single::new(id(10 + 2 * nth), 2, ConnectionTurn::RoundRobin, (1, 0));
         let mix = "get=9,set=1".parse().expect("a mix");
         let roles = Roles::Servers { writers, copies };
         let groups = Groups::new((0..3).map(route).collect(), roles, &mix, 0);
-        let mut route = Route::grouped(groups);
-        (10..16).for_each(|connection| route.opened(connection));
+        let mut route = Route::ByKind(Box::new(groups));
+        (10..16).for_each(|connection| route.opened(id(connection)));
         route
     }
 
@@ -195,18 +213,17 @@ mod tests {
     /// The servers that an operation takes; it is over at once.
     fn go(route: &mut Route, kind: OpKind, key: u64) -> Vec<u32> {
         route.pick().expect("somebody is there");
-        let count = route.aim(&op(kind, key));
-        let taken: Vec<u32> = (0..count).map(|nth| route.aimed(nth)).collect();
+        let count = route.aim(&op(kind, key)).expect("it is aimed");
+        let taken: Vec<ConnectionId> = (0..count).map(|nth| route.aimed(nth)).collect();
         taken.iter().for_each(|&connection| route.take(connection));
         assert!(taken.is_empty() || route.pick().is_none(), "one operation at a time");
         taken.iter().for_each(|&connection| route.free(connection, 1));
-        taken.iter().map(|connection| (connection - 10) / 2).collect()
+        taken.iter().map(|connection| (connection.0 - 10) / 2).collect()
     }
 
     #[test]
     fn writes_go_to_all_writers_and_reads_to_another_than_the_first() {
         let mut route = servers(2, Replicate::All);
-        assert_eq!(route.connections(), 6);
         for key in 0..10 {
             let first = (key % 2) as u32;
             assert_eq!(go(&mut route, OpKind::Set, key), [first, 1 - first]);
@@ -223,18 +240,18 @@ mod tests {
     #[test]
     fn who_is_away_is_passed_over_and_who_is_busy_is_waited_for() {
         let mut route = servers(2, Replicate::All);
-        route.set_available(10, false);
-        route.set_available(11, false);
+        route.set_available(id(10), false);
+        route.set_available(id(11), false);
         assert_eq!(route.pick(), None, "server 0 is there and has no room");
-        route.gone(10);
-        route.gone(11);
+        route.gone(id(10));
+        route.gone(id(11));
         assert_eq!(go(&mut route, OpKind::Set, 0), [1]);
         assert_eq!(go(&mut route, OpKind::Get, 1), [1], "the first is better than nobody");
-        route.gone(12);
-        route.gone(13);
+        route.gone(id(12));
+        route.gone(id(13));
         assert_eq!(go(&mut route, OpKind::Set, 0), [0; 0]);
         assert_eq!(go(&mut route, OpKind::Get, 0), [2]);
-        route.opened(11);
+        route.opened(id(11));
         assert_eq!(go(&mut route, OpKind::Set, 0), [0]);
     }
 
@@ -249,19 +266,19 @@ mod tests {
 
     #[test]
     fn gets_go_by_datagrams_and_all_else_in_a_stream() {
-        let stream = Route::single(0, 3, ConnectionTurn::RoundRobin, (1, 0));
-        let datagrams = Route::single(3, 1, ConnectionTurn::RoundRobin, (1, 0));
+        let stream = Single::new(id(0), 3, ConnectionTurn::RoundRobin, (1, 0));
+        let datagrams = Single::new(id(3), 1, ConnectionTurn::RoundRobin, (1, 0));
         let mix = "get=9,set=1".parse().expect("a mix");
         let groups = Groups::new(vec![stream, datagrams], Roles::Split, &mix, 7);
-        let mut route = Route::grouped(groups);
-        (0..3).for_each(|connection| route.opened(connection));
+        let mut route = Route::ByKind(Box::new(groups));
+        (0..3).for_each(|connection| route.opened(id(connection)));
         assert_eq!(route.pick(), None, "the next may be a get");
-        route.opened(3);
+        route.opened(id(3));
         let mut taken = Vec::new();
         for kind in [OpKind::Set, OpKind::Get, OpKind::Set, OpKind::Gets, OpKind::Cas] {
             assert!(route.pick().is_some());
-            assert_eq!(route.aim(&op(kind, 1)), 1);
-            taken.push(route.aimed(0));
+            assert_eq!(route.aim(&op(kind, 1)), Some(1));
+            taken.push(route.aimed(0).0);
             route.take(route.aimed(0));
             route.free(route.aimed(0), 1);
         }

@@ -5,31 +5,29 @@
 use super::Worker;
 use crate::connection::InFlight;
 use crate::driver::Driver;
-use memtide_base::Instant;
+use memtide_base::{ClientId, Instant};
 use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
-    /// Makes one operation on the connections that it takes. One that nobody is there for is lost,
-    /// and was not sent.
+    /// Makes one operation on as many connections as it was aimed at. One that nobody is there
+    /// for is lost, and was not sent.
     #[inline(never)]
     pub(super) fn issue_aimed(
         &mut self,
-        client: u32,
-        op: &Op,
+        client: ClientId,
+        (op, copies): (&Op, usize),
         (at, ready): (Instant, Instant),
         now: Instant,
     ) {
-        let at_client = &mut self.clients[client as usize];
-        let copies = at_client.route.aim(op);
         if copies == 0 {
             let entry = InFlight { sent: Instant::NEVER, ..self.intend(op, at, ready) };
             self.recorder.settle_unsent(&entry, Fate::Lost);
-            return self.clients[client as usize].source.settle(op, Outcome::Lost);
+            return self.clients[client].source.settle(op, Outcome::Lost);
         }
-        at_client.source.expect(op.index, copies as u32);
+        self.clients[client].source.expect(op.index, copies as u32);
         for nth in 0..copies {
-            let connection = self.clients[client as usize].route.aimed(nth);
+            let connection = self.clients[client].route.aimed(nth);
             let entry = self.intend(op, at, ready);
             if nth > 0 {
                 self.recorder.copied(&entry, now);

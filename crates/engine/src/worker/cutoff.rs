@@ -15,37 +15,33 @@ const CUTOFF_GRACE: Span = Span::from_s(1);
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// The window is over, and nothing is sent any more.
     pub(super) fn end_window(&mut self) {
-        if self.stage != Stage::Running {
+        if self.course.stage != Stage::Running {
             return;
         }
-        for client in 0..self.clients.len() as u32 {
+        for client in self.clients.ids() {
             self.unblock(client);
         }
-        self.agenda.clear();
-        self.stage = Stage::Draining;
-        self.drain_until = self.offer.end + CUTOFF_GRACE;
-        self.recorder.awaited_until = self.drain_until;
+        self.agenda.forget_all();
+        self.course.drain(self.course.offer.end + CUTOFF_GRACE);
+        self.recorder.awaited_until = self.course.drain_until;
         // Whatever a completion says of when it came.
-        self.offer.stop = Instant::ZERO;
-    }
-
-    /// Whether [`Worker::end_window`] has ended what it sends.
-    pub(super) fn is_cut_off(&self) -> bool {
-        self.offer.stop == Instant::ZERO
+        self.course.offer.stop = Instant::ZERO;
     }
 
     /// What was due before the window's end and is not sent is dropped. Those come last, so that
     /// no answer waits until they are counted.
     pub(super) fn drop_unsent(&mut self) {
-        let end = self.offer.end;
-        for client in 0..self.clients.len() {
-            while let Some((index, at)) = self.clients[client].due(&self.offer, Instant::NEVER) {
+        let end = self.course.offer.end;
+        for client in self.clients.ids() {
+            while let Some((index, at)) =
+                self.clients[client].due(&self.course.offer, Instant::NEVER)
+            {
                 // Its deadline may have gone by without being noticed.
                 let fate = match at + self.facts.timeout <= end {
                     true => Fate::TimedOut,
                     false => Fate::Dropped,
                 };
-                let Some(entry) = self.forgo(client as u32, index, at, fate) else { break };
+                let Some(entry) = self.forgo(client, index, at, fate) else { break };
                 match fate {
                     Fate::Dropped => self.recorder.settle_cut_off(&entry, end),
                     _ => self.recorder.settle_unsent(&entry, fate),

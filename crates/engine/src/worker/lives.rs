@@ -2,8 +2,9 @@
 //! are made by the same loop as all operations; a place has one connection and one client, both of
 //! the same number.
 
-use super::timers::Timer;
-use super::{BATCH_MAX, Desk, Worker, connection_number};
+use super::agenda::Timer;
+use super::desk::desk;
+use super::{BATCH_MAX, Worker};
 use crate::client::{Offer, gives_up};
 use crate::connection::State;
 use crate::driver::{Closed, ConnectError, Driver, PeerError};
@@ -11,7 +12,7 @@ use crate::fleet::{Stage, TroubleKind};
 use crate::plan::{LifePlan, Plan};
 use crate::recorder::LifeEnd;
 use memtide_base::rng::Stream;
-use memtide_base::{Instant, Span};
+use memtide_base::{ClientId, ConnectionId, Id, Instant, Span, Table};
 use memtide_metrics::{Fate, LifeFate};
 use memtide_workload::schedule::Lane;
 use memtide_workload::{Schedule, Source};
@@ -27,8 +28,8 @@ pub(super) struct Lives {
     pub(super) linger: Option<Span>,
     /// Places that nobody lives in, the one that has waited longest first, so that servers take
     /// turns.
-    free: VecDeque<u32>,
-    places: Vec<Life>,
+    free: VecDeque<ConnectionId>,
+    places: Table<ConnectionId, Life>,
     /// When the timer of the next birth goes off; never when none is armed.
     armed: Instant,
     /// When the timer for the birth that waits goes off; never when none is armed.
@@ -63,6 +64,16 @@ struct Life {
     free_since: Instant,
 }
 
+/// Who makes the calls of the connection in `place`: the client of the same number.
+const fn client_of(place: ConnectionId) -> ClientId {
+    ClientId(place.0)
+}
+
+/// The place whose calls `client` makes, where connections are the load.
+pub(super) const fn place_of(client: ClientId) -> ConnectionId {
+    ConnectionId(client.0)
+}
+
 impl Lives {
     /// Those of worker `worker` of a plan; `None` if connections are not its load.
     pub(super) fn new(plan: &Plan, worker: u16) -> Option<Box<Self>> {
@@ -86,13 +97,13 @@ impl Lives {
             number: 0,
             free_since: Instant::ZERO,
         };
-        let places = plan.connections_of(worker);
+        let places = plan.connections_of(worker) as usize;
         Some(Box::new(Self {
             births,
             births_end: births_max.unwrap_or(u64::MAX),
             calls: *calls,
             linger: *linger,
-            free: (0..places).collect(),
+            free: (0..places).map(ConnectionId::at).collect(),
             places: (0..places).map(place).collect(),
             armed: Instant::NEVER,
             deadline_armed: Instant::NEVER,
@@ -112,7 +123,7 @@ impl Lives {
             }
             Births::Closed { next, .. } => {
                 let place = self.free.front();
-                let free_since = place.map_or(now, |&at| self.places[at as usize].free_since);
+                let free_since = place.map_or(now, |&at| self.places[at].free_since);
                 (*next, free_since.max(offer.start))
             }
         };
@@ -139,8 +150,8 @@ impl Lives {
         matches!(self.births, Births::Closed { .. })
     }
 
-    fn lives_in(&self, place: u32) -> bool {
-        self.places[place as usize].alive
+    fn lives_in(&self, place: ConnectionId) -> bool {
+        self.places[place].alive
     }
 }
 
@@ -179,13 +190,13 @@ pub(super) fn lost_as(why: Closed) -> LifeFate {
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Gives birth to the connections that are due, as far as there are places.
     pub(super) fn give_birth(&mut self, now: Instant) {
-        if self.stage != Stage::Running {
+        if self.course.stage != Stage::Running {
             return;
         }
         for _ in 0..BATCH_MAX {
             let Some(lives) = &mut self.lives else { return };
             lives.waiting = false;
-            let Some((number, at)) = lives.due(&self.offer, now) else { return };
+            let Some((number, at)) = lives.due(&self.course.offer, now) else { return };
             if at > now {
                 return self.arm_birth(at);
             }
@@ -206,7 +217,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                         let deadline = at + self.facts.timeout;
                         if deadline < lives.deadline_armed {
                             lives.deadline_armed = deadline;
-                            self.timers.arm(deadline, Timer::BirthDeadline);
+                            self.agenda.arm(deadline, Timer::BirthDeadline);
                         }
                         return;
                     }
@@ -222,7 +233,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let Some(lives) = &mut self.lives else { return };
         if at < lives.armed {
             lives.armed = at;
-            self.timers.arm(at, Timer::Birth);
+            self.agenda.arm(at, Timer::Birth);
         }
     }
 
@@ -252,70 +263,70 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.life_ended(end, Instant::ZERO);
     }
 
-    fn begin_life(&mut self, place: u32, (number, at): (u64, Instant), now: Instant) {
+    fn begin_life(&mut self, place: ConnectionId, (number, at): (u64, Instant), now: Instant) {
         let Some(lives) = &mut self.lives else { return };
         lives.advance();
         lives.free.pop_front();
         let segment = self.recorder.life_started(at, now);
-        let life = &mut lives.places[place as usize];
+        let life = &mut lives.places[place];
         *life = Life { alive: true, intended: at, started: now, segment, number, ..*life };
         lives.most = lives.most.max((lives.places.len() - lives.free.len()) as u32);
-        self.connections[place as usize].failures = 0;
+        self.connections[place].failures = 0;
         self.connect(place, now);
     }
 
     /// The connection in `place` has opened at `at`: its calls are due from now on.
-    pub(super) fn opened_life(&mut self, place: u32, at: Instant) {
+    pub(super) fn opened_life(&mut self, place: ConnectionId, at: Instant) {
         let Some(lives) = &self.lives else { return };
-        let life = &lives.places[place as usize];
+        let life = &lives.places[place];
         let (number, calls) = (life.number, lives.calls);
         self.recorder.life_opened(life.segment, at.since(life.intended), at.since(life.started));
-        self.clients[place as usize].begin_calls(number, calls, at);
+        self.clients[client_of(place)].begin_calls(number, calls, at);
     }
 
     /// The connect in `place` has failed, at every address.
-    pub(super) fn failed_life(&mut self, place: u32, at: Instant, what: TroubleKind) {
+    pub(super) fn failed_life(&mut self, place: ConnectionId, at: Instant, what: TroubleKind) {
         self.end_life(place, at, failed_as(what));
     }
 
     /// Ends the life in `place` if all its calls have ended; nothing where nobody lives.
     #[inline]
-    pub(super) fn look_at_life(&mut self, place: u32, at: Instant) {
+    pub(super) fn look_at_life(&mut self, place: ConnectionId, at: Instant) {
         if self.lives.is_some() {
             self.end_if_over(place, at);
         }
     }
 
-    fn end_if_over(&mut self, place: u32, at: Instant) {
-        let connection = &self.connections[place as usize];
+    fn end_if_over(&mut self, place: ConnectionId, at: Instant) {
+        let connection = &self.connections[place];
         let over = connection.state == State::Open
             && connection.in_flight() == 0
-            && self.clients[place as usize].has_made_calls();
+            && self.clients[client_of(place)].has_made_calls();
         if over && self.lives.as_ref().is_some_and(|lives| lives.lives_in(place)) {
             self.flush();
-            if self.connections[place as usize].writable {
+            if self.connections[place].writable {
                 self.end_life(place, at, LifeFate::Lived);
             }
         }
     }
 
     /// A call of the connection in `place` had no answer in time: whoever asks would hang up.
-    pub(super) fn give_up_life(&mut self, place: u32, at: Instant) {
+    pub(super) fn give_up_life(&mut self, place: ConnectionId, at: Instant) {
         self.end_life(place, at, LifeFate::CallTimedOut);
     }
 
     /// Ends the life in `place`, with everything that is under way on it, and lets the next one in.
-    pub(super) fn end_life(&mut self, place: u32, at: Instant, fate: LifeFate) {
+    pub(super) fn end_life(&mut self, place: ConnectionId, at: Instant, fate: LifeFate) {
         if !self.lives.as_ref().is_some_and(|lives| lives.lives_in(place)) {
             return;
         }
         self.flush();
         self.hang_up(place, if fate == LifeFate::Abandoned { Fate::Abandoned } else { Fate::Lost });
         let Some(lives) = &mut self.lives else { return };
-        let life = &mut lives.places[place as usize];
+        let life = &mut lives.places[place];
         life.alive = false;
         life.free_since = at;
-        let left = self.clients[place as usize].end_calls();
+        let left = self.clients[client_of(place)].end_calls();
         let end = LifeEnd {
             segment: life.segment,
             fate,
@@ -333,28 +344,27 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     /// Closes the connection in `place`; what is under way on it ends as `fate`.
-    fn hang_up(&mut self, place: u32, fate: Fate) {
-        let connection = &mut self.connections[place as usize];
+    fn hang_up(&mut self, place: ConnectionId, fate: Fate) {
+        let connection = &mut self.connections[place];
         if connection.state == State::Open {
-            self.connections_open -= 1;
+            self.presence.open -= 1;
         }
         let carried = connection.in_flight() as u32;
-        let client = &mut self.clients[place as usize];
+        let number = connection.place.client;
+        let client = &mut self.clients[number];
         client.route.set_available(place, false);
         client.route.free(place, carried);
-        let at = (connection.server, connection_number(&self.facts, place));
-        let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
-        let source = &mut client.source;
-        let mut desk = Desk { recorder, source, verifier, connection: place, place: at };
+        if std::mem::replace(&mut client.scheduled, false) {
+            // An entry that stays would keep the next life's calls from their own.
+            self.agenda.forget(number);
+        }
+        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+        let (connection, mut desk) = desk(&mut self.connections, offices, place);
         connection.handle_closed(fate, &mut desk);
         if let Some(verifier) = &mut self.verifier {
             verifier.forget(place);
         }
-        if std::mem::replace(&mut client.scheduled, false) {
-            // An entry that stays would keep the next life's calls from their own.
-            self.agenda.retain(|entry| entry.0.1 != place);
-        }
-        self.unblock(place);
+        self.unblock(number);
         self.close(place);
         self.export();
     }
@@ -364,7 +374,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub(super) fn stop_births(&mut self, now: Instant) {
         while let Some(lives) = &self.lives
             && !lives.is_closed()
-            && let Some((_, at)) = lives.due(&self.offer, now)
+            && let Some((_, at)) = lives.due(&self.course.offer, now)
             && at <= now
         {
             self.stillborn(at, LifeFate::Abandoned);
@@ -374,7 +384,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Lives that are not over end with the run.
     pub(super) fn abandon_lives(&mut self, now: Instant) {
         let places = self.lives.as_ref().map_or(0, |lives| lives.places.len());
-        for place in 0..places as u32 {
+        for place in (0..places).map(ConnectionId::at) {
             self.end_life(place, now, LifeFate::Abandoned);
         }
     }

@@ -1,16 +1,17 @@
 //! The half of a worker that hears from servers: replies, connections that open, fail and go away,
 //! and deadlines.
 
+use super::Worker;
+use super::agenda::Timer;
+use super::desk::desk;
 use super::lives::lost_as;
-use super::timers::Timer;
-use super::{Desk, Worker, connection_number};
 use crate::connection::greeting::Rejection;
 use crate::connection::{Ending, FollowUp, Sink, State};
 use crate::driver::{Closed, ConnectError, Driver, Event, Message, Submission};
 use crate::fleet::{Stage, Trouble, TroubleKind};
-use crate::plan::{Backoff, Reconnect};
+use crate::plan::{Backoff, Place, Reconnect};
 use memtide_base::rng::Stream;
-use memtide_base::{ConnectionId, Instant, Random, Span};
+use memtide_base::{ClientId, ConnectionId, Instant, Random, Span};
 use memtide_metrics::Fate;
 use memtide_workload::Source;
 
@@ -20,22 +21,23 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let mut completed = false;
         while let Some(completion) = self.driver.completion() {
             let at = completion.at;
-            let number = completion.connection.0;
+            let number = completion.connection;
             match completion.event {
-                Event::Received(bytes) if self.connections[number as usize].is_greeting() => {
-                    let heard = self.connections[number as usize].handle_greeting(bytes);
+                Event::Received(bytes) if self.connections[number].is_greeting() => {
+                    let heard = self.connections[number].handle_greeting(bytes);
                     self.greeted(number, at, heard);
                 }
                 Event::Received(bytes) => {
-                    let connection = &mut self.connections[number as usize];
-                    let place = (connection.server, connection_number(&self.facts, number));
-                    let source = &mut self.clients[connection.client as usize].source;
+                    let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+                    let (connection, mut desk) = desk(&mut self.connections, offices, number);
                     let before = connection.in_flight();
-                    let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
-                    let mut desk = Desk { recorder, source, verifier, connection: number, place };
-                    let read =
-                        connection.handle_received(at, bytes, &mut self.follow_ups, &mut desk);
-                    self.fresh = Some(at);
+                    let read = connection.handle_received(
+                        at,
+                        bytes,
+                        &mut self.outbox.follow_ups,
+                        &mut desk,
+                    );
+                    self.outbox.fresh = Some(at);
                     match read {
                         Ok(()) => self.received(number, before, at, woken),
                         Err(error) => self.broken(number, before, at, Closed::Broken(error)),
@@ -46,12 +48,12 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 Event::ConnectFailed(error) => {
                     self.connect_failed(number, at, TroubleKind::Connect(error));
                 }
-                Event::Writable if self.connections[number as usize].is_greeting() => {}
+                Event::Writable if self.connections[number].is_greeting() => {}
                 Event::Writable => self.writable(number, at),
                 Event::Closed(closed) => self.lost(number, at, closed),
             }
             self.flush();
-            self.fresh = None;
+            self.outbox.fresh = None;
             self.look_at_life(number, at);
             // What became due meanwhile must not wait for the rest of the batch.
             self.serve_agenda(at);
@@ -60,59 +62,65 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         completed
     }
 
-    fn writable(&mut self, connection: u32, at: Instant) {
-        let at_connection = &mut self.connections[connection as usize];
+    fn writable(&mut self, connection: ConnectionId, at: Instant) {
+        let at_connection = &mut self.connections[connection];
         at_connection.writable = true;
         if at_connection.is_available() {
             at_connection.free_since = at;
-            let client = at_connection.client;
-            self.clients[client as usize].route.set_available(connection, true);
+            let client = at_connection.place.client;
+            self.clients[client].route.set_available(connection, true);
             self.made_room(connection, at);
         }
     }
 
     /// After bytes of `connection` were read: uses the room they made.
-    fn received(&mut self, connection: u32, in_flight_before: usize, at: Instant, woken: Instant) {
+    fn received(
+        &mut self,
+        connection: ConnectionId,
+        in_flight_before: usize,
+        at: Instant,
+        woken: Instant,
+    ) {
         self.recorder.received(at, woken);
-        let at_connection = &self.connections[connection as usize];
-        let client = at_connection.client;
+        let at_connection = &self.connections[connection];
+        let client = at_connection.place.client;
         let answered = in_flight_before - at_connection.in_flight();
         if answered > 0 {
             // Only an answer shows that the server serves this connection; one that is taken and
             // dropped again counts as a failure, so that such a server is not hammered.
-            let at_connection = &mut self.connections[connection as usize];
+            let at_connection = &mut self.connections[connection];
             if std::mem::take(&mut at_connection.failures) > 0 {
-                let place = (connection, at_connection.server);
+                let place = (connection, at_connection.place.server);
                 self.presence.returned(place, at, &mut self.recorder.tally.absences);
             }
-            self.disconnected_since = None;
+            self.presence.disconnected_since = None;
         }
-        self.out_connection = connection;
+        self.outbox.connection = connection;
         let mut freed = answered;
-        for nth in 0..self.follow_ups.len() {
-            let FollowUp { entry, unique } = self.follow_ups[nth];
-            let before = self.out.len();
-            let server = self.connections[connection as usize].server;
+        for nth in 0..self.outbox.follow_ups.len() {
+            let FollowUp { entry, unique } = self.outbox.follow_ups[nth];
+            let before = self.outbox.out.len();
+            let server = self.connections[connection].place.server;
             let verifier = self.verifier.as_ref();
             let version = verifier.and_then(|v| v.announce_write(server, entry.kind, entry.key));
-            let at_connection = &mut self.connections[connection as usize];
-            at_connection.begin_request(&mut self.out);
+            let at_connection = &mut self.connections[connection];
+            at_connection.begin_request(&mut self.outbox.out);
             let opaque = at_connection.next_opaque();
-            self.encoder.cas(entry.key, unique, (version, opaque), &mut self.out);
-            let bytes = self.out.len() - before;
+            self.encoder.cas(entry.key, unique, (version, opaque), &mut self.outbox.out);
+            let bytes = self.outbox.out.len() - before;
             if bytes > self.facts.request_bytes_max && self.is_over_datagrams(connection) {
                 self.recorder.in_flight -= 1;
                 self.refuse(connection, &entry, at);
                 continue;
             }
             self.recorder.followed_up(entry.segment, server, bytes);
-            self.connections[connection as usize].issue(entry);
+            self.connections[connection].issue(entry);
             // An operation that goes on keeps its place.
             freed -= 1;
         }
-        self.follow_ups.clear();
+        self.outbox.follow_ups.clear();
         if answered > 0 {
-            self.clients[client as usize].route.free(connection, freed as u32);
+            self.clients[client].route.free(connection, freed as u32);
             if !self.facts.pause.is_zero() {
                 self.rest(connection, at);
             }
@@ -123,24 +131,27 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// The server broke the protocol on `connection`: nothing that it still owes can be told
     /// apart any more.
-    fn broken(&mut self, connection: u32, in_flight_before: usize, at: Instant, why: Closed) {
-        let at_connection = &self.connections[connection as usize];
+    fn broken(
+        &mut self,
+        connection: ConnectionId,
+        in_flight_before: usize,
+        at: Instant,
+        why: Closed,
+    ) {
+        let at_connection = &self.connections[connection];
         let freed = (in_flight_before - at_connection.in_flight()) as u32;
-        let place = (at_connection.server, connection_number(&self.facts, connection));
-        let client = &mut self.clients[at_connection.client as usize];
-        client.route.free(connection, freed);
-        let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
-        let source = &mut client.source;
-        let mut desk = Desk { recorder, source, verifier, connection, place };
-        for follow_up in self.follow_ups.drain(..) {
+        self.clients[at_connection.place.client].route.free(connection, freed);
+        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+        let (_, mut desk) = desk(&mut self.connections, offices, connection);
+        for follow_up in self.outbox.follow_ups.drain(..) {
             desk.settle(&follow_up.entry, Ending::unanswered(Fate::Lost));
         }
         self.close(connection);
         self.lost(connection, at, why);
     }
 
-    pub(super) fn is_over_datagrams(&self, connection: u32) -> bool {
-        self.connections[connection as usize].is_over_datagrams()
+    pub(super) fn is_over_datagrams(&self, connection: ConnectionId) -> bool {
+        self.connections[connection].is_over_datagrams()
     }
 
     pub(super) fn export(&mut self) {
@@ -151,38 +162,41 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    pub(super) fn connect(&mut self, connection: u32, now: Instant) {
-        if self.stage >= Stage::Draining {
+    pub(super) fn connect(&mut self, connection: ConnectionId, now: Instant) {
+        if self.course.stage >= Stage::Draining {
             return;
         }
-        let at_connection = &mut self.connections[connection as usize];
-        let servers = &self.facts.servers[usize::from(at_connection.is_over_datagrams())];
-        let addresses = &servers[at_connection.server.index()].addresses;
+        let at_connection = &mut self.connections[connection];
+        let addresses = self.facts.addresses(&at_connection.place);
         let address = &addresses[at_connection.failures as usize % addresses.len()];
         let sources = &self.facts.sources;
         let source = match sources.len() {
             0 => None,
-            count => Some(sources[connection_number(&self.facts, connection) as usize % count]),
+            count => Some(sources[at_connection.place.number as usize % count]),
         };
         at_connection.state = State::Opening(now);
         let sockets = self.facts.sockets;
-        let connection_id = ConnectionId(connection);
-        let connect = Submission::Connect { connection: connection_id, address, source, sockets };
+        let connect = Submission::Connect { connection, address, source, sockets };
         self.driver.submit(connect).expect("a driver has room for every connection");
         self.arm_deadline(connection, now + self.facts.timeout);
     }
 
     /// Says who we are on a connection that was just made.
-    fn greet(&mut self, connection: u32, at: Instant) {
-        self.connections[connection as usize].state = State::Greeting(at);
+    fn greet(&mut self, connection: ConnectionId, at: Instant) {
+        self.connections[connection].state = State::Greeting(at);
         let message = Message::plain(&self.facts.greeting);
-        let send = Submission::Send { connection: ConnectionId(connection), message };
+        let send = Submission::Send { connection, message };
         self.driver.submit(send).expect("a driver has room for every connection");
         self.arm_deadline(connection, at + self.facts.timeout);
     }
 
     /// What the server made of it, if it has said so.
-    fn greeted(&mut self, connection: u32, at: Instant, heard: Option<Result<(), Rejection>>) {
+    fn greeted(
+        &mut self,
+        connection: ConnectionId,
+        at: Instant,
+        heard: Option<Result<(), Rejection>>,
+    ) {
         let what = match heard {
             None => return,
             Some(Ok(())) => return self.connected(connection, at),
@@ -193,28 +207,22 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.connect_failed(connection, at, what);
     }
 
-    fn connected(&mut self, connection: u32, at: Instant) {
-        let at_connection = &mut self.connections[connection as usize];
+    fn connected(&mut self, connection: ConnectionId, at: Instant) {
+        let at_connection = &mut self.connections[connection];
         at_connection.state = State::Open;
         at_connection.free_since = at;
         at_connection.writable = true;
         at_connection.rests_until = Instant::ZERO;
-        self.recorder.connected(at_connection.server);
-        self.connections_open += 1;
-        if !at_connection.is_over_datagrams() {
-            self.disconnected_since = None;
+        let Place { server, client, .. } = at_connection.place;
+        self.recorder.connected(server);
+        let over_datagrams = at_connection.is_over_datagrams();
+        let absences = self.lives.is_none().then_some(&mut self.recorder.tally.absences);
+        self.presence.opened((connection, server), at, over_datagrams, absences);
+        let all = self.presence.open as usize == self.connections.len();
+        if self.course.stage == Stage::Opening && all {
+            self.course.stage = Stage::Ready;
         }
-        let client = at_connection.client;
-        if self.lives.is_none() {
-            let place = (connection, at_connection.server);
-            let heard = at_connection.is_over_datagrams();
-            self.presence.opened(place, at, heard, &mut self.recorder.tally.absences);
-        }
-        let all = self.connections_open as usize == self.connections.len();
-        if self.stage == Stage::Opening && all {
-            self.stage = Stage::Ready;
-        }
-        self.clients[client as usize].route.opened(connection);
+        self.clients[client].route.opened(connection);
         if self.lives.is_some() {
             self.opened_life(connection, at);
             return self.serve(client, at);
@@ -222,16 +230,16 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.made_room(connection, at);
     }
 
-    fn connect_failed(&mut self, connection: u32, at: Instant, what: TroubleKind) {
-        let at_connection = &mut self.connections[connection as usize];
+    fn connect_failed(&mut self, connection: ConnectionId, at: Instant, what: TroubleKind) {
+        let at_connection = &mut self.connections[connection];
         at_connection.reset();
         at_connection.failures += 1;
-        let server = at_connection.server;
-        let addresses = self.facts.servers[0][server.index()].addresses.len();
+        let server = at_connection.place.server;
+        let addresses = self.facts.addresses(&at_connection.place).len();
         let tried_all = at_connection.failures as usize >= addresses;
         self.recorder.connect_failed(server, at);
         if tried_all {
-            self.trouble = Some(Trouble { server, at, what });
+            self.presence.trouble = Some(Trouble { server, at, what });
             if self.lives.is_some() {
                 return self.failed_life(connection, at, what);
             }
@@ -242,8 +250,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     /// An open connection is gone, and with it what it carried.
-    fn lost(&mut self, connection: u32, at: Instant, why: Closed) {
-        let at_connection = &mut self.connections[connection as usize];
+    fn lost(&mut self, connection: ConnectionId, at: Instant, why: Closed) {
+        let at_connection = &mut self.connections[connection];
         match at_connection.state {
             State::Open => {}
             State::Greeting(_) => {
@@ -254,21 +262,18 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 return self.connect_failed(connection, at, what);
             }
         }
-        let client = at_connection.client;
-        let server = at_connection.server;
+        let Place { server, client, .. } = at_connection.place;
         if self.lives.is_some() {
             self.recorder.connection_lost(server, at, why);
-            self.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
+            self.presence.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
             return self.end_life(connection, at, lost_as(why));
         }
         let carried = at_connection.in_flight() as u32;
-        let route = &mut self.clients[client as usize].route;
+        let route = &mut self.clients[client].route;
         route.gone(connection);
         route.free(connection, carried);
-        let place = (server, connection_number(&self.facts, connection));
-        let source = &mut self.clients[client as usize].source;
-        let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
-        let mut desk = Desk { recorder, source, verifier, connection, place };
+        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+        let (at_connection, mut desk) = desk(&mut self.connections, offices, connection);
         at_connection.handle_closed(Fate::Lost, &mut desk);
         at_connection.failures += 1;
         // A socket for datagrams is opened whether somebody listens or not.
@@ -276,14 +281,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if let Some(verifier) = &mut self.verifier {
             verifier.forget(connection);
         }
-        debug_assert!(self.out.is_empty(), "nothing is gathered while completions are taken");
+        debug_assert!(
+            self.outbox.out.is_empty(),
+            "nothing is gathered while completions are taken"
+        );
         self.recorder.connection_lost(server, at, why);
-        self.presence.lost((connection, server), at, &mut self.recorder.tally.absences);
-        self.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
-        self.connections_open -= 1;
-        if self.connections_open == 0 || unheard || self.presence.is_nobody_here() {
-            self.disconnected_since.get_or_insert(at);
-        }
+        self.presence.lost((connection, server), at, unheard, &mut self.recorder.tally.absences);
+        self.presence.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
         self.export();
         self.made_room_elsewhere(client, at);
         self.retry(connection, at);
@@ -291,8 +295,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Of several connections of a client that has nothing outstanding any more another may take
     /// its next operation, when the one that had the last is gone or cannot be written to.
-    fn made_room_elsewhere(&mut self, client: u32, at: Instant) {
-        let route = &self.clients[client as usize].route;
+    fn made_room_elsewhere(&mut self, client: ClientId, at: Instant) {
+        let route = &self.clients[client].route;
         if route.is_single()
             && let Some(other) = route.pick()
         {
@@ -302,20 +306,20 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Connects again after a while, if ever: doubling, with jitter so that connections lost
     /// together do not come back together.
-    fn retry(&mut self, connection: u32, at: Instant) {
+    fn retry(&mut self, connection: ConnectionId, at: Instant) {
         let Reconnect::After(Backoff { first, longest }) = self.facts.reconnect else { return };
-        let failures = self.connections[connection as usize].failures;
+        let failures = self.connections[connection].failures;
         let doubled = (first * (1u64 << failures.saturating_sub(1).min(20))).min(longest);
-        let lane = u64::from(connection_number(&self.facts, connection));
+        let lane = u64::from(self.connections[connection].place.number);
         let jitter = Random::at(self.facts.seed, Stream::RECONNECT.of_lane(lane), at.ns()).unit();
         let delay = Span::from_s_f64(doubled.as_s_f64() * (0.5 + jitter / 2.0));
-        self.timers.arm(at + delay, Timer::Reconnect(connection));
+        self.agenda.arm(at + delay, Timer::Reconnect(connection));
     }
 
-    pub(super) fn close(&mut self, connection: u32) {
+    pub(super) fn close(&mut self, connection: ConnectionId) {
         let linger = self.lives.as_ref().and_then(|lives| lives.linger);
         self.driver
-            .submit(Submission::Close { connection: ConnectionId(connection), linger })
+            .submit(Submission::Close { connection, linger })
             .expect("a driver has room to close every connection");
     }
 
@@ -324,38 +328,35 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if self.lives.is_some() {
             self.abandon_lives(self.driver.now());
         }
-        for number in 0..self.connections.len() as u32 {
-            let connection = &mut self.connections[number as usize];
-            let place = (connection.server, connection_number(&self.facts, number));
-            let source = &mut self.clients[connection.client as usize].source;
-            let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
-            let mut desk = Desk { recorder, source, verifier, connection: number, place };
+        for number in self.connections.ids() {
+            let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+            let (connection, mut desk) = desk(&mut self.connections, offices, number);
             connection.handle_closed(Fate::Abandoned, &mut desk);
             self.close(number);
             self.export();
         }
-        if self.is_cut_off() {
+        if self.course.is_cut_off() {
             self.drop_unsent();
         }
         self.presence.finish(&mut self.recorder.tally.absences);
-        self.stage = Stage::Finished;
+        self.course.stage = Stage::Finished;
     }
 
     /// Operations on `connection` have timed out whose answers are not awaited any more.
     #[cold]
-    fn gave_up(&mut self, connection: u32, freed: u32, now: Instant) {
+    fn gave_up(&mut self, connection: ConnectionId, freed: u32, now: Instant) {
         if let Some(verifier) = &mut self.verifier {
             verifier.forget(connection);
         }
-        let client = self.connections[connection as usize].client;
-        self.clients[client as usize].route.free(connection, freed);
+        let client = self.connections[connection].place.client;
+        self.clients[client].route.free(connection, freed);
         self.made_room(connection, now);
         self.made_room_elsewhere(client, now);
     }
 
     /// Times out what is overdue on `connection`, be it operations or its connect.
-    pub(super) fn check_deadlines(&mut self, connection: u32, now: Instant) {
-        let at_connection = &mut self.connections[connection as usize];
+    pub(super) fn check_deadlines(&mut self, connection: ConnectionId, now: Instant) {
+        let at_connection = &mut self.connections[connection];
         at_connection.deadline_armed = Instant::NEVER;
         match at_connection.state {
             State::Closed => {}
@@ -368,10 +369,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 self.arm_deadline(connection, since + self.facts.timeout)
             }
             State::Open => {
-                let place = (at_connection.server, connection_number(&self.facts, connection));
-                let source = &mut self.clients[at_connection.client as usize].source;
-                let (recorder, verifier) = (&mut self.recorder, self.verifier.as_mut());
-                let mut desk = Desk { recorder, source, verifier, connection, place };
+                let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+                let (at_connection, mut desk) = desk(&mut self.connections, offices, connection);
                 let before = at_connection.in_flight();
                 let next = at_connection.handle_timeout(now, self.facts.timeout, &mut desk);
                 let freed = (before - at_connection.in_flight()) as u32;

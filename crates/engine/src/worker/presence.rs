@@ -1,15 +1,25 @@
 //! Which connections and servers are there and which are away, and since when. Only what is lost
 //! and found again comes here; while nothing is, it costs nothing.
 
-use crate::plan::Plan;
-use memtide_base::{Instant, ServerId};
+use crate::fleet::Trouble;
+use crate::plan::{Place, Plan};
+use memtide_base::{ConnectionId, Instant, ServerId, Table};
 use memtide_metrics::{Absence, Absences};
+use std::ops::Range;
 
 /// The connections and servers of one worker.
 #[derive(Debug)]
 pub(super) struct Presence {
-    connections: Vec<Seen>,
-    servers: Vec<Served>,
+    connections: Table<ConnectionId, Seen>,
+    servers: Table<ServerId, Served>,
+    /// How many connections were begun to be opened for the first time.
+    begun: usize,
+    /// How many are open.
+    pub(super) open: u32,
+    /// Since when none has been open, or of those over datagrams none was answered.
+    pub(super) disconnected_since: Option<Instant>,
+    /// The last thing that went wrong with a server.
+    pub(super) trouble: Option<Trouble>,
 }
 
 /// One connection.
@@ -31,34 +41,46 @@ struct Served {
 }
 
 impl Presence {
-    /// Of a worker of `plan` with so many connections.
-    pub(super) fn new(plan: &Plan, connections: u32) -> Self {
-        let seen = |nth| Seen { lost_since: Instant::NEVER, aside: plan.is_aside(nth) };
+    /// Of a worker of `plan` that has these connections.
+    pub(super) fn new(plan: &Plan, places: &Table<ConnectionId, Place>) -> Self {
+        let seen = |place: &Place| Seen { lost_since: Instant::NEVER, aside: place.is_aside };
         let nobody = Served { connections: 0, gone_since: Instant::NEVER };
         Self {
-            connections: (0..connections).map(seen).collect(),
-            servers: vec![nobody; plan.servers.len()],
+            connections: places.iter().map(seen).collect(),
+            servers: plan.servers.iter().map(|_| nobody).collect(),
+            begun: 0,
+            open: 0,
+            disconnected_since: None,
+            trouble: None,
         }
     }
 
-    /// Whether no server is there.
-    pub(super) fn is_nobody_here(&self) -> bool {
-        self.servers.iter().all(|served| served.connections == 0)
+    /// Up to `count` connections more, by their positions, are begun to be opened.
+    pub(super) fn begin(&mut self, count: usize) -> Range<usize> {
+        let first = self.begun;
+        self.begun = first.saturating_add(count).min(self.connections.len());
+        first..self.begun
     }
 
     /// `connection` opened. If it was lost before, it is there again: unless it is a socket for
-    /// datagrams, which opens whether somebody listens or not.
+    /// datagrams, which opens whether somebody listens or not. Without `absences` connections are
+    /// the load, and go away without being missed.
     pub(super) fn opened(
         &mut self,
-        (connection, server): (u32, ServerId),
+        (connection, server): (ConnectionId, ServerId),
         at: Instant,
         over_datagrams: bool,
-        absences: &mut Absences,
+        absences: Option<&mut Absences>,
     ) {
-        let seen = self.connections[connection as usize];
+        self.open += 1;
+        if !over_datagrams {
+            self.disconnected_since = None;
+        }
+        let Some(absences) = absences else { return };
+        let seen = self.connections[connection];
         match seen.lost_since {
             Instant::NEVER if seen.aside => {}
-            Instant::NEVER => self.servers[server.index()].connections += 1,
+            Instant::NEVER => self.servers[server].connections += 1,
             _ if over_datagrams => {}
             _ => self.returned((connection, server), at, absences),
         }
@@ -68,11 +90,11 @@ impl Presence {
     #[cold]
     pub(super) fn returned(
         &mut self,
-        (connection, server): (u32, ServerId),
+        (connection, server): (ConnectionId, ServerId),
         at: Instant,
         absences: &mut Absences,
     ) {
-        let seen = &mut self.connections[connection as usize];
+        let seen = &mut self.connections[connection];
         let since = std::mem::replace(&mut seen.lost_since, Instant::NEVER);
         if since == Instant::NEVER {
             return;
@@ -81,7 +103,7 @@ impl Presence {
         if seen.aside {
             return;
         }
-        let served = &mut self.servers[server.index()];
+        let served = &mut self.servers[server];
         served.connections += 1;
         let from = std::mem::replace(&mut served.gone_since, Instant::NEVER);
         if from != Instant::NEVER {
@@ -92,11 +114,25 @@ impl Presence {
     /// `connection` was lost, possibly again before it was known to be there.
     pub(super) fn lost(
         &mut self,
-        (connection, server): (u32, ServerId),
+        (connection, server): (ConnectionId, ServerId),
+        at: Instant,
+        over_datagrams: bool,
+        absences: &mut Absences,
+    ) {
+        self.miss((connection, server), at, absences);
+        self.open -= 1;
+        if self.open == 0 || over_datagrams || self.is_nobody_here() {
+            self.disconnected_since.get_or_insert(at);
+        }
+    }
+
+    fn miss(
+        &mut self,
+        (connection, server): (ConnectionId, ServerId),
         at: Instant,
         absences: &mut Absences,
     ) {
-        let seen = &mut self.connections[connection as usize];
+        let seen = &mut self.connections[connection];
         if seen.lost_since != Instant::NEVER {
             return;
         }
@@ -105,19 +141,24 @@ impl Presence {
         if seen.aside {
             return;
         }
-        let served = &mut self.servers[server.index()];
+        let served = &mut self.servers[server];
         served.connections -= 1;
         if served.connections == 0 {
             served.gone_since = at;
         }
     }
 
+    /// Whether no server is there.
+    fn is_nobody_here(&self) -> bool {
+        self.servers.iter().all(|served| served.connections == 0)
+    }
+
     /// The run is over: who is away does not come back in it.
     pub(super) fn finish(&mut self, absences: &mut Absences) {
-        for (number, served) in self.servers.iter_mut().enumerate() {
+        for server in self.servers.ids() {
+            let served = &mut self.servers[server];
             let from = std::mem::replace(&mut served.gone_since, Instant::NEVER);
             if from != Instant::NEVER {
-                let server = ServerId(number as u16);
                 absences.push(Absence { server, from, until: Instant::NEVER });
             }
         }

@@ -1,22 +1,24 @@
 //! The half of a worker that makes operations: what is due, on which connection, and what becomes
 //! of an operation that finds no room.
 
-use super::timers::Timer;
-use super::{BATCH_MAX, Desk, Worker, connection_number};
+use super::agenda::Timer;
+use super::desk::desk;
+use super::lives::place_of;
+use super::{BATCH_MAX, Worker};
 use crate::client::gives_up;
 use crate::connection::{Ending, InFlight, InFlightStage, Sink};
 use crate::driver::{Driver, Submission, Submitted};
 use crate::fleet::Stage;
-use memtide_base::{ConnectionId, Instant, Span};
+use crate::plan::Place;
+use memtide_base::{ClientId, ConnectionId, Instant, Span};
 use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
-use std::cmp::Reverse;
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Fires timers and serves clients that are due at `now`; says whether there were any.
     pub(super) fn run_due(&mut self, now: Instant) -> bool {
         let mut acted = false;
-        while let Some(timer) = self.timers.fire(now) {
+        while let Some(timer) = self.agenda.fire(now) {
             acted = true;
             match timer {
                 Timer::Deadline(connection) => self.check_deadlines(connection, now),
@@ -29,10 +31,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                     self.look_at_life(connection, now);
                 }
                 Timer::Queue(client) => {
-                    self.clients[client as usize].queue_armed = Instant::NEVER;
-                    if self.clients[client as usize].blocked {
+                    self.clients[client].queue_armed = Instant::NEVER;
+                    if self.clients[client].blocked {
                         self.serve(client, now);
-                        self.look_at_life(client, now);
+                        self.look_at_life(place_of(client), now);
                     }
                 }
             }
@@ -44,13 +46,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub(super) fn serve_agenda(&mut self, now: Instant) -> bool {
         // Each client is served at most once, so that one that is far behind cannot keep the
         // worker from its completions.
-        let mut turns = self.agenda.len();
+        let mut turns = self.agenda.clients();
         let mut acted = false;
-        while turns > 0 && self.agenda.peek().is_some_and(|Reverse((at, _))| *at <= now) {
-            let Reverse((_, client)) = self.agenda.pop().expect("it was peeked at");
-            self.clients[client as usize].scheduled = false;
+        while turns > 0
+            && let Some(client) = self.agenda.take_due(now)
+        {
+            self.clients[client].scheduled = false;
             self.serve(client, now);
-            self.look_at_life(client, now);
+            self.look_at_life(place_of(client), now);
             turns -= 1;
             acted = true;
         }
@@ -61,22 +64,22 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     /// Makes operations of `client` that are due, as far as there is room.
-    pub(super) fn serve(&mut self, client: u32, now: Instant) {
-        if now >= self.offer.stop {
+    pub(super) fn serve(&mut self, client: ClientId, now: Instant) {
+        if now >= self.course.offer.stop {
             return;
         }
         for _ in 0..BATCH_MAX {
-            let at_client = &self.clients[client as usize];
+            let at_client = &self.clients[client];
             let connection = at_client.route.pick();
             let closed = at_client.is_closed();
             let free_since = match connection {
                 Some(connection) => {
-                    self.connections[connection as usize].free_since.max(at_client.free_since)
+                    self.connections[connection].free_since.max(at_client.free_since)
                 }
                 None if closed => return,
                 None => now,
             };
-            let Some((index, at)) = at_client.due(&self.offer, free_since) else {
+            let Some((index, at)) = at_client.due(&self.course.offer, free_since) else {
                 self.unblock(client);
                 return;
             };
@@ -104,23 +107,29 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     /// Whether an operation of `client` that was due `at` and finds no room is dropped.
-    fn gives_up(&mut self, client: u32, at: Instant, now: Instant) -> bool {
-        let skip_to = &mut self.clients[client as usize].skip_to;
-        gives_up(self.facts.on_full, skip_to, at, self.offer.end, now)
+    fn gives_up(&mut self, client: ClientId, at: Instant, now: Instant) -> bool {
+        let skip_to = &mut self.clients[client].skip_to;
+        gives_up(self.facts.on_full, skip_to, at, self.course.offer.end, now)
     }
 
     /// Makes one operation and appends its request.
-    fn issue(&mut self, client: u32, connection: u32, due: (u64, Instant), now: Instant) {
+    fn issue(
+        &mut self,
+        client: ClientId,
+        connection: ConnectionId,
+        due: (u64, Instant),
+        now: Instant,
+    ) {
         let (index, at) = due;
-        let at_client = &mut self.clients[client as usize];
+        let at_client = &mut self.clients[client];
         let Next::Op(mut op) = at_client.source.next(index, now) else {
             at_client.done = true;
             return;
         };
-        op.keys = at_client.advance(&self.offer, op.keys);
+        op.keys = at_client.advance(&self.course.offer, op.keys);
         let ready = at.max(at_client.ready_at);
-        if at_client.route.is_grouped() {
-            return self.issue_aimed(client, &op, (at, ready), now);
+        if let Some(copies) = at_client.route.aim(&op) {
+            return self.issue_aimed(client, (&op, copies), (at, ready), now);
         }
         let entry = self.intend(&op, at, ready);
         self.request(client, connection, entry, now);
@@ -152,101 +161,103 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Appends the request of `entry` to what goes to `connection`.
     #[inline(always)]
-    pub(super) fn request(&mut self, client: u32, connection: u32, entry: InFlight, now: Instant) {
-        if self.out_connection != connection || self.out.len() > self.facts.out_bytes_max {
+    pub(super) fn request(
+        &mut self,
+        client: ClientId,
+        connection: ConnectionId,
+        entry: InFlight,
+        now: Instant,
+    ) {
+        if !self.outbox.has_room_for(connection) {
             self.flush();
-            self.out_connection = connection;
+            self.outbox.connection = connection;
         }
         let op = entry.op();
-        let before = self.out.len();
+        let before = self.outbox.out.len();
         if before > 0 {
             // By the time that several requests are made the reading is no longer fresh.
-            self.fresh = None;
+            self.outbox.fresh = None;
         }
-        let source = &self.clients[client as usize].source;
-        let server = self.connections[connection as usize].server;
+        let source = &self.clients[client].source;
+        let server = self.connections[connection].place.server;
         let verifier = self.verifier.as_mut();
         let version = verifier.and_then(|v| v.announce((connection, server), &op, source));
-        let at_connection = &mut self.connections[connection as usize];
-        at_connection.begin_request(&mut self.out);
+        let at_connection = &mut self.connections[connection];
+        at_connection.begin_request(&mut self.outbox.out);
         let opaque = at_connection.next_opaque();
-        self.encoder.request(&op, source, (version, opaque), &mut self.out);
-        let bytes = self.out.len() - before;
+        self.encoder.request(&op, source, (version, opaque), &mut self.outbox.out);
+        let bytes = self.outbox.out.len() - before;
         if bytes > self.facts.request_bytes_max && self.is_over_datagrams(connection) {
             return self.refuse(connection, &entry, now);
         }
-        let at_connection = &mut self.connections[connection as usize];
+        let at_connection = &mut self.connections[connection];
         // To the server such a cas is a store like any other.
         let is_store = entry.stage == InFlightStage::Alone;
         let kind = if is_store { OpKind::Set } else { op.kind };
-        self.recorder.requested(entry.segment, at_connection.server, kind, op.keys, bytes);
+        self.recorder.requested(entry.segment, server, kind, op.keys, bytes);
         self.recorder.in_flight += 1;
         if self.encoder.is_noreply(op.kind) {
             // It leaves no load behind, but the connection has had its turn.
-            let route = &mut self.clients[client as usize].route;
+            let route = &mut self.clients[client].route;
             route.take(connection);
             route.free(connection, 1);
-            self.quiet.push(entry);
-            if self.quiet.len() == self.quiet.capacity() {
+            self.outbox.quiet.push(entry);
+            if self.outbox.quiet.len() == self.outbox.quiet.capacity() {
                 self.flush();
             }
             return;
         }
         at_connection.issue(entry);
-        self.clients[client as usize].route.take(connection);
+        self.clients[client].route.take(connection);
         self.arm_deadline(connection, entry.intended + self.facts.timeout);
     }
 
     /// The request of `entry`, which is all that is gathered, is longer than a datagram: it is not
     /// sent.
     #[cold]
-    pub(super) fn refuse(&mut self, connection: u32, entry: &InFlight, now: Instant) {
-        self.out.clear();
-        let at_connection = &self.connections[connection as usize];
+    pub(super) fn refuse(&mut self, connection: ConnectionId, entry: &InFlight, now: Instant) {
+        self.outbox.out.clear();
+        let at_connection = &self.connections[connection];
+        let Place { server, number, client, .. } = at_connection.place;
         if let Some(verifier) = &mut self.verifier {
-            verifier.replied((connection, at_connection.server), entry, Outcome::Failed, now);
+            verifier.replied((connection, server), entry, Outcome::Failed, now);
         }
         let entry = InFlight { sent: Instant::NEVER, ..*entry };
-        let place = (at_connection.server, connection_number(&self.facts, connection));
-        self.recorder.settle(&entry, Ending::too_long(), Some(place));
-        self.clients[at_connection.client as usize].source.settle(&entry.op(), Outcome::Failed);
+        self.recorder.settle(&entry, Ending::too_long(), Some((server, number)));
+        self.clients[client].source.settle(&entry.op(), Outcome::Failed);
     }
 
     /// Submits what is gathered. The stamp is read just before, unless a receive or a wake-up
     /// has just brought one.
     pub(super) fn flush(&mut self) {
-        if self.out.is_empty() {
+        if self.outbox.out.is_empty() {
             return;
         }
-        let at = self.fresh.take().unwrap_or_else(|| self.driver.now());
-        let number = self.out_connection;
-        let connection = &mut self.connections[number as usize];
-        let place = (connection.server, connection_number(&self.facts, number));
-        let source = &mut self.clients[connection.client as usize].source;
-        let verifier = self.verifier.as_mut();
-        let mut desk =
-            Desk { recorder: &mut self.recorder, source, verifier, connection: number, place };
+        let at = self.outbox.fresh.take().unwrap_or_else(|| self.driver.now());
+        let number = self.outbox.connection;
+        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+        let (connection, mut desk) = desk(&mut self.connections, offices, number);
         connection.mark_sent(at, &mut desk);
-        for entry in &mut self.quiet {
+        for entry in &mut self.outbox.quiet {
             let late = entry.hand_over(at);
             desk.sent(entry, late, 0);
             desk.settle(entry, Ending::unanswered(Fate::Unacknowledged));
         }
-        self.quiet.clear();
-        let message = self.out.message();
-        let send = Submission::Send { connection: ConnectionId(number), message };
+        self.outbox.quiet.clear();
+        let message = self.outbox.out.message();
+        let send = Submission::Send { connection: number, message };
         let submitted = self.driver.submit(send).expect("a driver has room for every connection");
-        self.out.clear();
+        self.outbox.out.clear();
         if submitted == Submitted::Pending {
-            let connection = &mut self.connections[number as usize];
+            let connection = &mut self.connections[number];
             connection.writable = false;
-            self.clients[connection.client as usize].route.set_available(number, false);
+            self.clients[connection.place.client].route.set_available(number, false);
         }
         self.export();
     }
 
     /// An operation that gets no connection ends as `fate`.
-    fn settle_unsent(&mut self, client: u32, index: u64, at: Instant, fate: Fate) {
+    fn settle_unsent(&mut self, client: ClientId, index: u64, at: Instant, fate: Fate) {
         if let Some(entry) = self.forgo(client, index, at, fate) {
             self.recorder.settle_unsent(&entry, fate);
         }
@@ -256,18 +267,18 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// books: it gets no connection, and ends as `fate`. None if there is none after all.
     pub(super) fn forgo(
         &mut self,
-        client: u32,
+        client: ClientId,
         index: u64,
         at: Instant,
         fate: Fate,
     ) -> Option<InFlight> {
-        let client = &mut self.clients[client as usize];
+        let client = &mut self.clients[client];
         let outcome = Ending::unanswered(fate).outcome;
         let Some((kind, keys)) = client.source.forgo(index, at, outcome) else {
             client.done = true;
             return None;
         };
-        let keys = client.advance(&self.offer, keys);
+        let keys = client.advance(&self.course.offer, keys);
         Some(InFlight {
             intended: at,
             sent: Instant::NEVER,
@@ -283,52 +294,52 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     /// What was due by `now` and was never sent ends as abandoned.
-    pub(super) fn abandon_backlog(&mut self, client: usize, now: Instant) {
+    pub(super) fn abandon_backlog(&mut self, client: ClientId, now: Instant) {
         if self.clients[client].is_closed() {
             return;
         }
-        while let Some((index, at)) = self.clients[client].due(&self.offer, now)
+        while let Some((index, at)) = self.clients[client].due(&self.course.offer, now)
             && at <= now
         {
-            self.settle_unsent(client as u32, index, at, Fate::Abandoned);
+            self.settle_unsent(client, index, at, Fate::Abandoned);
         }
     }
 
     /// Puts `client` on the agenda.
-    pub(super) fn schedule(&mut self, client: u32, at: Instant) {
-        let at_client = &mut self.clients[client as usize];
+    pub(super) fn schedule(&mut self, client: ClientId, at: Instant) {
+        let at_client = &mut self.clients[client];
         if !at_client.scheduled {
             at_client.scheduled = true;
-            self.agenda.push(Reverse((at, client)));
+            self.agenda.schedule(at, client);
         }
     }
 
     /// `client` has an operation due since `at` and no room for it.
-    fn block(&mut self, client: u32, at: Instant) {
-        let at_client = &mut self.clients[client as usize];
+    fn block(&mut self, client: ClientId, at: Instant) {
+        let at_client = &mut self.clients[client];
         if !at_client.blocked {
             at_client.blocked = true;
-            self.blocked += 1;
+            self.agenda.blocked += 1;
         }
         let deadline = at + self.facts.timeout;
         if deadline < at_client.queue_armed {
             at_client.queue_armed = deadline;
-            self.timers.arm(deadline, Timer::Queue(client));
+            self.agenda.arm(deadline, Timer::Queue(client));
         }
     }
 
-    pub(super) fn unblock(&mut self, client: u32) {
-        let client = &mut self.clients[client as usize];
+    pub(super) fn unblock(&mut self, client: ClientId) {
+        let client = &mut self.clients[client];
         if client.blocked {
             client.blocked = false;
-            self.blocked -= 1;
+            self.agenda.blocked -= 1;
         }
     }
 
     /// `connection` has room since `at`: its client may go on.
-    pub(super) fn made_room(&mut self, connection: u32, at: Instant) {
-        let number = self.connections[connection as usize].client;
-        let client = &mut self.clients[number as usize];
+    pub(super) fn made_room(&mut self, connection: ConnectionId, at: Instant) {
+        let number = self.connections[connection].place.client;
+        let client = &mut self.clients[number];
         if !client.route.has_room(connection) || client.done {
             return;
         }
@@ -339,28 +350,31 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             client.ready_at = at;
             self.unblock(number);
             self.serve(number, at);
-        } else if client.is_closed() && self.stage == Stage::Running && at >= self.offer.start {
+        } else if client.is_closed()
+            && self.course.stage == Stage::Running
+            && at >= self.course.offer.start
+        {
             self.serve(number, at);
         }
     }
 
     /// An answer came on `connection` at `at`: it is not used until its pause is over.
-    pub(super) fn rest(&mut self, connection: u32, at: Instant) {
+    pub(super) fn rest(&mut self, connection: ConnectionId, at: Instant) {
         let until = at + self.facts.pause;
-        let at_connection = &mut self.connections[connection as usize];
+        let at_connection = &mut self.connections[connection];
         at_connection.rests_until = until;
-        self.clients[at_connection.client as usize].route.set_available(connection, false);
+        self.clients[at_connection.place.client].route.set_available(connection, false);
         if !std::mem::replace(&mut at_connection.rest_armed, true) {
-            self.timers.arm(until, Timer::Rest(connection));
+            self.agenda.arm(until, Timer::Rest(connection));
         }
     }
 
     /// The timer of a pause went off; a later answer may have begun another one.
-    fn rested(&mut self, connection: u32, now: Instant) {
-        let at_connection = &mut self.connections[connection as usize];
+    fn rested(&mut self, connection: ConnectionId, now: Instant) {
+        let at_connection = &mut self.connections[connection];
         let until = at_connection.rests_until;
         if until > now {
-            self.timers.arm(until, Timer::Rest(connection));
+            self.agenda.arm(until, Timer::Rest(connection));
             return;
         }
         at_connection.rest_armed = false;
@@ -370,17 +384,17 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         at_connection.rests_until = Instant::ZERO;
         at_connection.free_since = until;
         if at_connection.is_available() {
-            let client = at_connection.client;
-            self.clients[client as usize].route.set_available(connection, true);
+            let client = at_connection.place.client;
+            self.clients[client].route.set_available(connection, true);
             self.made_room(connection, until);
         }
     }
 
-    pub(super) fn arm_deadline(&mut self, connection: u32, deadline: Instant) {
-        let at_connection = &mut self.connections[connection as usize];
+    pub(super) fn arm_deadline(&mut self, connection: ConnectionId, deadline: Instant) {
+        let at_connection = &mut self.connections[connection];
         if deadline < at_connection.deadline_armed {
             at_connection.deadline_armed = deadline;
-            self.timers.arm(deadline, Timer::Deadline(connection));
+            self.agenda.arm(deadline, Timer::Deadline(connection));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::connection::InFlight;
 use crate::plan::{Plan, Verify};
 use crate::recorder::Recorder;
 use memtide_base::rng::{Stream, hash, unit};
-use memtide_base::{Instant, ServerId};
+use memtide_base::{ConnectionId, Instant, ServerId, Table};
 use memtide_metrics::{Mismatch, VerifyClass};
 use memtide_workload::{
     Action, Finding, KeySpace, Op, OpKind, Oracle, Outcome, Source, ValueCheck, ValueSpace,
@@ -30,7 +30,7 @@ pub(super) struct Verifier {
     numeric_from: u64,
     seed: u64,
     /// By the worker's connections.
-    watches: Vec<Watch>,
+    watches: Table<ConnectionId, Watch>,
     key: Vec<u8>,
 }
 
@@ -69,8 +69,8 @@ enum Passing {
 pub(super) type Verified = Result<(), Mismatch>;
 
 impl Verifier {
-    /// For worker number `worker` of a plan; `None` if it verifies nothing.
-    pub(super) fn new(plan: &Plan, worker: u16) -> Option<Self> {
+    /// For a worker with so many connections; `None` if the plan verifies nothing.
+    pub(super) fn new(plan: &Plan, connections: usize) -> Option<Self> {
         let verify = plan.verify.clone()?;
         let keys = plan.depth as usize * usize::from(plan.source.multiget);
         let watch = |_| Watch {
@@ -85,7 +85,7 @@ impl Verifier {
             values: plan.values.clone(),
             numeric_from: plan.numeric_from,
             seed: plan.seed,
-            watches: (0..plan.connections_of(worker)).map(watch).collect(),
+            watches: (0..connections).map(watch).collect(),
             key: Vec::with_capacity(2 * KEY_BYTES_MAX),
         })
     }
@@ -94,7 +94,7 @@ impl Verifier {
     /// if it carries one.
     pub(super) fn announce<S: Source>(
         &mut self,
-        (connection, server): (u32, ServerId),
+        (connection, server): (ConnectionId, ServerId),
         op: &Op,
         source: &S,
     ) -> Option<Version> {
@@ -102,7 +102,7 @@ impl Verifier {
             return self.announce_write(server, op.kind, op.key);
         }
         if self.is_checked(op.index) {
-            let watch = &mut self.watches[connection as usize];
+            let watch = &mut self.watches[connection];
             let oracle = &self.verify.oracles[server.index()];
             for nth in 0..op.keys {
                 let number = oracle.oldest(source.key(op, nth));
@@ -131,7 +131,7 @@ impl Verifier {
     /// A value begins in the answer to `entry`. Returns what is wrong with there being one.
     pub(super) fn value<S: Source>(
         &mut self,
-        (connection, server): (u32, ServerId),
+        (connection, server): (ConnectionId, ServerId),
         entry: &InFlight,
         (key, bytes): (&[u8], usize),
         source: &S,
@@ -141,12 +141,12 @@ impl Verifier {
             return None;
         }
         let op = entry.op();
-        let next = self.watches[connection as usize].next;
+        let next = self.watches[connection].next;
         let asked = self.keys.id_of(key).filter(|&id| self.is_key(id, key)).and_then(|id| {
             // Keys are answered in the order in which they were asked for; some are not there.
             (next..op.keys).find(|&nth| source.key(&op, nth) == id).map(|nth| (id, nth))
         });
-        let watch = &mut self.watches[connection as usize];
+        let watch = &mut self.watches[connection];
         if let Some((_, nth)) = asked {
             watch.skipped.extend(next..nth);
             watch.next = nth + 1;
@@ -179,7 +179,7 @@ impl Verifier {
     /// are recorded.
     pub(super) fn missed<S: Source>(
         &self,
-        (connection, server): (u32, ServerId),
+        (connection, server): (ConnectionId, ServerId),
         (entry, now): (&InFlight, Instant),
         source: &S,
         recorder: &mut Recorder,
@@ -189,7 +189,7 @@ impl Verifier {
         if !is_checked && lifetimes.is_none() {
             return;
         }
-        let (op, watch) = (entry.op(), &self.watches[connection as usize]);
+        let (op, watch) = (entry.op(), &self.watches[connection]);
         for nth in watch.skipped.iter().copied().chain(watch.next..op.keys) {
             let id = source.key(&op, nth);
             match lifetimes.filter(|lifetimes| lifetimes.includes(id)) {
@@ -207,11 +207,11 @@ impl Verifier {
     /// The next bytes of that value. Returns what came of it when it ends.
     pub(super) fn data(
         &mut self,
-        (connection, server): (u32, ServerId),
+        (connection, server): (ConnectionId, ServerId),
         entry: &InFlight,
         (bytes, ends): (&[u8], bool),
     ) -> Option<Verified> {
-        let value = &mut self.watches[connection as usize].value;
+        let value = &mut self.watches[connection].value;
         if let Passing::Watched(check, _) = value {
             check.handle_bytes(&self.values, bytes);
         }
@@ -232,12 +232,12 @@ impl Verifier {
     /// The answer to `entry` is complete, be it late.
     pub(super) fn replied(
         &mut self,
-        (connection, server): (u32, ServerId),
+        (connection, server): (ConnectionId, ServerId),
         entry: &InFlight,
         outcome: Outcome,
         now: Instant,
     ) {
-        let watch = &mut self.watches[connection as usize];
+        let watch = &mut self.watches[connection];
         while watch.oldest.front().is_some_and(|oldest| oldest.index == entry.index) {
             watch.oldest.pop_front();
         }
@@ -257,8 +257,8 @@ impl Verifier {
     }
 
     /// `connection` is gone, and everything that was under way on it.
-    pub(super) fn forget(&mut self, connection: u32) {
-        let watch = &mut self.watches[connection as usize];
+    pub(super) fn forget(&mut self, connection: ConnectionId) {
+        let watch = &mut self.watches[connection];
         watch.oldest.clear();
         watch.begin();
     }

@@ -8,7 +8,7 @@ use memtide_codec::binary::{Answer, encode};
 fn talks_in_frames(talk: impl Fn(&mut Talk)) {
     for width in [usize::MAX, 1, 7, 24, 25] {
         let mut one = Talk::new(width);
-        one.connection = Connection::new(ServerId(0), 0, 64, Protocol::Binary);
+        one.connection = Connection::new(place(), 64, Protocol::Binary);
         one.connection.state = State::Open;
         talk(&mut one);
     }

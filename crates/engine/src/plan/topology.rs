@@ -1,0 +1,149 @@
+//! Who gets which connections. The connections of a run are dealt to its workers, their clients and
+//! the servers here and nowhere else; what is dealt is a function of the plan alone.
+
+use super::{Clients, Pacing, Plan, Reach, Sharing, Transport};
+use memtide_base::{ClientId, ConnectionId, ServerId, Table};
+use memtide_workload::schedule::Lane;
+
+/// Where one connection of a worker stands in its run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Its number among all connections of the run.
+    pub(crate) number: u32,
+    /// Where it leads.
+    pub(crate) server: ServerId,
+    /// Who uses it.
+    pub(crate) client: ClientId,
+    /// How its bytes travel.
+    pub(crate) transport: Transport,
+    /// Whether it is a socket for datagrams beside a client's streams.
+    pub(crate) is_aside: bool,
+}
+
+/// What one client of a worker has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seat {
+    /// Its number among all clients of the run.
+    pub(crate) number: u32,
+    /// Its part of the run's one sequence of operations.
+    pub(crate) lane: Lane,
+    /// The first of its connections, which follow each other.
+    pub(crate) first: ConnectionId,
+    /// How many they are.
+    pub(crate) count: u32,
+}
+
+impl Plan {
+    /// How many connections worker `worker` has.
+    pub fn connections_of(&self, worker: u16) -> u32 {
+        let groups = self.connections / self.together();
+        let (workers, worker) = (u32::from(self.workers), u32::from(worker));
+        let of_worker = groups / workers + u32::from(worker < groups % workers);
+        of_worker * self.together()
+    }
+
+    /// The server of a connection. The run's connections are dealt over all servers in turn,
+    /// worker by worker, so that each server has as many as any other and each worker has some
+    /// of each. Clients that are counted are dealt to workers and to servers in turn, unless each
+    /// reaches all servers.
+    pub fn server_of(&self, worker: u16, nth: u32) -> ServerId {
+        if let Clients::Counted { connections, reach, .. } = self.clients {
+            if let Reach::Servers { .. } = reach {
+                let each = connections / self.servers.len() as u32;
+                return ServerId((nth % connections / each) as u16);
+            }
+            let client = nth / connections * u32::from(self.workers) + u32::from(worker);
+            return ServerId((client % self.servers.len() as u32) as u16);
+        }
+        let (workers, worker) = (u64::from(self.workers), u64::from(worker));
+        let connections = u64::from(self.connections);
+        let before = connections / workers * worker + worker.min(connections % workers);
+        ServerId(((before + u64::from(nth)) % self.servers.len() as u64) as u16)
+    }
+
+    /// The connections of worker `worker`.
+    pub(crate) fn places(&self, worker: u16) -> Table<ConnectionId, Place> {
+        let each = self.connections_each(worker).max(1);
+        let place = |nth| {
+            let is_aside = self.is_aside(nth);
+            let transport = if is_aside { self.least_transport() } else { self.requests.transport };
+            Place {
+                number: self.connection_number(worker, nth),
+                server: self.server_of(worker, nth),
+                client: ClientId(nth / each),
+                transport,
+                is_aside,
+            }
+        };
+        (0..self.connections_of(worker)).map(place).collect()
+    }
+
+    /// The clients of worker `worker`: one for all its connections, or one for each, or as many as
+    /// are counted.
+    pub(crate) fn seats(&self, worker: u16) -> impl Iterator<Item = Seat> {
+        let each = self.connections_each(worker).max(1);
+        (0..self.connections_of(worker) / each).map(move |nth| {
+            let (first, lane) = (nth * each, self.lane(worker, nth));
+            Seat { number: lane.index, lane, first: ConnectionId(first), count: each }
+        })
+    }
+
+    /// The transport of all that is not in streams, if anything is not.
+    pub(crate) fn least_transport(&self) -> Transport {
+        match self.reach() {
+            Reach::Split { reply_bytes_max } => Transport::Datagrams { reply_bytes_max },
+            Reach::Server | Reach::Servers { .. } => self.requests.transport,
+        }
+    }
+
+    /// The part of the run's sequence that client `nth` of a worker takes, of whom this also is the
+    /// number among all clients.
+    fn lane(&self, worker: u16, nth: u32) -> Lane {
+        let (worker_number, workers) = (u32::from(worker), u32::from(self.workers));
+        let sharing = match &self.pacing {
+            Pacing::Open { sharing, .. } => *sharing,
+            Pacing::Closed => Sharing::Shared,
+            Pacing::Lives(_) => Sharing::Connection,
+        };
+        let own_stream = sharing == Sharing::Connection;
+        match self.clients {
+            Clients::Counted { count, .. } => {
+                Lane { index: nth * workers + worker_number, count, own_stream }
+            }
+            Clients::Workers if own_stream => {
+                let index = self.connection_number(worker, nth);
+                Lane { index, count: self.connections, own_stream }
+            }
+            Clients::Workers => Lane { index: worker_number, count: workers, own_stream },
+        }
+    }
+
+    /// How many connections each client of a worker has.
+    fn connections_each(&self, worker: u16) -> u32 {
+        match (self.clients, &self.pacing) {
+            (Clients::Counted { connections, .. }, _) => connections,
+            (_, Pacing::Lives(_) | Pacing::Open { sharing: Sharing::Connection, .. }) => 1,
+            (_, Pacing::Closed | Pacing::Open { .. }) => self.connections_of(worker),
+        }
+    }
+
+    /// The run-wide number of a worker's connection.
+    fn connection_number(&self, worker: u16, nth: u32) -> u32 {
+        let together = self.together();
+        (nth / together * u32::from(self.workers) + u32::from(worker)) * together + nth % together
+    }
+
+    /// How many connections have the same worker because they are of one client.
+    fn together(&self) -> u32 {
+        match self.clients {
+            Clients::Workers => 1,
+            Clients::Counted { connections, .. } => connections,
+        }
+    }
+
+    /// Whether a worker's connection is the socket for datagrams beside a client's streams.
+    fn is_aside(&self, nth: u32) -> bool {
+        let together = self.together();
+        matches!(self.reach(), Reach::Split { .. }) && nth % together == together - 1
+    }
+}

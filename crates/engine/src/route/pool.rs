@@ -1,0 +1,282 @@
+//! Connections by how many operations each has outstanding, and those of equal load by how long
+//! they have waited. It knows which have room, and not who takes them.
+//!
+//! Connections of equal load that have room form a list, the lists an array by load. Every step is
+//! O(1): loads change by one, and the least load in use moves with them.
+
+use crate::plan::Refill;
+use memtide_base::{ConnectionId, Id, Table};
+
+/// Connections that follow each other.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    first: ConnectionId,
+    nodes: Table<Spot, Node>,
+    /// By load, below the depth: the list of available connections that carry that many.
+    lists: Vec<List>,
+    /// The least load of which the list is not empty; the depth when all are.
+    least: usize,
+    /// Whether a connection that is being emptied takes no more before it is empty.
+    refills_whole: bool,
+}
+
+/// A connection, counted from the first of its pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spot(u32);
+
+/// No connection.
+const NONE: Spot = Spot(u32::MAX);
+
+impl Id for Spot {
+    fn at(position: usize) -> Self {
+        Self(position as u32)
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    load: u32,
+    available: bool,
+    /// Whether it takes no more before its load is none.
+    empties: bool,
+    /// Whether it is in the list of its load: it is available and has room.
+    is_listed: bool,
+    before: Spot,
+    after: Spot,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    head: Spot,
+    tail: Spot,
+}
+
+impl Pool {
+    /// Connections `first..first + count`, none of them available yet, each with room for `depth`
+    /// operations.
+    pub(super) fn new(first: ConnectionId, count: u32, depth: u32, refill: Refill) -> Self {
+        let node = Node {
+            load: 0,
+            available: false,
+            empties: false,
+            is_listed: false,
+            before: NONE,
+            after: NONE,
+        };
+        Self {
+            first,
+            nodes: (0..count).map(|_| node).collect(),
+            lists: vec![List { head: NONE, tail: NONE }; depth as usize],
+            least: depth as usize,
+            refills_whole: refill == Refill::Whole,
+        }
+    }
+
+    /// The first of its connections.
+    pub(super) fn first(&self) -> ConnectionId {
+        self.first
+    }
+
+    /// All of its connections from `nth` on and then those before it.
+    pub(super) fn from(&self, nth: u32) -> impl Iterator<Item = ConnectionId> {
+        let count = self.nodes.len() as u32;
+        (nth..count).chain(0..nth).map(|spot| ConnectionId(self.first.0 + spot))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Of those of the least load the one that has waited longest, or `None` when all are full or
+    /// unavailable.
+    #[inline]
+    pub(super) fn pick(&self) -> Option<ConnectionId> {
+        let list = self.lists.get(self.least)?;
+        Some(ConnectionId(self.first.0 + list.head.0))
+    }
+
+    /// Whether `connection` could take one more.
+    #[inline]
+    pub(super) fn has_room(&self, connection: ConnectionId) -> bool {
+        self.nodes[self.spot(connection)].is_listed
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self, connection: ConnectionId) {
+        self.change(connection, |load| load + 1);
+    }
+
+    pub(super) fn free(&mut self, connection: ConnectionId, freed: u32) {
+        self.change(connection, |load| load - freed);
+    }
+
+    pub(super) fn set_available(&mut self, connection: ConnectionId, available: bool) {
+        let spot = self.spot(connection);
+        if self.nodes[spot].available == available {
+            return;
+        }
+        if available {
+            self.nodes[spot].available = true;
+            self.append(spot);
+        } else {
+            self.unlink(spot);
+            self.nodes[spot].available = false;
+            self.raise_least();
+        }
+    }
+
+    #[inline]
+    fn spot(&self, connection: ConnectionId) -> Spot {
+        Spot(connection.0 - self.first.0)
+    }
+
+    fn change(&mut self, connection: ConnectionId, load: impl Fn(u32) -> u32) {
+        let spot = self.spot(connection);
+        self.unlink(spot);
+        let depth = self.lists.len();
+        let node = &mut self.nodes[spot];
+        let before = node.load;
+        node.load = load(before);
+        if self.refills_whole {
+            let less = node.empties || node.load < before || node.load as usize >= depth;
+            node.empties = node.load > 0 && less;
+        }
+        self.append(spot);
+        self.raise_least();
+    }
+
+    /// Puts it at the end of the list of its load, if it is available and has room.
+    #[inline(always)]
+    fn append(&mut self, spot: Spot) {
+        let node = &mut self.nodes[spot];
+        let load = node.load as usize;
+        let Some(list) = self.lists.get_mut(load) else { return };
+        if !node.available || node.empties {
+            return;
+        }
+        node.is_listed = true;
+        let tail = std::mem::replace(&mut list.tail, spot);
+        node.before = tail;
+        node.after = NONE;
+        match tail {
+            NONE => list.head = spot,
+            tail => self.nodes[tail].after = spot,
+        }
+        self.least = self.least.min(load);
+    }
+
+    /// Takes it out of the list that it is in, if it is in one.
+    #[inline(always)]
+    fn unlink(&mut self, spot: Spot) {
+        let node = &mut self.nodes[spot];
+        if !std::mem::take(&mut node.is_listed) {
+            return;
+        }
+        let Node { load, before, after, .. } = *node;
+        let list = self.lists.get_mut(load as usize).expect("a list has its load");
+        match before {
+            NONE => list.head = after,
+            before => self.nodes[before].after = after,
+        }
+        match after {
+            NONE => list.tail = before,
+            after => self.nodes[after].before = before,
+        }
+    }
+
+    /// After a list may have lost its last: finds the least load anew, which is one more where a
+    /// connection moved on by one.
+    fn raise_least(&mut self) {
+        while self.lists.get(self.least).is_some_and(|list| list.head == NONE) {
+            self.least += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memtide_base::Random;
+
+    const fn id(number: u32) -> ConnectionId {
+        ConnectionId(number)
+    }
+
+    #[test]
+    fn equals_take_turns_and_full_ones_are_skipped() {
+        let mut pool = Pool::new(id(10), 3, 2, Refill::Each);
+        assert_eq!(pool.pick(), None);
+        (10..13).for_each(|connection| pool.set_available(id(connection), true));
+        let mut taken = Vec::new();
+        while let Some(connection) = pool.pick() {
+            pool.take(connection);
+            taken.push(connection.0);
+        }
+        assert_eq!(taken, [10, 11, 12, 10, 11, 12]);
+        pool.free(id(11), 1);
+        assert_eq!(pool.pick(), Some(id(11)));
+        pool.set_available(id(11), false);
+        assert_eq!(pool.pick(), None);
+        assert!(!pool.has_room(id(11)) && !pool.has_room(id(10)));
+    }
+
+    #[test]
+    fn a_connection_that_is_refilled_whole_is_emptied_first() {
+        let mut pool = Pool::new(id(0), 2, 3, Refill::Whole);
+        pool.set_available(id(0), true);
+        (0..3).for_each(|_| pool.take(id(0)));
+        pool.free(id(0), 2);
+        assert_eq!(pool.pick(), None, "it has been full");
+        pool.set_available(id(0), false);
+        pool.set_available(id(0), true);
+        assert!(!pool.has_room(id(0)) && pool.pick().is_none(), "and is not empty yet");
+        pool.free(id(0), 1);
+        assert_eq!(pool.pick(), Some(id(0)));
+        (0..2).for_each(|_| pool.take(id(0)));
+        assert!(pool.has_room(id(0)), "it was never full");
+        pool.free(id(0), 1);
+        assert!(!pool.has_room(id(0)), "one of two has ended");
+        pool.set_available(id(1), true);
+        pool.free(id(0), 1);
+        assert_eq!(pool.pick(), Some(id(1)), "of equals the one that has waited longest");
+    }
+
+    #[test]
+    fn the_pick_is_always_a_least_loaded_one() {
+        let seed = 5;
+        let mut random = Random::new(seed);
+        let mut pool = Pool::new(id(0), 20, 6, Refill::Each);
+        let mut model: Vec<Option<u32>> = vec![None; 20];
+        let mut loads = [0u32; 20];
+        for _ in 0..20_000 {
+            let connection = random.below(20) as usize;
+            match random.below(4) {
+                0 => {
+                    let available = model[connection].is_none();
+                    model[connection] = available.then_some(loads[connection]);
+                    pool.set_available(id(connection as u32), available);
+                }
+                1 if loads[connection] > 0 => {
+                    loads[connection] -= 1;
+                    pool.free(id(connection as u32), 1);
+                }
+                _ => {
+                    if let Some(pick) = pool.pick() {
+                        loads[pick.index()] += 1;
+                        pool.take(pick);
+                    }
+                }
+            }
+            for (at, slot) in model.iter_mut().enumerate() {
+                *slot = slot.map(|_| loads[at]);
+            }
+            let least = model.iter().flatten().min().copied().filter(|&load| load < 6);
+            assert_eq!(pool.pick().map(|at| loads[at.index()]), least, "seed {seed}");
+        }
+    }
+}

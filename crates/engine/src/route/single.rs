@@ -1,0 +1,102 @@
+//! The connections of a client that has one operation outstanding at most: they take turns, or are
+//! drawn.
+
+use super::pool::Pool;
+use crate::plan::{ConnectionTurn, Refill};
+use memtide_base::ConnectionId;
+use memtide_base::rng::{Stream, below, hash};
+
+/// Connections of which one at a time carries one operation.
+#[derive(Debug)]
+pub(crate) struct Single {
+    pool: Pool,
+    turn: ConnectionTurn,
+    /// The root and the stream of its draws.
+    draws: (u64, Stream),
+    /// How many operations took a connection.
+    taken: u64,
+    /// Whether one is outstanding.
+    is_busy: bool,
+}
+
+impl Single {
+    /// Connections `first..first + count` of client number `client` of a run of this seed.
+    pub(crate) fn new(
+        first: ConnectionId,
+        count: u32,
+        turn: ConnectionTurn,
+        (seed, client): (u64, u32),
+    ) -> Self {
+        let draws = (seed, Stream::CONNECTION.of_lane(u64::from(client)));
+        let pool = Pool::new(first, count, 1, Refill::Each);
+        Self { pool, turn, draws, taken: 0, is_busy: false }
+    }
+
+    /// The first of its connections.
+    pub(super) fn first(&self) -> ConnectionId {
+        self.pool.first()
+    }
+
+    /// The connection to use now, if nothing is outstanding and one is available.
+    pub(super) fn pick(&self) -> Option<ConnectionId> {
+        let waiting = self.pool.pick()?;
+        if self.is_busy {
+            return None;
+        }
+        if self.turn == ConnectionTurn::RoundRobin {
+            return Some(waiting);
+        }
+        let (seed, stream) = self.draws;
+        let drawn = below(hash(seed, stream, self.taken), self.pool.len() as u64) as u32;
+        // Those that are not open are passed over.
+        self.pool.from(drawn).find(|&connection| self.pool.has_room(connection))
+    }
+
+    /// Whether `connection` could take one.
+    #[cold]
+    pub(super) fn has_room(&self, connection: ConnectionId) -> bool {
+        !self.is_busy && self.pool.has_room(connection)
+    }
+
+    pub(super) fn take(&mut self, connection: ConnectionId) {
+        self.taken += 1;
+        self.is_busy = true;
+        self.pool.take(connection);
+    }
+
+    /// `connection` is free of `freed`, which is one or none.
+    pub(super) fn free(&mut self, connection: ConnectionId, freed: u32) {
+        self.is_busy &= freed == 0;
+        self.pool.free(connection, freed);
+    }
+
+    pub(super) fn set_available(&mut self, connection: ConnectionId, available: bool) {
+        self.pool.set_available(connection, available);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_operation_takes_each_connection_in_turn_or_any() {
+        for (turn, even) in [(ConnectionTurn::RoundRobin, true), (ConnectionTurn::Random, false)] {
+            let mut single = Single::new(ConnectionId(20), 8, turn, (3, 5));
+            (20..28).for_each(|number| single.set_available(ConnectionId(number), true));
+            single.set_available(ConnectionId(22), false);
+            let mut times = [0u32; 8];
+            for _ in 0..7_000 {
+                let connection = single.pick().expect("nothing is outstanding");
+                single.take(connection);
+                assert_eq!(single.pick(), None, "one is outstanding");
+                assert!(!single.has_room(ConnectionId(23)));
+                single.free(connection, 1);
+                times[connection.index() - 20] += 1;
+            }
+            assert_eq!(times[2], 0, "it is not open");
+            let right = |&times: &u32| if even { times == 1_000 } else { times > 700 };
+            assert!(times.iter().enumerate().all(|(at, of)| at == 2 || right(of)), "{times:?}");
+        }
+    }
+}

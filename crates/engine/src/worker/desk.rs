@@ -1,0 +1,124 @@
+//! Where the endings of one connection go: to the books, to the source that they came from, and to
+//! whoever verifies. It decides nothing.
+
+use super::copies::Joint;
+use super::verifier::Verifier;
+use crate::client::Client;
+use crate::connection::{Connection, Ending, InFlight, Sink};
+use crate::driver::Refusal;
+use crate::plan::Place;
+use crate::recorder::Recorder;
+use memtide_base::{ClientId, ConnectionId, Instant, ServerId, Span, Table};
+use memtide_metrics::DatagramClass;
+use memtide_workload::{Outcome, Source};
+
+/// Where the endings of one connection go: to the books, and to the source they came from.
+pub(super) struct Desk<'a, S> {
+    recorder: &'a mut Recorder,
+    source: &'a mut S,
+    verifier: Option<&'a mut Verifier>,
+    connection: ConnectionId,
+    server: ServerId,
+    /// Its number among all connections of the run.
+    number: u32,
+}
+
+/// What desks are made of.
+pub(super) type Offices<'a, S> =
+    (&'a mut Table<ClientId, Client<Joint<S>>>, &'a mut Recorder, &'a mut Option<Verifier>);
+
+/// A connection and its desk.
+#[inline(always)]
+pub(super) fn desk<'a, S: Source>(
+    connections: &'a mut Table<ConnectionId, Connection>,
+    (clients, recorder, verifier): Offices<'a, S>,
+    connection: ConnectionId,
+) -> (&'a mut Connection, Desk<'a, Joint<S>>) {
+    let at_connection = &mut connections[connection];
+    let Place { server, number, client, .. } = at_connection.place;
+    let source = &mut clients[client].source;
+    let verifier = verifier.as_mut();
+    (at_connection, Desk { recorder, source, verifier, connection, server, number })
+}
+
+impl<S: Source> Desk<'_, S> {
+    /// Apart from runs that verify nothing, whose loop over replies is to stay small.
+    #[inline(never)]
+    fn verify_head(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
+        let Some(verifier) = &mut self.verifier else { return };
+        let at = (self.connection, self.server);
+        if verifier.is_resized(key, bytes) {
+            self.recorder.resized(entry);
+        }
+        if let Some(expired) = verifier.value(at, entry, (key, bytes), self.source) {
+            self.recorder.mistimed(entry, expired);
+        }
+    }
+
+    /// The same.
+    #[inline(never)]
+    fn verify_replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
+        let Some(verifier) = &mut self.verifier else { return };
+        let at = (self.connection, self.server);
+        if outcome == Outcome::Miss {
+            verifier.missed(at, (entry, now), self.source, self.recorder);
+        }
+        verifier.replied(at, entry, outcome, now);
+    }
+}
+
+impl<S: Source> Sink for Desk<'_, S> {
+    fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
+        self.recorder.sent(entry, late, outstanding, self.server);
+    }
+
+    fn refused(&mut self, refusal: Refusal) {
+        self.recorder.refused(refusal);
+    }
+
+    fn settle(&mut self, entry: &InFlight, ending: Ending) {
+        self.recorder.in_flight -= 1;
+        self.recorder.settle(entry, ending, Some((self.server, self.number)));
+        self.source.settle(&entry.op(), ending.outcome);
+    }
+
+    fn late(&mut self, entry: &InFlight, bytes: u32) {
+        self.recorder.late(entry, bytes, self.server);
+    }
+
+    fn half_way(&mut self, entry: &InFlight, bytes: u32) {
+        self.recorder.half_way(entry, bytes, self.server);
+    }
+
+    #[inline]
+    fn value(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
+        if self.verifier.is_some() {
+            self.verify_head(entry, key, bytes);
+        }
+    }
+
+    #[inline]
+    fn values(&mut self, entry: &InFlight, bytes: u64) {
+        self.recorder.values_read(entry, bytes, self.server);
+    }
+
+    #[inline]
+    fn data(&mut self, entry: &InFlight, bytes: &[u8], ends: bool) {
+        let Some(verifier) = &mut self.verifier else { return };
+        let at = (self.connection, self.server);
+        if let Some(verified) = verifier.data(at, entry, (bytes, ends)) {
+            self.recorder.verified(entry, self.server, verified);
+        }
+    }
+
+    fn datagrams(&mut self, now: Instant, class: DatagramClass, count: u64) {
+        self.recorder.datagrams(now, class, count, self.server);
+    }
+
+    #[inline]
+    fn replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
+        if self.verifier.is_some() {
+            self.verify_replied(entry, outcome, now);
+        }
+    }
+}
