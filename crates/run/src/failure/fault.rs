@@ -1,5 +1,5 @@
-//! What can end a run: each fault with its sentence and its exit code. A clause that a sentence ends
-//! with (`said`, `why`, `so_far`) begins with its own punctuation, or is empty.
+//! What can end a run: each fault with its sentence and its exit code. A clause at the end of a
+//! sentence (`said`, `why`, `so_far`) begins with its own punctuation, or is empty.
 
 use super::Failure;
 use memtide_base::Span;
