@@ -83,7 +83,8 @@ pub struct WorkerReport {
     pub refusal: Option<Refusal>,
     /// The last answer to a measured operation; [`Instant::ZERO`] before there is one.
     pub last_settled: Instant,
-    /// The last measured intended instant.
+    /// The last measured intended instant, or the last instant at which a measured operation
+    /// without an answer was sent.
     pub last_intended: Instant,
     /// The most connections that lived at once, where connections are the load.
     pub lives_most: u32,

@@ -26,7 +26,8 @@ pub(crate) struct Recorder {
     pub(crate) in_flight: u64,
     /// The last ending of a measured operation.
     pub(crate) last_settled: Instant,
-    /// The last intended instant that was measured.
+    /// The last intended instant that was measured, or the last instant at which an operation
+    /// without an answer was sent.
     pub(crate) last_intended: Instant,
     /// When the last measured connection began to connect, where connections are the load.
     pub(crate) last_started: Instant,
@@ -223,7 +224,13 @@ impl Recorder {
             if self.rows_get_times && entry.kind == OpKind::Get {
                 self.tally.row_get(since_start, response, ending.received.since(entry.sent));
             }
-        } else if ending.fate != Fate::Unacknowledged {
+        } else if ending.fate == Fate::Unacknowledged {
+            // Nothing comes that could say when it is over: it is when it is sent.
+            self.last_intended = self.last_intended.max(entry.sent);
+        } else {
+            if ending.fate == Fate::Failed && ending.received != Instant::NEVER {
+                self.last_settled = self.last_settled.max(ending.received);
+            }
             self.tally.row_unanswered(since_start);
             if ending.fate == Fate::Abandoned && self.awaited_until != Instant::NEVER {
                 self.bound(entry, self.awaited_until, place);

@@ -82,6 +82,10 @@ fn answered(findings: &Findings<'_>) -> Check {
             let message = "the run was aborted before anything was measured";
             judged(code, false, message.to_owned(), 0.0, 1.0)
         }
+        (0, 0) if findings.errors.operations.intended == 0 && findings.plan.life().is_none() => {
+            let message = "no operation was due in the measured window";
+            judged(code, false, message.to_owned(), 0.0, 1.0)
+        }
         (0, 0) => skipped(code, "nothing asked for an answer"),
         (0, _) => judged(code, false, "no operation was answered".to_owned(), 0.0, 1.0),
         (count, _) => {

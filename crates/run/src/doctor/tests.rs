@@ -400,3 +400,20 @@ fn a_run_that_went_without_a_server_measured_another_load() {
     let check = case(Missed { share: 0.25, at_end: true }, true).check(CheckKind::Errors);
     assert!(check.message.starts_with("a server was gone at the end"), "{}", check.message);
 }
+
+#[test]
+fn a_run_that_measured_nothing_is_not_believed() {
+    let nothing = Case {
+        counted: Counters::default(),
+        response: Histogram::new(),
+        ideal: Histogram::new(),
+        ..Case::new()
+    };
+    let check = nothing.check(CheckKind::Answered);
+    assert_eq!(check.result, CheckResult::Failed);
+    assert!(check.message.contains("no operation was due"), "{}", check.message);
+    // What asks for no answer was measured all the same.
+    let counted = counted(0, &[(Fate::Unacknowledged, 100)]);
+    let unasked = Case { counted, ..nothing };
+    assert_eq!(unasked.result(CheckKind::Answered), CheckResult::Skipped);
+}
