@@ -9,7 +9,7 @@ use memtide_codec::text::{ReplyDecoder, encode};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_host::driver::NullDriver;
 use memtide_metrics::histogram::Tallying;
-use memtide_run::{Doors, Surroundings, lower};
+use memtide_run::{Doors, Surroundings, Wanted, lower};
 use memtide_schema::Scenario;
 use memtide_workload::{Next, PlannedSource, Source};
 use std::collections::BTreeMap;
@@ -72,6 +72,7 @@ fn lowered(scenario: &Scenario) -> Plan {
         cpus_online: 1,
         cpu_quota: None,
         io: Doors::Simulated,
+        outputs: Wanted::default(),
     };
     lower(scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message)).plan
 }

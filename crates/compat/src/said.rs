@@ -2,7 +2,7 @@
 //! nothing; what the fields allow, the scenario checks.
 
 use memtide_schema::field::find;
-use memtide_schema::{Layer, Origin, Scenario};
+use memtide_schema::{Layer, Origin, Settings};
 
 /// What is said so far.
 pub(crate) struct Said(Layer);
@@ -27,18 +27,18 @@ impl Said {
         }
     }
 
-    /// The scenario of all that was said. The error names a field which no machine could do.
-    pub(crate) fn scenario(&self) -> Result<Scenario, Wrong> {
-        let mut scenario = Scenario::default();
-        scenario.apply(&self.0).map_err(|error| Wrong {
+    /// All that was said. The error names a field which no machine could do.
+    pub(crate) fn settings(&self) -> Result<Settings, Wrong> {
+        let mut settings = Settings::default();
+        settings.apply(&self.0).map_err(|error| Wrong {
             message: error.to_string(),
             field: error.field.unwrap_or_default(),
         })?;
-        match scenario.check().into_iter().next() {
+        match settings.check().into_iter().next() {
             Some(problem) => {
                 Err(Wrong { field: problem.field.to_owned(), message: problem.message })
             }
-            None => Ok(scenario),
+            None => Ok(settings),
         }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn beside(record: &Record) -> String {
     let of = |kinds: &BTreeMap<Kind, Distribution>| pair(kinds.get(&Kind::All));
     let believable = match (record.believable.verdict, record.believable.reasons.first()) {
         (Verdict::Yes, _) => "yes".to_owned(),
+        (Verdict::Within, _) => "within the bounds given".to_owned(),
         (Verdict::No, None) => "no".to_owned(),
         (Verdict::No, Some(reason)) => format!("no, {}", reason.message),
     };

@@ -6,19 +6,20 @@
 //! answer may still come, and is then known to be late. Datagrams are put together first.
 
 mod datagrams;
-pub(crate) mod greeting;
-pub(crate) mod wire;
+mod link;
+mod outgoing;
 
-use crate::driver::{Closed, PeerError, Refusal};
-use crate::plan::{Place, Protocol};
-use greeting::Rejection;
+use crate::dialect::{self, Dialect, Rejection, Role, Tongue, in_tongue_of, name};
+use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
+use crate::plan::{Place, Plan};
+use link::Wrap;
+pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
-use memtide_codec::udp::Reassembler;
-use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
+use memtide_codec::{ErrorKind, Excerpt, Reply};
 use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
-use memtide_workload::{Action, Op, OpKind, Outcome};
+use memtide_workload::{Action, Op, OpKind, Outcome, Source, Version};
+pub(crate) use outgoing::{Outgoing, TooLong};
 use std::collections::VecDeque;
-use wire::{Frames, Lines, Mark, Tongue, Wire};
 
 /// An operation on its way, from the schedule to the histogram. At most 48 bytes: there may be
 /// thousands on each of thousands of connections.
@@ -169,24 +170,33 @@ pub(crate) struct FollowUp {
     pub(crate) unique: u64,
 }
 
-/// Whether there is a peer.
+/// What came of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// No; a timer may bring it back.
-    Closed,
-    /// A connect is under way since this instant.
-    Opening(Instant),
-    /// It was made, and is told who we are; under way since this instant.
-    Greeting(Instant),
-    /// Yes.
-    Open,
+pub(crate) enum Heard {
+    /// Replies, or parts of them; what they ended the sink was told.
+    Replies,
+    /// The last that was missing: the connection is open.
+    Welcome,
+    /// It is not open yet, and possibly has something to say to that.
+    NotYet,
+    /// It will not open.
+    Rejected(Rejection),
+}
+
+/// What was issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Issued {
+    /// Bytes of its request.
+    pub(crate) bytes: usize,
+    /// Whether it is in flight from now on; else it asks for no answer.
+    pub(crate) awaits_reply: bool,
 }
 
 /// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) place: Place,
-    pub(crate) state: State,
+    link: Link,
     /// Connects that failed, and connections lost, since the last answer.
     pub(crate) failures: u32,
     /// When its deadline timer goes off; never when none is armed.
@@ -201,9 +211,6 @@ pub(crate) struct Connection {
     pub(crate) rest_armed: bool,
     pipeline: VecDeque<InFlight>,
     unsent: usize,
-    wire: Wire,
-    /// Puts replies together where they come in datagrams.
-    datagrams: Option<Box<Reassembler>>,
     /// Requests that were answered, by which the next answer is known.
     answered: u32,
     /// The unique number that the head's gets brought.
@@ -219,22 +226,21 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// A connection that is closed; it will carry at most `depth` operations.
-    pub(crate) fn new(place: Place, depth: u32, protocol: Protocol) -> Self {
-        assert!(depth > 0, "there is room for one operation");
+    /// A connection that is closed; it will carry at most the plan's depth of operations.
+    pub(crate) fn new(plan: &Plan, dialect: &Dialect, place: Place) -> Self {
+        assert!(plan.depth > 0, "there is room for one operation");
+        let server = plan.servers.get(place.server.index()).map_or("", |server| &server.name);
         Self {
             place,
-            state: State::Closed,
+            link: Link::new(plan, dialect, (server, place.transport)),
             failures: 0,
             deadline_armed: Instant::NEVER,
             free_since: Instant::ZERO,
             writable: false,
             rests_until: Instant::ZERO,
             rest_armed: false,
-            pipeline: VecDeque::with_capacity(depth as usize),
+            pipeline: VecDeque::with_capacity(plan.depth as usize),
             unsent: 0,
-            wire: Wire::new(protocol),
-            datagrams: datagrams::reassembler(place.transport),
             answered: 0,
             cas_unique: 0,
             reply_bytes: 0,
@@ -244,14 +250,14 @@ impl Connection {
         }
     }
 
-    /// Whether it can be used, if it has room.
-    pub(crate) fn is_available(&self) -> bool {
-        self.state == State::Open && self.writable && self.rests_until == Instant::ZERO
+    /// Whether there is a peer.
+    pub(crate) fn state(&self) -> State {
+        self.link.state()
     }
 
-    /// Whether the peer has not yet said that it takes us.
-    pub(crate) fn is_greeting(&self) -> bool {
-        matches!(self.state, State::Greeting(_))
+    /// Whether it can be used, if it has room.
+    pub(crate) fn is_available(&self) -> bool {
+        self.state() == State::Open && self.writable && self.rests_until == Instant::ZERO
     }
 
     /// Whether something that it carries has timed out.
@@ -264,21 +270,84 @@ impl Connection {
         self.pipeline.len()
     }
 
-    /// Takes charge of an operation whose request is about to be sent. The caller keeps the
-    /// depth.
-    pub(crate) fn issue(&mut self, entry: InFlight) {
+    /// A connect is under way from `now` on.
+    pub(crate) fn open(&mut self, now: Instant) {
+        self.link.open(now);
+    }
+
+    /// Takes charge of an operation and appends its request, with a value of this version if it
+    /// has one. The caller keeps the depth.
+    #[inline(always)]
+    pub(crate) fn issue<S: Source>(
+        &mut self,
+        entry: InFlight,
+        dialect: &Dialect,
+        (source, version): (&S, Option<Version>),
+        out: &mut Outgoing,
+    ) -> Result<Issued, TooLong> {
+        let before = out.bytes.len();
+        self.link.begin_request(&mut out.bytes);
+        let opaque = self.next_opaque();
+        dialect.request(&entry.op(), source, (version, opaque), &mut out.bytes);
+        let bytes = self.link.check_request(before, &mut out.bytes)?;
+        let awaits_reply = !dialect.is_noreply(entry.kind);
+        match awaits_reply {
+            true => self.carry(entry),
+            false => out.quiet.push(entry),
+        }
+        Ok(Issued { bytes, awaits_reply })
+    }
+
+    /// Takes charge of the second half of an operation. Returns the bytes of its request.
+    pub(crate) fn follow_up(
+        &mut self,
+        follow_up: &FollowUp,
+        dialect: &Dialect,
+        version: Option<Version>,
+        out: &mut Outgoing,
+    ) -> Result<usize, TooLong> {
+        let before = out.bytes.len();
+        self.link.begin_request(&mut out.bytes);
+        let said = (version, self.next_opaque());
+        dialect.cas((follow_up.entry.key, follow_up.unique), said, &mut out.bytes);
+        let bytes = self.link.check_request(before, &mut out.bytes)?;
+        self.carry(follow_up.entry);
+        Ok(bytes)
+    }
+
+    #[inline]
+    fn carry(&mut self, entry: InFlight) {
         assert!(self.pipeline.len() < self.pipeline.capacity(), "depth is kept by the route");
         self.pipeline.push_back(entry);
         self.unsent += 1;
     }
 
     /// The number by which the answer to the next request will be known.
-    pub(crate) fn next_opaque(&self) -> u32 {
+    fn next_opaque(&self) -> u32 {
         self.answered.wrapping_add(self.pipeline.len() as u32)
     }
 
-    /// What was issued is handed to the socket at `now`.
-    pub(crate) fn mark_sent(&mut self, now: Instant, sink: &mut impl Sink) {
+    /// Makes of what was appended to `out` since the last call what goes over the wire, and appends
+    /// what the connection has to say by itself.
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) {
+        self.link.poll_transmit(out);
+    }
+
+    /// What was transmitted is handed to the socket at `now`.
+    #[inline]
+    pub(crate) fn mark_sent(&mut self, now: Instant, out: &mut Outgoing, sink: &mut impl Sink) {
+        self.date_sent(now, sink);
+        for entry in &mut out.quiet {
+            let late = entry.hand_over(now);
+            sink.sent(entry, late, 0);
+            sink.settle(entry, Ending::unanswered(Fate::Unacknowledged));
+        }
+        out.quiet.clear();
+    }
+
+    #[inline]
+    fn date_sent(&mut self, now: Instant, sink: &mut impl Sink) {
         let first = self.pipeline.len() - self.unsent;
         for (entry, outstanding) in self.pipeline.range_mut(first..).zip(first + 1..) {
             if matches!(entry.stage, InFlightStage::First | InFlightStage::Alone) {
@@ -289,40 +358,71 @@ impl Connection {
         self.unsent = 0;
     }
 
-    /// Reads the answer to what a new connection says first. `None` while it has not come whole.
-    pub(crate) fn handle_greeting(&mut self, bytes: &[u8]) -> Option<Result<(), Rejection>> {
-        greeting::heard(&mut self.wire, bytes)
+    /// The connection was made: says who we are, if that is to be said. Returns whether it is open.
+    pub(crate) fn handle_connected(
+        &mut self,
+        now: Instant,
+        dialect: &Dialect,
+        out: &mut Outgoing,
+    ) -> bool {
+        self.link.handle_connected(now, dialect, &mut out.bytes)
+    }
+
+    /// It is open since `now`: nothing is in the way of the first operation.
+    pub(crate) fn opened(&mut self, now: Instant) {
+        self.free_since = now;
+        self.writable = true;
+        self.rests_until = Instant::ZERO;
     }
 
     /// Reads what came, be it a part of a stream or a datagram. After an error the connection must
     /// be closed.
     #[inline]
-    pub(crate) fn handle_received(
+    pub(crate) fn handle_bytes(
+        &mut self,
+        now: Instant,
+        bytes: &[u8],
+        follow_ups: &mut Vec<FollowUp>,
+        sink: &mut impl Sink,
+    ) -> Result<Heard, PeerError> {
+        if self.link.state() != State::Open {
+            return Ok(self.link.handle_greeting(bytes));
+        }
+        match self.link.wrap {
+            Wrap::None => self.handle_plain(now, bytes, follow_ups, sink),
+            Wrap::Datagrams(_) => self.handle_datagram(now, bytes, follow_ups, sink),
+            Wrap::Filtered(_) => self.handle_filtered(now, bytes, follow_ups, sink),
+        }
+        .map(|()| Heard::Replies)
+    }
+
+    /// Reads a part of a stream that a filter has changed.
+    #[inline(never)]
+    fn handle_filtered(
         &mut self,
         now: Instant,
         bytes: &[u8],
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl Sink,
     ) -> Result<(), PeerError> {
-        match self.datagrams.is_some() {
-            false => self.handle_bytes(now, bytes, follow_ups, sink),
-            true => self.handle_datagram(now, bytes, follow_ups, sink),
-        }
+        let wrap = std::mem::replace(&mut self.link.wrap, Wrap::None);
+        let Wrap::Filtered(mut filtered) = wrap else { unreachable!("it has a filter") };
+        let read = filtered.handle_bytes(bytes);
+        let read = read.and_then(|plain| self.handle_plain(now, plain, follow_ups, sink));
+        self.link.wrap = Wrap::Filtered(filtered);
+        read
     }
 
     /// Reads a part of the stream of replies.
     #[inline]
-    fn handle_bytes(
+    fn handle_plain(
         &mut self,
         now: Instant,
         bytes: &[u8],
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl Sink,
     ) -> Result<(), PeerError> {
-        match self.wire.protocol() {
-            Protocol::Text => self.handle_replies::<Lines>(now, bytes, follow_ups, sink),
-            Protocol::Binary => self.handle_replies::<Frames>(now, bytes, follow_ups, sink),
-        }
+        in_tongue_of!(self.link.reader, T => self.handle_replies::<T>(now, bytes, follow_ups, sink))
     }
 
     /// Reads replies of a protocol and ends the operations they belong to.
@@ -337,21 +437,19 @@ impl Connection {
         // What is left where the present reply began, or where these bytes did.
         let mut left = bytes.len();
         loop {
-            let reply = T::next(&mut self.wire, &mut bytes);
+            let reply = T::next(T::decoder(&mut self.link.reader), &mut bytes);
             let reply = reply.map_err(|error| PeerError::of(error, bytes))?;
             let Some((reply, mark)) = reply else {
                 self.count_reply(left - bytes.len());
-                return self.wire.check_partial();
+                return dialect::check_partial::<T>(&mut self.link.reader);
             };
-            if let Some(mark) = mark {
-                let turn = (!self.pipeline.is_empty()).then_some(self.answered);
-                match heed((mark, turn), &reply, &mut self.part_failed, sink)? {
-                    Heeded::Answer => {}
-                    Heeded::FailedPart => continue,
-                    Heeded::Aside => {
-                        (self.reply_bytes, left) = (0, bytes.len());
-                        continue;
-                    }
+            let turn = (!self.pipeline.is_empty()).then_some(self.answered);
+            match heed(T::role(mark, &reply, turn)?, &reply, &mut self.part_failed, sink) {
+                Heeded::Answer => {}
+                Heeded::FailedPart => continue,
+                Heeded::Aside => {
+                    (self.reply_bytes, left) = (0, bytes.len());
+                    continue;
                 }
             }
             if self.stray_error {
@@ -382,7 +480,7 @@ impl Connection {
                     if error.is_too_many_connections() {
                         return Err(PeerError::TooManyConnections);
                     }
-                    sink.refused(refusal(&error));
+                    sink.refused(Refusal::of(&error));
                     failure(error.kind)
                 }
                 Reply::End if self.part_failed.is_some() => {
@@ -440,7 +538,7 @@ impl Connection {
         timeout: Span,
         sink: &mut impl Sink,
     ) -> Instant {
-        if self.datagrams.is_some() {
+        if self.is_over_datagrams() {
             return self.give_up(now, timeout, sink);
         }
         let mut next = Instant::NEVER;
@@ -472,18 +570,15 @@ impl Connection {
     /// There is no peer, and nothing under way.
     pub(crate) fn reset(&mut self) {
         debug_assert!(self.pipeline.is_empty(), "what is under way ends before");
-        self.state = State::Closed;
         self.unsent = 0;
         self.answered = 0;
         self.forget_reply();
-        if let Some(reassembler) = &mut self.datagrams {
-            reassembler.give_up();
-        }
+        self.link.reset();
     }
 
     /// What was read of a reply that is not complete is forgotten.
     fn forget_reply(&mut self) {
-        self.wire = Wire::new(self.wire.protocol());
+        self.link.reader.reset();
         self.reply_bytes = 0;
         self.value_bytes = 0;
         self.stray_error = false;
@@ -522,34 +617,7 @@ fn failure(kind: ErrorKind) -> Verdict {
     Verdict { fate: Fate::Failed, outcome: Outcome::Failed, reply: None, error: Some(class) }
 }
 
-/// What a frame is to the operations in flight.
-enum Role<'a> {
-    /// An answer, or a piece of one, to the head.
-    Answer,
-    /// The head asks for several values, and one of them could not be had.
-    FailedPart(ErrorReply<'a>),
-    /// What went wrong with an operation that wanted no answer and is over.
-    Aside,
-}
-
-/// Tells by what a frame repeats of its request what it is; `turn` is the number of the head.
-fn role<'a>(mark: Mark, reply: &Reply<'a>, turn: Option<u32>) -> Result<Role<'a>, PeerError> {
-    match *reply {
-        // It is said before anything was asked, and repeats nothing.
-        Reply::Error(error) if error.is_too_many_connections() => return Ok(Role::Answer),
-        _ if mark.opcode.is_quiet() && !mark.opcode.retrieves() => return Ok(Role::Aside),
-        _ => {}
-    }
-    match (turn, *reply) {
-        (Some(expected), _) if expected != mark.opaque => {
-            Err(PeerError::OutOfTurn { expected, got: mark.opaque })
-        }
-        (Some(_), Reply::Error(error)) if mark.opcode.is_quiet() => Ok(Role::FailedPart(error)),
-        _ => Ok(Role::Answer),
-    }
-}
-
-/// What became of a frame before its reply is matched.
+/// What became of a reply before it is matched.
 enum Heeded {
     /// It answers the head, or is a piece of its answer.
     Answer,
@@ -559,31 +627,28 @@ enum Heeded {
     Aside,
 }
 
-/// Reads a frame for what it is to the operations in flight; `turn` is the number of the head.
+/// Tells of errors that answer no operation, or only a part of one.
+#[inline(always)]
 fn heed(
-    (mark, turn): (Mark, Option<u32>),
+    role: Role<'_>,
     reply: &Reply<'_>,
     part_failed: &mut Option<ErrorKind>,
     sink: &mut impl Sink,
-) -> Result<Heeded, PeerError> {
-    Ok(match role(mark, reply, turn)? {
+) -> Heeded {
+    match role {
         Role::Answer => Heeded::Answer,
         Role::FailedPart(error) => {
-            sink.refused(refusal(&error));
+            sink.refused(Refusal::of(&error));
             *part_failed = Some(error.kind);
             Heeded::FailedPart
         }
         Role::Aside => {
             if let Reply::Error(error) = reply {
-                sink.refused(refusal(error));
+                sink.refused(Refusal::of(error));
             }
             Heeded::Aside
         }
-    })
-}
-
-fn refusal(error: &ErrorReply<'_>) -> Refusal {
-    Refusal { kind: error.kind, line: Excerpt::of(error.message) }
+    }
 }
 
 /// Matches a closing reply with the operation at the head; a reply that the protocol rules out
@@ -621,25 +686,6 @@ fn unasked(reply: &Reply<'_>) -> PeerError {
         Reply::Error(error) if error.is_too_many_connections() => PeerError::TooManyConnections,
         Reply::Error(error) => PeerError::UnaskedError { line: Excerpt::of(error.message) },
         _ => PeerError::Unasked { got: name(reply) },
-    }
-}
-
-pub(crate) fn name(reply: &Reply<'_>) -> &'static str {
-    match reply {
-        Reply::Value { .. } | Reply::Data { .. } => "VALUE",
-        Reply::End => "END",
-        Reply::Stored => "STORED",
-        Reply::NotStored => "NOT_STORED",
-        Reply::Exists => "EXISTS",
-        Reply::NotFound => "NOT_FOUND",
-        Reply::Deleted => "DELETED",
-        Reply::Touched => "TOUCHED",
-        Reply::Ok => "OK",
-        Reply::Reset => "RESET",
-        Reply::Number(_) => "a number",
-        Reply::Version(_) => "VERSION",
-        Reply::Stat { .. } => "STAT",
-        Reply::Error(_) => "an error",
     }
 }
 

@@ -1,15 +1,17 @@
 //! The only door from a worker to its world. It is shaped like io_uring: submit what shall
 //! happen, wait, take completions. A world of readiness (epoll) imitates that.
 
+mod filter;
 mod message;
 mod stranger;
 
+pub use filter::{Filter, FilterPlan};
 pub(crate) use message::SPLICE_BYTES_MIN;
 pub use message::{Mark, Message, SendBuffer};
 pub use stranger::Stranger;
 
 use memtide_base::{ConnectionId, Full, Instant, Span};
-use memtide_codec::{ErrorKind, Excerpt, Malformed};
+use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Malformed};
 use memtide_workload::{OpKind, Outcome};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -282,6 +284,11 @@ pub enum PeerError {
         /// The reply, in short.
         got: &'static str,
     },
+    /// Bytes that the connection's filter cannot make anything of.
+    Unreadable {
+        /// What is wrong with them, as the end of "its bytes ...".
+        why: &'static str,
+    },
     /// An error line although nothing was asked.
     UnaskedError {
         /// How it begins.
@@ -325,6 +332,7 @@ impl fmt::Display for PeerError {
                 "answered request {got} of a connection when it was request {expected}'s turn"
             ),
             Self::Unasked { got } => write!(f, "sent {got} although nothing was asked"),
+            Self::Unreadable { why } => write!(f, "cannot be understood: its bytes {why}"),
             Self::UnaskedError { line } => write!(f, "sent {line} although nothing was asked"),
         }
     }
@@ -337,6 +345,12 @@ pub struct Refusal {
     pub kind: ErrorKind,
     /// How its message begins.
     pub line: Excerpt,
+}
+
+impl Refusal {
+    pub(crate) fn of(error: &ErrorReply<'_>) -> Self {
+        Self { kind: error.kind, line: Excerpt::of(error.message) }
+    }
 }
 
 impl fmt::Display for Refusal {

@@ -11,15 +11,15 @@ pub mod probe;
 mod client;
 mod recorder;
 mod connection;
-mod encoder;
+mod dialect;
 mod pacer;
 mod route;
 pub mod plan;
 pub mod driver;
 
 pub use driver::{
-    Address, Closed, Completion, ConnectError, Driver, Event, Mark, Message, PeerError, Sample,
-    SendBuffer, SocketPlan, Submission, Submitted,
+    Address, Closed, Completion, ConnectError, Driver, Event, Filter, FilterPlan, Mark, Message,
+    PeerError, Sample, SendBuffer, SocketPlan, Submission, Submitted,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{

@@ -3,13 +3,12 @@
 
 mod topology;
 
-use crate::driver::{Address, SocketPlan};
+use crate::driver::{Address, FilterPlan, SocketPlan};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
 };
 use memtide_base::{Instant, Span};
-use memtide_codec::udp;
 use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_workload::{
@@ -78,6 +77,8 @@ pub struct Plan {
     pub sockets: SocketPlan,
     /// What every connection says first, if servers want to know who we are.
     pub credentials: Option<Arc<Credentials>>,
+    /// What changes the bytes of every stream on their way, if anything does.
+    pub filter: Option<FilterPlan>,
 }
 
 /// Who makes operations, and with which connections.
@@ -182,14 +183,6 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// The longest request that can be sent, with what stands before it.
-    pub(crate) const fn request_bytes_max(self) -> usize {
-        match self {
-            Self::Stream => usize::MAX,
-            Self::Datagrams { .. } => udp::DATAGRAM_BYTES_MAX,
-        }
-    }
-
     /// The most that is gathered for one connection before it is sent, if that is `most` where
     /// requests are no datagrams.
     pub(crate) const fn gathered_bytes_max(self, most: usize) -> usize {

@@ -1,35 +1,18 @@
-//! One question to a server, on a connection of its own: its version, its statistics, or whatever
-//! somebody wants to tell it.
+//! One question to a server, on a connection of its own: its version, its statistics, or any line.
 //!
 //! Sans-IO like all of the engine: it needs a driver that nothing else uses meanwhile.
 
-use crate::connection::greeting::{self, Rejection, greeting};
-use crate::connection::name;
-use crate::connection::wire::Wire;
+use crate::connection::{Heard, Link};
+pub use crate::dialect::Question;
+use crate::dialect::{Dialect, Reader, Rejection, name};
 use crate::driver::{
-    Address, Closed, ConnectError, Driver, DriverError, Event, Message, PeerError, SocketPlan,
+    Address, Closed, ConnectError, Driver, DriverError, Event, PeerError, SendBuffer, SocketPlan,
     Submission,
 };
-use crate::plan::{Plan, Protocol, ServerPlan};
+use crate::plan::{Plan, Protocol, ServerPlan, Transport};
 use memtide_base::{ConnectionId, Instant, Span};
-use memtide_codec::binary::{self, Extras, Opcode};
-use memtide_codec::text::encode;
-use memtide_codec::{Keys, Reply, Request, Verb};
+use memtide_codec::Reply;
 use std::fmt;
-
-/// What can be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question<'a> {
-    /// The server's version.
-    Version,
-    /// Its general-purpose statistics.
-    Statistics,
-    /// A key that it hardly has: what every server answers that knows any command at all.
-    Get,
-    /// A line of the text protocol, without its end and in whatever protocol the plan speaks. Its
-    /// answer is the first line that comes back.
-    Line(&'a str),
-}
 
 impl Question<'_> {
     /// What is asked, for a sentence.
@@ -133,8 +116,6 @@ impl From<DriverError> for AskError {
     }
 }
 
-/// What [`Question::Get`] asks for.
-const GET_KEY: &[u8] = b"memtide";
 const CONNECTION: ConnectionId = ConnectionId(0);
 /// The longest answer: some three hundred times what memcached says of itself.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -164,8 +145,11 @@ pub fn ask_unless<D: Driver>(
     server: &ServerPlan,
     question: Question<'_>,
 ) -> Result<Answer, AskError> {
+    let dialect = Dialect::for_question(plan, question);
     let deadline = driver.now() + plan.timeout;
-    let mut line = Line { driver, deadline, is_interrupted, heard: 0 };
+    let link = Link::new(plan, &dialect, (&server.name, Transport::Stream));
+    let out = SendBuffer::with_capacity(0, 0);
+    let mut line = Line { driver, deadline, is_interrupted, dialect, link, out, heard: 0 };
     let mut refused = ConnectError::Unreachable;
     for address in &server.addresses {
         match line.connect(address) {
@@ -187,62 +171,38 @@ fn talk<D: Driver>(
     plan: &Plan,
     question: Question<'_>,
 ) -> Result<Answer, AskError> {
-    let is_line = matches!(question, Question::Line(_));
-    let protocol = if is_line { Protocol::Text } else { plan.requests.protocol };
+    let protocol = line.dialect.protocol();
+    let unanswered = |bytes| match bytes {
+        0 => AskError::Silent(plan.timeout, protocol),
+        bytes => AskError::Unfinished { timeout: plan.timeout, bytes },
+    };
+    let now = line.driver.now();
+    if !line.link.handle_connected(now, &line.dialect, &mut line.out) {
+        let heard = line.exchange(|link, bytes| match link.handle_greeting(bytes) {
+            Heard::Replies | Heard::NotYet => Ok(None),
+            Heard::Welcome => Ok(Some(())),
+            Heard::Rejected(Rejection::Credentials(error)) => Err(AskError::Connect(error)),
+            Heard::Rejected(Rejection::Broken(closed)) => Err(AskError::Closed(closed)),
+        })?;
+        heard.ok_or_else(|| unanswered(line.heard))?;
+    }
     let mut listener = Listener {
-        wire: Wire::new(protocol),
         asked: question.word(),
         found: (question == Question::Get).then_some(false),
         rows: Vec::new(),
         line: Vec::new(),
     };
-    let unanswered = |bytes| match bytes {
-        0 => AskError::Silent(plan.timeout, protocol),
-        bytes => AskError::Unfinished { timeout: plan.timeout, bytes },
+    line.dialect.ask(question, &mut line.out);
+    let is_line = matches!(question, Question::Line(_));
+    let mut hear = |reader: &mut Reader, bytes: &[u8]| match is_line {
+        true => listener.handle_line(reader, bytes),
+        false => listener.handle_bytes(reader, bytes),
     };
-    if let Some(credentials) = &plan.credentials {
-        let bytes = greeting(protocol, credentials);
-        let heard = line.exchange(&bytes, |bytes| listener.handle_greeting(bytes))?;
-        heard.ok_or_else(|| unanswered(line.heard))?;
-    }
-    let bytes = request(question, protocol);
-    let heard = line.exchange(&bytes, |bytes| match is_line {
-        true => listener.handle_line(bytes),
-        false => listener.handle_bytes(bytes),
+    let heard = line.exchange(|link, bytes| {
+        let heard = link.handle_bytes(bytes, &mut hear);
+        heard.map_err(|error| AskError::Closed(Closed::Broken(error)))?
     })?;
     heard.ok_or_else(|| unanswered(line.heard))
-}
-
-fn request(question: Question<'_>, protocol: Protocol) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    match (protocol, question) {
-        (_, Question::Line(line)) => {
-            bytes.extend_from_slice(line.as_bytes());
-            bytes.extend_from_slice(b"\r\n");
-        }
-        (Protocol::Text, Question::Version) => encode::request(&mut bytes, &Request::Version),
-        (Protocol::Text, Question::Statistics) => {
-            encode::request(&mut bytes, &Request::Stats { argument: None });
-        }
-        (Protocol::Text, Question::Get) => {
-            let keys = Keys::spaced(GET_KEY);
-            let get = Request::Retrieve { verb: Verb::Get, expiry: None, keys };
-            encode::request(&mut bytes, &get);
-        }
-        (Protocol::Binary, Question::Get) => {
-            let (extras, key) = (Extras::None, GET_KEY);
-            let opcode = Opcode::Get;
-            let get = binary::Request { opcode, opaque: 0, cas: 0, extras, key, value: &[] };
-            binary::encode::request(&mut bytes, &get);
-        }
-        (Protocol::Binary, Question::Version) => {
-            binary::encode::bare(&mut bytes, Opcode::Version, 0);
-        }
-        (Protocol::Binary, Question::Statistics) => {
-            binary::encode::bare(&mut bytes, Opcode::Stat, 0);
-        }
-    }
-    bytes
 }
 
 /// A connection that one question is asked on, until its deadline.
@@ -250,6 +210,10 @@ struct Line<'a, D> {
     driver: &'a mut D,
     deadline: Instant,
     is_interrupted: &'a dyn Fn() -> bool,
+    dialect: Dialect,
+    link: Link,
+    /// What is to be said.
+    out: SendBuffer,
     /// Bytes of the present answer.
     heard: usize,
 }
@@ -274,24 +238,23 @@ impl<D: Driver> Line<'_, D> {
         Err(AskError::Connect(ConnectError::TimedOut))
     }
 
-    /// Sends `bytes` and waits until `hear` has heard enough; `None` when that is not by the
-    /// deadline.
+    /// Sends what the link has to say and waits until `hear` has heard enough; `None` when that is
+    /// not by the deadline.
     fn exchange<T>(
         &mut self,
-        bytes: &[u8],
-        mut hear: impl FnMut(&[u8]) -> Result<Option<T>, AskError>,
+        mut hear: impl FnMut(&mut Link, &[u8]) -> Result<Option<T>, AskError>,
     ) -> Result<Option<T>, AskError> {
-        let message = Message::plain(bytes);
-        let send = Submission::Send { connection: CONNECTION, message };
-        self.driver.submit(send).expect("a driver has room for one request");
+        self.transmit();
         self.heard = 0;
         while self.wait()? {
             while let Some(completion) = self.driver.completion() {
                 match completion.event {
                     Event::Received(bytes) => {
                         self.heard += bytes.len();
-                        if let Some(heard) = hear(bytes)? {
-                            return Ok(Some(heard));
+                        let heard = hear(&mut self.link, bytes)?;
+                        self.transmit();
+                        if heard.is_some() {
+                            return Ok(heard);
                         }
                         if self.heard > ANSWER_BYTES_MAX {
                             return Err(AskError::TooLong { bytes_max: ANSWER_BYTES_MAX });
@@ -306,6 +269,15 @@ impl<D: Driver> Line<'_, D> {
             }
         }
         Ok(None)
+    }
+
+    fn transmit(&mut self) {
+        self.link.poll_transmit(&mut self.out);
+        if !self.out.is_empty() {
+            let send = Submission::Send { connection: CONNECTION, message: self.out.message() };
+            self.driver.submit(send).expect("a driver has room for one request");
+            self.out.clear();
+        }
     }
 
     /// Waits for something to happen, for a while. False once the deadline is over.
@@ -330,7 +302,6 @@ impl<D: Driver> Line<'_, D> {
 
 /// Puts an answer together.
 struct Listener {
-    wire: Wire,
     /// What is asked, in a word.
     asked: &'static str,
     /// Whether the key was found that was asked for, if one was.
@@ -341,17 +312,12 @@ struct Listener {
 }
 
 impl Listener {
-    fn handle_greeting(&mut self, bytes: &[u8]) -> Result<Option<()>, AskError> {
-        match greeting::heard(&mut self.wire, bytes) {
-            None => Ok(None),
-            Some(Ok(())) => Ok(Some(())),
-            Some(Err(Rejection::Credentials(error))) => Err(AskError::Connect(error)),
-            Some(Err(Rejection::Broken(closed))) => Err(AskError::Closed(closed)),
-        }
-    }
-
     /// The answer to a command that may be anybody's has no form but an error's.
-    fn handle_line(&mut self, bytes: &[u8]) -> Result<Option<Answer>, AskError> {
+    fn handle_line(
+        &mut self,
+        reader: &mut Reader,
+        bytes: &[u8],
+    ) -> Result<Option<Answer>, AskError> {
         self.line.extend_from_slice(bytes);
         let Some(end) = self.line.iter().position(|&byte| byte == b'\n') else {
             return match self.line.len() > LINE_BYTES_MAX {
@@ -364,18 +330,21 @@ impl Listener {
         let line = std::mem::take(&mut self.line);
         let first = line[..end].split(|byte| b" \r".contains(byte)).next();
         if first.is_some_and(|word| ERRORS.contains(&word)) {
-            return self.handle_bytes(&line[..=end]);
+            return self.handle_bytes(reader, &line[..=end]);
         }
         Ok(Some(Answer::Line(String::from_utf8_lossy(&line[..end]).trim_end().to_owned())))
     }
 
-    fn handle_bytes(&mut self, mut bytes: &[u8]) -> Result<Option<Answer>, AskError> {
+    fn handle_bytes(
+        &mut self,
+        reader: &mut Reader,
+        mut bytes: &[u8],
+    ) -> Result<Option<Answer>, AskError> {
         let broken = |error| AskError::Closed(Closed::Broken(error));
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         loop {
-            let next = self.wire.next(&mut bytes);
-            let next = next.map_err(|error| broken(PeerError::of(error, bytes)))?;
-            let Some((reply, _)) = next else { break };
+            let next = reader.next(&mut bytes).map_err(broken)?;
+            let Some(reply) = next else { break };
             match reply {
                 Reply::Version(version) => return Ok(Some(Answer::Version(text(version)))),
                 Reply::Stat { name, value } => self.rows.push((text(name), text(value))),
@@ -404,7 +373,7 @@ impl Listener {
                 }
             }
         }
-        self.wire.check_partial().map_err(broken)?;
+        reader.check_partial().map_err(broken)?;
         Ok(None)
     }
 }

@@ -18,9 +18,8 @@ mod agenda;
 
 use crate::client::Client;
 use crate::connection::Connection;
-use crate::connection::greeting::greeting;
+use crate::dialect::Dialect;
 use crate::driver::{Address, Driver, DriverError, SocketPlan};
-use crate::encoder::Encoder;
 use crate::fleet::{Stage, WorkerReport};
 use crate::pacer::IdleClock;
 use crate::plan::{LifePlan, OnFull, Pacing, Place, Plan, Reconnect, Transport};
@@ -48,7 +47,7 @@ pub struct Worker<D, S> {
     clients: Table<ClientId, Client<Joint<S>>>,
     connections: Table<ConnectionId, Connection>,
     agenda: Agenda,
-    encoder: Encoder,
+    dialect: Dialect,
     outbox: Outbox,
     recorder: Recorder,
     /// The lives of its connections, if these are the load.
@@ -71,10 +70,6 @@ struct Facts {
     seed: u64,
     on_full: OnFull,
     pause: Span,
-    /// A request that is longer is not sent.
-    request_bytes_max: usize,
-    /// What every connection says first; nothing for most.
-    greeting: Vec<u8>,
 }
 
 impl Facts {
@@ -98,11 +93,6 @@ impl Facts {
                 Pacing::Open { on_full, .. } | Pacing::Lives(LifePlan { on_full, .. }) => on_full,
             },
             pause: plan.pause,
-            request_bytes_max: least.request_bytes_max(),
-            greeting: plan
-                .credentials
-                .as_ref()
-                .map_or_else(Vec::new, |credentials| greeting(plan.requests.protocol, credentials)),
         }
     }
 
@@ -122,11 +112,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let client = |seat| Client::new(plan, &seat, Joint::new(source.of_client(seat.number)));
         let clients: Table<_, _> = plan.seats(worker).map(client).collect();
         let places = plan.places(worker);
-        let connection =
-            |place: &Place| Connection::new(*place, plan.depth, plan.requests.protocol);
+        let dialect = Dialect::new(plan);
+        let connection = |place: &Place| Connection::new(plan, &dialect, *place);
         Self {
             agenda: Agenda::new(clients.len(), places.len()),
-            encoder: Encoder::new(plan),
             outbox: Outbox::new(plan),
             recorder: Recorder::new(plan),
             lives: Lives::new(plan, worker),
@@ -135,9 +124,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             idle: IdleClock::new(plan.timeout),
             course: Course::new(plan),
             facts: Facts::new(plan),
+            connections: places.iter().map(connection).collect(),
             driver,
             clients,
-            connections: places.iter().map(connection).collect(),
+            dialect,
         }
     }
 

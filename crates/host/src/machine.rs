@@ -26,11 +26,16 @@ pub struct Machine {
     pub cores: BTreeMap<usize, usize>,
     /// The control group's limit, in processors.
     pub cpu_quota: Option<f64>,
+    /// What the kernel makes its clocks from; none if it does not say.
+    pub clock_source: Option<String>,
     /// Memory in bytes; 0 if unknown.
     pub memory_bytes: u64,
     /// Files that this process may have open, after the limit was raised.
     pub files_max: u64,
 }
+
+/// Where the kernel names the clock source that it uses.
+const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// Looks at the machine.
 pub fn look() -> Machine {
@@ -44,6 +49,7 @@ pub fn look() -> Machine {
         cores: pin::cores(&cpus_allowed),
         cpus_allowed,
         cpu_quota: pin::quota(),
+        clock_source: fs::read_to_string(CLOCK_SOURCE).ok().map(|word| word.trim().to_owned()),
         memory_bytes: field("/proc/meminfo", "MemTotal")
             .and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
             .map_or(0, |kib| kib * 1024),

@@ -86,6 +86,7 @@ impl Witness for HostWitness {
             cpus_allowed: self.machine.cpus_allowed.len() as u32,
             cpu_quota: self.machine.cpu_quota,
             cpu_model: Some(self.machine.cpu_model.clone()).filter(|model| !model.is_empty()),
+            clock_source: self.machine.clock_source.clone(),
             memory_bytes: Some(self.machine.memory_bytes).filter(|&bytes| bytes > 0),
             memtide_version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -33,7 +33,7 @@ pub(crate) fn counts(out: &mut Sheet, record: &Record) {
     line_of(out, "replies", &totals.replies, unusual);
     line_of(out, "errors", &totals.errors, |_| true);
     let connections = &totals.connections;
-    if record.lives.is_none() && connections.failed + connections.lost > 0 {
+    if record.churn.is_none() && connections.failed + connections.lost > 0 {
         let (opened, failed) = (whole(connections.opened), whole(connections.failed));
         let lost = whole(connections.lost);
         labelled(out, "reconnects", &format!("{opened} opened, {failed} failed, {lost} lost"));

@@ -318,7 +318,7 @@ pub(crate) fn bad_day() -> Record {
 /// Connections that come and go, on a day on which ports run out.
 pub(crate) fn lives() -> Record {
     let mut record = open();
-    record.plan.lives = Some(LifePlanRecord {
+    record.plan.churn = Some(ChurnPlanRecord {
         connection_rate_per_s: Some(1e3),
         connection_arrival: Some("fixed".to_owned()),
         connections_total: Some(20_000),
@@ -331,30 +331,30 @@ pub(crate) fn lives() -> Record {
     record.plan.connections = 1_024;
     record.rate.target_per_s = None;
     let times = [88_000, 121_000, 310_000, 890_500];
-    record.lives = Some(LifeRecord {
+    record.churn = Some(ChurnRecord {
         target_per_s: Some(999.1),
-        begun_per_s: 998.4,
+        started_per_s: 998.4,
         concurrent_max: 1_024,
-        measure: LifeCounts {
+        measure: ChurnCounts {
             intended: 20_000,
-            begun: 20_000,
+            started: 20_000,
             opened: 19_990,
-            lived: 19_985,
+            completed: 19_985,
             failed: 10,
             lost: 5,
-            calls_unmade: 131,
+            calls_not_made: 131,
             causes: [
                 ("no_ports".to_owned(), 8),
                 ("refused".to_owned(), 2),
                 ("reset".to_owned(), 5),
             ]
             .into(),
-            ..LifeCounts::default()
+            ..ChurnCounts::default()
         },
         connect: distribution(20_000, times),
         connect_service: distribution(19_990, [61_000, 80_000, 120_000, 310_000]),
         lifetime: distribution(19_990, [9_100_000, 9_200_000, 9_900_000, 14_000_000]),
-        ..LifeRecord::default()
+        ..ChurnRecord::default()
     });
     record.warnings = vec![
         (&Warning::PortsExhausted { count: 8 }).into(),

@@ -69,6 +69,7 @@ const fn subject(code: CheckKind) -> &'static str {
 fn believable(record: &Record) -> String {
     match record.believable.verdict {
         Verdict::Yes => "yes".to_owned(),
+        Verdict::Within => "within the bounds given".to_owned(),
         Verdict::No => {
             let reasons: Vec<&str> =
                 record.believable.reasons.iter().map(|reason| reason.message.as_str()).collect();

@@ -5,7 +5,7 @@
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
 use memtide_schema::Scenario;
-use memtide_schema::record::{LifePlanRecord, LoopKind, PlanRecord};
+use memtide_schema::record::{ChurnPlanRecord, LoopKind, PlanRecord};
 
 /// Decisions without meaning in a closed loop.
 const OF_SCHEDULES: [&str; 3] = ["arrival", "schedule", "on-full"];
@@ -20,7 +20,7 @@ pub fn plan_text(plan: &PlanRecord, columns: Option<usize>) -> String {
     let decisions: Vec<(&str, String)> = decisions(plan).into_iter().chain(unusual(plan)).collect();
     let width = decisions.iter().map(|(field, _)| field.len()).fold(FIELD_WIDTH, usize::max);
     for (field, value) in decisions {
-        let meant = match &plan.lives {
+        let meant = match &plan.churn {
             Some(lives) => match field {
                 "rate" | "schedule" => false,
                 "arrival" => lives.call_rate_per_s.is_some(),
@@ -50,7 +50,7 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
         }
     };
     let mut decisions = vec![("server", servers(plan)), ("rate", rate_words(plan))];
-    decisions.extend(plan.lives.iter().flat_map(|lives| life_decisions(plan, lives)));
+    decisions.extend(plan.churn.iter().flat_map(|lives| life_decisions(plan, lives)));
     decisions.extend([
         ("arrival", plan.arrival.clone()),
         ("schedule", plan.schedule.clone()),
@@ -74,7 +74,7 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
 }
 
 /// The same of connections that are the load.
-fn life_decisions(plan: &PlanRecord, lives: &LifePlanRecord) -> Vec<(&'static str, String)> {
+fn life_decisions(plan: &PlanRecord, lives: &ChurnPlanRecord) -> Vec<(&'static str, String)> {
     let mut decisions = vec![
         ("connects", birth_words(plan, lives)),
         ("calls", format!("{} each, {}", whole(lives.calls), call_words(lives))),
@@ -86,7 +86,7 @@ fn life_decisions(plan: &PlanRecord, lives: &LifePlanRecord) -> Vec<(&'static st
     decisions
 }
 
-fn birth_words(plan: &PlanRecord, lives: &LifePlanRecord) -> String {
+fn birth_words(plan: &PlanRecord, lives: &ChurnPlanRecord) -> String {
     match (&lives.connection_arrival, lives.connection_rate_per_s) {
         (Some(arrival), Some(per_s)) => format!("at {}, {arrival} arrivals", rate(per_s)),
         (Some(arrival), None) => format!("{}, {arrival} arrivals", shortened(&plan.wave)),
@@ -94,14 +94,14 @@ fn birth_words(plan: &PlanRecord, lives: &LifePlanRecord) -> String {
     }
 }
 
-fn call_words(lives: &LifePlanRecord) -> String {
+fn call_words(lives: &ChurnPlanRecord) -> String {
     match lives.call_rate_per_s {
         Some(per_s) => format!("at {}", rate(per_s)),
         None => "each when another has its answer".to_owned(),
     }
 }
 
-fn linger_words(lives: &LifePlanRecord) -> String {
+fn linger_words(lives: &ChurnPlanRecord) -> String {
     match lives.linger_s {
         None => "none: closed in good order".to_owned(),
         Some(0.0) => "0: reset".to_owned(),
@@ -111,7 +111,7 @@ fn linger_words(lives: &LifePlanRecord) -> String {
 
 /// Connections as the load in a few words.
 pub(crate) fn life_words(plan: &PlanRecord) -> String {
-    let Some(lives) = &plan.lives else { return String::new() };
+    let Some(lives) = &plan.churn else { return String::new() };
     let calls = counted(lives.calls, "call");
     let calls = match lives.call_rate_per_s {
         Some(per_s) => format!("{calls} on each at {}, {} arrivals", rate(per_s), plan.arrival),
@@ -176,8 +176,8 @@ pub(crate) fn connection_words(plan: &PlanRecord) -> String {
     if plan.pause_after_reply_s > 0.0 {
         words.push_str(&format!(", {} of rest after a reply", seconds(plan.pause_after_reply_s)));
     }
-    if let Some(reach) = &plan.reach {
-        words.push_str(&format!(", {reach}"));
+    if let Some(routes) = &plan.routes {
+        words.push_str(&format!(", {routes}"));
     }
     if plan.nagle {
         words.push_str(", with Nagle's delay");
@@ -234,7 +234,7 @@ fn shortened(word: &str) -> String {
 fn stop_words(plan: &PlanRecord) -> String {
     let noun = if plan.rate_unit.is_some() { "key" } else { "operation" };
     let mut text = match (plan.duration_s, plan.ops_max) {
-        (None, None) if plan.lives.is_some() => "until all connections have ended".to_owned(),
+        (None, None) if plan.churn.is_some() => "until all connections have ended".to_owned(),
         (Some(duration_s), None) => seconds(duration_s),
         (None, Some(ops_max)) => counted(ops_max, noun),
         (Some(duration_s), Some(ops_max)) => {

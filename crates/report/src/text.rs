@@ -50,7 +50,7 @@ pub fn text_for(record: &Record, columns: Option<usize>) -> String {
 /// What was run, in a few lines.
 fn heading(out: &mut Sheet, record: &Record) {
     let plan = &record.plan;
-    if record.loop_kind == LoopKind::Closed && plan.lives.is_none() {
+    if record.loop_kind == LoopKind::Closed && plan.churn.is_none() {
         let mut text = "throughput is the result; the times are those at saturation.".to_owned();
         // A rate made of errors would be no advice.
         if !has_errors(record) {
@@ -65,7 +65,7 @@ fn heading(out: &mut Sheet, record: &Record) {
     labelled(out, "memtide", &format!("{}, {}", record.machine.memtide_version, what(record)));
     labelled(out, "server", &servers(plan));
     let schedule = match (record.loop_kind, plan.schedule.as_str()) {
-        _ if plan.lives.is_some() => " at once at most",
+        _ if plan.churn.is_some() => " at once at most",
         (LoopKind::Closed, _) => "",
         (LoopKind::Open, "connection") => ", a schedule for each",
         (LoopKind::Open, _) => ", one schedule",
@@ -116,7 +116,7 @@ fn has_errors(record: &Record) -> bool {
 fn what(record: &Record) -> String {
     let plan = &record.plan;
     let mut text = match record.loop_kind {
-        _ if plan.lives.is_some() => life_words(plan),
+        _ if plan.churn.is_some() => life_words(plan),
         LoopKind::Closed => "closed loop".to_owned(),
         LoopKind::Open => {
             let rate = match ShardRecord::are_one_load(&record.shards) {
@@ -132,7 +132,7 @@ fn what(record: &Record) -> String {
         return text;
     }
     text.push_str(&format!(", {} measured", seconds(record.measured_s)));
-    match (record.ended_by, plan.lives.is_some()) {
+    match (record.ended_by, plan.churn.is_some()) {
         (EndedBy::Operations, true) => text.push_str(", ended by its number of connections"),
         (EndedBy::Operations, false) => text.push_str(", ended by its number of operations"),
         _ => {}

@@ -48,7 +48,7 @@ fn responses<'a>(out: &mut Sheet, record: &'a Record) -> Vec<&'a Distribution> {
     let whole = [("service", &record.service), ("lag", &record.lag)];
     let whole = whole.into_iter().filter_map(|(label, by)| Some((label, by.get(&Kind::All)?)));
     let below = whole.chain(parts).chain([("client delay", &record.client_delay)]);
-    let lives = record.lives.iter().flat_map(|lives| {
+    let lives = record.churn.iter().flat_map(|lives| {
         [
             ("connect", &lives.connect),
             ("· connecting", &lives.connect_service),

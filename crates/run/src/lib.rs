@@ -22,6 +22,6 @@ mod prose;
 
 pub use controller::{Outcome, run};
 pub use failure::Failure;
-pub use lower::{Doors, Lowered, Places, Surroundings, lower};
+pub use lower::{Doors, Lowered, Places, Surroundings, Wanted, lower};
 pub use witness::Witness;
 pub use wrong_values::WrongValues;

@@ -17,7 +17,7 @@ use memtide_engine::{
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
-use memtide_schema::scenario::{self as word, Problem};
+use memtide_schema::scenario::{self as word, Outputs, Problem, Tags};
 use memtide_workload::{
     Expiring, Lifetimes, Mix, OpKind, Oracle, RateCurve, SourcePlan, Wave, WindowPlan,
 };
@@ -43,6 +43,23 @@ pub struct Surroundings {
     pub cpu_quota: Option<f64>,
     /// What workers can do input and output with.
     pub io: Doors,
+    /// What the outputs of the run need of it.
+    pub outputs: Wanted,
+}
+
+/// What the outputs of a run need of it beside its figures; where these go does not matter here.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Each measured operation as a sample.
+    pub samples: bool,
+    /// The user's own words for the run.
+    pub tags: Tags,
+}
+
+impl From<&Outputs> for Wanted {
+    fn from(outputs: &Outputs) -> Self {
+        Self { samples: outputs.samples.is_some(), tags: outputs.tags.clone() }
+    }
 }
 
 /// The ways of doing input and output that a world has.
@@ -69,6 +86,8 @@ pub struct Lowered {
     /// Whether a server that is not to be filled is asked for a sample all the same, so that
     /// values of other lengths than the scenario says are found.
     pub looks_unfilled: bool,
+    /// The user's own words for the run.
+    pub tags: Tags,
 }
 
 const DEPTH_WITH_RATE: u32 = 64;
@@ -126,20 +145,21 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         seed: scenario.seed,
         wait: cpus::wait(scenario, around, &places, &mut why),
         io: io(scenario, around, &mut why)?,
-        samples: scenario.samples.is_some(),
+        samples: around.outputs.samples,
         message_sizes: scenario.message_sizes,
         rows: RowPlan { width: scenario.interval, get_times: scenario.interval_times },
         verify: verify(scenario, around.servers.len(), crowd.window.as_ref()),
         sources: scenario.bind.clone(),
         sockets: sockets(scenario),
         credentials: credentials(scenario),
+        filter: None,
     };
     if scenario.mix.kinds().any(OpKind::lengthens_value) {
         let reason = "append and prepend change lengths, so those on servers are not compared";
         why.insert("value-size".to_owned(), reason.to_owned());
     }
     let record = plan_record(scenario, around, &plan, &places, why);
-    Ok(Lowered { plan, record, places, looks_unfilled: false })
+    Ok(Lowered { plan, record, places, looks_unfilled: false, tags: around.outputs.tags.clone() })
 }
 
 fn requests(scenario: &Scenario) -> RequestPlan {
@@ -349,7 +369,7 @@ fn plan_record(
         duration_s: finite.then(|| plan.window.duration.as_s_f64()),
         warmup_s: plan.window.warmup.as_s_f64(),
         ops_max: plan.window.ops_max,
-        lives: lives::record(scenario),
+        churn: lives::record(scenario),
         workers: u32::from(plan.workers),
         cpus: places.workers.iter().map(|&cpu| cpu as u32).collect(),
         server_cpu: places.server.map(|cpu| cpu as u32),
@@ -374,7 +394,7 @@ fn as_said(scenario: &Scenario, plan: &Plan) -> PlanRecord {
         load: scenario.load.to_string(),
         refill: (plan.refill == Refill::Whole).then(|| scenario.habits.refill.to_string()),
         clients: plan.clients.counted(),
-        reach: crowd::reach_words(scenario),
+        routes: crowd::reach_words(scenario),
         window: plan.source.window.as_ref().map(|window| window.objects),
         rate_unit: (plan.unit == RateUnit::Keys).then(|| scenario.rate_unit.to_string()),
         keys: plan.source.keys,

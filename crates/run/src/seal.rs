@@ -18,8 +18,8 @@ use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Times, Totals};
 use memtide_schema::record::{
     Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
-    IntervalRecord, LagSplit, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord,
-    ServerTotals, SliceRecord, Totals as Counted, WarningRecord, Wide,
+    IntervalRecord, LagSplit, Lanes, LoopKind, MessageSizes, Phases, RateRecord, ServerCounters,
+    ServerRecord, ServerTotals, SliceRecord, Totals as Counted, WarningRecord, Wide,
 };
 use memtide_schema::{Kind, Record, Scenario, Warning};
 use memtide_workload::{Action, OpKind};
@@ -63,6 +63,12 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
     let mut record = Record {
         loop_kind: lowered.record.loop_kind,
         scenario: scenario.words(),
+        tags: lowered.tags.clone(),
+        lanes: Some(Lanes {
+            first: 0,
+            count: lowered.record.workers,
+            total: lowered.record.workers,
+        }),
         plan: lowered.record.clone(),
         machine: witness.machine(),
         started_unix_ms: material.began.unix_ns / NS_PER_MS,
@@ -79,7 +85,9 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
     let mut warnings = filled.warnings.clone();
     if let Some(ended) = material.main {
         measured(&mut record, ended, (&lowered.plan, survey), &material.began);
-        record.lives = lives::record(ended, &lowered.plan, &record.phases);
+        record.churn = lives::record(ended, &lowered.plan, &record.phases);
+        let scheduled = record.loop_kind == LoopKind::Open && record.churn.is_none();
+        record.planned = scheduled.then_some(record.totals.intended);
         judge(&mut record, ended, &material, &mut warnings);
     }
     if record.exit == 0 && record.phases.verification().wrong() > 0 {
@@ -362,7 +370,7 @@ fn servers(
             let connections = connection_counts(opened);
             (Counted { connections, ..(&counters).into() }, response)
         };
-        let (returns, away) = returns::returns(totals, is_it, began);
+        let (reconnects, outages) = returns::reconnects(totals, is_it, began);
         ServerRecord {
             name: server.name.clone(),
             address: server.addresses.first().map(ToString::to_string),
@@ -370,8 +378,8 @@ fn servers(
             rate_per_s: per_second(counts.answered, record.measured_s),
             totals: ServerTotals::of(counts, &(&totals.no_server).into()),
             response,
-            returns,
-            away,
+            reconnects,
+            outages,
         }
     };
     survey.servers(plan).map(row).collect()

@@ -45,6 +45,6 @@ pub use kind::Kind;
 pub use merge::{MergeError, Scenarios, merge};
 pub use record::Record;
 pub use sample::{Sample, SampleOutcome};
-pub use scenario::Scenario;
+pub use scenario::{Outputs, Scenario, Settings};
 pub use warning::Warning;
 pub use wrong_value::WrongValue;

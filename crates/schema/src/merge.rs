@@ -77,6 +77,7 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
         aborted: shards.iter().find_map(|shard| shard.aborted.clone()),
         loop_kind: first.plan.loop_kind,
         scenario: agree::scenario(&shards),
+        tags: facts::tags(&shards),
         plan: facts::plan(&shards),
         machine: facts::machine(&shards),
         started_unix_ms: shards.iter().map(|s| s.started_unix_ms).fold(u64::MAX, u64::min),
@@ -86,6 +87,7 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
         measured_s: length.as_s_f64(),
         answered_until_s: windows.answered_until_s(&shards),
         start_skew_ns: windows.skew().map(Span::ns),
+        planned: planned(&shards),
         server: facts::server_counters(&shards),
         believable: judgement::believable(&shards),
         rate,
@@ -97,14 +99,19 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
     record.intervals = intervals;
     record.slices = slices;
     sums.seal(&mut record);
-    if let Some(lives) = &mut record.lives {
-        lives.target_per_s = mean_rate(&shards, &windows, |shard| shard.lives_target_per_s);
+    if let Some(churn) = &mut record.churn {
+        churn.target_per_s = mean_rate(&shards, &windows, |shard| shard.churn_target_per_s);
     }
     record.warnings = judgement::warnings(&shards, &record);
     record.goals = judge(&agree::goals(&shards), &record);
     record.exit = exit(&record);
     record.shards = shards;
     Ok(record)
+}
+
+/// What all schedules called for; none where one of them does not say.
+fn planned(shards: &[ShardRecord]) -> Option<u64> {
+    shards.iter().map(|shard| shard.planned).reduce(|a, b| Some(a?.saturating_add(b?))).flatten()
 }
 
 /// What ended the more of a run.

@@ -3,10 +3,11 @@
 //!
 //! Shapes only; which step comes next, and what a step says of the goals, is decided elsewhere.
 
-use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict};
+use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict, version_one};
 use crate::{Kind, record::Distribution};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The name of the shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -168,7 +169,7 @@ impl Step {
             lag_p99_ns: at(lag.get(&Kind::All), Percentile::P99),
             goal: self.goal,
             behind: self.behind,
-            believable: self.record.believable.verdict == Verdict::Yes,
+            believable: self.record.believable.verdict != Verdict::No,
         }
     }
 
@@ -208,10 +209,13 @@ impl Steps {
         )
     }
 
-    /// Reads it back. The error is a sentence that names the place where `text` is none.
+    /// Reads it back, also with records of version 1. The error is a sentence that names the place
+    /// where `text` is none.
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let mut reader = serde_json::Deserializer::from_str(text);
-        serde_path_to_error::deserialize(&mut reader).map_err(|error| error.to_string())
+        let mut steps: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let each = steps.get_mut("steps").and_then(Value::as_array_mut).into_iter().flatten();
+        each.filter_map(|step| step.get_mut("record")).for_each(version_one::upgrade);
+        serde_path_to_error::deserialize(steps).map_err(|error| error.to_string())
     }
 }
 

@@ -18,7 +18,7 @@ mod tests {
         let mut out = Vec::new();
         write_record(&Record::default(), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.starts_with("{\n  \"schema\": \"memtide.record/1\""));
+        assert!(text.starts_with("{\n  \"schema\": \"memtide.record/2\""));
         assert!(text.ends_with("}\n"));
     }
 }

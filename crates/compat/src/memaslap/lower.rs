@@ -8,7 +8,7 @@ use super::options::{Length, Options, Transport};
 use crate::Stop;
 use crate::said::Said;
 use memtide_base::Span;
-use memtide_schema::Scenario;
+use memtide_schema::Settings;
 
 /// memaslap waits over TCP for ever; nobody wants to.
 const TIMEOUT: Span = Span::from_s(60);
@@ -26,13 +26,13 @@ const BEHIND_AT_END: Span = Span::from_ms(1);
 ///
 /// # Errors
 /// When no machine could do it; the sentence names the field of the scenario.
-pub fn lower(options: &Options) -> Result<Scenario, Stop> {
+pub fn lower(options: &Options) -> Result<Settings, Stop> {
     let mut said = Said::new();
     target(&mut said, options);
     data(&mut said, options);
     operations(&mut said, options);
     pace(&mut said, options);
-    said.scenario().map_err(|wrong| Stop::complaint(wrong.in_words(OPTIONS), USAGE))
+    said.settings().map_err(|wrong| Stop::complaint(wrong.in_words(OPTIONS), USAGE))
 }
 
 /// memaslap's options for the fields of a scenario; of lengths it has a file.

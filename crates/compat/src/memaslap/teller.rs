@@ -77,7 +77,7 @@ impl<'a> Teller<'a> {
         for of in &record.servers {
             let named = |server: &&Server| server.to_string() == of.name;
             let Some(server) = self.options.target.servers.iter().find(named) else { continue };
-            for away in &of.away {
+            for away in &of.outages {
                 lines.push((away.from_unix_ms, self.voice.lost(server)));
                 if let Some(until_unix_ms) = away.until_unix_ms {
                     let away_s = (until_unix_ms - away.from_unix_ms).div_ceil(1_000);

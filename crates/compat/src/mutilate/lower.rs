@@ -8,7 +8,7 @@ use super::options::{Keys, Mode, Options};
 use crate::Stop;
 use crate::said::Said;
 use memtide_base::{Span, law};
-use memtide_schema::Scenario;
+use memtide_schema::Settings;
 
 /// The originals wait for an answer for ever; nobody wants to.
 const TIMEOUT: Span = Span::from_s(60);
@@ -24,12 +24,12 @@ const FATAL: u8 = 255;
 ///
 /// # Errors
 /// When no machine could do it; the sentence names the field of the scenario.
-pub fn lower(options: &Options, targets: &[u32]) -> Result<Scenario, Stop> {
+pub fn lower(options: &Options, targets: &[u32]) -> Result<Settings, Stop> {
     let mut words = Said::new();
     target(&mut words, options);
     load(&mut words, options);
     pace(&mut words, options, targets);
-    words.scenario().map_err(|wrong| refused(options, &wrong.field, &wrong.message))
+    words.settings().map_err(|wrong| refused(options, &wrong.field, &wrong.message))
 }
 
 /// How a face ends when `field` of the scenario of `options` cannot be done, of which `message`

@@ -6,7 +6,7 @@ use super::options::{Load, Options, Sizes, Target};
 use crate::Stop;
 use crate::said::{Said, Wrong};
 use memtide_base::Span;
-use memtide_schema::Scenario;
+use memtide_schema::Settings;
 
 /// The longest that memtide waits; the original waits for ever.
 const TIMEOUT_MAX: Span = Span::from_s(3600);
@@ -50,14 +50,14 @@ const OPTIONS: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// When no machine could do it; the sentence names the field of the scenario.
-pub fn lower(options: &Options) -> Result<Scenario, Stop> {
+pub fn lower(options: &Options) -> Result<Settings, Stop> {
     let refused =
         |wrong: Wrong| Stop::complaint(format!("mcperf: {}", wrong.in_words(OPTIONS)), FATAL);
     let mut words = Said::new();
     target(&mut words, options);
     data(&mut words, options);
     load(&mut words, options);
-    words.scenario().map_err(refused)
+    words.settings().map_err(refused)
 }
 
 fn target(words: &mut Said, options: &Options) {

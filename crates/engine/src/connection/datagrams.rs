@@ -2,36 +2,17 @@
 //! its number tells its reply from others, so one that has timed out is over: what still comes of
 //! its reply is counted and thrown away. Nothing is ever sent again.
 
+use super::link::Wrap;
 use super::{Connection, Ending, FollowUp, Sink};
-use crate::driver::{PeerError, SendBuffer};
-use crate::plan::Transport;
+use crate::driver::PeerError;
 use memtide_base::{Instant, Span};
-use memtide_codec::udp::{Header, Reassembler, Taken};
+use memtide_codec::udp::Taken;
 use memtide_metrics::{DatagramClass, Fate};
-
-/// What puts replies together, where they come in datagrams.
-pub(super) fn reassembler(transport: Transport) -> Option<Box<Reassembler>> {
-    match transport {
-        Transport::Stream => None,
-        Transport::Datagrams { reply_bytes_max } => {
-            Some(Box::new(Reassembler::new(reply_bytes_max)))
-        }
-    }
-}
 
 impl Connection {
     /// Whether it is a socket for datagrams.
     pub(crate) fn is_over_datagrams(&self) -> bool {
-        self.datagrams.is_some()
-    }
-
-    /// Appends what stands before a request: nothing in a stream.
-    #[inline]
-    pub(crate) fn begin_request(&mut self, out: &mut SendBuffer) {
-        if let Some(reassembler) = &mut self.datagrams {
-            let header = Header::of_request(reassembler.begin());
-            out.bytes_mut().extend_from_slice(&header.bytes());
-        }
+        matches!(self.link.wrap, Wrap::Datagrams(_))
     }
 
     /// Reads a datagram; when it completes a reply, ends the operation that it belongs to.
@@ -43,14 +24,17 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl Sink,
     ) -> Result<(), PeerError> {
-        let mut reassembler = self.datagrams.take().expect("replies come in datagrams");
+        let wrap = std::mem::replace(&mut self.link.wrap, Wrap::None);
+        let Wrap::Datagrams(mut reassembler) = wrap else {
+            unreachable!("replies come in datagrams")
+        };
         let mut read = Ok(());
         let class = match reassembler.take(datagram) {
             Taken::Message(message) => {
                 let before = self.in_flight();
                 read = message
                     .pieces()
-                    .try_for_each(|piece| self.handle_bytes(now, piece, follow_ups, sink));
+                    .try_for_each(|piece| self.handle_plain(now, piece, follow_ups, sink));
                 if self.in_flight() < before {
                     reassembler.answered();
                 }
@@ -65,7 +49,7 @@ impl Connection {
         if let Some(class) = class {
             sink.datagrams(now, class, 1);
         }
-        self.datagrams = Some(reassembler);
+        self.link.wrap = Wrap::Datagrams(reassembler);
         read
     }
 
@@ -78,7 +62,9 @@ impl Connection {
         if deadline > now {
             return deadline;
         }
-        let reassembler = self.datagrams.as_mut().expect("replies come in datagrams");
+        let Wrap::Datagrams(reassembler) = &mut self.link.wrap else {
+            unreachable!("replies come in datagrams")
+        };
         let missing = reassembler.give_up();
         sink.datagrams(now, DatagramClass::Lost, u64::from(missing));
         sink.settle(&entry, Ending::unanswered(Fate::TimedOut));

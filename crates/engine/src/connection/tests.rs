@@ -4,7 +4,8 @@
 mod binary;
 
 use super::*;
-use crate::plan::Transport;
+use crate::dialect::tests::plan;
+use crate::plan::{Protocol, Transport};
 use memtide_base::{ClientId, ServerId};
 use memtide_codec::binary::{Opcode, Status};
 use memtide_workload::OpKind::*;
@@ -18,6 +19,7 @@ fn place() -> Place {
 /// Both sides of one connection, with what was seen.
 struct Talk {
     connection: Connection,
+    dialect: Dialect,
     follow_ups: Vec<FollowUp>,
     seen: Seen,
     now: Instant,
@@ -70,16 +72,29 @@ impl Sink for Seen {
 
 impl Talk {
     fn new(width: usize) -> Self {
-        let mut connection = Connection::new(place(), 64, Protocol::Text);
-        connection.state = State::Open;
-        Self {
-            connection,
+        Self::speaking(Protocol::Text, width)
+    }
+
+    fn speaking(protocol: Protocol, width: usize) -> Self {
+        let plan = plan(protocol, None);
+        let dialect = Dialect::new(&plan);
+        let mut talk = Self {
+            connection: Connection::new(&plan, &dialect, place()),
+            dialect,
             follow_ups: Vec::new(),
             seen: Seen::default(),
             now: Instant::from_ns(1_000),
             issued: 0,
             width,
-        }
+        };
+        talk.connect();
+        talk
+    }
+
+    fn connect(&mut self) {
+        let mut out = Outgoing::with_capacity(0, 0, 0);
+        let is_open = self.connection.handle_connected(self.now, &self.dialect, &mut out);
+        assert!(is_open && out.is_empty(), "nothing is said first");
     }
 
     fn send(&mut self, kind: OpKind) {
@@ -87,7 +102,7 @@ impl Talk {
     }
 
     fn send_keys(&mut self, kind: OpKind, keys: u16) {
-        self.connection.issue(InFlight {
+        self.connection.carry(InFlight {
             intended: self.now,
             sent: self.now,
             generator: Span::ZERO,
@@ -100,23 +115,24 @@ impl Talk {
             stage: InFlightStage::First,
         });
         self.issued += 1;
-        self.connection.mark_sent(self.now, &mut self.seen);
+        self.connection.date_sent(self.now, &mut self.seen);
     }
 
     /// Sends the second request of every cas whose gets has been answered.
     fn follow_up(&mut self) -> Vec<u64> {
         let follow_ups: Vec<_> = self.follow_ups.drain(..).collect();
         for follow_up in &follow_ups {
-            self.connection.issue(follow_up.entry);
+            self.connection.carry(follow_up.entry);
         }
-        self.connection.mark_sent(self.now, &mut self.seen);
+        self.connection.date_sent(self.now, &mut self.seen);
         follow_ups.iter().map(|follow_up| follow_up.unique).collect()
     }
 
     fn try_recv(&mut self, bytes: &[u8]) -> Result<(), PeerError> {
         for piece in bytes.chunks(self.width) {
             let Self { connection, follow_ups, seen, now, .. } = self;
-            connection.handle_bytes(*now, piece, follow_ups, seen)?;
+            let heard = connection.handle_bytes(*now, piece, follow_ups, seen)?;
+            assert_eq!(heard, Heard::Replies);
         }
         Ok(())
     }
@@ -479,6 +495,8 @@ fn a_lost_connection_fails_what_it_carried_and_starts_anew() {
             "1 set: Lost Lost, no reply, 0 hits, 0 bytes",
         ]);
         assert_eq!(talk.connection.in_flight(), 0);
+        assert_eq!(talk.connection.state(), State::Closed);
+        talk.connect();
         talk.send(Set);
         talk.recv(b"STORED\r\n");
         talk.sees(&["2 set: Answered Stored, Stored, 0 hits, 8 bytes"]);
@@ -488,7 +506,7 @@ fn a_lost_connection_fails_what_it_carried_and_starts_anew() {
 #[test]
 fn lateness_counts_from_when_an_operation_could_have_been_sent() {
     let mut talk = Talk::new(usize::MAX);
-    talk.connection.issue(InFlight {
+    talk.connection.carry(InFlight {
         intended: Instant::from_ns(10),
         sent: Instant::from_ns(40),
         generator: Span::from_ns(5),
@@ -500,7 +518,7 @@ fn lateness_counts_from_when_an_operation_could_have_been_sent() {
         kind: Get,
         stage: InFlightStage::First,
     });
-    talk.connection.mark_sent(Instant::from_ns(60), &mut talk.seen);
+    talk.connection.date_sent(Instant::from_ns(60), &mut talk.seen);
     assert_eq!(talk.seen.sent, [(0, Span::from_ns(20))]);
     let entry = talk.connection.pipeline[0];
     assert_eq!((entry.intended, entry.sent), (Instant::from_ns(10), Instant::from_ns(60)));

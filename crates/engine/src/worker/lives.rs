@@ -299,7 +299,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     fn end_if_over(&mut self, place: ConnectionId, at: Instant) {
         let connection = &self.connections[place];
-        let over = connection.state == State::Open
+        let over = connection.state() == State::Open
             && connection.in_flight() == 0
             && self.clients[client_of(place)].has_made_calls();
         if over && self.lives.as_ref().is_some_and(|lives| lives.lives_in(place)) {
@@ -346,7 +346,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Closes the connection in `place`; what is under way on it ends as `fate`.
     fn hang_up(&mut self, place: ConnectionId, fate: Fate) {
         let connection = &mut self.connections[place];
-        if connection.state == State::Open {
+        if connection.state() == State::Open {
             self.presence.open -= 1;
         }
         let carried = connection.in_flight() as u32;

@@ -1,8 +1,8 @@
 //! What leaves next: requests of one connection, gathered until another one has some, or nothing
 //! more is due. A worker has one, because only one of its connections gathers at a time.
 
-use crate::connection::{FollowUp, InFlight};
-use crate::driver::{SPLICE_BYTES_MIN, SendBuffer};
+use crate::connection::{FollowUp, Outgoing};
+use crate::driver::SPLICE_BYTES_MIN;
 use crate::plan::Plan;
 use memtide_base::{ConnectionId, Instant};
 
@@ -17,9 +17,7 @@ pub(super) struct Outbox {
     /// Whose requests these are.
     pub(super) connection: ConnectionId,
     /// Requests that are not submitted yet.
-    pub(super) out: SendBuffer,
-    /// Those of their operations that get no reply.
-    pub(super) quiet: Vec<InFlight>,
+    pub(super) out: Outgoing,
     /// Second requests that a reception asks for.
     pub(super) follow_ups: Vec<FollowUp>,
     /// A reading of the clock that no send has used yet.
@@ -32,8 +30,7 @@ impl Outbox {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             connection: ConnectionId(0),
-            out: SendBuffer::with_capacity(2 * OUT_BYTES_MAX, REFERENCES_MAX),
-            quiet: Vec::with_capacity(super::BATCH_MAX),
+            out: Outgoing::with_capacity(2 * OUT_BYTES_MAX, REFERENCES_MAX, super::BATCH_MAX),
             follow_ups: Vec::with_capacity(plan.depth as usize),
             fresh: None,
             bytes_max: plan.least_transport().gathered_bytes_max(OUT_BYTES_MAX),
@@ -43,6 +40,6 @@ impl Outbox {
     /// Whether one more request of `connection` may be gathered.
     #[inline]
     pub(super) fn has_room_for(&self, connection: ConnectionId) -> bool {
-        self.connection == connection && self.out.len() <= self.bytes_max
+        self.connection == connection && self.out.bytes.len() <= self.bytes_max
     }
 }

@@ -5,9 +5,9 @@ use super::Worker;
 use super::agenda::Timer;
 use super::desk::desk;
 use super::lives::lost_as;
-use crate::connection::greeting::Rejection;
-use crate::connection::{Ending, FollowUp, Sink, State};
-use crate::driver::{Closed, ConnectError, Driver, Event, Message, Submission};
+use crate::connection::{Ending, Heard, Sink, State};
+use crate::dialect::Rejection;
+use crate::driver::{Closed, ConnectError, Driver, Event, Submission};
 use crate::fleet::{Stage, Trouble, TroubleKind};
 use crate::plan::{Backoff, Place, Reconnect};
 use memtide_base::rng::Stream;
@@ -23,32 +23,25 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             let at = completion.at;
             let number = completion.connection;
             match completion.event {
-                Event::Received(bytes) if self.connections[number].is_greeting() => {
-                    let heard = self.connections[number].handle_greeting(bytes);
-                    self.greeted(number, at, heard);
-                }
                 Event::Received(bytes) => {
                     let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
                     let (connection, mut desk) = desk(&mut self.connections, offices, number);
                     let before = connection.in_flight();
-                    let read = connection.handle_received(
-                        at,
-                        bytes,
-                        &mut self.outbox.follow_ups,
-                        &mut desk,
-                    );
+                    let follow_ups = &mut self.outbox.follow_ups;
+                    let heard = connection.handle_bytes(at, bytes, follow_ups, &mut desk);
                     self.outbox.fresh = Some(at);
-                    match read {
-                        Ok(()) => self.received(number, before, at, woken),
+                    match heard {
+                        Ok(Heard::Replies) => self.received(number, before, at, woken),
+                        Ok(Heard::Rejected(rejection)) => self.rejected(number, at, rejection),
+                        Ok(Heard::NotYet) => self.speak(number),
+                        Ok(Heard::Welcome) => self.welcomed(number, at),
                         Err(error) => self.broken(number, before, at, Closed::Broken(error)),
                     }
                 }
-                Event::Connected if self.facts.greeting.is_empty() => self.connected(number, at),
-                Event::Connected => self.greet(number, at),
+                Event::Connected => self.reached(number, at),
                 Event::ConnectFailed(error) => {
                     self.connect_failed(number, at, TroubleKind::Connect(error));
                 }
-                Event::Writable if self.connections[number].is_greeting() => {}
                 Event::Writable => self.writable(number, at),
                 Event::Closed(closed) => self.lost(number, at, closed),
             }
@@ -98,23 +91,19 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.outbox.connection = connection;
         let mut freed = answered;
         for nth in 0..self.outbox.follow_ups.len() {
-            let FollowUp { entry, unique } = self.outbox.follow_ups[nth];
-            let before = self.outbox.out.len();
-            let server = self.connections[connection].place.server;
+            let follow_up = self.outbox.follow_ups[nth];
+            let entry = follow_up.entry;
+            let at_connection = &mut self.connections[connection];
+            let Place { server, .. } = at_connection.place;
             let verifier = self.verifier.as_ref();
             let version = verifier.and_then(|v| v.announce_write(server, entry.kind, entry.key));
-            let at_connection = &mut self.connections[connection];
-            at_connection.begin_request(&mut self.outbox.out);
-            let opaque = at_connection.next_opaque();
-            self.encoder.cas(entry.key, unique, (version, opaque), &mut self.outbox.out);
-            let bytes = self.outbox.out.len() - before;
-            if bytes > self.facts.request_bytes_max && self.is_over_datagrams(connection) {
+            let out = &mut self.outbox.out;
+            let Ok(bytes) = at_connection.follow_up(&follow_up, &self.dialect, version, out) else {
                 self.recorder.in_flight -= 1;
                 self.refuse(connection, &entry, at);
                 continue;
-            }
+            };
             self.recorder.followed_up(entry.segment, server, bytes);
-            self.connections[connection].issue(entry);
             // An operation that goes on keeps its place.
             freed -= 1;
         }
@@ -150,10 +139,6 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.lost(connection, at, why);
     }
 
-    pub(super) fn is_over_datagrams(&self, connection: ConnectionId) -> bool {
-        self.connections[connection].is_over_datagrams()
-    }
-
     pub(super) fn export(&mut self) {
         for sample in self.recorder.samples.drain(..) {
             if self.driver.export(sample).is_err() {
@@ -174,34 +159,38 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             0 => None,
             count => Some(sources[at_connection.place.number as usize % count]),
         };
-        at_connection.state = State::Opening(now);
+        at_connection.open(now);
         let sockets = self.facts.sockets;
         let connect = Submission::Connect { connection, address, source, sockets };
         self.driver.submit(connect).expect("a driver has room for every connection");
         self.arm_deadline(connection, now + self.facts.timeout);
     }
 
-    /// Says who we are on a connection that was just made.
-    fn greet(&mut self, connection: ConnectionId, at: Instant) {
-        self.connections[connection].state = State::Greeting(at);
-        let message = Message::plain(&self.facts.greeting);
-        let send = Submission::Send { connection, message };
-        self.driver.submit(send).expect("a driver has room for every connection");
+    /// A connection was made, and is open unless something is to be said first.
+    fn reached(&mut self, connection: ConnectionId, at: Instant) {
+        let at_connection = &mut self.connections[connection];
+        if at_connection.handle_connected(at, &self.dialect, &mut self.outbox.out) {
+            return self.connected(connection, at);
+        }
+        self.speak(connection);
         self.arm_deadline(connection, at + self.facts.timeout);
     }
 
-    /// What the server made of it, if it has said so.
-    fn greeted(
-        &mut self,
-        connection: ConnectionId,
-        at: Instant,
-        heard: Option<Result<(), Rejection>>,
-    ) {
-        let what = match heard {
-            None => return,
-            Some(Ok(())) => return self.connected(connection, at),
-            Some(Err(Rejection::Credentials(error))) => TroubleKind::Connect(error),
-            Some(Err(Rejection::Broken(closed))) => TroubleKind::Closed(closed),
+    /// Sends what a connection has to say by itself.
+    fn speak(&mut self, connection: ConnectionId) {
+        self.outbox.connection = connection;
+        self.transmit();
+    }
+
+    fn welcomed(&mut self, connection: ConnectionId, at: Instant) {
+        self.speak(connection);
+        self.connected(connection, at);
+    }
+
+    fn rejected(&mut self, connection: ConnectionId, at: Instant, rejection: Rejection) {
+        let what = match rejection {
+            Rejection::Credentials(error) => TroubleKind::Connect(error),
+            Rejection::Broken(closed) => TroubleKind::Closed(closed),
         };
         self.close(connection);
         self.connect_failed(connection, at, what);
@@ -209,10 +198,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     fn connected(&mut self, connection: ConnectionId, at: Instant) {
         let at_connection = &mut self.connections[connection];
-        at_connection.state = State::Open;
-        at_connection.free_since = at;
-        at_connection.writable = true;
-        at_connection.rests_until = Instant::ZERO;
+        at_connection.opened(at);
         let Place { server, client, .. } = at_connection.place;
         self.recorder.connected(server);
         let over_datagrams = at_connection.is_over_datagrams();
@@ -252,7 +238,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// An open connection is gone, and with it what it carried.
     fn lost(&mut self, connection: ConnectionId, at: Instant, why: Closed) {
         let at_connection = &mut self.connections[connection];
-        match at_connection.state {
+        match at_connection.state() {
             State::Open => {}
             State::Greeting(_) => {
                 return self.connect_failed(connection, at, TroubleKind::Closed(why));
@@ -358,7 +344,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub(super) fn check_deadlines(&mut self, connection: ConnectionId, now: Instant) {
         let at_connection = &mut self.connections[connection];
         at_connection.deadline_armed = Instant::NEVER;
-        match at_connection.state {
+        match at_connection.state() {
             State::Closed => {}
             State::Opening(since) | State::Greeting(since) if since + self.facts.timeout <= now => {
                 self.close(connection);

@@ -6,7 +6,7 @@ use super::desk::desk;
 use super::lives::place_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::gives_up;
-use crate::connection::{Ending, InFlight, InFlightStage, Sink};
+use crate::connection::{Ending, InFlight, InFlightStage, Issued};
 use crate::driver::{Driver, Submission, Submitted};
 use crate::fleet::Stage;
 use crate::plan::Place;
@@ -155,7 +155,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             keys: op.keys,
             hits: 0,
             kind: op.kind,
-            stage: InFlightStage::begun(self.encoder.is_cas_alone(op.kind)),
+            stage: InFlightStage::begun(self.dialect.is_cas_alone(op.kind)),
         }
     }
 
@@ -172,51 +172,41 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.flush();
             self.outbox.connection = connection;
         }
-        let op = entry.op();
-        let before = self.outbox.out.len();
-        if before > 0 {
+        if !self.outbox.out.is_empty() {
             // By the time that several requests are made the reading is no longer fresh.
             self.outbox.fresh = None;
         }
-        let source = &self.clients[client].source;
-        let server = self.connections[connection].place.server;
+        let op = entry.op();
+        let at_connection = &mut self.connections[connection];
+        let Place { server, .. } = at_connection.place;
+        let client = &mut self.clients[client];
         let verifier = self.verifier.as_mut();
-        let version = verifier.and_then(|v| v.announce((connection, server), &op, source));
-        let at_connection = &mut self.connections[connection];
-        at_connection.begin_request(&mut self.outbox.out);
-        let opaque = at_connection.next_opaque();
-        self.encoder.request(&op, source, (version, opaque), &mut self.outbox.out);
-        let bytes = self.outbox.out.len() - before;
-        if bytes > self.facts.request_bytes_max && self.is_over_datagrams(connection) {
+        let version = verifier.and_then(|v| v.announce((connection, server), &op, &client.source));
+        let said = (&client.source, version);
+        let issued = at_connection.issue(entry, &self.dialect, said, &mut self.outbox.out);
+        let Ok(Issued { bytes, awaits_reply }) = issued else {
             return self.refuse(connection, &entry, now);
-        }
-        let at_connection = &mut self.connections[connection];
+        };
         // To the server such a cas is a store like any other.
         let is_store = entry.stage == InFlightStage::Alone;
         let kind = if is_store { OpKind::Set } else { op.kind };
         self.recorder.requested(entry.segment, server, kind, op.keys, bytes);
         self.recorder.in_flight += 1;
-        if self.encoder.is_noreply(op.kind) {
+        client.route.take(connection);
+        if !awaits_reply {
             // It leaves no load behind, but the connection has had its turn.
-            let route = &mut self.clients[client].route;
-            route.take(connection);
-            route.free(connection, 1);
-            self.outbox.quiet.push(entry);
-            if self.outbox.quiet.len() == self.outbox.quiet.capacity() {
+            client.route.free(connection, 1);
+            if self.outbox.out.is_full() {
                 self.flush();
             }
             return;
         }
-        at_connection.issue(entry);
-        self.clients[client].route.take(connection);
         self.arm_deadline(connection, entry.intended + self.facts.timeout);
     }
 
-    /// The request of `entry`, which is all that is gathered, is longer than a datagram: it is not
-    /// sent.
+    /// The request of `entry` is longer than any that can be sent.
     #[cold]
     pub(super) fn refuse(&mut self, connection: ConnectionId, entry: &InFlight, now: Instant) {
-        self.outbox.out.clear();
         let at_connection = &self.connections[connection];
         let Place { server, number, client, .. } = at_connection.place;
         if let Some(verifier) = &mut self.verifier {
@@ -227,27 +217,30 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.clients[client].source.settle(&entry.op(), Outcome::Failed);
     }
 
-    /// Submits what is gathered. The stamp is read just before, unless a receive or a wake-up
-    /// has just brought one.
+    /// Submits what is gathered.
+    #[inline]
     pub(super) fn flush(&mut self) {
+        if !self.outbox.out.is_empty() {
+            self.transmit();
+        }
+    }
+
+    /// Submits what the connection that gathers has to say. The stamp is read just before, unless a
+    /// receive or a wake-up has just brought one.
+    pub(super) fn transmit(&mut self) {
+        let number = self.outbox.connection;
+        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+        let (connection, mut desk) = desk(&mut self.connections, offices, number);
+        connection.poll_transmit(&mut self.outbox.out.bytes);
         if self.outbox.out.is_empty() {
             return;
         }
         let at = self.outbox.fresh.take().unwrap_or_else(|| self.driver.now());
-        let number = self.outbox.connection;
-        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (connection, mut desk) = desk(&mut self.connections, offices, number);
-        connection.mark_sent(at, &mut desk);
-        for entry in &mut self.outbox.quiet {
-            let late = entry.hand_over(at);
-            desk.sent(entry, late, 0);
-            desk.settle(entry, Ending::unanswered(Fate::Unacknowledged));
-        }
-        self.outbox.quiet.clear();
-        let message = self.outbox.out.message();
+        connection.mark_sent(at, &mut self.outbox.out, &mut desk);
+        let message = self.outbox.out.bytes.message();
         let send = Submission::Send { connection: number, message };
         let submitted = self.driver.submit(send).expect("a driver has room for every connection");
-        self.outbox.out.clear();
+        self.outbox.out.bytes.clear();
         if submitted == Submitted::Pending {
             let connection = &mut self.connections[number];
             connection.writable = false;

@@ -5,8 +5,8 @@ use crate::world::{Script, World, WorldDriver};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
 use memtide_engine::{
-    Address, Clients, Cooldown, Io, OnFull, Pacing, Plan, RateUnit, Refill, ServerPlan, Sharing,
-    SocketPlan, Stage, Wait, Window, Worker, WorkerReport,
+    Address, Clients, Cooldown, Driver, Io, OnFull, Pacing, Plan, RateUnit, Refill, ServerPlan,
+    Sharing, SocketPlan, Stage, Wait, Window, Worker, WorkerReport,
 };
 use memtide_metrics::{Counters, Histogram, Totals};
 use memtide_workload::{
@@ -69,6 +69,7 @@ pub fn plan() -> Plan {
         sources: Vec::new(),
         sockets: SocketPlan::default(),
         credentials: None,
+        filter: None,
     }
     .open(1_000.0, Arrival::Fixed, Sharing::Shared)
 }
@@ -146,6 +147,16 @@ pub const START: Instant = Instant::from_ns(50_000_000);
 /// Carries out `plan` in a world with `script`. It is stopped when everything measured has
 /// ended, as a controller does, or at `stop_at` with `grace`.
 pub fn run_until(plan: &Plan, script: Script, stop_at: Instant, grace: Span) -> Ran {
+    run_through(plan, script, (stop_at, grace), |driver| driver)
+}
+
+/// The same with drivers that `through` makes of the world's.
+pub fn run_through<D: Driver>(
+    plan: &Plan,
+    script: Script,
+    (stop_at, grace): (Instant, Span),
+    through: impl Fn(WorldDriver) -> D,
+) -> Ran {
     let world = World::new(script);
     let spy =
         Spy { inner: PlannedSource::new(&plan.source), asked: Rc::default(), told: Rc::default() };
@@ -153,7 +164,7 @@ pub fn run_until(plan: &Plan, script: Script, stop_at: Instant, grace: Span) -> 
     let mut reports = Vec::new();
     let mut ended = Instant::ZERO;
     for number in 0..plan.workers {
-        let driver = world.driver(Instant::ZERO);
+        let driver = through(world.driver(Instant::ZERO));
         let mut worker = Worker::new(driver, plan, number, &spy);
         ended = ended.max(carry_out(&mut worker, plan, &mut totals, (stop_at, grace)));
         reports.push(worker.report());
@@ -168,8 +179,8 @@ pub fn run(plan: &Plan, script: Script) -> Ran {
     run_until(plan, script, Instant::NEVER, plan.timeout)
 }
 
-fn carry_out(
-    worker: &mut Worker<WorldDriver, Spy>,
+fn carry_out<D: Driver>(
+    worker: &mut Worker<D, Spy>,
     plan: &Plan,
     totals: &mut Totals,
     (stop_at, grace): (Instant, Span),

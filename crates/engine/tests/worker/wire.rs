@@ -1,6 +1,8 @@
 //! Requests as other clients write them, letter by letter: blanks, prefixes, values of one letter,
 //! amounts, and a cas that reads nothing first.
 
+mod filter;
+
 use crate::rig::{Change, Ran, plan, run};
 use crate::world::Script;
 use memtide_base::Span;

@@ -8,13 +8,13 @@ use memtide_report::chart::{
 use memtide_schema::record::{Distribution, Record};
 use memtide_schema::scenario::{Goal, Subject};
 use memtide_schema::steps::Point;
-use memtide_schema::{Kind, Scenario};
+use memtide_schema::{Kind, Outputs, Scenario};
 use std::io::Write;
 use std::path::Path;
 
-/// Draws the response times of a run, if `scenario` wants a picture.
-pub(in crate::cmd) fn run(scenario: &Scenario, record: &Record) -> Result<(), Stop> {
-    let Some(path) = &scenario.plot else { return Ok(()) };
+/// Draws the response times of a run, if `outputs` has a chart.
+pub(in crate::cmd) fn run(outputs: &Outputs, record: &Record) -> Result<(), Stop> {
+    let Some(path) = &outputs.plot else { return Ok(()) };
     let times = record.response.get(&Kind::All).and_then(Distribution::times).unwrap_or_default();
     let title = "response time, all operations";
     match path.ends_with(".png") {
@@ -23,9 +23,14 @@ pub(in crate::cmd) fn run(scenario: &Scenario, record: &Record) -> Result<(), St
     }
 }
 
-/// Draws the curve of a search or a scan, if `scenario` wants a picture.
-pub(in crate::cmd) fn steps(scenario: &Scenario, points: &[Point]) -> Result<(), Stop> {
-    let Some(path) = &scenario.plot else { return Ok(()) };
+/// Draws the curve of a search or a scan with the first goal about a time, if `outputs` has a
+/// chart.
+pub(in crate::cmd) fn steps(
+    outputs: &Outputs,
+    scenario: &Scenario,
+    points: &[Point],
+) -> Result<(), Stop> {
+    let Some(path) = &outputs.plot else { return Ok(()) };
     let mut points: Vec<CurvePoint> = points
         .iter()
         .map(|point| CurvePoint {

@@ -209,12 +209,13 @@ fn operations(scenario: &Scenario) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use memtide_schema::Settings;
 
     fn scenario(toml: &str) -> Scenario {
         let layer = memtide_schema::from_toml(toml, "a test").expect("it is a scenario");
-        let mut scenario = Scenario::default();
-        scenario.apply(&layer).expect("its words are allowed");
-        scenario
+        let mut settings = Settings::default();
+        settings.apply(&layer).expect("its words are allowed");
+        settings.scenario
     }
 
     fn refused(toml: &str, copies: u64, bytes: u64) -> Option<String> {

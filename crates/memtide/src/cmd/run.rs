@@ -23,7 +23,7 @@ use memtide_report::{plan_text, text_for};
 use memtide_run::{Doors, Lowered, Outcome, Places, Surroundings, WrongValues, lower};
 use memtide_schema::record::Verdict;
 use memtide_schema::scenario::{Target, Transport};
-use memtide_schema::{Sample, SampleOutcome, Scenario, Warning};
+use memtide_schema::{Outputs, Sample, SampleOutcome, Scenario, Settings, Warning};
 use memtide_sinks::{SampleCsv, write_details, write_record};
 use memtide_workload::Outcome as OpOutcome;
 use std::io::{self, BufWriter, Write};
@@ -35,8 +35,9 @@ const FILES_BESIDE: u64 = 64;
 const EMBEDDED_MEMORY_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
-    let scenario = flags::scenario(matches)?;
-    if let Some(problem) = scenario.check().into_iter().next() {
+    let settings = flags::settings(matches)?;
+    let Settings { scenario, outputs } = &settings;
+    if let Some(problem) = settings.check().into_iter().next() {
         return Err(problem.into());
     }
     if load_only && scenario.servers.is_empty() {
@@ -46,35 +47,35 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     }
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
-    let embedded = embedded(&scenario)?;
-    let lowered = lower(&scenario, &surroundings(&scenario, embedded.as_ref(), &machine)?)?;
+    let embedded = embedded(&settings)?;
+    let lowered = lower(scenario, &surroundings(&settings, embedded.as_ref(), &machine)?)?;
     let looks_unfilled = scenario.value_size != Scenario::default().value_size;
     let lowered = Lowered { looks_unfilled, ..lowered };
-    if scenario.plan {
+    if outputs.plan {
         show(&plan_text(&lowered.record, columns()))
             .map_err(|error| unwritable("stdout", &error))?;
         return Ok(0);
     }
     check_files(&lowered, embedded.is_some(), files_max)?;
-    let Outputs { json, samples, details } = Outputs::open(&scenario, RowsBy::Fleet)?;
+    let Opened { json, samples, details } = Opened::open(outputs, RowsBy::Fleet)?;
     settle(&lowered.places, embedded.as_ref())?;
-    let outcome = conduct(&scenario, &lowered, load_only, machine, samples)?;
+    let outcome = conduct(&settings, &lowered, load_only, machine, samples)?;
     drop(embedded);
-    publish(&scenario, outcome, (json, details), load_only)
+    publish(&settings, outcome, (json, details), load_only)
 }
 
 /// A server of our own, if the scenario names none.
-pub(in crate::cmd) fn embedded(scenario: &Scenario) -> Result<Option<Serving>, Stop> {
-    if scenario.servers.is_empty() {
-        return embed(scenario).map(Some);
+pub(in crate::cmd) fn embedded(settings: &Settings) -> Result<Option<Serving>, Stop> {
+    if settings.scenario.servers.is_empty() {
+        return embed(settings).map(Some);
     }
-    room::check(scenario, 0)?;
+    room::check(&settings.scenario, 0)?;
     Ok(None)
 }
 
 /// A server of our own for a scenario that names none. Fails when its data set does not fit in
 /// memory.
-fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
+fn embed(Settings { scenario, outputs }: &Settings) -> Result<Serving, Stop> {
     room::check(scenario, 1)?;
     // Twice the keys, for the numbers of incr and decr and for uneven shards.
     let wanted = room::item_bytes(scenario).saturating_mul(scenario.keys).saturating_mul(2);
@@ -86,7 +87,7 @@ fn embed(scenario: &Scenario) -> Result<Serving, Stop> {
         item_bytes_max: scenario.value_max as usize + 1024,
     })?;
     // Not even --quiet hides what is measured.
-    if !scenario.plan {
+    if !outputs.plan {
         say(&format!(
             "memtide: no --server given, so this measures an embedded server at {}",
             serving.address()
@@ -113,7 +114,7 @@ pub(in crate::cmd) fn settle(places: &Places, embedded: Option<&Serving>) -> Res
 }
 
 pub(in crate::cmd) fn surroundings(
-    scenario: &Scenario,
+    Settings { scenario, outputs }: &Settings,
     embedded: Option<&Serving>,
     machine: &Machine,
 ) -> Result<Surroundings, Stop> {
@@ -133,6 +134,7 @@ pub(in crate::cmd) fn surroundings(
         cpus_online: machine.cpus_online,
         cpu_quota: machine.cpu_quota,
         io: Doors::Kernel { uring: check_uring() },
+        outputs: outputs.into(),
     })
 }
 
@@ -167,18 +169,18 @@ pub(in crate::cmd) fn check_files(
 }
 
 /// Files that are opened before anything is measured, so that a wrong name costs no run.
-pub(in crate::cmd) struct Outputs {
+pub(in crate::cmd) struct Opened {
     pub(in crate::cmd) json: Option<Sheet>,
     pub(in crate::cmd) samples: Option<SampleCsv<Box<dyn Write + Send>>>,
     pub(in crate::cmd) details: Option<Sheet>,
 }
 
-impl Outputs {
-    pub(in crate::cmd) fn open(scenario: &Scenario, rows_by: RowsBy) -> Result<Self, Stop> {
-        check_places(scenario, &[])?;
-        let json = plain("--json", scenario.json.as_deref())?;
-        let details = plain("--verify-details", scenario.verify_details.as_deref())?;
-        let samples = match scenario.samples.as_deref() {
+impl Opened {
+    pub(in crate::cmd) fn open(outputs: &Outputs, rows_by: RowsBy) -> Result<Self, Stop> {
+        check_places(outputs, &[])?;
+        let json = plain("--json", outputs.json.as_deref())?;
+        let details = plain("--verify-details", outputs.verify_details.as_deref())?;
+        let samples = match outputs.samples.as_deref() {
             None => None,
             Some("-") => Some(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write + Send>),
             Some(path) => Some(Box::new(stream("--samples", path)?) as Box<dyn Write + Send>),
@@ -200,20 +202,20 @@ pub(in crate::cmd) enum RowsBy {
     Themselves,
 }
 
-/// Refuses two outputs of one file, of a scenario and of flags beside it; and a name for a picture
+/// Refuses two outputs to one file, those of `beside` included; and a name for a picture
 /// that nothing can be written to, which is opened at the end.
 pub(in crate::cmd) fn check_places(
-    scenario: &Scenario,
+    outputs: &Outputs,
     beside: &[(&str, Option<&str>)],
 ) -> Result<(), Stop> {
-    let Scenario { json, plot, samples, verify_details, .. } = scenario;
+    let Outputs { json, plot, samples, verify_details, .. } = outputs;
     let mut places = vec![
         ("--json", json.as_deref()),
         ("--plot", plot.as_deref()),
         ("--samples", samples.as_deref()),
         ("--verify-details", verify_details.as_deref()),
     ];
-    let has_report = places.iter().all(|(_, place)| *place != Some("-"));
+    let has_report = !outputs.is_on_stdout();
     places.extend(beside);
     check_distinct(&places, has_report).map_err(Stop::usage)?;
     plot.as_deref().map_or(Ok(()), |path| create("--plot", path).map(drop))
@@ -250,7 +252,7 @@ pub(in crate::cmd) struct Conducted {
 }
 
 fn conduct(
-    scenario: &Scenario,
+    Settings { scenario, outputs }: &Settings,
     lowered: &Lowered,
     load_only: bool,
     machine: Machine,
@@ -267,7 +269,7 @@ fn conduct(
         }) as SampleSink
     });
     let mut fleet = HostFleet::new(Clock::start(), stop, &lowered.places.workers, sink);
-    let mut witness = HostWitness::new(machine, scenario.quiet);
+    let mut witness = HostWitness::new(machine, outputs.quiet);
     let outcome = memtide_run::run(&mut fleet, scenario, lowered, load_only, &mut witness)?;
     let mut trouble = Vec::new();
     trouble.extend(failed("--samples", fleet.finish_samples()));
@@ -306,20 +308,20 @@ pub(in crate::cmd) fn row(sample: &memtide_engine::Sample) -> Sample {
 
 /// Shows the result everywhere it should go; one output that fails does not cost the others.
 pub(in crate::cmd) fn publish(
-    scenario: &Scenario,
+    Settings { scenario, outputs }: &Settings,
     conducted: Conducted,
     (json, details): (Option<Sheet>, Option<Sheet>),
     load_only: bool,
 ) -> Result<u8, Stop> {
     let Conducted { outcome: Outcome { record, failure, wrong_values }, mut trouble } = conducted;
-    let places = [&scenario.json, &scenario.samples, &scenario.verify_details];
-    let stdout_taken = places.iter().any(|place| place.as_deref() == Some("-"));
     let shown = if load_only {
         format!("stored {} keys\n", record.phases.load.totals.replies.get("stored").unwrap_or(&0))
     } else {
         text_for(&record, columns())
     };
-    if !stdout_taken && let Err(error) = show(&shown) {
+    if !outputs.is_on_stdout()
+        && let Err(error) = show(&shown)
+    {
         trouble.push(unwritable("stdout", &error));
     }
     if let Some(mut out) = json {
@@ -327,7 +329,7 @@ pub(in crate::cmd) fn publish(
         trouble.extend(failed("--json", written));
     }
     #[cfg(feature = "plot")]
-    trouble.extend(plot::run(scenario, &record).err());
+    trouble.extend(plot::run(outputs, &record).err());
     if let Some(mut out) = details {
         let WrongValues { listed, not_listed } = &wrong_values;
         let written = write_details(listed, *not_listed, &mut out).and_then(|()| out.finish());

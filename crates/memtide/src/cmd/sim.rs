@@ -1,7 +1,7 @@
 //! `memtide sim`: the same run in virtual time, against servers made of nothing. A week of load
 //! takes seconds, and the same seed gives the same trace.
 
-use super::run::{Conducted, Outputs, RowsBy, check_places, publish, row, stream};
+use super::run::{Conducted, Opened, RowsBy, check_places, publish, row, stream};
 use super::{room, serve};
 use crate::exit::Stop;
 use crate::flags;
@@ -12,8 +12,8 @@ use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_run::{Doors, Lowered, Surroundings, lower};
-use memtide_schema::Scenario;
 use memtide_schema::scenario::{Target, Transport};
+use memtide_schema::{Scenario, Settings};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
@@ -28,17 +28,18 @@ const PORT_FIRST: u16 = 11_211;
 const MEMORY_BYTES_MAX: u64 = 1 << 40;
 
 pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
-    let scenario = flags::scenario(matches)?;
+    let settings = flags::settings(matches)?;
+    let Settings { scenario, outputs } = &settings;
     let datagrams = scenario.transport != Transport::Tcp;
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
-    let servers = servers(&scenario);
-    room::check(&scenario, servers.len() as u64)?;
-    let lowered = lower(&scenario, &surroundings(&scenario, &servers))?;
+    let servers = servers(scenario);
+    room::check(scenario, servers.len() as u64)?;
+    let lowered = lower(scenario, &surroundings(&settings, &servers))?;
     let trace = matches.get_one::<String>("trace").map(String::as_str);
-    check_places(&scenario, &[("--trace", trace.filter(|place| *place != "-"))])?;
+    check_places(outputs, &[("--trace", trace.filter(|place| *place != "-"))])?;
     let looks_unfilled = scenario.value_size != Scenario::default().value_size;
     let lowered = Lowered { looks_unfilled, ..lowered };
-    let outputs = Outputs::open(&scenario, RowsBy::Themselves)?;
+    let opened = Opened::open(outputs, RowsBy::Themselves)?;
     let lines = Rc::new(RefCell::new(Lines::default()));
     let trace = match trace {
         None => Trace::new(),
@@ -49,10 +50,10 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
             Trace::with_lines(move |line| lines.borrow_mut().write(line))
         }
     };
-    let csv = Rc::new(RefCell::new(outputs.samples));
+    let csv = Rc::new(RefCell::new(opened.samples));
     let written = Rc::new(RefCell::new(Ok(())));
     let (rows, errors) = (Rc::clone(&csv), Rc::clone(&written));
-    let setting = setting(matches, &scenario, &servers);
+    let setting = setting(matches, scenario, &servers);
     let mut fleet = SimFleet::new(setting, trace, move |sample| {
         if let Some(csv) = rows.borrow_mut().as_mut()
             && errors.borrow().is_ok()
@@ -60,8 +61,8 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
             *errors.borrow_mut() = csv.write(&row(sample));
         }
     });
-    let mut witness = SimWitness::new(CPUS as u32, scenario.quiet);
-    let outcome = memtide_run::run(&mut fleet, &scenario, &lowered, false, &mut witness)?;
+    let mut witness = SimWitness::new(CPUS as u32, outputs.quiet);
+    let outcome = memtide_run::run(&mut fleet, scenario, &lowered, false, &mut witness)?;
     let (hash, events) = fleet.trace_hash();
     let flushed = csv.borrow_mut().as_mut().map_or(Ok(()), |csv| csv.flush());
     let failed = written.replace(Ok(())).and(flushed);
@@ -69,7 +70,7 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     trouble.extend(super::run::failed("--samples", failed));
     trouble.extend(super::run::failed("--trace", lines.take().finish()));
     let conducted = Conducted { outcome, trouble };
-    let code = publish(&scenario, conducted, (outputs.json, outputs.details), false)?;
+    let code = publish(&settings, conducted, (opened.json, opened.details), false)?;
     drop(witness);
     say(&format!("memtide: simulated, trace {hash:016x} over {events} events"));
     Ok(code)
@@ -112,7 +113,7 @@ fn servers(scenario: &Scenario) -> Vec<ServerPlan> {
     names.into_iter().enumerate().map(plan).collect()
 }
 
-fn surroundings(scenario: &Scenario, servers: &[ServerPlan]) -> Surroundings {
+fn surroundings(Settings { scenario, outputs }: &Settings, servers: &[ServerPlan]) -> Surroundings {
     Surroundings {
         servers: servers.to_vec(),
         embedded: scenario.servers.is_empty(),
@@ -122,6 +123,7 @@ fn surroundings(scenario: &Scenario, servers: &[ServerPlan]) -> Surroundings {
         cpus_online: CPUS,
         cpu_quota: None,
         io: Doors::Simulated,
+        outputs: outputs.into(),
     }
 }
 

@@ -19,7 +19,7 @@ use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsP
 use memtide_schema::record::{Believable, MachineCpu, MachineRecord, Verdict};
 use memtide_schema::scenario::{Goal, Relation, Subject};
 use memtide_schema::steps::{Conclusion, CourseKind, Point, Step};
-use memtide_schema::{Event, Scenario};
+use memtide_schema::{Event, Settings};
 use memtide_sinks::StepsJson;
 use memtide_workload::Wave;
 use std::io;
@@ -29,7 +29,8 @@ const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
 pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
     let limits = limits(matches)?;
-    let scenario = scenario(matches, "search looks for")?;
+    let settings = settings(matches, "search looks for")?;
+    let scenario = &settings.scenario;
     if scenario.goals.is_empty() {
         return Err(Stop::usage(
             "search needs a goal to look for: give one such as --goal 'all.p95<10ms'",
@@ -43,20 +44,21 @@ pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
     }
     let steps_max = matches.get_one::<u32>("steps-max").copied();
     let highest = limits.rate_max.or(limits.rate_min);
-    check(&scenario, highest.unwrap_or(0.0))?;
-    perform(matches, &scenario, CourseKind::Search, &mut Bracket::new(limits), steps_max)
+    check(&settings, highest.unwrap_or(0.0))?;
+    perform(matches, &settings, CourseKind::Search, &mut Bracket::new(limits), steps_max)
 }
 
 pub(crate) fn scan(matches: &ArgMatches) -> Result<u8, Stop> {
     let rates = matches.get_one::<Rates>("rates").expect("it is required");
-    let scenario = scenario(matches, "scan varies")?;
-    check(&scenario, rates.highest())?;
-    perform(matches, &scenario, CourseKind::Scan, &mut Scan::new(rates.clone()), None)
+    let settings = settings(matches, "scan varies")?;
+    check(&settings, rates.highest())?;
+    perform(matches, &settings, CourseKind::Scan, &mut Scan::new(rates.clone()), None)
 }
 
-/// The scenario of every step. `varies` says what becomes of its rate.
-fn scenario(matches: &ArgMatches, varies: &str) -> Result<Scenario, Stop> {
-    let scenario = flags::scenario(matches)?;
+/// The settings of every step. `varies` says what becomes of the rate.
+fn settings(matches: &ArgMatches, varies: &str) -> Result<Settings, Stop> {
+    let settings = flags::settings(matches)?;
+    let Settings { scenario, outputs } = &settings;
     let unfit = [
         (scenario.rate.is_some(), format!("rate is what {varies}: leave it out")),
         (
@@ -64,13 +66,13 @@ fn scenario(matches: &ArgMatches, varies: &str) -> Result<Scenario, Stop> {
             format!("wave {} changes the rate within a step: leave it out", scenario.wave),
         ),
         (
-            scenario.samples.is_some(),
+            outputs.samples.is_some(),
             "samples would mix the operations of all steps: leave it out, and run the rate that \
              matters once more with it"
                 .to_owned(),
         ),
         (
-            scenario.verify_details.is_some(),
+            outputs.verify_details.is_some(),
             "verify-details would mix the values of all steps: leave it out, and run the rate \
              that matters once more with it"
                 .to_owned(),
@@ -78,15 +80,15 @@ fn scenario(matches: &ArgMatches, varies: &str) -> Result<Scenario, Stop> {
     ];
     match unfit.into_iter().find(|(unfit, _)| *unfit) {
         Some((_, message)) => Err(Stop::usage(message)),
-        None => Ok(scenario),
+        None => Ok(settings),
     }
 }
 
 /// Whether every step can be carried out, up to the one at the highest rate: better said now than
 /// after the steps before it.
-fn check(scenario: &Scenario, highest: f64) -> Result<(), Stop> {
-    let rate = (highest > 0.0).then_some(highest);
-    let hardest = Scenario { rate, ..scenario.clone() };
+fn check(settings: &Settings, highest: f64) -> Result<(), Stop> {
+    let mut hardest = settings.clone();
+    hardest.scenario.rate = (highest > 0.0).then_some(highest);
     hardest.check().into_iter().next().map_or(Ok(()), |problem| Err(problem.into()))
 }
 
@@ -121,37 +123,38 @@ fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
 
 fn perform(
     matches: &ArgMatches,
-    scenario: &Scenario,
+    settings: &Settings,
     kind: CourseKind,
     course: &mut impl Course,
     steps_max: Option<u32>,
 ) -> Result<u8, Stop> {
+    let Settings { scenario, outputs } = settings;
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
-    let embedded = embedded(scenario)?;
-    let around = surroundings(scenario, embedded.as_ref(), &machine)?;
+    let embedded = embedded(settings)?;
+    let around = surroundings(settings, embedded.as_ref(), &machine)?;
     let data = match matches.get_one::<String>("data").map(String::as_str) {
         Some("anew") => Data::Anew,
         _ => Data::Kept,
     };
     let plan = StepsPlan { scenario, around: &around, aim: Aim::Goals, data, steps_max };
     let first = plan.first(course)?;
-    if scenario.plan {
+    if outputs.plan {
         show(&plan_text(&first.record, columns())).map_err(|error| unwritable("stdout", &error))?;
         return Ok(0);
     }
     check_files(&first, embedded.is_some(), files_max)?;
-    check_places(scenario, &[])?;
-    let json = plain("--json", scenario.json.as_deref())?;
+    check_places(outputs, &[])?;
+    let json = plain("--json", outputs.json.as_deref())?;
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
     settle(&first.places, embedded.as_ref())?;
     let mut fleet = HostFleet::new(Clock::start(), stop, &first.places.workers, None);
-    let mut screen = Screen::new(HostWitness::new(machine, scenario.quiet), scenario, kind, json);
+    let mut screen = Screen::new(HostWitness::new(machine, outputs.quiet), settings, kind, json);
     let conclusion = steps(&mut fleet, &plan, course, &mut screen);
     drop(embedded);
     #[cfg(feature = "plot")]
-    screen.trouble.extend(super::plot::steps(scenario, &screen.points).err());
+    screen.trouble.extend(super::plot::steps(outputs, scenario, &screen.points).err());
     screen.finish(&conclusion, scenario.trust.strict)
 }
 
@@ -182,7 +185,7 @@ struct Screen {
 impl Screen {
     fn new(
         witness: HostWitness,
-        scenario: &Scenario,
+        Settings { scenario, outputs }: &Settings,
         kind: CourseKind,
         sheet: Option<Sheet>,
     ) -> Self {
@@ -192,13 +195,13 @@ impl Screen {
             kind,
             text: StepsText::new(&goals, columns()),
             goals,
-            rows: scenario.json.as_deref() != Some("-"),
+            rows: outputs.json.as_deref() != Some("-"),
             muted: false,
             sheet,
             json: None,
             steps: 0,
             points: Vec::new(),
-            wants_points: scenario.plot.is_some(),
+            wants_points: outputs.plot.is_some(),
             doubted: Vec::new(),
             gone: false,
             trouble: Vec::new(),

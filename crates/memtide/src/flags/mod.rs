@@ -8,7 +8,7 @@ use crate::output::NOTES;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use memtide_base::units;
 use memtide_compat::Mcperf;
-use memtide_schema::{FIELDS, Field, Layer, Origin, Scenario, from_toml};
+use memtide_schema::{FIELDS, Field, Layer, Origin, Settings, from_toml};
 use memtide_server::{Behaviour, Faults};
 use std::fs::File;
 use std::io::{self, Read};
@@ -115,23 +115,23 @@ fn help(field: &Field) -> String {
     }
 }
 
-/// The scenario that file, environment and flags together describe, and what is not wrong with
-/// single fields of it.
-pub(crate) fn scenario(matches: &ArgMatches) -> Result<Scenario, Stop> {
-    let mut scenario = Scenario::default();
+/// What file, environment and flags together say. Each field is right by itself; whether they fit
+/// together is not looked at.
+pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {
+    let mut settings = Settings::default();
     if let Some(path) = matches.get_one::<String>(SCENARIO_FILE) {
         let name = if path == "-" { "stdin" } else { path };
         let text = read_file(path).map_err(|error| {
             Stop::usage(format!("scenario file '{name}' cannot be read: {error}"))
         })?;
-        scenario.apply(&from_toml(&text, name)?)?;
+        settings.apply(&from_toml(&text, name)?)?;
     }
     let fields = std::env::vars_os().filter(|(name, _)| !FACES_OWN.iter().any(|own| name == own));
-    scenario.apply(&Layer::from_environment(fields)?)?;
-    scenario.apply(&flag_layer(matches))?;
-    match scenario.plot.is_some() {
-        true => check_pictures("--plot").map(|()| scenario),
-        false => Ok(scenario),
+    settings.apply(&Layer::from_environment(fields)?)?;
+    settings.apply(&flag_layer(matches))?;
+    match settings.outputs.plot.is_some() {
+        true => check_pictures("--plot").map(|()| settings),
+        false => Ok(settings),
     }
 }
 

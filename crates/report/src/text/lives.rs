@@ -2,12 +2,12 @@
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, rate, whole};
-use memtide_schema::record::{LifeCounts, LifeRecord, Record};
+use memtide_schema::record::{ChurnCounts, ChurnRecord, Record};
 
 /// How many connections came per second, where they were the load.
 pub(crate) fn lives_rate(out: &mut Sheet, record: &Record) {
-    let Some(lives) = &record.lives else { return };
-    let begun = rate(lives.begun_per_s);
+    let Some(lives) = &record.churn else { return };
+    let begun = rate(lives.started_per_s);
     let text = match lives.target_per_s {
         Some(target) => format!("{begun} begun of {} asked", rate(target)),
         None => format!("{begun} begun, each when another had ended"),
@@ -17,7 +17,7 @@ pub(crate) fn lives_rate(out: &mut Sheet, record: &Record) {
 
 /// What became of them.
 pub(crate) fn lives(out: &mut Sheet, record: &Record) {
-    let Some(lives) = &record.lives else { return };
+    let Some(lives) = &record.churn else { return };
     let mut text = outcomes(&lives.measure);
     text.push_str(&format!("; at most {} at once", whole(lives.concurrent_max)));
     if is_full(lives, record) {
@@ -33,20 +33,20 @@ pub(crate) fn lives(out: &mut Sheet, record: &Record) {
     if !causes.is_empty() {
         labelled(out, "causes", &causes.join(", "));
     }
-    if lives.measure.calls_unmade > 0 {
-        let unmade = counted(lives.measure.calls_unmade, "call");
+    if lives.measure.calls_not_made > 0 {
+        let unmade = counted(lives.measure.calls_not_made, "call");
         labelled(out, "unmade", &format!("{unmade} of connections that did not live"));
     }
 }
 
 /// Whether connections that were due at a rate may have waited for a place.
-fn is_full(lives: &LifeRecord, record: &Record) -> bool {
+fn is_full(lives: &ChurnRecord, record: &Record) -> bool {
     lives.target_per_s.is_some() && lives.concurrent_max >= u64::from(record.plan.connections)
 }
 
-fn outcomes(counts: &LifeCounts) -> String {
+fn outcomes(counts: &ChurnCounts) -> String {
     let parts = [
-        (counts.lived, "lived"),
+        (counts.completed, "lived"),
         (counts.failed, "failed"),
         (counts.lost, "lost"),
         (counts.dropped, "dropped"),

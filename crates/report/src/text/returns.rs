@@ -3,7 +3,7 @@
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{seconds, whole};
-use memtide_schema::record::{Away, Record, Returns, ServerRecord};
+use memtide_schema::record::{Outage, Reconnects, Record, ServerRecord};
 
 /// Stretches of one server that are told one by one.
 const STRETCHES_MAX: usize = 8;
@@ -12,7 +12,7 @@ const MS_PER_S: f64 = 1e3;
 
 /// A line for each server that lost connections; nothing where connections come and go.
 pub(super) fn returns(out: &mut Sheet, record: &Record) {
-    for server in record.servers.iter().filter(|server| !server.returns.is_zero()) {
+    for server in record.servers.iter().filter(|server| !server.reconnects.is_zero()) {
         labelled(out, "returns", &sentence(server, window_start_ms(record)));
     }
 }
@@ -23,27 +23,27 @@ fn window_start_ms(record: &Record) -> f64 {
 }
 
 fn sentence(server: &ServerRecord, start_ms: f64) -> String {
-    let Returns { lost, returned, away_ns, away_ns_max } = server.returns;
+    let Reconnects { lost, reconnected, disconnected_ns, disconnected_ns_max } = server.reconnects;
     let name = &server.name;
-    let mut text = format!("{name}: {} of {} lost connections", whole(returned), whole(lost));
-    if returned > 0 {
-        let mean = seconds(away_ns as f64 / returned as f64 / NS_PER_S);
-        let most = seconds(away_ns_max as f64 / NS_PER_S);
+    let mut text = format!("{name}: {} of {} lost connections", whole(reconnected), whole(lost));
+    if reconnected > 0 {
+        let mean = seconds(disconnected_ns as f64 / reconnected as f64 / NS_PER_S);
+        let most = seconds(disconnected_ns_max as f64 / NS_PER_S);
         text.push_str(&format!(", after {mean} in the mean and {most} at most"));
     }
-    let told = server.away.iter().take(STRETCHES_MAX);
+    let told = server.outages.iter().take(STRETCHES_MAX);
     let told: Vec<String> = told.map(|away| stretch(*away, start_ms)).collect();
     if !told.is_empty() {
         text.push_str(&format!("; away {}", told.join(", ")));
     }
-    if let Some(more) = server.away.len().checked_sub(STRETCHES_MAX).filter(|more| *more > 0) {
+    if let Some(more) = server.outages.len().checked_sub(STRETCHES_MAX).filter(|more| *more > 0) {
         text.push_str(&format!(" and {} times more", whole(more as u64)));
     }
     text
 }
 
 /// By the time after the beginning of the measured window, before which it is negative.
-fn stretch(away: Away, start_ms: f64) -> String {
+fn stretch(away: Outage, start_ms: f64) -> String {
     let at = |unix_ms: u64| {
         let s = (unix_ms as f64 - start_ms) / MS_PER_S;
         if s < 0.0 { format!("−{}", seconds(-s)) } else { seconds(s) }
@@ -64,16 +64,16 @@ mod tests {
 
     #[test]
     fn it_says_when_a_server_was_away_and_for_how_long() {
-        let away = |from, until| Away { from_unix_ms: from, until_unix_ms: until };
+        let away = |from, until| Outage { from_unix_ms: from, until_unix_ms: until };
         let mut server = ServerRecord {
             name: "a:1".to_owned(),
-            returns: Returns {
+            reconnects: Reconnects {
                 lost: 3,
-                returned: 2,
-                away_ns: 3_000_000_000,
-                away_ns_max: 2_000_000_000,
+                reconnected: 2,
+                disconnected_ns: 3_000_000_000,
+                disconnected_ns_max: 2_000_000_000,
             },
-            away: vec![away(900, Some(2_900)), away(9_000, None)],
+            outages: vec![away(900, Some(2_900)), away(9_000, None)],
             ..ServerRecord::default()
         };
         assert_eq!(
@@ -81,8 +81,8 @@ mod tests {
             "a:1: 2 of 3 lost connections, after 1.5 s in the mean and 2 s at most; away from \
              −100 ms to 1.9 s (2 s), from 8 s to the end"
         );
-        server.returns = Returns { lost: 1, ..Returns::default() };
-        server.away = vec![away(1_000, Some(1_001)); 10];
+        server.reconnects = Reconnects { lost: 1, ..Reconnects::default() };
+        server.outages = vec![away(1_000, Some(1_001)); 10];
         let text = sentence(&server, 0.0);
         assert!(text.starts_with("a:1: 0 of 1 lost connections; away from 1 s"), "{text}");
         assert!(text.ends_with(" and 2 times more"), "{text}");

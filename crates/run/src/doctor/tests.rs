@@ -1,7 +1,7 @@
 //! Each check at its bound, on both sides of it.
 
 use super::*;
-use crate::lower::{Doors, Surroundings, lower};
+use crate::lower::{Doors, Surroundings, Wanted, lower};
 use crate::prose::flaw;
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::Address;
@@ -25,6 +25,7 @@ fn plan(rate: f64, arrival: Arrival) -> Plan {
         cpus_online: 2,
         cpu_quota: None,
         io: Doors::Simulated,
+        outputs: Wanted::default(),
     };
     let scenario = Scenario { rate: Some(rate), arrival, keys: 100, ..Scenario::default() };
     lower(&scenario, &around).expect("it can be run").plan

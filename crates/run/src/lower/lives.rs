@@ -3,7 +3,7 @@
 use memtide_base::Span;
 use memtide_engine::{LifePlan, Pace, Window};
 use memtide_schema::Scenario;
-use memtide_schema::record::LifePlanRecord;
+use memtide_schema::record::ChurnPlanRecord;
 use memtide_workload::{RateCurve, Wave};
 
 /// Places of connections that come at a rate, for each server.
@@ -53,10 +53,10 @@ pub(super) fn plan(scenario: &Scenario, window: Window) -> LifePlan {
     }
 }
 
-pub(super) fn record(scenario: &Scenario) -> Option<LifePlanRecord> {
+pub(super) fn record(scenario: &Scenario) -> Option<ChurnPlanRecord> {
     let paced = scenario.has_births_paced();
     let constant = paced && scenario.wave == Wave::Constant;
-    scenario.is_of_lives().then(|| LifePlanRecord {
+    scenario.is_of_lives().then(|| ChurnPlanRecord {
         connection_rate_per_s: scenario.lives.connection_rate.filter(|_| constant),
         connection_arrival: paced.then(|| scenario.lives.connection_arrival.to_string()),
         connections_total: scenario.lives.connections_total,

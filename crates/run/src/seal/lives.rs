@@ -8,25 +8,25 @@ use memtide_engine::plan::segment;
 use memtide_engine::{LifePlan, Pace, Plan};
 use memtide_metrics::{LifeCounters, LifeFate, Lives};
 use memtide_schema::Warning;
-use memtide_schema::record::{Distribution, LifeCounts, LifeRecord, Phases};
+use memtide_schema::record::{ChurnCounts, ChurnRecord, Distribution, Phases};
 
 /// The record of the lives in `ended`, whose operations are in `phases`; none if connections
 /// stayed.
-pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<LifeRecord> {
+pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<ChurnRecord> {
     let lives = ended.totals.lives.as_deref()?;
     let life = plan.life()?;
     let (start, end) = ended.window(plan);
     let length_s = end.since(start).as_s_f64();
-    let counts = |segment: u16| LifeCounts::from(&lives.segments[usize::from(segment)]);
+    let counts = |segment: u16| ChurnCounts::from(&lives.segments[usize::from(segment)]);
     let measured = measured(lives);
     let intended: u64 = lives.segments.iter().map(|segment| segment.intended).sum();
     let times = |times, unopened| Distribution::of(times, unopened, plan.timeout);
-    Some(LifeRecord {
+    Some(ChurnRecord {
         target_per_s: expected(ended, life, (start, end)).filter(|_| length_s > 0.0).map(|count| {
             let most = life.births_max.map_or(f64::INFINITY, |most| most as f64);
             count.min(most) / length_s
         }),
-        begun_per_s: per_second(measured.started, length_s),
+        started_per_s: per_second(measured.started, length_s),
         concurrent_max: ended.workers.iter().map(|worker| u64::from(worker.lives_most)).sum(),
         warmup: counts(segment::WARMUP),
         measure: counts(segment::MEASURE),
@@ -35,7 +35,7 @@ pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<Life
         connect_service: times(&lives.connect_service, 0),
         lifetime: times(&lives.lifetime, 0),
         calls_planned: intended * life.calls,
-        calls_intended: LifeRecord::calls_of(phases),
+        calls_intended: ChurnRecord::calls_of(phases),
     })
 }
 

@@ -4,28 +4,28 @@
 use super::{Began, NS_PER_MS};
 use memtide_base::Instant;
 use memtide_metrics::{Absence, Totals};
-use memtide_schema::record::{Away, Returns};
+use memtide_schema::record::{Outage, Reconnects};
 
 /// Of the server whose numbers are those for which `is_it` holds. Workers that saw it away at the
 /// same time saw the same stretch.
-pub(super) fn returns(
+pub(super) fn reconnects(
     totals: &Totals,
     is_it: impl Fn(usize) -> bool,
     began: &Began,
-) -> (Returns, Vec<Away>) {
+) -> (Reconnects, Vec<Outage>) {
     let each = totals.absences.servers().iter().enumerate().filter(|&(number, _)| is_it(number));
-    let returns = each.fold(Returns::default(), |sum, (_, of)| Returns {
+    let reconnects = each.fold(Reconnects::default(), |sum, (_, of)| Reconnects {
         lost: sum.lost + of.lost,
-        returned: sum.returned + of.returned,
-        away_ns: sum.away_ns + of.away_ns,
-        away_ns_max: sum.away_ns_max.max(of.away_ns_max),
+        reconnected: sum.reconnected + of.returned,
+        disconnected_ns: sum.disconnected_ns + of.away_ns,
+        disconnected_ns_max: sum.disconnected_ns_max.max(of.away_ns_max),
     });
     let unix_ms = |at: Instant| began.unix_ns(at) / NS_PER_MS;
-    let stretch = |absence: &Absence| Away {
+    let stretch = |absence: &Absence| Outage {
         from_unix_ms: unix_ms(absence.from),
         until_unix_ms: (absence.until != Instant::NEVER).then(|| unix_ms(absence.until)),
     };
     let kept = totals.absences.kept().iter();
     let kept = kept.filter(|absence| is_it(absence.server.index()));
-    (returns, Away::united(kept.map(stretch).collect()))
+    (reconnects, Outage::united(kept.map(stretch).collect()))
 }

@@ -5,7 +5,7 @@ use super::Material;
 use crate::doctor::Missed;
 use crate::fill::Held;
 use crate::survey::{Orders, Survey};
-use memtide_schema::record::{Away, Record, Totals};
+use memtide_schema::record::{Outage, Record, Totals};
 use memtide_schema::warning::{Upset, stretches};
 use memtide_schema::{Scenario, Warning};
 use memtide_workload::OpKind;
@@ -22,12 +22,12 @@ type Stretches = Vec<(f64, Option<f64>)>;
 fn absences(record: &Record) -> Vec<(&str, Stretches)> {
     let start_ms = record.window_start_unix_ns.map_or(0.0, |start| start.0 as f64 / 1e6);
     let at = |unix_ms: u64| (unix_ms as f64 - start_ms) / 1e3;
-    let long = |away: &&Away| {
+    let long = |away: &&Outage| {
         away.until_unix_ms.is_none_or(|until| until - away.from_unix_ms >= GONE_MS_MIN)
     };
     let each = record.servers.iter().map(|server| {
-        let stretch = |away: &Away| (at(away.from_unix_ms), away.until_unix_ms.map(at));
-        (&*server.name, server.away.iter().filter(long).map(stretch).collect::<Stretches>())
+        let stretch = |away: &Outage| (at(away.from_unix_ms), away.until_unix_ms.map(at));
+        (&*server.name, server.outages.iter().filter(long).map(stretch).collect::<Stretches>())
     });
     each.filter(|(_, when)| !when.is_empty()).collect()
 }

@@ -1,7 +1,7 @@
 //! What the servers' counters are taken for, each from figures as memcached gives them.
 
 use super::*;
-use crate::lower::{Doors, Surroundings, lower};
+use crate::lower::{Doors, Surroundings, Wanted, lower};
 use memtide_engine::driver::Address;
 use memtide_schema::Scenario;
 
@@ -17,6 +17,7 @@ fn plan() -> Plan {
         cpus_online: 2,
         cpu_quota: None,
         io: Doors::Simulated,
+        outputs: Wanted::default(),
     };
     lower(&Scenario::default(), &around).expect("it can be run").plan
 }

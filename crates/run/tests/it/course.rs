@@ -7,7 +7,7 @@ use memtide_run::{lower, run};
 use memtide_schema::record::{EndedBy, Phase, Verdict};
 
 const SHORT: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '2s'\n\
-                     keys = 2000\nconnections = 8\nthreads = 2\nsamples = 's.csv'\n";
+                     keys = 2000\nconnections = 8\nthreads = 2\n";
 
 #[test]
 fn an_empty_server_is_filled_measured_and_believed() {

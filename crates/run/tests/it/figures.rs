@@ -16,7 +16,7 @@ fn ran() -> Ran {
     };
     let toml = "server = 'unix:/s'\nrate = 2000\nduration = '3s'\nwarmup = '100ms'\nkeys = 500\n\
                 connections = 4\nthreads = 2\ndepth = 16\ntimeout = '300ms'\nmix = 'get=3,set=1,\
-                delete=1'\nload = 'never'\nsamples = 's.csv'\n";
+                delete=1'\nload = 'never'\n";
     run_toml(script, toml)
 }
 

@@ -106,7 +106,7 @@ fn connections_that_come_and_go_have_places_and_rates_of_their_own() {
     assert_eq!(chain.plan.window.cooldown, Cooldown::Drain);
     // No more places than connections, and a wave is of connections.
     let few = of("'connection-rate' = 5\n'connections-total' = 7\n");
-    assert_eq!((few.plan.connections, few.record.lives.map(|lives| lives.calls)), (7, Some(1)));
+    assert_eq!((few.plan.connections, few.record.churn.map(|lives| lives.calls)), (7, Some(1)));
     let wave = of("calls = 1\nwave = 'ramp:10,90'\nduration = '4s'\n");
     let births = wave.plan.life().and_then(|life| life.births.clone()).expect("they have a rate");
     assert_eq!(births.curve.cumulative(Span::from_s(4)).round(), 200.0);
@@ -246,11 +246,11 @@ fn clients_reach_all_servers_or_one_in_two_ways() {
     assert_eq!((each, to), (12, Reach::Servers { writers: 2, copies: Replicate::All }));
     let servers: Vec<usize> = (0..12).map(|nth| lowered.plan.server_of(0, nth).index()).collect();
     assert_eq!(servers, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
-    assert!(lowered.record.reach.is_some_and(|words| words.contains("all of the first 2")));
+    assert!(lowered.record.routes.is_some_and(|words| words.contains("all of the first 2")));
     let (_, to, _) = reach("server = 'a,b'\nwriters = 2\nreplicate = 'one'\n", 2);
     assert_eq!(to, Reach::Servers { writers: 2, copies: Replicate::One });
     let (each, to, _) = reach("server = 'a'\ntransport = 'split'\n", 1);
     assert!(each == 5 && matches!(to, Reach::Split { .. }), "{each} {to:?}");
     let (each, to, lowered) = reach("server = 'a'\n", 1);
-    assert_eq!((each, to, lowered.record.reach), (4, Reach::Server, None));
+    assert_eq!((each, to, lowered.record.routes), (4, Reach::Server, None));
 }

@@ -7,9 +7,9 @@ use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_metrics::Totals;
-use memtide_run::{Doors, Failure, Outcome, Surroundings, Witness, lower, run};
+use memtide_run::{Doors, Failure, Outcome, Surroundings, Wanted, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord, Phase};
-use memtide_schema::{Event, Progress, Record, Scenario, from_toml};
+use memtide_schema::{Event, Progress, Record, Scenario, Settings, from_toml};
 use memtide_workload::PlannedSource;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -164,10 +164,10 @@ impl Witness for ToyWitness {
 
 /// A scenario against one server, from its TOML.
 pub fn scenario(toml: &str) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut settings = Settings::default();
     let layer = from_toml(toml, "a test").expect("it is a scenario");
-    scenario.apply(&layer).expect("its words are allowed");
-    scenario
+    settings.apply(&layer).expect("its words are allowed");
+    settings.scenario
 }
 
 /// Four CPUs, and as many servers of the test world, which is on this machine or not.
@@ -187,6 +187,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
         cpus_online: 4,
         cpu_quota: None,
         io: Doors::Simulated,
+        outputs: Wanted { samples: true, ..Wanted::default() },
     }
 }
 

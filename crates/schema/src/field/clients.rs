@@ -4,7 +4,7 @@
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
 use super::parse::{count, given, one, parsed};
-use super::{Field, Section};
+use super::{Field, Section, Set, Show};
 use memtide_base::units;
 
 pub(super) const CLIENTS: Field = Field {
@@ -22,11 +22,11 @@ pub(super) const CLIENTS: Field = Field {
            connections and the depth follow from this, so `connections` and `depth` are left out.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.crowd.clients = Some(count(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.crowd.clients),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.crowd.clients)),
 };
 
 pub(super) const CONNECTIONS_PER_CLIENT: Field = Field {
@@ -41,11 +41,11 @@ pub(super) const CONNECTIONS_PER_CLIENT: Field = Field {
            `connections-per-client 128` are 16384 connections with 128 operations under way.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.crowd.connections_per_client = count(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.crowd.connections_per_client),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.crowd.connections_per_client)),
 };
 
 pub(super) const CONNECTION_TURN: Field = Field {
@@ -58,11 +58,11 @@ pub(super) const CONNECTION_TURN: Field = Field {
            the seed.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.crowd.connection_turn = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.crowd.connection_turn),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.crowd.connection_turn)),
 };
 
 pub(super) const WRITERS: Field = Field {
@@ -79,11 +79,11 @@ pub(super) const WRITERS: Field = Field {
            ends. The report says when each server was away. Only over `transport tcp`.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.replication.writers = Some(count(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.replication.writers),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.replication.writers)),
 };
 
 pub(super) const REPLICATE: Field = Field {
@@ -101,11 +101,11 @@ pub(super) const REPLICATE: Field = Field {
            it looks for only where servers replicate by themselves.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.replication.replicate = Some(parsed(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.replication.replicate),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.replication.replicate)),
 };
 
 pub(super) const WINDOW: Field = Field {
@@ -127,11 +127,11 @@ pub(super) const WINDOW: Field = Field {
            `verify-expiry`, however long the run. `keys` and `popularity` are not used.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.crowd.window = Some(parsed(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.crowd.window),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.crowd.window)),
 };
 
 pub(super) const OVERWRITE: Field = Field {
@@ -144,11 +144,11 @@ pub(super) const OVERWRITE: Field = Field {
            version of an object that is in the window, the others store a new object.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.crowd.overwrite = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
         Ok(())
-    },
-    show: |scenario| one(scenario.crowd.overwrite),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.crowd.overwrite)),
 };
 
 pub(super) const PICK: Field = Field {
@@ -161,11 +161,11 @@ pub(super) const PICK: Field = Field {
            round.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.crowd.pick = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.crowd.pick),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.crowd.pick)),
 };
 
 pub(super) const MIX_ORDER: Field = Field {
@@ -180,9 +180,9 @@ pub(super) const MIX_ORDER: Field = Field {
            gets of many keys every key is a turn.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.mix_order = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.mix_order),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.mix_order)),
 };

@@ -3,7 +3,7 @@
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
 use super::parse::{bits, count, given, one, parsed};
-use super::{Field, Section};
+use super::{Field, Section, Set, Show};
 use crate::scenario::parse_switch;
 use memtide_base::units;
 
@@ -33,11 +33,11 @@ pub(super) const KEYS: Field = Field {
            incr and decr have numeric keys of their own beside these.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.keys = count(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.keys),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.keys)),
 };
 
 pub(super) const KEY_SIZE: Field = Field {
@@ -54,11 +54,11 @@ pub(super) const KEY_SIZE: Field = Field {
     ),
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.key_size = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(&scenario.key_size),
+    }),
+    show: Show::Scenario(|scenario| one(&scenario.key_size)),
 };
 
 pub(super) const KEY_FORM: Field = Field {
@@ -78,11 +78,11 @@ pub(super) const KEY_FORM: Field = Field {
            than the largest number has digits nor longer than 250 bytes, whatever the law.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.key_shape.form = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.key_shape.form),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.key_shape.form)),
 };
 
 pub(super) const KEY_PREFIX: Field = Field {
@@ -95,7 +95,7 @@ pub(super) const KEY_PREFIX: Field = Field {
            the key, and so of its length.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         let strange = |letter: char| letter.is_whitespace() || letter.is_control();
         if word.len() > PREFIX_BYTES_MAX || word.contains(strange) {
             return Err(format!(
@@ -105,11 +105,11 @@ pub(super) const KEY_PREFIX: Field = Field {
         }
         scenario.key_shape.prefix = word.to_owned();
         Ok(())
-    },
-    show: |scenario| match scenario.key_shape.prefix.is_empty() {
+    }),
+    show: Show::Scenario(|scenario| match scenario.key_shape.prefix.is_empty() {
         true => Vec::new(),
         false => one(&scenario.key_shape.prefix),
-    },
+    }),
 };
 
 pub(super) const KEY_FIRST: Field = Field {
@@ -122,11 +122,11 @@ pub(super) const KEY_FIRST: Field = Field {
            that runs beside each other can have keys of their own.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.key_shape.first = count(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.key_shape.first),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.key_shape.first)),
 };
 
 pub(super) const VALUE_SIZE: Field = Field {
@@ -144,11 +144,11 @@ pub(super) const VALUE_SIZE: Field = Field {
     ),
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.value_size = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(&scenario.value_size),
+    }),
+    show: Show::Scenario(|scenario| one(&scenario.value_size)),
 };
 
 pub(super) const VALUE_DRAWS: Field = Field {
@@ -163,11 +163,11 @@ pub(super) const VALUE_DRAWS: Field = Field {
            number by. `popularity sequential` then asks for the draws in their order.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.value_draws = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.value_draws),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.value_draws)),
 };
 
 pub(super) const VALUE_FILL: Field = Field {
@@ -181,11 +181,11 @@ pub(super) const VALUE_FILL: Field = Field {
            and decr. Not with verify, which could not tell such values apart.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.value_fill = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.value_fill),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.value_fill)),
 };
 
 pub(super) const VALUE_MAX: Field = Field {
@@ -198,11 +198,11 @@ pub(super) const VALUE_MAX: Field = Field {
            1MiB the server must be told as well, with its `-I`.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.value_max = units::parse_size(word).map_err(|e| e.to_string())?;
         Ok(())
-    },
-    show: |scenario| one(scenario.value_max),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.value_max)),
 };
 
 pub(super) const POPULARITY: Field = Field {
@@ -224,11 +224,11 @@ pub(super) const POPULARITY: Field = Field {
            connection sends them.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.popularity = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(&scenario.popularity),
+    }),
+    show: Show::Scenario(|scenario| one(&scenario.popularity)),
 };
 
 pub(super) const MIX: Field = Field {
@@ -244,11 +244,11 @@ pub(super) const MIX: Field = Field {
            `get=30,set=1,delete=0.5`.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.mix = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(&scenario.mix),
+    }),
+    show: Show::Scenario(|scenario| one(&scenario.mix)),
 };
 
 pub(super) const DELTA: Field = Field {
@@ -260,11 +260,11 @@ pub(super) const DELTA: Field = Field {
     long: "A law like that of `value-size`, of whole numbers up to `1G`. Operation n has draw n.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.delta = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(&scenario.delta),
+    }),
+    show: Show::Scenario(|scenario| one(&scenario.delta)),
 };
 
 pub(super) const NUMERIC_KEYS: Field = Field {
@@ -278,11 +278,11 @@ pub(super) const NUMERIC_KEYS: Field = Field {
            says so. With `value-fill` a digit, short values are numbers.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.numeric_keys = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.numeric_keys),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.numeric_keys)),
 };
 
 pub(super) const CAS_UNIQUE: Field = Field {
@@ -296,15 +296,15 @@ pub(super) const CAS_UNIQUE: Field = Field {
            happens to be right. Not with verify.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         let number = bits(word)?;
         if number == 0 {
             return Err("'0' is no number of a value; they begin at 1".to_owned());
         }
         scenario.habits.cas_unique = Some(number);
         Ok(())
-    },
-    show: |scenario| given(&scenario.habits.cas_unique),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.habits.cas_unique)),
 };
 
 pub(super) const MULTIGET: Field = Field {
@@ -317,11 +317,11 @@ pub(super) const MULTIGET: Field = Field {
            with the last of them; hits and misses count keys.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.multiget = count(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.multiget),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.multiget)),
 };
 
 pub(super) const MULTIGET_SHARE: Field = Field {
@@ -334,11 +334,11 @@ pub(super) const MULTIGET_SHARE: Field = Field {
            `multiget` keys, the others for one.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.multiget_share = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
         Ok(())
-    },
-    show: |scenario| one(scenario.multiget_share),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.multiget_share)),
 };
 
 pub(super) const EXPIRY: Field = Field {
@@ -352,13 +352,13 @@ pub(super) const EXPIRY: Field = Field {
            already.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         let number = word.trim().parse();
         scenario.expiry = number
             .map_err(|_| format!("'{word}' is not a whole number of seconds, such as 0 or 3600"))?;
         Ok(())
-    },
-    show: |scenario| one(scenario.expiry),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.expiry)),
 };
 
 pub(super) const EXPIRY_SHARE: Field = Field {
@@ -371,11 +371,11 @@ pub(super) const EXPIRY_SHARE: Field = Field {
            seed; the others are stored with expiry 0 and never expire.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.expiry_share = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
         Ok(())
-    },
-    show: |scenario| one(scenario.expiry_share),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.expiry_share)),
 };
 
 pub(super) const FLAGS: Field = Field {
@@ -388,11 +388,11 @@ pub(super) const FLAGS: Field = Field {
            value; memtide gives it no meaning.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.flags = count(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.flags),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.flags)),
 };
 
 pub(super) const NOREPLY: Field = Field {
@@ -407,11 +407,11 @@ pub(super) const NOREPLY: Field = Field {
            form of it.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.noreply = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.noreply),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.noreply)),
 };
 
 pub(super) const LOAD: Field = Field {
@@ -428,11 +428,11 @@ pub(super) const LOAD: Field = Field {
            keys are not compared, nor are any with append or prepend. Nothing is ever flushed.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.load = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.load),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.load)),
 };
 
 pub(super) const LOAD_PARTIAL: Field = Field {
@@ -447,9 +447,9 @@ pub(super) const LOAD_PARTIAL: Field = Field {
            missing. The switch also accepts values of other lengths with `--load never`.",
     section: Section::Data,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.load_partial = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.load_partial),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.load_partial)),
 };

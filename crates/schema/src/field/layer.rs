@@ -3,13 +3,16 @@
 //! A higher layer is applied later and wins; a list in it replaces the list below. An error names
 //! the field as its origin spells it.
 
-use super::{FIELDS, Field, find, nearest};
-use crate::scenario::Scenario;
+use super::{FIELDS, Field, Show, find, nearest};
+use crate::scenario::{Scenario, Settings};
 use std::ffi::OsString;
 use std::fmt;
 
 /// What stands before the name of every environment variable of ours.
 const PREFIX: &str = "MEMTIDE_";
+
+/// Fields as words, by their names.
+type Words = serde_json::Map<String, serde_json::Value>;
 
 /// Where a word was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,9 +83,9 @@ impl Layer {
     }
 }
 
-impl Scenario {
+impl Settings {
     /// Sets every field that `layer` mentions. The error names the first word that is not
-    /// allowed, such as an empty one; the scenario is then half changed and of no use. A list
+    /// allowed, such as an empty one; the settings are then half changed and of no use. A list
     /// without words is an empty list.
     pub fn apply(&mut self, layer: &Layer) -> Result<(), FieldError> {
         for Entry { field, words, origin } in &layer.entries {
@@ -101,29 +104,27 @@ impl Scenario {
                     return Err(fail(format!("it takes one value, {} were given", words.len())));
                 }
             };
-            (field.set)(self, &word).map_err(fail)?;
+            field.set(self, &word).map_err(fail)?;
         }
         Ok(())
     }
 
     /// Every given or defaulted field as words: a list for a list, a boolean for a switch, else a
-    /// string. Written as TOML it is a scenario file that gives this scenario again.
-    pub fn words(&self) -> serde_json::Map<String, serde_json::Value> {
-        let mut words = serde_json::Map::new();
-        for field in FIELDS {
-            let mut shown = (field.show)(self);
-            let value = if field.many {
-                shown.into()
-            } else if field.value.is_none() {
-                (shown == ["true"]).into()
-            } else if let Some(word) = shown.pop() {
-                word.into()
-            } else {
-                continue;
-            };
-            words.insert(field.name.to_owned(), value);
-        }
-        words
+    /// string. Written as TOML it is a scenario file that gives these settings again.
+    pub fn words(&self) -> Words {
+        let word = |field: &Field| Some((field.name.to_owned(), field.value_of(field.show(self))?));
+        FIELDS.iter().filter_map(word).collect()
+    }
+}
+
+impl Scenario {
+    /// What [`Settings::words`] has of it: all but the outputs.
+    pub fn words(&self) -> Words {
+        let word = |field: &Field| match field.show {
+            Show::Scenario(show) => Some((field.name.to_owned(), field.value_of(show(self))?)),
+            Show::Outputs(_) => None,
+        };
+        FIELDS.iter().filter_map(word).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
 use super::parse::{count, given, given_span, one, span};
-use super::{Field, Section};
+use super::{Field, Section, Set, Show};
 use crate::scenario::span_word;
 
 pub(super) const DURATION: Field = Field {
@@ -19,11 +19,11 @@ pub(super) const DURATION: Field = Field {
            run.",
     section: Section::Limits,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.duration = Some(span(word)?);
         Ok(())
-    },
-    show: |scenario| given_span(scenario.duration),
+    }),
+    show: Show::Scenario(|scenario| given_span(scenario.duration)),
 };
 
 pub(super) const WARMUP: Field = Field {
@@ -36,11 +36,11 @@ pub(super) const WARMUP: Field = Field {
            in the result; its counts are kept apart.",
     section: Section::Limits,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.warmup = span(word)?;
         Ok(())
-    },
-    show: |scenario| one(span_word(scenario.warmup)),
+    }),
+    show: Show::Scenario(|scenario| one(span_word(scenario.warmup))),
 };
 
 pub(super) const OPS_MAX: Field = Field {
@@ -53,11 +53,11 @@ pub(super) const OPS_MAX: Field = Field {
            sequence are issued, whatever the number of workers.",
     section: Section::Limits,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.ops_max = Some(count(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.ops_max),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.ops_max)),
 };
 
 pub(super) const TIMEOUT: Field = Field {
@@ -71,9 +71,9 @@ pub(super) const TIMEOUT: Field = Field {
            ever sent again. When every server is gone for longer than this, the run ends.",
     section: Section::Limits,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.timeout = span(word)?;
         Ok(())
-    },
-    show: |scenario| one(span_word(scenario.timeout)),
+    }),
+    show: Show::Scenario(|scenario| one(span_word(scenario.timeout))),
 };

@@ -3,7 +3,7 @@
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
 use super::parse::{count, given, given_span, one, parsed, span};
-use super::{Field, Section};
+use super::{Field, Section, Set, Show};
 use memtide_base::units;
 
 pub(super) const CALLS: Field = Field {
@@ -20,11 +20,11 @@ pub(super) const CALLS: Field = Field {
            and counted.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.lives.calls = Some(count(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.lives.calls),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.lives.calls)),
 };
 
 pub(super) const CONNECTION_RATE: Field = Field {
@@ -38,11 +38,11 @@ pub(super) const CONNECTION_RATE: Field = Field {
            replaces it. Example: `--connection-rate 1000 --calls 10 --linger 0`.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.lives.connection_rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.lives.connection_rate),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.lives.connection_rate)),
 };
 
 pub(super) const CONNECTION_ARRIVAL: Field = Field {
@@ -55,11 +55,11 @@ pub(super) const CONNECTION_ARRIVAL: Field = Field {
            connection.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.lives.connection_arrival = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.lives.connection_arrival),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.lives.connection_arrival)),
 };
 
 pub(super) const CALL_RATE: Field = Field {
@@ -73,11 +73,11 @@ pub(super) const CALL_RATE: Field = Field {
            has its answer (see `depth`). At most `1G`.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.lives.call_rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.lives.call_rate),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.lives.call_rate)),
 };
 
 pub(super) const GAP_DRAWS: Field = Field {
@@ -93,11 +93,11 @@ pub(super) const GAP_DRAWS: Field = Field {
            both counted from 0, the gap is draw n · (`calls` − 1) + i of the same state.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.lives.gap_draws = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.lives.gap_draws),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.lives.gap_draws)),
 };
 
 pub(super) const LINGER: Field = Field {
@@ -114,11 +114,11 @@ pub(super) const LINGER: Field = Field {
            addresses.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.lives.linger = Some(span(word)?);
         Ok(())
-    },
-    show: |scenario| given_span(scenario.lives.linger),
+    }),
+    show: Show::Scenario(|scenario| given_span(scenario.lives.linger)),
 };
 
 pub(super) const CONNECTIONS_TOTAL: Field = Field {
@@ -131,9 +131,9 @@ pub(super) const CONNECTIONS_TOTAL: Field = Field {
            With `duration` as well, whichever comes first ends the run.",
     section: Section::Limits,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.lives.connections_total = Some(count(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.lives.connections_total),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.lives.connections_total)),
 };

@@ -3,7 +3,7 @@
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
 use super::parse::{command_line, count, given, one, parsed, span};
-use super::{Field, Section};
+use super::{Field, Section, Set, Show};
 use crate::scenario::{parse_switch, span_word};
 use memtide_base::units;
 
@@ -20,11 +20,11 @@ pub(super) const RATE: Field = Field {
            comparable with the times at a rate. With a `wave` the rate is left out.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.rate),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.rate)),
 };
 
 pub(super) const RATE_UNIT: Field = Field {
@@ -39,11 +39,11 @@ pub(super) const RATE_UNIT: Field = Field {
            exactly so many are asked for or stored.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.rate_unit = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.rate_unit),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.rate_unit)),
 };
 
 pub(super) const ARRIVAL: Field = Field {
@@ -61,11 +61,11 @@ pub(super) const ARRIVAL: Field = Field {
            asked rate.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.arrival = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.arrival),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.arrival)),
 };
 
 pub(super) const SCHEDULE: Field = Field {
@@ -79,11 +79,11 @@ pub(super) const SCHEDULE: Field = Field {
            and an operation waits for that connection even while others are free.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.schedule = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.schedule),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.schedule)),
 };
 
 pub(super) const ON_FULL: Field = Field {
@@ -99,11 +99,11 @@ pub(super) const ON_FULL: Field = Field {
            `-S` is `skip:5ms,4ms`. A closed loop has nothing to drop.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.on_full = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.on_full),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.on_full)),
 };
 
 pub(super) const PAUSE_AFTER_REPLY: Field = Field {
@@ -119,11 +119,11 @@ pub(super) const PAUSE_AFTER_REPLY: Field = Field {
            pause between them. Fills take no pauses.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.pause_after_reply = span(word)?;
         Ok(())
-    },
-    show: |scenario| vec![span_word(scenario.pause_after_reply)],
+    }),
+    show: Show::Scenario(|scenario| vec![span_word(scenario.pause_after_reply)]),
 };
 
 pub(super) const WAVE: Field = Field {
@@ -138,11 +138,11 @@ pub(super) const WAVE: Field = Field {
            Example: `step:10k,50k,10k@20s`.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.wave = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(&scenario.wave),
+    }),
+    show: Show::Scenario(|scenario| one(&scenario.wave)),
 };
 
 pub(super) const BEFORE: Field = Field {
@@ -158,11 +158,11 @@ pub(super) const BEFORE: Field = Field {
            not told from the load. `memtide load` tells nobody. Example: `verbosity 1`.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.before = Some(command_line(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.before),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.before)),
 };
 
 pub(super) const AFTER: Field = Field {
@@ -176,11 +176,11 @@ pub(super) const AFTER: Field = Field {
            warning, because what was measured stands. Example: `verbosity 0`.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.after = Some(command_line(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.after),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.after)),
 };
 
 pub(super) const THREADS: Field = Field {
@@ -194,11 +194,11 @@ pub(super) const THREADS: Field = Field {
            at most 8 else. Operations are the same whatever the number of workers.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.threads = Some(count(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.threads),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.threads)),
 };
 
 pub(super) const PIN: Field = Field {
@@ -213,11 +213,11 @@ pub(super) const PIN: Field = Field {
            (as `taskset` does) and holds a CPU for each of them.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.pin = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.pin),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.pin)),
 };
 
 pub(super) const WAIT: Field = Field {
@@ -233,11 +233,11 @@ pub(super) const WAIT: Field = Field {
            elsewhere, there are more than 2 CPUs, and no quota. Else it is `sleep`.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.wait = Some(parsed(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.wait),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.wait)),
 };
 
 pub(super) const IO: Field = Field {
@@ -251,9 +251,11 @@ pub(super) const IO: Field = Field {
            be had, else epoll; the report says which and why.",
     section: Section::Load,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.io = if word == "auto" { None } else { Some(parsed(word)?) };
         Ok(())
-    },
-    show: |scenario| one(scenario.io.map_or_else(|| "auto".to_owned(), |io| io.to_string())),
+    }),
+    show: Show::Scenario(|scenario| {
+        one(scenario.io.map_or_else(|| "auto".to_owned(), |io| io.to_string()))
+    }),
 };

@@ -3,7 +3,7 @@
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
 use super::parse::{bits, count, given_span, one, parsed, span};
-use super::{Field, Section};
+use super::{Field, Section, Set, Show};
 use crate::scenario::{Goal, fraction_word, parse_list, parse_switch};
 use memtide_base::units;
 
@@ -21,11 +21,11 @@ pub(super) const GOAL: Field = Field {
            unless all are met. Examples: `'all.p99.9<=5ms'`, `'rate>=50k'`, `'errors<0.1%'`.",
     section: Section::Measurement,
     many: true,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.goals = parse_list(word)?;
         Ok(())
-    },
-    show: |scenario| scenario.goals.iter().map(Goal::to_string).collect(),
+    }),
+    show: Show::Scenario(|scenario| scenario.goals.iter().map(Goal::to_string).collect()),
 };
 
 pub(super) const ABORT_ON: Field = Field {
@@ -42,11 +42,11 @@ pub(super) const ABORT_ON: Field = Field {
            one ends the run. Examples: `'errors>50%'`, `'rate<1k'`, `'all.p99>1s'`.",
     section: Section::Measurement,
     many: true,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.trust.abort_on = parse_list(word)?;
         Ok(())
-    },
-    show: |scenario| scenario.trust.abort_on.iter().map(Goal::to_string).collect(),
+    }),
+    show: Show::Scenario(|scenario| scenario.trust.abort_on.iter().map(Goal::to_string).collect()),
 };
 
 pub(super) const ERRORS_MAX: Field = Field {
@@ -62,12 +62,14 @@ pub(super) const ERRORS_MAX: Field = Field {
            connections that could not be opened must keep the bound as well.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.trust.errors_max =
             Some(units::parse_fraction(word.trim()).map_err(|e| e.to_string())?);
         Ok(())
-    },
-    show: |scenario| scenario.trust.errors_max.map(fraction_word).into_iter().collect(),
+    }),
+    show: Show::Scenario(|scenario| {
+        scenario.trust.errors_max.map(fraction_word).into_iter().collect()
+    }),
 };
 
 pub(super) const STRICT: Field = Field {
@@ -80,11 +82,11 @@ pub(super) const STRICT: Field = Field {
            also the exit code 4, for scripts.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.trust.strict = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.trust.strict),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.trust.strict)),
 };
 
 pub(super) const NO_STATS: Field = Field {
@@ -101,11 +103,11 @@ pub(super) const NO_STATS: Field = Field {
            measured without this switch too.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.trust.no_stats = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.trust.no_stats),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.trust.no_stats)),
 };
 
 pub(super) const VERIFY: Field = Field {
@@ -122,11 +124,11 @@ pub(super) const VERIFY: Field = Field {
            numeric keys are not checked. docs/verification.md says what is certain and why.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.verify = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
         Ok(())
-    },
-    show: |scenario| one(scenario.verify),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.verify)),
 };
 
 pub(super) const VERIFY_KEYS: Field = Field {
@@ -140,11 +142,11 @@ pub(super) const VERIFY_KEYS: Field = Field {
            found stale; with `verify` 0 none are kept. Of the objects of a `window` all are.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.verify_keys = count(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.verify_keys),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.verify_keys)),
 };
 
 pub(super) const VERIFY_EXPIRY: Field = Field {
@@ -160,11 +162,11 @@ pub(super) const VERIFY_EXPIRY: Field = Field {
            bytes for each object. docs/verification.md says what is certain and why.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.verify_expiry = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.verify_expiry),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.verify_expiry)),
 };
 
 pub(super) const INTERVAL: Field = Field {
@@ -181,11 +183,11 @@ pub(super) const INTERVAL: Field = Field {
            neighbours merge.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.interval = Some(span(word)?);
         Ok(())
-    },
-    show: |scenario| given_span(scenario.interval),
+    }),
+    show: Show::Scenario(|scenario| given_span(scenario.interval)),
 };
 
 pub(super) const MESSAGE_SIZES: Field = Field {
@@ -198,11 +200,11 @@ pub(super) const MESSAGE_SIZES: Field = Field {
            the request of its gets counts, and the reply to its cas.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.message_sizes = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.message_sizes),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.message_sizes)),
 };
 
 pub(super) const INTERVAL_TIMES: Field = Field {
@@ -216,11 +218,11 @@ pub(super) const INTERVAL_TIMES: Field = Field {
            the memory for each row.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.interval_times = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.interval_times),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.interval_times)),
 };
 
 pub(super) const COOLDOWN: Field = Field {
@@ -239,11 +241,11 @@ pub(super) const COOLDOWN: Field = Field {
            `calls` or `connection-rate`.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.cooldown = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.cooldown),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.cooldown)),
 };
 
 pub(super) const SEED: Field = Field {
@@ -257,9 +259,9 @@ pub(super) const SEED: Field = Field {
            the same.",
     section: Section::Measurement,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.seed = bits(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.seed),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.seed)),
 };

@@ -17,7 +17,7 @@ mod target;
 pub(crate) use layer::unknown;
 pub use layer::{FieldError, Layer, Origin};
 
-use crate::scenario::Scenario;
+use crate::scenario::{Outputs, Scenario, Settings};
 
 /// One field of a scenario.
 pub struct Field {
@@ -37,11 +37,25 @@ pub struct Field {
     pub section: Section,
     /// Whether it is a list: may be repeated, and takes comma lists.
     pub many: bool,
-    /// Sets it from a word; for a list, from the whole comma list, replacing what was there. The
-    /// error says what is wrong with the word and what is allowed.
-    pub set: fn(&mut Scenario, &str) -> Result<(), String>,
-    /// The words that `set` would need to make it what it is; none when it is not given.
-    pub show: fn(&Scenario) -> Vec<String>,
+    /// How a word becomes its value.
+    set: Set,
+    /// How its value becomes words.
+    show: Show,
+}
+
+/// Sets a field from a word; for a list, from the whole comma list, replacing what was there. The
+/// error says what is wrong with the word and what is allowed.
+#[derive(Clone, Copy)]
+enum Set {
+    Scenario(fn(&mut Scenario, &str) -> Result<(), String>),
+    Outputs(fn(&mut Outputs, &str) -> Result<(), String>),
+}
+
+/// The words that `Set` would need to make a field what it is; none when it is not given.
+#[derive(Clone, Copy)]
+enum Show {
+    Scenario(fn(&Scenario) -> Vec<String>),
+    Outputs(fn(&Outputs) -> Vec<String>),
 }
 
 /// A group of fields.
@@ -167,6 +181,7 @@ pub static FIELDS: &[Field] = &[
     output::PLOT,
     output::SAMPLES,
     output::VERIFY_DETAILS,
+    output::TAG,
     output::PLAN,
     output::QUIET,
 ];
@@ -193,6 +208,35 @@ pub fn nearest(name: &str) -> Option<&'static str> {
 }
 
 impl Field {
+    /// Sets it from a word; for a list, from the whole comma list, replacing what was there. The
+    /// error says what is wrong with the word and what is allowed.
+    pub fn set(&self, settings: &mut Settings, word: &str) -> Result<(), String> {
+        match self.set {
+            Set::Scenario(set) => set(&mut settings.scenario, word),
+            Set::Outputs(set) => set(&mut settings.outputs, word),
+        }
+    }
+
+    /// The words that [`Field::set`] would need to make it what it is; none when it is not given.
+    pub fn show(&self, settings: &Settings) -> Vec<String> {
+        match self.show {
+            Show::Scenario(show) => show(&settings.scenario),
+            Show::Outputs(show) => show(&settings.outputs),
+        }
+    }
+
+    /// Its words as a value of a record: a list for a list, a boolean for a switch, else a string;
+    /// none when it is not given.
+    fn value_of(&self, mut words: Vec<String>) -> Option<serde_json::Value> {
+        if self.many {
+            Some(words.into())
+        } else if self.value.is_none() {
+            Some((words == ["true"]).into())
+        } else {
+            words.pop().map(Into::into)
+        }
+    }
+
     /// The environment variable of this field: `MEMTIDE_KEY_SIZE`.
     pub fn variable(&self) -> String {
         layer::variable(self.name)

@@ -3,8 +3,8 @@
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
 use super::parse::{given, one, place};
-use super::{Field, Section};
-use crate::scenario::parse_switch;
+use super::{Field, Section, Set, Show};
+use crate::scenario::{parse_switch, parse_tags};
 
 pub(super) const JSON: Field = Field {
     name: "json",
@@ -12,18 +12,18 @@ pub(super) const JSON: Field = Field {
     value: Some("FILE"),
     default: "",
     help: "Write the record, as JSON; - replaces the report on stdout",
-    long: "The whole result in the shape `memtide.record/1`, which docs/record.md explains and \
+    long: "The whole result in the shape `memtide.record/2`, which docs/record.md explains and \
            docs/record.schema.json defines. `-` writes it to stdout instead of the report. A \
            regular file is replaced when the new record is whole, and keeps its mode; until \
            then, and when the disk is full, it is what it was. Pipes and devices are written \
            directly.",
     section: Section::Output,
     many: false,
-    set: |scenario, word| {
-        scenario.json = place(word)?;
+    set: Set::Outputs(|outputs, word| {
+        outputs.json = place(word)?;
         Ok(())
-    },
-    show: |scenario| given(&scenario.json),
+    }),
+    show: Show::Outputs(|outputs| given(&outputs.json)),
 };
 
 pub(super) const PLOT: Field = Field {
@@ -37,14 +37,14 @@ pub(super) const PLOT: Field = Field {
            name's end says which form: `.svg` or `.png`.",
     section: Section::Output,
     many: false,
-    set: |scenario, word| {
+    set: Set::Outputs(|outputs, word| {
         if !word.ends_with(".svg") && !word.ends_with(".png") {
             return Err(format!("'{word}' must end with .svg or .png"));
         }
-        scenario.plot = place(word)?;
+        outputs.plot = place(word)?;
         Ok(())
-    },
-    show: |scenario| given(&scenario.plot),
+    }),
+    show: Show::Outputs(|outputs| given(&outputs.plot)),
 };
 
 pub(super) const SAMPLES: Field = Field {
@@ -60,11 +60,11 @@ pub(super) const SAMPLES: Field = Field {
            that takes nothing for 2s is not waited for. `-` writes to stdout.",
     section: Section::Output,
     many: false,
-    set: |scenario, word| {
-        scenario.samples = place(word)?;
+    set: Set::Outputs(|outputs, word| {
+        outputs.samples = place(word)?;
         Ok(())
-    },
-    show: |scenario| given(&scenario.samples),
+    }),
+    show: Show::Outputs(|outputs| given(&outputs.samples)),
 };
 
 pub(super) const VERIFY_DETAILS: Field = Field {
@@ -80,11 +80,31 @@ pub(super) const VERIFY_DETAILS: Field = Field {
            writes to stdout.",
     section: Section::Output,
     many: false,
-    set: |scenario, word| {
-        scenario.verify_details = place(word)?;
+    set: Set::Outputs(|outputs, word| {
+        outputs.verify_details = place(word)?;
         Ok(())
-    },
-    show: |scenario| given(&scenario.verify_details),
+    }),
+    show: Show::Outputs(|outputs| given(&outputs.verify_details)),
+};
+
+pub(super) const TAG: Field = Field {
+    name: "tag",
+    short: None,
+    value: Some("KEY=VALUE"),
+    default: "",
+    help: "Label the run: the record and every output carry the tags",
+    long: "A label of your own, such as `--tag build=42 --tag host=a`; repeat it, or give a comma \
+           list. Keys consist of letters, digits and `_.-`; values have at most 256 bytes and no \
+           comma. A run has at most 32 tags. They change nothing of the load.",
+    section: Section::Output,
+    many: true,
+    set: Set::Outputs(|outputs, word| {
+        outputs.tags = parse_tags(word)?;
+        Ok(())
+    }),
+    show: Show::Outputs(|outputs| {
+        outputs.tags.iter().map(|(key, value)| format!("{key}={value}")).collect()
+    }),
 };
 
 pub(super) const PLAN: Field = Field {
@@ -97,11 +117,11 @@ pub(super) const PLAN: Field = Field {
            made.",
     section: Section::Output,
     many: false,
-    set: |scenario, word| {
-        scenario.plan = parse_switch(word)?;
+    set: Set::Outputs(|outputs, word| {
+        outputs.plan = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.plan),
+    }),
+    show: Show::Outputs(|outputs| one(outputs.plan)),
 };
 
 pub(super) const QUIET: Field = Field {
@@ -114,9 +134,9 @@ pub(super) const QUIET: Field = Field {
            warnings and the line that says that an embedded server is measured stay.",
     section: Section::Output,
     many: false,
-    set: |scenario, word| {
-        scenario.quiet = parse_switch(word)?;
+    set: Set::Outputs(|outputs, word| {
+        outputs.quiet = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.quiet),
+    }),
+    show: Show::Outputs(|outputs| one(outputs.quiet)),
 };

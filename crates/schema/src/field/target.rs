@@ -3,7 +3,7 @@
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
 use super::parse::{count, given, one, parsed};
-use super::{Field, Section};
+use super::{Field, Section, Set, Show};
 use crate::scenario::{Secret, Target, parse_switch};
 use memtide_base::units;
 use std::net::IpAddr;
@@ -21,11 +21,11 @@ pub(super) const SERVER: Field = Field {
            loopback port. Example: `10.0.0.1,10.0.0.2:11300,[::1]:11211`.",
     section: Section::Target,
     many: true,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.servers = Target::parse_list(word)?;
         Ok(())
-    },
-    show: |scenario| scenario.servers.iter().map(Target::to_string).collect(),
+    }),
+    show: Show::Scenario(|scenario| scenario.servers.iter().map(Target::to_string).collect()),
 };
 
 pub(super) const CONNECTIONS: Field = Field {
@@ -40,11 +40,11 @@ pub(super) const CONNECTIONS: Field = Field {
            most.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.connections = Some(count(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.connections),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.connections)),
 };
 
 pub(super) const REFILL: Field = Field {
@@ -60,11 +60,11 @@ pub(super) const REFILL: Field = Field {
            needs a depth above 1.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.habits.refill = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.habits.refill),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.habits.refill)),
 };
 
 pub(super) const DEPTH: Field = Field {
@@ -78,11 +78,11 @@ pub(super) const DEPTH: Field = Field {
            to 65536.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.depth = Some(count(word)?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.depth),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.depth)),
 };
 
 pub(super) const RECONNECT: Field = Field {
@@ -97,11 +97,11 @@ pub(super) const RECONNECT: Field = Field {
            ends the run at once: its record is partial, and the exit code 3. Example: `50ms..5s`.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.reconnect = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.reconnect),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.reconnect)),
 };
 
 pub(super) const BIND: Field = Field {
@@ -116,7 +116,7 @@ pub(super) const BIND: Field = Field {
            `10.0.0.7,10.0.0.8`.",
     section: Section::Target,
     many: true,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         let address = |item: &str| {
             item.trim().parse::<IpAddr>().map_err(|_| {
                 format!("'{item}' is not an address such as 10.0.0.7 or fd00::7, without a port")
@@ -125,8 +125,8 @@ pub(super) const BIND: Field = Field {
         let items = word.split(',').filter(|_| !word.trim().is_empty());
         scenario.bind = items.map(address).collect::<Result<_, _>>()?;
         Ok(())
-    },
-    show: |scenario| scenario.bind.iter().map(IpAddr::to_string).collect(),
+    }),
+    show: Show::Scenario(|scenario| scenario.bind.iter().map(IpAddr::to_string).collect()),
 };
 
 pub(super) const NAGLE: Field = Field {
@@ -141,11 +141,11 @@ pub(super) const NAGLE: Field = Field {
            and not over unix sockets.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.habits.nagle = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.habits.nagle),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.habits.nagle)),
 };
 
 pub(super) const PROTOCOL: Field = Field {
@@ -159,11 +159,11 @@ pub(super) const PROTOCOL: Field = Field {
            quiet gets and a noop, and what needs no answer is sent in quiet frames.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.protocol = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.protocol),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.protocol)),
 };
 
 pub(super) const TRANSPORT: Field = Field {
@@ -182,11 +182,11 @@ pub(super) const TRANSPORT: Field = Field {
            TCP: get and gets go over that, and all else over these.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.transport = parsed(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.transport),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.transport)),
 };
 
 pub(super) const TRAILING_BLANK: Field = Field {
@@ -200,11 +200,11 @@ pub(super) const TRAILING_BLANK: Field = Field {
            over `protocol text`.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.habits.trailing_blank = parse_switch(word)?;
         Ok(())
-    },
-    show: |scenario| one(scenario.habits.trailing_blank),
+    }),
+    show: Show::Scenario(|scenario| one(scenario.habits.trailing_blank)),
 };
 
 pub(super) const SEND_BUFFER: Field = Field {
@@ -217,11 +217,11 @@ pub(super) const SEND_BUFFER: Field = Field {
            and has bounds of its own.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.habits.send_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.habits.send_buffer),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.habits.send_buffer)),
 };
 
 pub(super) const RECEIVE_BUFFER: Field = Field {
@@ -234,11 +234,11 @@ pub(super) const RECEIVE_BUFFER: Field = Field {
            and has bounds of its own.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         scenario.habits.receive_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
         Ok(())
-    },
-    show: |scenario| given(&scenario.habits.receive_buffer),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.habits.receive_buffer)),
 };
 
 pub(super) const USER: Field = Field {
@@ -252,7 +252,7 @@ pub(super) const USER: Field = Field {
            A name of at most 250 bytes without spaces and line ends. Example: `tim`.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         let allowed = (1..=250).contains(&word.len()) && !word.contains([' ', '\r', '\n', '\0']);
         if !allowed {
             return Err(format!(
@@ -261,8 +261,8 @@ pub(super) const USER: Field = Field {
         }
         scenario.user = Some(word.to_owned());
         Ok(())
-    },
-    show: |scenario| given(&scenario.user),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.user)),
 };
 
 pub(super) const PASSWORD: Field = Field {
@@ -277,7 +277,7 @@ pub(super) const PASSWORD: Field = Field {
            bytes without line ends, and over `protocol text` without spaces.",
     section: Section::Target,
     many: false,
-    set: |scenario, word| {
+    set: Set::Scenario(|scenario, word| {
         // An empty one is a password, too: some servers ask for a name alone.
         let allowed = word.len() <= 250 && !word.contains(['\r', '\n', '\0']);
         if !allowed {
@@ -285,6 +285,6 @@ pub(super) const PASSWORD: Field = Field {
         }
         scenario.password = Some(Secret::new(word));
         Ok(())
-    },
-    show: |scenario| given(&scenario.password),
+    }),
+    show: Show::Scenario(|scenario| given(&scenario.password)),
 };

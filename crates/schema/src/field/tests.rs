@@ -97,6 +97,7 @@ const GOOD: &[(&str, &[&str])] = &[
     ("plot", &["a.svg", "out/b c.png"]),
     ("samples", &["-", "a \"b\"\\n.csv"]),
     ("verify-details", &["-", "wrong values.json"]),
+    ("tag", &["build=42,note=a b=c", "x=1"]),
     ("plan", &["true", "false"]),
     ("quiet", &["true", "false"]),
 ];
@@ -189,6 +190,7 @@ const BAD: &[(&str, &[&str])] = &[
     ("plot", &["-", "a.pdf", ""]),
     ("samples", &[""]),
     ("verify-details", &[""]),
+    ("tag", &["build", "=1", "a b=1", "a=1,a=2", ""]),
     ("plan", &["b"]),
     ("quiet", &["loud"]),
 ];
@@ -224,13 +226,13 @@ fn every_row_is_whole() {
 #[test]
 fn defaults_say_what_is_the_default() {
     for field in FIELDS {
-        let shown = (field.show)(&Scenario::default());
+        let shown = field.show(&Settings::default());
         if shown.is_empty() || field.default.contains(' ') {
             continue;
         }
-        let mut scenario = Scenario::default();
-        (field.set)(&mut scenario, field.default).unwrap();
-        assert_eq!(scenario, Scenario::default(), "{}", field.name);
+        let mut settings = Settings::default();
+        field.set(&mut settings, field.default).unwrap();
+        assert_eq!(settings, Settings::default(), "{}", field.name);
     }
 }
 
@@ -239,12 +241,12 @@ fn good_words_are_taken_and_shown_so_that_they_read_back() {
     for (name, words) in GOOD {
         let field = find(name).unwrap();
         for word in *words {
-            let mut scenario = Scenario::default();
-            (field.set)(&mut scenario, word).unwrap_or_else(|e| panic!("{name} {word}: {e}"));
-            let shown = (field.show)(&scenario).join(",");
-            let mut again = Scenario::default();
-            (field.set)(&mut again, &shown).unwrap_or_else(|e| panic!("{name} {shown}: {e}"));
-            assert_eq!(scenario, again, "{name} {word} was shown as {shown}");
+            let mut settings = Settings::default();
+            field.set(&mut settings, word).unwrap_or_else(|e| panic!("{name} {word}: {e}"));
+            let shown = field.show(&settings).join(",");
+            let mut again = Settings::default();
+            field.set(&mut again, &shown).unwrap_or_else(|e| panic!("{name} {shown}: {e}"));
+            assert_eq!(settings, again, "{name} {word} was shown as {shown}");
         }
     }
 }
@@ -253,8 +255,8 @@ fn good_words_are_taken_and_shown_so_that_they_read_back() {
 fn bad_words_are_refused_with_a_sentence() {
     for (name, words) in BAD {
         for word in *words {
-            let mut scenario = Scenario::default();
-            let error = scenario.apply(&layer(&[(name, word)], &Origin::Flag)).unwrap_err();
+            let mut settings = Settings::default();
+            let error = settings.apply(&layer(&[(name, word)], &Origin::Flag)).unwrap_err();
             let sentence = error.to_string();
             assert!(sentence.starts_with(&format!("--{name}: ")), "{sentence}");
             assert!(sentence.len() > name.len() + 20, "{name} {word} only says: {sentence}");
@@ -267,17 +269,17 @@ fn a_record_of_words_is_a_scenario_file() {
     let seed = 11;
     let mut random = Random::new(seed);
     for round in 0..300 {
-        let mut scenario = Scenario::default();
+        let mut settings = Settings::default();
         for (name, words) in GOOD {
             if random.below(2) == 0 {
                 let word = words[random.below(words.len() as u64) as usize];
-                (find(name).unwrap().set)(&mut scenario, word).unwrap();
+                find(name).unwrap().set(&mut settings, word).unwrap();
             }
         }
-        let text = toml::to_string(&scenario.words()).unwrap();
-        let mut again = Scenario::default();
+        let text = toml::to_string(&settings.words()).unwrap();
+        let mut again = Settings::default();
         again.apply(&from_toml(&text, "words").unwrap()).unwrap();
-        assert_eq!(scenario, again, "seed {seed}, round {round}:\n{text}");
+        assert_eq!(settings, again, "seed {seed}, round {round}:\n{text}");
     }
 }
 
@@ -287,14 +289,14 @@ fn every_contradiction_reads_as_a_sentence() {
     let mut random = Random::new(seed);
     let mut seen = BTreeSet::new();
     for _ in 0..5_000 {
-        let mut scenario = Scenario::default();
+        let mut settings = Settings::default();
         for (name, words) in GOOD {
             if random.below(6) == 0 {
                 let word = words[random.below(words.len() as u64) as usize];
-                (find(name).unwrap().set)(&mut scenario, word).unwrap();
+                find(name).unwrap().set(&mut settings, word).unwrap();
             }
         }
-        for problem in scenario.check() {
+        for problem in settings.check() {
             let sentence = problem.to_string();
             if let Some(flaw) = flaw(&sentence) {
                 panic!("seed {seed}: {flaw}");
@@ -307,14 +309,14 @@ fn every_contradiction_reads_as_a_sentence() {
 
 #[test]
 fn a_password_is_shown_to_nobody() {
-    let mut scenario = Scenario::default();
+    let mut settings = Settings::default();
     let said = [("user", "tim"), ("password", "tan staaf")];
-    scenario.apply(&layer(&said, &Origin::Flag)).unwrap();
-    assert_eq!(scenario.password.as_ref().map(Secret::reveal), Some("tan staaf"));
-    let words = serde_json::to_string(&scenario.words()).unwrap();
+    settings.apply(&layer(&said, &Origin::Flag)).unwrap();
+    assert_eq!(settings.scenario.password.as_ref().map(Secret::reveal), Some("tan staaf"));
+    let words = serde_json::to_string(&settings.words()).unwrap();
     let bad = [("password", "tan\nstaaf")];
-    let error = scenario.clone().apply(&layer(&bad, &Origin::Flag)).unwrap_err().to_string();
-    for shown in [words.as_str(), &format!("{scenario:?}"), &error] {
+    let error = settings.clone().apply(&layer(&bad, &Origin::Flag)).unwrap_err().to_string();
+    for shown in [words.as_str(), &format!("{settings:?}"), &error] {
         assert!(!shown.contains("staaf"), "{shown}");
     }
     assert!(words.contains(r#""password":"***""#), "{words}");
@@ -323,9 +325,9 @@ fn a_password_is_shown_to_nobody() {
 #[test]
 fn a_higher_layer_wins_and_replaces_lists() {
     let file = Origin::File { path: "a.toml".to_owned(), line: 1 };
-    let mut scenario = Scenario::default();
+    let mut settings = Settings::default();
     let below = [("server", "a,b"), ("rate", "5k"), ("keys", "7"), ("goal", "rate>1")];
-    scenario.apply(&layer(&below, &file)).unwrap();
+    settings.apply(&layer(&below, &file)).unwrap();
     let environment = [
         ("MEMTIDE_RATE", "6k"),
         ("MEMTIDE_KEY_SIZE", "44"),
@@ -333,16 +335,19 @@ fn a_higher_layer_wins_and_replaces_lists() {
         ("MEMTIDE_GOAL", "rate>2"),
     ];
     let pairs = environment.map(|(name, word)| (name.to_owned(), word.to_owned()));
-    scenario.apply(&Layer::from_environment(pairs).unwrap()).unwrap();
+    settings.apply(&Layer::from_environment(pairs).unwrap()).unwrap();
     let mut flags = layer(&[("rate", "7k")], &Origin::Flag);
     let servers = vec!["c".to_owned(), "d,e".to_owned()];
     flags.push(find("server").unwrap(), servers, Origin::Flag);
-    scenario.apply(&flags).unwrap();
-    assert_eq!(scenario.rate, Some(7e3));
-    assert_eq!(scenario.keys, 7);
-    assert_eq!(scenario.key_size.to_string(), "fixed:44");
-    assert_eq!(scenario.goals.iter().map(ToString::to_string).collect::<Vec<_>>(), ["rate>2"]);
-    let names: Vec<String> = scenario.servers.iter().map(ToString::to_string).collect();
+    settings.apply(&flags).unwrap();
+    assert_eq!(settings.scenario.rate, Some(7e3));
+    assert_eq!(settings.scenario.keys, 7);
+    assert_eq!(settings.scenario.key_size.to_string(), "fixed:44");
+    assert_eq!(
+        settings.scenario.goals.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["rate>2"]
+    );
+    let names: Vec<String> = settings.scenario.servers.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["c:11211", "d:11211", "e:11211"]);
 }
 
@@ -358,17 +363,17 @@ fn an_empty_value_is_refused_for_every_field_and_names_its_origin() {
         ] {
             for word in ["", " "] {
                 let said = layer(&[(field.name, word)], &origin);
-                let sentence = Scenario::default().apply(&said).unwrap_err().to_string();
+                let sentence = Settings::default().apply(&said).unwrap_err().to_string();
                 assert!(sentence.starts_with(&format!("{begin}the value is empty")), "{sentence}");
             }
         }
     }
     // An item of a list may be empty as little, but a file may say that a list is.
     let text = "server = [\"a\", \"\"]";
-    let error = Scenario::default().apply(&from_toml(text, "s.toml").unwrap()).unwrap_err();
+    let error = Settings::default().apply(&from_toml(text, "s.toml").unwrap()).unwrap_err();
     assert!(error.to_string().contains("the value is empty"), "{error}");
-    Scenario::default().apply(&from_toml("server = []", "s.toml").unwrap()).unwrap();
-    Scenario::default().apply(&layer(&[("password", "")], &Origin::Flag)).unwrap();
+    Settings::default().apply(&from_toml("server = []", "s.toml").unwrap()).unwrap();
+    Settings::default().apply(&layer(&[("password", "")], &Origin::Flag)).unwrap();
 }
 
 #[test]
@@ -389,8 +394,8 @@ fn an_environment_may_hold_any_bytes_but_a_field_s_value_is_text() {
 #[test]
 fn errors_name_the_field_as_its_origin_spells_it() {
     let said = |origin: Origin| {
-        let mut scenario = Scenario::default();
-        scenario.apply(&layer(&[("key-size", "big")], &origin)).unwrap_err().to_string()
+        let mut settings = Settings::default();
+        settings.apply(&layer(&[("key-size", "big")], &origin)).unwrap_err().to_string()
     };
     assert!(said(Origin::Flag).starts_with("--key-size: 'big' is not "));
     assert!(said(Origin::Environment).starts_with("MEMTIDE_KEY_SIZE: 'big' is not "));
@@ -405,7 +410,7 @@ fn errors_name_the_field_as_its_origin_spells_it() {
     let words = vec!["1".to_owned(), "2".to_owned()];
     twice.push(find("keys").unwrap(), words, Origin::Flag);
     assert_eq!(
-        Scenario::default().apply(&twice).unwrap_err().to_string(),
+        Settings::default().apply(&twice).unwrap_err().to_string(),
         "--keys: it takes one value, 2 were given"
     );
 }

@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::page::EXAMPLE;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Settings};
 use memtide_base::Random;
 
 fn read(text: &str) -> Result<Scenario, String> {
-    let mut scenario = Scenario::default();
+    let mut settings = Settings::default();
     let layer = from_toml(text, "s.toml").map_err(|e| e.to_string())?;
-    scenario.apply(&layer).map_err(|e| e.to_string())?;
-    Ok(scenario)
+    settings.apply(&layer).map_err(|e| e.to_string())?;
+    Ok(settings.scenario)
 }
 
 #[test]

@@ -8,10 +8,8 @@ use crate::record::{Record, ShardRecord};
 use crate::scenario::Goal;
 use serde_json::{Map, Value};
 
-/// Fields that say where a shard ran, which part of the randomness was its own, or where its
-/// results went: they may differ.
-const FREE: [&str; 9] =
-    ["seed", "bind", "json", "plot", "samples", "verify-details", "threads", "plan", "quiet"];
+/// Fields that say where a shard ran, or which part of the randomness was its own: they may differ.
+const FREE: [&str; 3] = ["seed", "bind", "threads"];
 
 /// The field that names servers. Many clients, each with its own server, are one load.
 const SERVER: &str = "server";

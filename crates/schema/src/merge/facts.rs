@@ -4,9 +4,10 @@
 //! facts stay in the shard.
 
 use crate::record::{
-    Figure, LifePlanRecord, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ServerCounters,
+    ChurnPlanRecord, Figure, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ServerCounters,
     ShardRecord,
 };
+use crate::scenario::Tags;
 use std::collections::BTreeMap;
 
 /// The plan of all shards: what adds up is added, the rest is the first one's. Reasons stay with
@@ -26,7 +27,7 @@ pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
         servers: servers(shards),
         rate_per_s: rates().reduce(|a, b| join_rates(together, a?, b?)).flatten(),
         ops_max: operations().reduce(|a, b| Some(a?.saturating_add(b?))).flatten(),
-        lives: lives(shards, together),
+        churn: churn(shards, together),
         workers: sum(|plan| plan.workers),
         connections: sum(|plan| plan.connections),
         cpus: plans().flat_map(|plan| plan.cpus.clone()).collect(),
@@ -35,17 +36,26 @@ pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
     }
 }
 
+/// The tags that all shards have alike.
+pub(super) fn tags(shards: &[ShardRecord]) -> Tags {
+    let everywhere = |(name, value): &(&String, &String)| {
+        shards.iter().all(|shard| shard.tags.get(*name) == Some(*value))
+    };
+    let common = shards[0].tags.iter().filter(everywhere);
+    common.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// Two rates as one: their sum, or of shards that were not measured together the one that both had.
 fn join_rates(together: bool, a: f64, b: f64) -> Option<f64> {
     if together { Some(a + b) } else { (a == b).then_some(a) }
 }
 
 /// How connections come and go, if they do with all shards.
-fn lives(shards: &[ShardRecord], together: bool) -> Option<LifePlanRecord> {
-    let plans = || shards.iter().map(|shard| shard.plan.lives.as_ref());
+fn churn(shards: &[ShardRecord], together: bool) -> Option<ChurnPlanRecord> {
+    let plans = || shards.iter().map(|shard| shard.plan.churn.as_ref());
     let first = plans().collect::<Option<Vec<_>>>()?.first().copied()?.clone();
     let each = || plans().flatten();
-    Some(LifePlanRecord {
+    Some(ChurnPlanRecord {
         connection_rate_per_s: each()
             .map(|plan| plan.connection_rate_per_s)
             .reduce(|a, b| join_rates(together, a?, b?))
@@ -94,6 +104,8 @@ pub(super) fn machine(shards: &[ShardRecord]) -> MachineRecord {
         cpus: same(machines().map(|machine| machine.cpus)).unwrap_or(0),
         cpus_allowed: same(machines().map(|machine| machine.cpus_allowed)).unwrap_or(0),
         cpu_quota: same(machines().map(|machine| machine.cpu_quota)).and(first.cpu_quota),
+        clock_source: Some(words(|machine| machine.clock_source.as_deref()))
+            .filter(|source| !source.is_empty()),
         cpu_model: Some(model).filter(|model| !model.is_empty()),
         memory_bytes: same(machines().map(|machine| machine.memory_bytes)).flatten(),
         memtide_version: words(|machine| Some(&machine.memtide_version)),

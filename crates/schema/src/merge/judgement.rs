@@ -10,13 +10,12 @@ use crate::record::{
 use crate::warning::Warning;
 use std::collections::BTreeSet;
 
-/// The verdict by the worst of all checks; no as well when some shard was not judged at all.
+/// The verdict by the worst of all checks, or the worst verdict of a shard if that is worse: a
+/// shard that was not judged at all is a no.
 pub(super) fn believable(shards: &[ShardRecord]) -> Believable {
     let judged = Believable::from_checks(checks(shards));
-    match shards.iter().all(|shard| shard.believable.verdict == Verdict::Yes) {
-        true => judged,
-        false => Believable { verdict: Verdict::No, ..judged },
-    }
+    let worst = shards.iter().map(|shard| shard.believable.verdict).max();
+    Believable { verdict: worst.unwrap_or(Verdict::No).max(judged.verdict), ..judged }
 }
 
 /// The worst of each check over all shards, with the shard named, in the order of the checks.

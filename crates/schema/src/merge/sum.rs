@@ -4,8 +4,8 @@
 
 use crate::kind::Kind;
 use crate::record::{
-    Away, Counts, Distribution, LagSplit, LifeCounts, LifeRecord, MessageSizes, PhaseCounts,
-    Phases, Record, Returns, ServerRecord, ServerTotals, Totals, add, add_counts, per_second,
+    ChurnCounts, ChurnRecord, Counts, Distribution, LagSplit, MessageSizes, Outage, PhaseCounts,
+    Phases, Reconnects, Record, ServerRecord, ServerTotals, Totals, add, add_counts, per_second,
 };
 use memtide_base::Span;
 use memtide_metrics::Histogram;
@@ -22,7 +22,7 @@ pub(super) struct Sums {
     client_delay: Times,
     in_flight_at_send: Histogram<u64>,
     outstanding_at_send: Histogram<u64>,
-    lives: Option<Lives>,
+    churn: Option<Churn>,
     /// Requests and replies, once a record has them.
     message_sizes: Option<[Histogram<u64>; 2]>,
     servers: BTreeMap<String, Server>,
@@ -50,9 +50,9 @@ impl Sums {
         let outstanding = record.outstanding_at_send.counts();
         let outstanding = outstanding.ok_or_else(|| histogram_damaged("outstanding_at_send"))?;
         self.outstanding_at_send.absorb(&outstanding);
-        if let Some(lives) = &record.lives {
-            let sum = self.lives.get_or_insert_default().absorb(lives);
-            sum.ok_or_else(|| histogram_damaged("lives"))?;
+        if let Some(churn) = &record.churn {
+            let sum = self.churn.get_or_insert_default().absorb(churn);
+            sum.ok_or_else(|| histogram_damaged("churn"))?;
         }
         if let Some(MessageSizes { requests, replies }) = &record.message_sizes {
             let sums = self.message_sizes.get_or_insert_default();
@@ -92,7 +92,7 @@ impl Sums {
         record.sent_in_window = self.sent_in_window;
         record.copies_in_window = self.copies_in_window;
         let length = Span::from_ns(record.window_ns);
-        record.lives = self.lives.map(|lives| lives.seal(length));
+        record.churn = self.churn.map(|churn| churn.seal(length));
         let rows = self.servers.into_iter().map(|(name, server)| server.seal(name, length));
         record.servers = rows.collect();
         let place = |name: &str| record.plan.servers.iter().position(|server| server.name == name);
@@ -145,20 +145,20 @@ impl Times {
 
 /// The sum of connections that were the load.
 #[derive(Default)]
-struct Lives {
+struct Churn {
     concurrent_max: u64,
-    phases: [LifeCounts; 3],
+    phases: [ChurnCounts; 3],
     times: [Times; 3],
     calls_planned: u64,
     calls_intended: u64,
 }
 
-impl Lives {
+impl Churn {
     /// None when the figures of `part` cannot be those of any times.
-    fn absorb(&mut self, part: &LifeRecord) -> Option<()> {
+    fn absorb(&mut self, part: &ChurnRecord) -> Option<()> {
         add(&mut self.concurrent_max, part.concurrent_max);
         for (sum, (_, part)) in self.phases.iter_mut().zip(part.phases()) {
-            add_lives(sum, part);
+            add_churn(sum, part);
         }
         add(&mut self.calls_planned, part.calls_planned);
         add(&mut self.calls_intended, part.calls_intended);
@@ -167,12 +167,12 @@ impl Lives {
     }
 
     /// All but the rate that was asked for, which does not add up.
-    fn seal(self, length: Span) -> LifeRecord {
+    fn seal(self, length: Span) -> ChurnRecord {
         let [warmup, measure, cooldown] = self.phases;
         let [connect, connect_service, lifetime] = self.times.map(Times::seal);
-        LifeRecord {
+        ChurnRecord {
             target_per_s: None,
-            begun_per_s: per_second(measure.begun, length),
+            started_per_s: per_second(measure.started, length),
             concurrent_max: self.concurrent_max,
             warmup,
             measure,
@@ -187,28 +187,28 @@ impl Lives {
 }
 
 /// Every count is named, so that a new one cannot be forgotten.
-fn add_lives(sum: &mut LifeCounts, part: &LifeCounts) {
-    let LifeCounts {
+fn add_churn(sum: &mut ChurnCounts, part: &ChurnCounts) {
+    let ChurnCounts {
         intended,
-        begun,
+        started,
         opened,
-        lived,
+        completed,
         failed,
         lost,
         dropped,
         abandoned,
-        calls_unmade,
+        calls_not_made,
         causes,
     } = part;
     add(&mut sum.intended, *intended);
-    add(&mut sum.begun, *begun);
+    add(&mut sum.started, *started);
     add(&mut sum.opened, *opened);
-    add(&mut sum.lived, *lived);
+    add(&mut sum.completed, *completed);
     add(&mut sum.failed, *failed);
     add(&mut sum.lost, *lost);
     add(&mut sum.dropped, *dropped);
     add(&mut sum.abandoned, *abandoned);
-    add(&mut sum.calls_unmade, *calls_unmade);
+    add(&mut sum.calls_not_made, *calls_not_made);
     add_counts(&mut sum.causes, causes);
 }
 
@@ -222,8 +222,8 @@ struct Server {
     /// More than zero in what some row could not tell.
     unknown: Totals,
     response: Times,
-    returns: Returns,
-    away: Vec<Away>,
+    reconnects: Reconnects,
+    outages: Vec<Outage>,
 }
 
 impl Server {
@@ -238,12 +238,13 @@ impl Server {
         self.connections = self.connections.saturating_add(row.connections);
         self.totals.add(&row.totals.totals());
         self.unknown.add(&row.totals.unknown());
-        let Returns { lost, returned, away_ns, away_ns_max } = row.returns;
-        add(&mut self.returns.lost, lost);
-        add(&mut self.returns.returned, returned);
-        add(&mut self.returns.away_ns, away_ns);
-        self.returns.away_ns_max = self.returns.away_ns_max.max(away_ns_max);
-        self.away.extend(&row.away);
+        let Reconnects { lost, reconnected, disconnected_ns, disconnected_ns_max } = row.reconnects;
+        add(&mut self.reconnects.lost, lost);
+        add(&mut self.reconnects.reconnected, reconnected);
+        add(&mut self.reconnects.disconnected_ns, disconnected_ns);
+        self.reconnects.disconnected_ns_max =
+            self.reconnects.disconnected_ns_max.max(disconnected_ns_max);
+        self.outages.extend(&row.outages);
         self.response.absorb(&row.response)
     }
 
@@ -255,8 +256,8 @@ impl Server {
             rate_per_s: per_second(self.totals.answered, length),
             totals: ServerTotals::of(self.totals, &self.unknown),
             response: self.response.seal(),
-            returns: self.returns,
-            away: Away::united(self.away),
+            reconnects: self.reconnects,
+            outages: Outage::united(self.outages),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::file::from_toml;
-use crate::scenario::Scenario;
+use crate::scenario::Settings;
 use std::path::Path;
 
 #[test]
@@ -22,11 +22,11 @@ fn the_page_is_the_table() {
 
 #[test]
 fn the_example_is_a_possible_scenario() {
-    let mut scenario = Scenario::default();
-    scenario.apply(&from_toml(EXAMPLE, "example").unwrap()).unwrap();
-    assert_eq!(scenario.check(), []);
-    assert_eq!(scenario.servers.len(), 2);
-    assert_eq!(scenario.goals.len(), 2);
+    let mut settings = Settings::default();
+    settings.apply(&from_toml(EXAMPLE, "example").unwrap()).unwrap();
+    assert_eq!(settings.check(), []);
+    assert_eq!(settings.scenario.servers.len(), 2);
+    assert_eq!(settings.scenario.goals.len(), 2);
 }
 
 #[test]

@@ -18,6 +18,12 @@ pub struct Distribution {
     pub unanswered: u64,
     /// The mean of the answered operations; none when there were none.
     pub mean_ns: Option<f64>,
+    /// The lower bound of the mean, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ci_low_ns: Option<f64>,
+    /// The upper bound of the mean, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ci_high_ns: Option<f64>,
     /// The standard deviation of the answered operations; none below two.
     pub stddev_ns: Option<f64>,
     /// The shortest of the answered operations, exact.
@@ -26,16 +32,52 @@ pub struct Distribution {
     pub max_ns: Option<u64>,
     /// The median; like every percentile none when it is in `missing`.
     pub p50_ns: Option<u64>,
+    /// The lower bound of the median, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ci_low_ns: Option<u64>,
+    /// The upper bound of the median, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ci_high_ns: Option<u64>,
     /// The 90th percentile.
     pub p90_ns: Option<u64>,
+    /// The lower bound of the 90th percentile, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90_ci_low_ns: Option<u64>,
+    /// The upper bound of the 90th percentile, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90_ci_high_ns: Option<u64>,
     /// The 95th percentile.
     pub p95_ns: Option<u64>,
+    /// The lower bound of the 95th percentile, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_ci_low_ns: Option<u64>,
+    /// The upper bound of the 95th percentile, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_ci_high_ns: Option<u64>,
     /// The 99th percentile.
     pub p99_ns: Option<u64>,
+    /// The lower bound of the 99th percentile, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ci_low_ns: Option<u64>,
+    /// The upper bound of the 99th percentile, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ci_high_ns: Option<u64>,
     /// The 99.9th percentile.
     pub p999_ns: Option<u64>,
+    /// The lower bound of the 99.9th percentile, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999_ci_low_ns: Option<u64>,
+    /// The upper bound of the 99.9th percentile, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999_ci_high_ns: Option<u64>,
     /// The 99.99th percentile.
     pub p9999_ns: Option<u64>,
+    /// The lower bound of the 99.99th percentile, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p9999_ci_low_ns: Option<u64>,
+    /// The upper bound of the 99.99th percentile, with 95 % confidence; absent now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p9999_ci_high_ns: Option<u64>,
     /// What every unanswered operation took at least; none when all were answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least_ns: Option<u64>,

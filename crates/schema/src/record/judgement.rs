@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Believable {
     /// The answer.
     pub verdict: Verdict,
-    /// Why not; empty exactly when the verdict is yes.
+    /// Why it is no; empty when it is not.
     pub reasons: Vec<Reason>,
     /// Everything that was looked at, passed, failed or skipped.
     pub checks: Vec<Check>,
@@ -34,12 +34,16 @@ impl Believable {
     }
 }
 
-/// Yes or no.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What the numbers are worth, from the best to the worst.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The numbers say what they seem to say.
     Yes,
+    /// They do within the bounds that stand beside them, which are wider than a yes allows.
+    Within,
     /// They do not, or nothing was concluded.
     #[default]
     No,

@@ -1,4 +1,4 @@
-//! What a run answers: `memtide.record/1`, the versioned shape that leaves the program as JSON.
+//! What a run answers: `memtide.record/2`, the versioned shape that leaves the program as JSON.
 //!
 //! Numbers only, no judgement of its own: verdicts and goals arrive decided. Every time is in
 //! nanoseconds when its name ends in `_ns`, in seconds when it ends in `_s`.
@@ -7,13 +7,15 @@ mod base64;
 mod count;
 mod distribution;
 mod judgement;
-mod lives;
+mod churn;
 mod measured;
 mod plan;
 mod server;
 mod shard;
 mod verification;
+pub(crate) mod version_one;
 
+pub use churn::{ChurnCounts, ChurnRecord};
 pub use count::{ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals};
 pub(crate) use count::{add, add_counts};
 pub use distribution::{Bounds, Counts, Distribution, LagSplit, Missing, Percentile, Wide};
@@ -21,14 +23,14 @@ pub use judgement::{
     Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
     WarningRecord,
 };
-pub use lives::{LifeCounts, LifeRecord};
 pub(crate) use measured::per_second;
-pub use plan::{LifePlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
-pub use server::{Away, Figure, Returns, ServerCounters, ServerRecord, ServerTotals};
+pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
+pub use server::{Figure, Outage, Reconnects, ServerCounters, ServerRecord, ServerTotals};
 pub use shard::ShardRecord;
 pub use verification::VerificationCounts;
 
 use crate::kind::Kind;
+use crate::scenario::Tags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,10 +38,10 @@ use std::collections::BTreeMap;
 /// The name of the shape. A record of another version is refused when it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SchemaName {
-    /// The first shape.
+    /// The second shape. The first is read as well, and becomes the second.
     #[default]
-    #[serde(rename = "memtide.record/1")]
-    V1,
+    #[serde(rename = "memtide.record/2")]
+    V2,
 }
 
 /// The result of one run.
@@ -62,8 +64,15 @@ pub struct Record {
     pub loop_kind: LoopKind,
     /// The scenario as words, every given or defaulted field; a scenario file can be made of it.
     pub scenario: serde_json::Map<String, serde_json::Value>,
+    /// The user's own words for the run.
+    #[serde(default)]
+    pub tags: Tags,
     /// What was decided from it.
     pub plan: PlanRecord,
+    /// The part of the run's one sequence of operations that this process carried out; none in a
+    /// merged record, whose shards say theirs.
+    #[serde(default)]
+    pub lanes: Option<Lanes>,
     /// The machine that made the load.
     pub machine: MachineRecord,
     /// When the run began, in milliseconds since 1970.
@@ -84,6 +93,11 @@ pub struct Record {
     /// How far apart the first and the last window of the shards began; none when this is not a
     /// merged record.
     pub start_skew_ns: Option<u64>,
+    /// Operations that the schedule called for in the measured window; `totals.intended` is what
+    /// was seen of them. None where no schedule says how many: in a closed loop, and where
+    /// connections are the load.
+    #[serde(default)]
+    pub planned: Option<u64>,
     /// Counts of the measured window.
     pub totals: Totals,
     /// Counts of each phase; all four are always here.
@@ -121,7 +135,7 @@ pub struct Record {
     pub outstanding_at_send: Counts,
     /// What became of connections; none unless these were the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lives: Option<LifeRecord>,
+    pub churn: Option<ChurnRecord>,
     /// How long requests and replies were, in bytes; none unless it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_sizes: Option<MessageSizes>,
@@ -138,6 +152,18 @@ pub struct Record {
     /// The runs that this record was merged from, by the beginning of their windows; empty when
     /// it is the record of one run.
     pub shards: Vec<ShardRecord>,
+}
+
+/// The lanes of one sequence of operations that a process carried out: operation *i* is in lane
+/// *i* modulo `total`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lanes {
+    /// The first of them, from 0.
+    pub first: u32,
+    /// How many there are from there on: one for each worker.
+    pub count: u32,
+    /// Lanes of the whole run.
+    pub total: u32,
 }
 
 /// How long messages were, in bytes.
@@ -279,18 +305,16 @@ impl Record {
         text
     }
 
-    /// Reads a record back. The error is a sentence that names the place where `text` is no JSON,
-    /// or no record of this version.
+    /// Reads a record back, of version 1 as well. The error is a sentence that names the place at
+    /// which `text` is no JSON, or no record.
     pub fn from_json(text: &str) -> Result<Self, String> {
+        if version_one::is_in(text) {
+            let mut value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            version_one::upgrade(&mut value);
+            return serde_path_to_error::deserialize(value).map_err(no_record);
+        }
         let mut reader = serde_json::Deserializer::from_str(text);
-        let record = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-            let path = error.path().to_string();
-            let problem = error.into_inner();
-            match path.as_str() {
-                "." => format!("it is no record: {problem}"),
-                _ => format!("it is no record: at {path}, {problem}"),
-            }
-        })?;
+        let record = serde_path_to_error::deserialize(&mut reader).map_err(no_record)?;
         reader.end().map_err(|problem| format!("it is more than a record: {problem}"))?;
         Ok(record)
     }
@@ -299,13 +323,17 @@ impl Record {
     /// totals are those of the measured phase; and the same of connections that were the load. The
     /// error names the phase and the counts.
     pub fn check_conservation(&self) -> Result<(), String> {
+        if let Some(planned) = self.planned.filter(|planned| *planned < self.totals.intended) {
+            let intended = self.totals.intended;
+            return Err(format!("{intended} operations were intended of {planned} planned"));
+        }
         for (phase, counts) in self.phases.each() {
             counts.totals.check_conservation().map_err(|why| format!("{phase}: {why}"))?;
         }
-        if let Some(lives) = &self.lives {
-            lives.check_conservation()?;
+        if let Some(churn) = &self.churn {
+            churn.check_conservation()?;
             // Records of other loads may have been merged into one.
-            if self.shards.is_empty() && lives.calls_intended != LifeRecord::calls_of(&self.phases)
+            if self.shards.is_empty() && churn.calls_intended != ChurnRecord::calls_of(&self.phases)
             {
                 return Err("the calls of connections are not the operations".to_owned());
             }
@@ -333,6 +361,15 @@ impl Record {
             true => Ok(()),
             false => Err(format!("the servers' counts add up to {sum:?}, not to {totals:?}")),
         }
+    }
+}
+
+fn no_record(error: serde_path_to_error::Error<serde_json::Error>) -> String {
+    let path = error.path().to_string();
+    let problem = error.into_inner();
+    match path.as_str() {
+        "." => format!("it is no record: {problem}"),
+        _ => format!("it is no record: at {path}, {problem}"),
     }
 }
 

@@ -55,7 +55,7 @@ pub struct PlanRecord {
     pub ops_max: Option<u64>,
     /// Connections as the load; none when they stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lives: Option<LifePlanRecord>,
+    pub churn: Option<ChurnPlanRecord>,
     /// Workers.
     pub workers: u32,
     /// The CPU of each worker; empty when they are not pinned.
@@ -101,7 +101,7 @@ pub struct PlanRecord {
     /// Which servers and transports their writes and reads take, in words; none where each uses
     /// one server in one way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reach: Option<String>,
+    pub routes: Option<String>,
     /// Objects in the window of each of them; none without windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
@@ -143,7 +143,7 @@ pub struct PlanRecord {
 
 /// How connections come and go, where they are the load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LifePlanRecord {
+pub struct ChurnPlanRecord {
     /// Connections per second; none when each comes when another has ended, or the wave says it.
     pub connection_rate_per_s: Option<f64>,
     /// The law of the gaps between them; none when each comes when another has ended.
@@ -186,6 +186,10 @@ pub struct MachineRecord {
     pub cpu_model: Option<String>,
     /// Memory, in bytes; none where it cannot be read.
     pub memory_bytes: Option<u64>,
+    /// What the kernel makes its clocks from, such as `tsc`; none where it cannot be read, and in a
+    /// simulation.
+    #[serde(default)]
+    pub clock_source: Option<String>,
     /// The version of memtide.
     pub memtide_version: String,
 }

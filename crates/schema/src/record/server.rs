@@ -26,12 +26,12 @@ pub struct ServerRecord {
     pub response: Distribution,
     /// Connections that were lost in the whole run, and those that came back; absent where none
     /// were lost.
-    #[serde(default, skip_serializing_if = "Returns::is_zero")]
-    pub returns: Returns,
+    #[serde(default, skip_serializing_if = "Reconnects::is_zero")]
+    pub reconnects: Reconnects,
     /// When a worker had no connection to it that had had one, in order and without overlap;
     /// absent where that never was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub away: Vec<Away>,
+    pub outages: Vec<Outage>,
 }
 
 /// What became of the operations that a server was chosen for, each member as in [`Totals`]. What
@@ -182,18 +182,18 @@ impl ServerTotals {
 
 /// What became of the connections to a server that were lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Returns {
+pub struct Reconnects {
     /// Connections that were lost.
     pub lost: u64,
     /// Those of them that were there again before the end.
-    pub returned: u64,
+    pub reconnected: u64,
     /// The time from loss to return, summed over those.
-    pub away_ns: u64,
+    pub disconnected_ns: u64,
     /// The longest of these times.
-    pub away_ns_max: u64,
+    pub disconnected_ns_max: u64,
 }
 
-impl Returns {
+impl Reconnects {
     /// Whether no connection was lost.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
@@ -202,14 +202,14 @@ impl Returns {
 
 /// A stretch in which a server was away, at least for one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Away {
+pub struct Outage {
     /// When the last connection was lost, in milliseconds since 1970.
     pub from_unix_ms: u64,
     /// When there was one again; none if that did not come.
     pub until_unix_ms: Option<u64>,
 }
 
-impl Away {
+impl Outage {
     /// The stretches in order; those that touch or overlap are one.
     pub fn united(mut stretches: Vec<Self>) -> Vec<Self> {
         let end = |away: &Self| away.until_unix_ms.unwrap_or(u64::MAX);

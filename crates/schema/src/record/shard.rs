@@ -3,9 +3,10 @@
 //! Counts and distributions are not here: their sums are the merged record's own.
 
 use super::{
-    Aborted, Believable, ClientRecord, EndedBy, IntervalRecord, MachineCpu, MachineRecord,
+    Aborted, Believable, ClientRecord, EndedBy, IntervalRecord, Lanes, MachineCpu, MachineRecord,
     PlanRecord, RateRecord, Record, ServerCounters, SliceRecord, WarningRecord, Wide,
 };
+use crate::scenario::Tags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +36,7 @@ pub struct ShardRecord {
     pub rate: RateRecord,
     /// The rate of connections that was asked of it, where these were the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lives_target_per_s: Option<f64>,
+    pub churn_target_per_s: Option<f64>,
     /// Whether its numbers can be believed.
     pub believable: Believable,
     /// What was not as it should be.
@@ -48,8 +49,19 @@ pub struct ShardRecord {
     pub machine: MachineRecord,
     /// Its scenario as words.
     pub scenario: serde_json::Map<String, serde_json::Value>,
+    /// The user's own words for it.
+    #[serde(default)]
+    pub tags: Tags,
     /// What was decided from it.
     pub plan: PlanRecord,
+    /// The part of the run's one sequence of operations that it carried out; none when it does not
+    /// say.
+    #[serde(default)]
+    pub lanes: Option<Lanes>,
+    /// Operations that its schedule called for in its measured window; none where no schedule says
+    /// how many.
+    #[serde(default)]
+    pub planned: Option<u64>,
     /// What the servers' own `stats` said to it.
     pub server: ServerCounters,
     /// Its measured window in pieces, by intended instant.
@@ -82,14 +94,17 @@ impl ShardRecord {
             ended_by: record.ended_by,
             aborted: record.aborted.clone(),
             rate: record.rate.clone(),
-            lives_target_per_s: record.lives.as_ref().and_then(|lives| lives.target_per_s),
+            churn_target_per_s: record.churn.as_ref().and_then(|churn| churn.target_per_s),
             believable: record.believable.clone(),
             warnings: record.warnings.clone(),
             client: record.client.clone(),
             machine_cpu: record.machine_cpu.clone(),
             machine: record.machine.clone(),
             scenario: record.scenario.clone(),
+            tags: record.tags.clone(),
             plan: record.plan.clone(),
+            lanes: record.lanes,
+            planned: record.planned,
             server: record.server.clone(),
             intervals: record.intervals.clone(),
             slices: record.slices.clone(),

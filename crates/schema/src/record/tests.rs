@@ -64,9 +64,9 @@ fn a_record_reads_back_as_itself() {
 #[test]
 fn another_version_is_refused() {
     let mut value = serde_json::to_value(sample()).unwrap();
-    value["schema"] = json!("memtide.record/2");
+    value["schema"] = json!("memtide.record/3");
     let error = serde_json::from_value::<Record>(value).unwrap_err().to_string();
-    assert!(error.contains("memtide.record/2") && error.contains("memtide.record/1"), "{error}");
+    assert!(error.contains("memtide.record/3") && error.contains("memtide.record/2"), "{error}");
 }
 
 /// The names of an object, which must hold at least `names`, in this order when `exact`.
@@ -80,7 +80,7 @@ fn assert_names(value: &Value, names: &[&str]) {
 #[test]
 fn names_are_the_published_ones() {
     let value = serde_json::to_value(sample()).unwrap();
-    assert_eq!(value["schema"], "memtide.record/1");
+    assert_eq!(value["schema"], "memtide.record/2");
     assert_names(
         &value,
         &[

@@ -136,19 +136,6 @@ impl Scenario {
                 format!("keys {given} is out of bounds: give a count from 1 to 1000G"),
             );
         }
-        let outputs = [
-            ("json", &self.json),
-            ("samples", &self.samples),
-            ("verify-details", &self.verify_details),
-        ];
-        let to_stdout = outputs.iter().filter(|(_, output)| output.as_deref() == Some("-"));
-        let names: Vec<&str> = to_stdout.map(|(name, _)| *name).collect();
-        if let [first, .., last] = names[..] {
-            problems.add(
-                last,
-                format!("{last} and {first} cannot both go to stdout: name a file for one"),
-            );
-        }
     }
 
     /// Who we are, and to whom.
@@ -407,13 +394,6 @@ impl Scenario {
             );
         }
         if self.verify == 0.0 {
-            if self.verify_details.is_some() && !self.verify_expiry {
-                problems.add(
-                    "verify-details",
-                    "verify-details has nothing to list without verify: give a fraction such as \
-                     verify 1, or leave it out",
-                );
-            }
             return;
         }
         if self.mix.kinds().any(OpKind::lengthens_value) {
@@ -469,10 +449,10 @@ impl Scenario {
 }
 
 /// The problems found so far.
-struct Problems(Vec<Problem>);
+pub(super) struct Problems(pub(super) Vec<Problem>);
 
 impl Problems {
-    fn add(&mut self, field: &'static str, message: impl Into<String>) {
+    pub(super) fn add(&mut self, field: &'static str, message: impl Into<String>) {
         self.0.push(Problem { field, message: message.into() });
     }
 

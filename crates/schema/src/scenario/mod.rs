@@ -3,6 +3,7 @@
 //!
 //! It refuses words that cannot be meant, and combinations that no machine could run.
 
+mod outputs;
 mod check;
 mod choice;
 mod goal;
@@ -19,6 +20,8 @@ pub use memtide_base::choice::{
     Reconnect, Refill, Replicate, Sharing, Transport, Wait,
 };
 pub(crate) use memtide_base::units::span_word;
+pub(crate) use outputs::parse_tags;
+pub use outputs::{Outputs, Settings, Tags};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch};
 
@@ -160,18 +163,6 @@ pub struct Scenario {
     pub user: Option<String>,
     /// What proves it.
     pub password: Option<Secret>,
-    /// Where the record goes; `-` is stdout.
-    pub json: Option<String>,
-    /// Where the picture goes; its name ends with `.svg` or `.png`.
-    pub plot: Option<String>,
-    /// Where the samples go; `-` is stdout.
-    pub samples: Option<String>,
-    /// Where the wrong values that were found go; `-` is stdout.
-    pub verify_details: Option<String>,
-    /// Whether to print the plan and stop.
-    pub plan: bool,
-    /// Whether to show no progress.
-    pub quiet: bool,
 }
 
 /// How much may go wrong in a run and its result. Each is a field by its own name.
@@ -365,12 +356,6 @@ impl Default for Scenario {
             habits: Habits::default(),
             user: None,
             password: None,
-            json: None,
-            plot: None,
-            samples: None,
-            verify_details: None,
-            plan: false,
-            quiet: false,
         }
     }
 }

@@ -318,13 +318,6 @@ fn contradictions_are_refused() {
         }),
         ["threads"]
     );
-    assert_eq!(
-        problems(|s| {
-            s.json = Some("-".to_owned());
-            s.samples = Some("-".to_owned());
-        }),
-        ["samples"]
-    );
 }
 
 #[test]
@@ -452,15 +445,6 @@ fn verification_is_refused_where_it_could_not_tell_right_from_wrong() {
     assert_eq!(verify(|s| s.mix = "cas=1,incr=1,delete=1".parse().unwrap()), [""; 0]);
     assert_eq!(verify(|s| s.verify_keys = 0), ["verify-keys"]);
     assert_eq!(verify(|s| s.verify_keys = 100_000_001), ["verify-keys"]);
-    assert_eq!(verify(|s| s.verify_details = Some("file".to_owned())), [""; 0]);
-    assert_eq!(problems(|s| s.verify_details = Some("file".to_owned())), ["verify-details"]);
-    assert_eq!(
-        verify(|s| {
-            s.verify_details = Some("-".to_owned());
-            s.json = Some("-".to_owned());
-        }),
-        ["verify-details"]
-    );
 }
 
 #[test]

@@ -49,10 +49,10 @@ fn a_server_that_dies_and_returns_costs_only_what_it_carried() {
     let disconnected = rehearsal.record.lag_split.disconnected.max_ns;
     assert!(disconnected.is_some_and(|ns| ns > 900_000_000), "{disconnected:?}");
     let server = &rehearsal.record.servers[0];
-    assert_eq!((server.returns.lost, server.returns.returned), (8, 8));
-    let longest = server.returns.away_ns_max;
+    assert_eq!((server.reconnects.lost, server.reconnects.reconnected), (8, 8));
+    let longest = server.reconnects.disconnected_ns_max;
     assert!((1_000_000_000..2_100_000_000).contains(&longest), "{longest}");
-    let [away] = server.away[..] else { panic!("{:?}", server.away) };
+    let [away] = server.outages[..] else { panic!("{:?}", server.outages) };
     let length_ms = away.until_unix_ms.expect("it came back") - away.from_unix_ms;
     assert!((1_000..2_100).contains(&length_ms), "{away:?}");
     assert_eq!(away.from_unix_ms, 3_000, "{away:?}");
@@ -75,9 +75,9 @@ fn all_servers_gone_for_good_end_the_run_with_what_there_is() {
     assert!(why.contains("; sim0 was gone from 2.9") && why.ends_with("s to the end"), "{why}");
     assert!(why.contains("s to the end; sim1 was gone from 3.9"), "{why}");
     for (server, from) in rehearsal.record.servers.iter().zip([3_000, 4_000]) {
-        let [away] = server.away[..] else { panic!("{:?}", server.away) };
+        let [away] = server.outages[..] else { panic!("{:?}", server.outages) };
         assert_eq!((away.from_unix_ms, away.until_unix_ms), (from, None));
-        assert_eq!(server.returns.returned, 0);
+        assert_eq!(server.reconnects.reconnected, 0);
     }
 }
 
@@ -171,7 +171,7 @@ fn connects_are_judged_as_operations_are() {
     let rehearsal = world.rehearse();
     let why = doubt(&rehearsal).expect("it is not believed");
     assert!(why.contains("connections could not be opened"), "{why}");
-    let measure = &rehearsal.record.lives.as_ref().expect("connections are the load").measure;
+    let measure = &rehearsal.record.churn.as_ref().expect("connections are the load").measure;
     assert!(why.starts_with(&format!("{} of {} ", measure.failed, measure.intended)), "{why}");
 }
 

@@ -4,10 +4,10 @@ use memtide_base::Instant;
 use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{Plan, ServerPlan};
 use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
-use memtide_run::{Doors, Failure, Outcome, Surroundings, Witness, lower, run};
+use memtide_run::{Doors, Failure, Outcome, Surroundings, Wanted, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::steps::{Conclusion, Step};
-use memtide_schema::{Event, Layer, Origin, Record, Scenario, field};
+use memtide_schema::{Event, Layer, Origin, Record, Scenario, Settings, field};
 use memtide_server::{Conduct, FaultKind, StoreOptions};
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace, WorkerPause};
 use std::cell::RefCell;
@@ -80,9 +80,9 @@ impl World {
             let field = field::find(name).unwrap_or_else(|| panic!("no field {name}"));
             layer.push(field, vec![word.clone()], Origin::Flag);
         }
-        let mut scenario = Scenario::default();
-        scenario.apply(&layer).unwrap_or_else(|error| panic!("{error}"));
-        scenario
+        let mut settings = Settings::default();
+        settings.apply(&layer).unwrap_or_else(|error| panic!("{error}"));
+        settings.scenario
     }
 
     pub fn rehearse(self) -> Rehearsal {
@@ -127,10 +127,7 @@ impl World {
 
     /// The scenario, what lowering knows of the world, and the world.
     fn stage(self) -> (Scenario, Surroundings, Setting) {
-        let mut scenario = self.scenario();
-        if self.keeps_samples {
-            scenario.samples = Some("samples".to_owned());
-        }
+        let scenario = self.scenario();
         let address = |number: usize| Address::Tcp(([127, 0, 0, 1], 11_211 + number as u16).into());
         let server = |number: usize| ServerPlan {
             name: format!("sim{number}"),
@@ -145,6 +142,7 @@ impl World {
             cpus_online: 2,
             cpu_quota: None,
             io: Doors::Simulated,
+            outputs: Wanted { samples: self.keeps_samples, ..Wanted::default() },
         };
         let servers = self.servers.into_iter().enumerate().map(|(number, conduct)| SimServer {
             address: address(number),

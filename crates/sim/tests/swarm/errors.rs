@@ -4,7 +4,7 @@ use crate::harness::Rehearsal;
 use memtide_base::units::parse_fraction;
 use memtide_engine::{OnFull, Pacing};
 use memtide_schema::Record;
-use memtide_schema::record::{Away, EndedBy, Verdict};
+use memtide_schema::record::{EndedBy, Outage, Verdict};
 use memtide_workload::Outcome;
 
 /// Where the verdict is yes, the servers were there to the end, and few operations and connections
@@ -29,7 +29,7 @@ pub fn errors(rehearsal: &Rehearsal) -> Result<(), String> {
     let asked = if drops(rehearsal) { when_full } else { 0 };
     let allowed = allowed(rehearsal);
     few("operations", (ill + dropped - asked, base - asked), allowed)?;
-    let Some(lives) = &record.lives else { return Ok(()) };
+    let Some(lives) = &record.churn else { return Ok(()) };
     let measure = &lives.measure;
     let asked = if drops(rehearsal) { measure.dropped } else { 0 };
     let base = measure.intended - asked;
@@ -40,8 +40,8 @@ pub fn errors(rehearsal: &Rehearsal) -> Result<(), String> {
 fn gone(record: &Record) -> Result<(), String> {
     let start_ns = record.window_start_unix_ns.map_or(0, |start| start.0);
     let end_ms = ((start_ns + u128::from(record.window_ns)) / 1_000_000) as u64;
-    let died = |away: &Away| away.until_unix_ms.is_none() && away.from_unix_ms + 100 < end_ms;
-    match record.servers.iter().find(|server| server.away.iter().any(died)) {
+    let died = |away: &Outage| away.until_unix_ms.is_none() && away.from_unix_ms + 100 < end_ms;
+    match record.servers.iter().find(|server| server.outages.iter().any(died)) {
         Some(server) => Err(format!("it is believed, but {} was gone at the end", server.name)),
         None => Ok(()),
     }

@@ -25,8 +25,8 @@ fn options(line: &str) -> Options {
 }
 
 fn fields(line: &str) -> Vec<String> {
-    let scenario = lower(&options(line)).unwrap_or_else(|stop| panic!("{line}: {stop:?}"));
-    let shown = FIELDS.iter().map(|field| (field.name, (field.show)(&scenario).join(",")));
+    let settings = lower(&options(line)).unwrap_or_else(|stop| panic!("{line}: {stop:?}"));
+    let shown = FIELDS.iter().map(|field| (field.name, field.show(&settings).join(",")));
     shown
         .filter(|(_, words)| !words.is_empty())
         .map(|(name, words)| format!("{name} = {words}"))

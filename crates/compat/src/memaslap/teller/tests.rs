@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::memaslap::{Environment, lower, parse};
-use memtide_schema::record::{Away, PhaseCounts, ServerRecord, Totals as Counts, WarningRecord};
+use memtide_schema::record::{Outage, PhaseCounts, ServerRecord, Totals as Counts, WarningRecord};
 
 fn options(line: &str) -> Options {
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -35,7 +35,7 @@ fn rows(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn a_period_holds_what_came_since_the_last_one() {
     let options = options("-S 2s");
-    let mut teller = Teller::new(&options, &lower(&options).unwrap());
+    let mut teller = Teller::new(&options, &lower(&options).unwrap().scenario);
     assert_eq!(teller.looks_every(), Some(Span::from_s(2)));
     assert!(teller.begin().stdout.starts_with("servers: h:1\n"));
     let first = teller.on(&so_far(2, &[10, 30], 1, &[])).unwrap().stdout;
@@ -62,7 +62,7 @@ fn a_period_holds_what_came_since_the_last_one() {
 fn runs_that_end_by_a_count_or_were_not_asked_to_look_do_not() {
     for line in ["-x 10 -S 1s", "-t 5s"] {
         let options = options(line);
-        let mut teller = Teller::new(&options, &lower(&options).unwrap());
+        let mut teller = Teller::new(&options, &lower(&options).unwrap().scenario);
         assert_eq!(teller.looks_every(), None);
         assert_eq!(teller.on(&so_far(1, &[10], 0, &[])).unwrap(), Told::default());
     }
@@ -71,7 +71,7 @@ fn runs_that_end_by_a_count_or_were_not_asked_to_look_do_not() {
 #[test]
 fn the_end_counts_what_was_measured_and_nothing_that_was_loaded() {
     let options = options("-x 1000 -v 1 -X 100");
-    let mut teller = Teller::new(&options, &lower(&options).unwrap());
+    let mut teller = Teller::new(&options, &lower(&options).unwrap().scenario);
     let counts = |keys_asked, timed_out| Counts { keys_asked, timed_out, ..Counts::default() };
     let phase = |totals, sets| PhaseCounts { totals, ops: [(Kind::Set, sets)].into() };
     let mut record = Record { measured_s: 2.0, ..Record::default() };
@@ -87,10 +87,10 @@ fn the_end_counts_what_was_measured_and_nothing_that_was_loaded() {
 
 #[test]
 fn servers_that_went_and_came_are_told_in_that_order() {
-    let away = |from_unix_ms, until_unix_ms| Away { from_unix_ms, until_unix_ms };
-    let server = |name: &str, away| ServerRecord {
+    let away = |from_unix_ms, until_unix_ms| Outage { from_unix_ms, until_unix_ms };
+    let server = |name: &str, outages| ServerRecord {
         name: format!("{name}:11211"),
-        away,
+        outages,
         ..ServerRecord::default()
     };
     let servers =
@@ -109,7 +109,7 @@ fn servers_that_went_and_came_are_told_in_that_order() {
         ("-s a,b", ""),
     ] {
         let options = options(line);
-        let mut teller = Teller::new(&options, &lower(&options).unwrap());
+        let mut teller = Teller::new(&options, &lower(&options).unwrap().scenario);
         let record = Record { servers: servers.clone(), ..Record::default() };
         let told = teller.on(&Event::Done(Box::new(record))).unwrap();
         assert_eq!(told.stderr, said);
@@ -120,7 +120,7 @@ fn servers_that_went_and_came_are_told_in_that_order() {
 #[test]
 fn what_a_user_should_know_of_a_run_is_told() {
     let options = options("-x 10");
-    let mut teller = Teller::new(&options, &lower(&options).unwrap());
+    let mut teller = Teller::new(&options, &lower(&options).unwrap().scenario);
     let warning = WarningRecord {
         code: "too_many_connections".to_owned(),
         message: "h:1 refused 3 connections".to_owned(),

@@ -21,7 +21,7 @@ fn options(program: &str, line: &str) -> Result<Options, Stop> {
     parse(Face::named(program).unwrap(), program, &argv)
 }
 
-fn lowered(options: &Options) -> Result<Scenario, Stop> {
+fn lowered(options: &Options) -> Result<Settings, Stop> {
     let targets = match &options.mode {
         Mode::Dynamic(dynamic) => dynamic.targets(FRESH_SEED),
         _ => Vec::new(),
@@ -30,7 +30,7 @@ fn lowered(options: &Options) -> Result<Scenario, Stop> {
 }
 
 /// The scenario of a command line that is allowed.
-fn scenario(line: &str) -> Scenario {
+fn settings(line: &str) -> Settings {
     let (program, line) = line.split_once(' ').unwrap();
     lowered(&options(program, line).unwrap()).unwrap()
 }
@@ -50,15 +50,15 @@ fn changes(words: &Said, than: &Said) -> String {
 }
 
 fn expect(program: &str, lines: &[&[&str]]) {
-    let least = scenario(&format!("{program} -s h")).words();
+    let least = settings(&format!("{program} -s h")).words();
     let mut text = format!("$ {program} -s h\n");
-    text += &changes(&least, &Scenario::default().words());
+    text += &changes(&least, &Settings::default().words());
     for line in lines.concat() {
         // Lines that are refused are listed where they are refused.
         let Ok(options) = options(program, line) else { continue };
         text += &format!("$ {program} {line}\n");
         text += &match lowered(&options) {
-            Ok(scenario) => changes(&scenario.words(), &least),
+            Ok(settings) => changes(&settings.words(), &least),
             Err(stop) => format!("  exit {}: {}", stop.code, stop.stderr),
         };
     }
@@ -139,10 +139,10 @@ fn what_is_said_can_be_said_natively() {
     for program in ["mutilate", "mcperf", "mcperf-dynamic"] {
         for line in [COMMON, MCPERFS, MUTILATES, DYNAMICS, LAWS, TOGETHER].concat() {
             let Ok(options) = options(program, line) else { continue };
-            let Ok(scenario) = lowered(&options) else { continue };
+            let Ok(settings) = lowered(&options) else { continue };
             let mut layer = Layer::new();
             // A password is never shown, so it cannot be said again.
-            for (name, value) in scenario.words().iter().filter(|(name, _)| *name != "password") {
+            for (name, value) in settings.words().iter().filter(|(name, _)| *name != "password") {
                 let words = match value {
                     serde_json::Value::Array(words) => {
                         words.iter().map(|word| word.as_str().unwrap().to_owned()).collect()
@@ -152,9 +152,10 @@ fn what_is_said_can_be_said_natively() {
                 };
                 layer.push(find(name).unwrap(), words, Origin::Flag);
             }
-            let mut again = Scenario { password: scenario.password.clone(), ..Scenario::default() };
+            let mut again = Settings::default();
+            again.scenario.password.clone_from(&settings.scenario.password);
             again.apply(&layer).unwrap();
-            assert_eq!(again, scenario, "{program} {line}");
+            assert_eq!(again, settings, "{program} {line}");
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::mutilate::{Face, parse};
+use memtide_schema::Scenario;
 use memtide_schema::scenario::Reconnect;
 
 fn scenario(face: Face, line: &str) -> Scenario {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let options = parse(face, "mcperf", &words).expect("the command line is allowed");
-    lower(&options, &[]).expect("it can be run")
+    lower(&options, &[]).expect("it can be run").scenario
 }
 
 #[test]

@@ -2,22 +2,26 @@
 
 use super::*;
 use memtide_schema::field::find;
-use memtide_schema::scenario;
+use memtide_schema::{Scenario, scenario};
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-fn lowered(line: &str) -> Scenario {
+fn settings(line: &str) -> Settings {
     let options =
         super::super::parse(&words(line)).unwrap_or_else(|stop| panic!("{}", stop.stderr));
     lower(&options).unwrap_or_else(|stop| panic!("{line}: {}", stop.stderr))
 }
 
+fn lowered(line: &str) -> Scenario {
+    settings(line).scenario
+}
+
 /// What `line` says of `field`.
 fn says(line: &str, field: &str) -> String {
     let field = find(field).expect("a field");
-    (field.show)(&lowered(line)).join(",")
+    field.show(&settings(line)).join(",")
 }
 
 #[test]

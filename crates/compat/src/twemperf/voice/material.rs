@@ -3,7 +3,7 @@
 
 use memtide_metrics::histogram::Histogram;
 use memtide_schema::Kind;
-use memtide_schema::record::{LifeCounts, Record, Totals};
+use memtide_schema::record::{ChurnCounts, Record, Totals};
 
 /// Nanoseconds in a millisecond, the unit of the report's times.
 const MS_NS: f64 = 1e6;
@@ -123,11 +123,11 @@ impl Material {
         let sizes = record.message_sizes.clone().unwrap_or_default();
         let requests = sizes.requests.counts().ok_or_else(|| damaged("requests"))?;
         let replies = sizes.replies.counts().ok_or_else(|| damaged("replies"))?;
-        let lives = record.lives.clone().unwrap_or_default();
+        let lives = record.churn.clone().unwrap_or_default();
         let lifetimes = lives.lifetime.times().ok_or_else(|| damaged("connection times"))?;
         let connects = lives.connect_service.times().ok_or_else(|| damaged("connect times"))?;
         Ok(Self {
-            connections: lives.measure.begun,
+            connections: lives.measure.started,
             concurrent_max: lives.concurrent_max,
             connection_ms: Figures::of(&lifetimes, MS_NS),
             connect_ms: Figures::of(&connects, MS_NS),
@@ -198,7 +198,7 @@ impl Figures {
 }
 
 impl Errors {
-    fn of(lives: &LifeCounts) -> Self {
+    fn of(lives: &ChurnCounts) -> Self {
         let mut errors = Self::default();
         for (cause, count) in &lives.causes {
             *match cause.as_str() {

@@ -237,7 +237,7 @@ fn a_record_is_read_by_its_names() {
     use memtide_base::Span;
     use memtide_schema::Kind;
     use memtide_schema::record::{
-        Counts, Distribution, LifeCounts, LifeRecord, MessageSizes, Record, Totals,
+        ChurnCounts, ChurnRecord, Counts, Distribution, MessageSizes, Record, Totals,
     };
     let of = |times: &Histogram<u64>| Distribution::of(times, 0, Span::from_s(1));
     let (hits, misses) = (times([1_000_000, 3_000_000]), times([2_000_000]));
@@ -259,16 +259,16 @@ fn a_record_is_read_by_its_names() {
     record.service.insert(Kind::All, of(&all));
     (record.client.cpu_user_s, record.client.cpu_system_s) = (Some(0.5), Some(1.5));
     let causes = [("refused", 1), ("connect_timed_out", 2), ("call_timed_out", 3), ("closed", 4)];
-    record.lives = Some(LifeRecord {
+    record.churn = Some(ChurnRecord {
         concurrent_max: 5,
-        measure: LifeCounts {
-            begun: 20,
+        measure: ChurnCounts {
+            started: 20,
             causes: causes.map(|(cause, count)| (cause.to_owned(), count)).into(),
-            ..LifeCounts::default()
+            ..ChurnCounts::default()
         },
         lifetime: of(&times([8_000_000, 10_000_000])),
         connect_service: of(&times([500_000])),
-        ..LifeRecord::default()
+        ..ChurnRecord::default()
     });
     let material = Material::of(&record).unwrap();
     assert_eq!((material.connections, material.concurrent_max), (20, 5));

@@ -2,15 +2,13 @@
 //! part.
 
 use super::*;
+use memtide_codec::ErrorReply;
 use memtide_codec::binary::{Answer, encode};
 
 /// Holds the same talk in frames, with bytes cut at several widths.
 fn talks_in_frames(talk: impl Fn(&mut Talk)) {
     for width in [usize::MAX, 1, 7, 24, 25] {
-        let mut one = Talk::new(width);
-        one.connection = Connection::new(place(), 64, Protocol::Binary);
-        one.connection.state = State::Open;
-        talk(&mut one);
+        talk(&mut Talk::speaking(Protocol::Binary, width));
     }
 }
 

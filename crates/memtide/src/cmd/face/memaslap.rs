@@ -13,7 +13,7 @@ use memtide_compat::memaslap::{Environment, Options, Teller, Transport, lower, p
 use memtide_host::signal::{Caught, StopFlag};
 use memtide_host::{Clock, HostFleet, machine};
 use memtide_run::{Outcome, Surroundings, WrongValues};
-use memtide_schema::Scenario;
+use memtide_schema::Settings;
 use memtide_schema::record::EndedBy;
 use std::ffi::OsString;
 use std::fs;
@@ -42,13 +42,13 @@ pub(super) fn run(program: &str, words: &[String]) -> u8 {
         Ok(options) => options,
         Err(stop) => return ended(&stop),
     };
-    let scenario = match lower(&options) {
-        Ok(scenario) => scenario,
+    let settings = match lower(&options) {
+        Ok(settings) => settings,
         Err(stop) => return ended(&stop),
     };
     let performed = wants_notes(options.output.has_notes).map_err(Stop::usage).and_then(|notes| {
         let stop = stop_flag()?;
-        let code = perform(&options, &scenario, (&stop, notes))?;
+        let code = perform(&options, &settings, (&stop, notes))?;
         Ok((code, stop))
     });
     match performed {
@@ -84,16 +84,17 @@ fn home() -> Option<String> {
 
 fn perform(
     options: &Options,
-    scenario: &Scenario,
+    settings: &Settings,
     (stop, has_notes): (&StopFlag, bool),
 ) -> Result<u8, Stop> {
     if has_notes {
         options.notes.iter().for_each(|note| say(note));
     }
+    let scenario = &settings.scenario;
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
     // A server may be named again, for more connections to it.
-    let around = Surroundings { repeats: true, ..surroundings(scenario, None, &machine)? };
+    let around = Surroundings { repeats: true, ..surroundings(settings, None, &machine)? };
     let lowered = memtide_run::lower(scenario, &around)?;
     check_files(&lowered, false, files_max).map_err(|stop| Stop {
         message: stop.message.replace("--connections", "--concurrency"),

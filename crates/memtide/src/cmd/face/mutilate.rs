@@ -23,7 +23,7 @@ use memtide_run::{Failure, Surroundings};
 use memtide_schema::record::EndedBy;
 use memtide_schema::scenario::Measure;
 use memtide_schema::steps::{CourseKind, StepsEnd};
-use memtide_schema::{Kind, Scenario};
+use memtide_schema::{Kind, Scenario, Settings};
 use std::io::Write;
 use std::time::Duration;
 
@@ -43,15 +43,15 @@ pub(super) fn run(face: Face, program: &str, words: &[String]) -> u8 {
         Mode::Dynamic(dynamic) => dynamic.targets(seed),
         _ => Vec::new(),
     };
-    let scenario = match lower(&options, &targets) {
-        Ok(scenario) => scenario,
+    let settings = match lower(&options, &targets) {
+        Ok(settings) => settings,
         Err(stop) => return ended(&stop),
     };
     let stop = match stop_flag() {
         Ok(stop) => stop,
         Err(stop) => return fatal(&stop),
     };
-    let code = perform(&options, (&scenario, &targets), &stop).unwrap_or_else(|stop| fatal(&stop));
+    let code = perform(&options, (&settings, &targets), &stop).unwrap_or_else(|stop| fatal(&stop));
     // The originals catch no signal.
     stop.die();
     code
@@ -64,7 +64,7 @@ fn fatal(stop: &Stop) -> u8 {
 
 fn perform(
     options: &Options,
-    (scenario, targets): (&Scenario, &[u32]),
+    (settings, targets): (&Settings, &[u32]),
     stop: &StopFlag,
 ) -> Result<u8, Stop> {
     if options.output.is_plot_all {
@@ -75,10 +75,11 @@ fn perform(
     if has_notes {
         options.notes.iter().for_each(|note| say(note));
     }
+    let scenario = &settings.scenario;
     let files_max = machine::raise_file_limit();
     let machine = machine::look();
     // A server may be named again, for more connections to it.
-    let around = Surroundings { repeats: true, ..surroundings(scenario, None, &machine)? };
+    let around = Surroundings { repeats: true, ..surroundings(settings, None, &machine)? };
     let lowered = memtide_run::lower(scenario, &around).map_err(|problem| {
         let stop = refused(options, problem.field, &problem.message);
         Stop::usage(stop.stderr.trim_end())

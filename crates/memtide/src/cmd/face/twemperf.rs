@@ -12,7 +12,7 @@ use memtide_compat::twemperf::{Options, lower, parse};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, machine};
 use memtide_run::{Failure, Outcome};
-use memtide_schema::Scenario;
+use memtide_schema::Settings;
 use memtide_schema::record::EndedBy;
 use memtide_sinks::write_record;
 use std::fs::OpenOptions;
@@ -27,10 +27,10 @@ pub(super) fn run(words: &[String]) -> u8 {
         Ok(options) => options,
         Err(stop) => return super::ended(&stop),
     };
-    let performed = lower(&options).map_err(Refusal::Worded).and_then(|scenario| {
+    let performed = lower(&options).map_err(Refusal::Worded).and_then(|settings| {
         note(&options)?;
         let stop = stop_flag()?;
-        Ok((perform(&options, &scenario, &stop)?, stop))
+        Ok((perform(&options, &settings, &stop)?, stop))
     });
     match performed {
         Ok((code, stop)) => {
@@ -72,13 +72,14 @@ fn note(options: &Options) -> Result<(), Stop> {
     said.map_err(|error| unwritable("--output", &error))
 }
 
-fn perform(options: &Options, scenario: &Scenario, stop: &StopFlag) -> Result<u8, Stop> {
+fn perform(options: &Options, settings: &Settings, stop: &StopFlag) -> Result<u8, Stop> {
     let output = &options.output;
     let places = [("--output", output.log.as_deref()), ("--json", output.json.as_deref())];
     check_distinct(&places, output.is_on_stdout).map_err(Stop::usage)?;
+    let scenario = &settings.scenario;
     machine::raise_file_limit();
     let machine = machine::look();
-    let around = surroundings(scenario, None, &machine)?;
+    let around = surroundings(settings, None, &machine)?;
     let lowered = memtide_run::lower(scenario, &around)?;
     let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);

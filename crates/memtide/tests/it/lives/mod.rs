@@ -4,7 +4,7 @@
 use crate::child::{Finished, Running, assert_counters_equal, memtide, program, scratch, shared};
 use crate::peer::Peer;
 use crate::peer::rogue::{Answer, Crowded, Rogue, say};
-use memtide_schema::record::{EndedBy, LifeCounts, LifeRecord};
+use memtide_schema::record::{ChurnCounts, ChurnRecord, EndedBy};
 use memtide_schema::{Record, Scenarios, merge};
 use rustix::process::Signal;
 use std::process::Command;
@@ -27,8 +27,8 @@ fn is_io_missing(io: &str) -> bool {
     run.code == Some(2) && run.err.contains("cannot be used")
 }
 
-fn lives(record: &Record) -> &LifeRecord {
-    record.lives.as_ref().expect("connections are the load")
+fn lives(record: &Record) -> &ChurnRecord {
+    record.churn.as_ref().expect("connections are the load")
 }
 
 #[test]
@@ -43,12 +43,12 @@ fn a_thousand_connections_of_ten_calls_all_live() {
         over_every_door(&line, |run| {
             assert_eq!(run.code, Some(0), "{run}");
             let record = run.record();
-            let expected = LifeCounts {
+            let expected = ChurnCounts {
                 intended: 1_000,
-                begun: 1_000,
+                started: 1_000,
                 opened: 1_000,
-                lived: 1_000,
-                ..LifeCounts::default()
+                completed: 1_000,
+                ..ChurnCounts::default()
             };
             assert_eq!(lives(&record).measure, expected, "{run}");
             assert_eq!(record.totals.answered, 10_000, "{run}");
@@ -72,7 +72,7 @@ fn without_rates_one_connection_follows_the_other() {
     over_every_door(&line, |run| {
         let record = run.record();
         let lives = lives(&record);
-        assert_eq!((lives.measure.lived, lives.concurrent_max), (200, 1), "{run}");
+        assert_eq!((lives.measure.completed, lives.concurrent_max), (200, 1), "{run}");
         assert_eq!(record.totals.answered, 600, "{run}");
         assert_eq!(lives.target_per_s, None, "{run}");
     });
@@ -90,7 +90,7 @@ fn nobody_there_is_counted_and_ends_the_run() {
             assert!(run.err.contains("no connection could be opened"), "{run}");
             let record = run.record();
             assert_eq!(lives(&record).measure.causes["refused"], 20, "{run}");
-            assert_eq!(lives(&record).measure.calls_unmade, 40, "{run}");
+            assert_eq!(lives(&record).measure.calls_not_made, 40, "{run}");
             assert_eq!(record.totals.intended, 0, "{run}");
         });
     }
@@ -118,7 +118,7 @@ fn descriptors_that_run_out_are_counted_and_explained() {
         let record = run.record();
         let measure = &lives(&record).measure;
         let none = measure.causes["no_descriptors"];
-        assert!(none > 0 && measure.lived > 0 && none + measure.lived == 100, "{run}");
+        assert!(none > 0 && measure.completed > 0 && none + measure.completed == 100, "{run}");
         let warning = record.warnings.iter().find(|w| w.code == "descriptors_exhausted");
         assert!(warning.is_some_and(|warning| warning.remedy.contains("ulimit")), "{run}");
     }
@@ -143,7 +143,7 @@ fn a_server_that_falls_silent_or_hangs_up_costs_connections() {
     });
     let polite = Rogue::polite(|_| say("END\r\n"));
     over_every_door(&format!("run -s {} {flags}", polite.name), |run| {
-        assert_eq!(lives(&run.record()).measure.lived, 10, "{run}");
+        assert_eq!(lives(&run.record()).measure.completed, 10, "{run}");
     });
 }
 
@@ -168,7 +168,7 @@ fn each_way_to_lose_a_server_has_its_own_count() {
         let measure = &lives(&record).measure;
         assert_eq!((measure.causes["reset"], measure.lost), (5, 5), "{run}");
         let calls = (lives(&record).calls_planned, lives(&record).calls_intended);
-        assert_eq!(calls, (500_000, 500_000 - measure.calls_unmade), "{run}");
+        assert_eq!(calls, (500_000, 500_000 - measure.calls_not_made), "{run}");
 
         // Stopped: connections open, and nobody answers.
         let peer = Peer::memcached("");
@@ -200,8 +200,8 @@ fn records_of_connections_merge_to_their_sum() {
     });
     let merged = merge(&records, Scenarios::Same).unwrap();
     let sum = lives(&merged);
-    assert_eq!((sum.measure.lived, sum.calls_planned, sum.calls_intended), (80, 240, 240));
+    assert_eq!((sum.measure.completed, sum.calls_planned, sum.calls_intended), (80, 240, 240));
     assert_eq!(sum.connect.count, 80);
-    assert_eq!(merged.plan.lives.as_ref().unwrap().connections_total, Some(80));
+    assert_eq!(merged.plan.churn.as_ref().unwrap().connections_total, Some(80));
     assert_eq!(merged.check_conservation(), Ok(()));
 }

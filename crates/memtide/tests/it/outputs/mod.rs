@@ -237,3 +237,29 @@ fn two_outputs_into_one_file_are_refused() {
     // What keeps nothing can be named twice.
     memtide(&format!("{SHORT} --json /dev/null --samples /dev/null")).exits(0);
 }
+
+#[test]
+fn tags_stand_in_every_record_and_where_results_go_in_none() {
+    let folder = room("tags");
+    fs::write(folder.join("s.toml"), "tag = [\"from=file\"]\nquiet = true\n").unwrap();
+    let tags = |file: &str| {
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        let record = read_record(&text).unwrap();
+        for output in ["json", "samples", "plot", "quiet", "tag"] {
+            assert!(!record.scenario.contains_key(output), "{output} is no part of the scenario");
+        }
+        let lanes = record.lanes.expect("a run knows its lanes");
+        assert_eq!((lanes.first, lanes.count, lanes.total), (0, 2, 2));
+        assert_eq!(record.planned, Some(record.totals.intended));
+        record.tags.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>()
+    };
+    let line = format!("{SHORT} --threads 2 --json");
+    let flags = "--tag build=42 --tag host=a,note=x=y";
+    run_in(&folder, &format!("{line} a.json s.toml {flags}")).exits(0);
+    assert_eq!(tags("a.json"), ["build=42", "host=a", "note=x=y"], "flags beat the file");
+    run_in(&folder, &format!("{line} b.json s.toml --seed 2 --samples b.csv")).exits(0);
+    assert_eq!(tags("b.json"), ["from=file"]);
+    run_in(&folder, &format!("{SHORT} --tag build")).complains(2, &["--tag: ", "KEY=VALUE"]);
+    // Runs that differ in their outputs alone are of one scenario.
+    run_in(&folder, "merge a.json b.json").exits(0);
+}

@@ -48,9 +48,9 @@ fn a_server_that_is_killed_and_started_again_is_told_with_its_times() {
         assert_eq!(record.totals.answered + record.totals.lost, record.totals.intended);
         assert_eq!(record.phases.verification().wrong(), 0);
         let [there, died] = &record.servers[..] else { panic!("two servers: {finished}") };
-        assert!(there.away.is_empty() && there.returns.is_zero(), "{finished}");
-        assert_eq!((died.returns.lost, died.returns.returned), (8, 8), "{finished}");
-        let [away] = died.away[..] else { panic!("{:?}: {finished}", died.away) };
+        assert!(there.outages.is_empty() && there.reconnects.is_zero(), "{finished}");
+        assert_eq!((died.reconnects.lost, died.reconnects.reconnected), (8, 8), "{finished}");
+        let [away] = died.outages[..] else { panic!("{:?}: {finished}", died.outages) };
         let length_ms = away.until_unix_ms.expect("it came back") - away.from_unix_ms;
         assert!(length_ms >= 1_000, "it was away for {length_ms} ms: {finished}");
         let text = memtide_report::text(&record);
@@ -71,7 +71,7 @@ fn the_run_ends_when_all_servers_are_gone() {
     let finished = run.finish().exits(3);
     let record = finished.record();
     assert!(record.partial && record.measured_s < 40.0, "{finished}");
-    let away = |number: usize| record.servers[number].away.last().copied();
+    let away = |number: usize| record.servers[number].outages.last().copied();
     for number in [0, 1] {
         let last = away(number).unwrap_or_else(|| panic!("it was gone: {finished}"));
         assert_eq!(last.until_unix_ms, None, "{finished}");

@@ -63,7 +63,7 @@ fn a_full_server_turns_away() {
     assert!(away > 0.0 && errors(text, "total") == away, "{run}");
     assert_eq!(total(text, "responses"), (100.0 - away) * 20.0, "{run}");
     let record = read_record(&std::fs::read_to_string(json).unwrap()).unwrap();
-    assert_eq!(record.lives.unwrap().measure.causes["turned_away"] as f64, away, "{run}");
+    assert_eq!(record.churn.unwrap().measure.causes["turned_away"] as f64, away, "{run}");
 }
 
 #[test]

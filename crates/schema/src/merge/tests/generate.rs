@@ -57,7 +57,7 @@ impl Generator {
             measured_s: Span::from_ns(window_ns).as_s_f64(),
             answered_until_s: (self.below(4) > 0).then(|| self.fraction() * 30.0),
             totals: phases.measure.totals.clone(),
-            lives: (self.below(2) == 0).then(|| self.lives(&phases)),
+            churn: (self.below(2) == 0).then(|| self.churn(&phases)),
             phases,
             servers: self.servers(),
             server: self.counters(),
@@ -182,31 +182,31 @@ impl Generator {
         PhaseCounts { totals, ops: self.names(&[Kind::Get, Kind::Set]) }
     }
 
-    fn lives(&mut self, phases: &Phases) -> LifeRecord {
+    fn churn(&mut self, phases: &Phases) -> ChurnRecord {
         let mut counts = || {
-            let (lived, dropped, abandoned) = (self.below(500), self.below(5), self.below(5));
+            let (completed, dropped, abandoned) = (self.below(500), self.below(5), self.below(5));
             let causes = self.names(&["refused".to_owned(), "reset".to_owned()]);
             let cause = |name: &str| causes.get(name).copied().unwrap_or(0);
             let (failed, lost) = (cause("refused"), cause("reset"));
-            LifeCounts {
-                intended: lived + failed + lost + dropped + abandoned,
-                begun: self.below(500),
-                opened: lived + lost,
-                lived,
+            ChurnCounts {
+                intended: completed + failed + lost + dropped + abandoned,
+                started: self.below(500),
+                opened: completed + lost,
+                completed,
                 failed,
                 lost,
                 dropped,
                 abandoned,
-                calls_unmade: self.below(99),
+                calls_not_made: self.below(99),
                 causes,
             }
         };
         let [warmup, measure, cooldown] = [counts(), counts(), counts()];
-        let unmade = warmup.calls_unmade + measure.calls_unmade + cooldown.calls_unmade;
-        let calls_intended = LifeRecord::calls_of(phases);
-        LifeRecord {
+        let unmade = warmup.calls_not_made + measure.calls_not_made + cooldown.calls_not_made;
+        let calls_intended = ChurnRecord::calls_of(phases);
+        ChurnRecord {
             target_per_s: (self.below(3) > 0).then(|| self.fraction() * 1e3),
-            begun_per_s: self.fraction() * 1e3,
+            started_per_s: self.fraction() * 1e3,
             concurrent_max: self.below(100),
             warmup,
             measure,
@@ -253,26 +253,26 @@ impl Generator {
                 &Totals { dropped: self.below(2), intended: self.below(2), ..Totals::default() },
             ),
             response: self.distribution(true),
-            returns: Returns {
+            reconnects: Reconnects {
                 lost: self.below(9),
-                returned: self.below(9),
-                away_ns: self.below(1 << 40),
-                away_ns_max: self.below(1 << 35),
+                reconnected: self.below(9),
+                disconnected_ns: self.below(1 << 40),
+                disconnected_ns_max: self.below(1 << 35),
             },
-            away: self.away(),
+            outages: self.away(),
             ..ServerRecord::default()
         };
         names[..count].iter().map(row).collect()
     }
 
-    fn away(&mut self) -> Vec<Away> {
+    fn away(&mut self) -> Vec<Outage> {
         let count = self.below(4);
         let stretch = |_| {
             let from_unix_ms = self.below(100);
             let until = from_unix_ms + self.below(20);
-            Away { from_unix_ms, until_unix_ms: (self.below(5) > 0).then_some(until) }
+            Outage { from_unix_ms, until_unix_ms: (self.below(5) > 0).then_some(until) }
         };
-        Away::united((0..count).map(stretch).collect())
+        Outage::united((0..count).map(stretch).collect())
     }
 
     fn counters(&mut self) -> ServerCounters {

@@ -5,7 +5,7 @@ use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
 use crate::harness::{Rehearsal, World};
 use memtide_base::Instant;
 use memtide_base::rng::Rand48;
-use memtide_schema::record::{CheckKind, CheckResult, EndedBy, LifeRecord};
+use memtide_schema::record::{CheckKind, CheckResult, ChurnRecord, EndedBy};
 use std::collections::BTreeMap;
 
 const CALLS: usize = 5;
@@ -27,8 +27,8 @@ fn world(words: &[(&'static str, &str)]) -> World {
     World::new(&all).seed(11)
 }
 
-fn lives(rehearsal: &Rehearsal) -> &LifeRecord {
-    rehearsal.record.lives.as_ref().expect("connections are the load")
+fn lives(rehearsal: &Rehearsal) -> &ChurnRecord {
+    rehearsal.record.churn.as_ref().expect("connections are the load")
 }
 
 /// When the calls of each connection were intended; nothing was lost. On a place connections
@@ -63,7 +63,7 @@ fn connections_follow_their_law_and_calls_theirs() {
         let of_calls = LAWS[(nth + 1) % LAWS.len()];
         let words = [("connection-arrival", births.0), ("arrival", of_calls.0)];
         let rehearsal = world(&words).rehearse();
-        assert_eq!(lives(&rehearsal).measure.lived, 4_000);
+        assert_eq!(lives(&rehearsal).measure.completed, 4_000);
         let calls = calls(&rehearsal);
         assert_eq!(calls.len(), 4_000);
         // The first call is due when its connection opens, a fixed time after its birth.
@@ -99,7 +99,7 @@ fn gaps_are_those_of_a_c_program_where_that_is_asked_for() {
         ("threads", "2"),
     ];
     let rehearsal = world(&words).rehearse();
-    assert_eq!(lives(&rehearsal).measure.lived, 4_000);
+    assert_eq!(lives(&rehearsal).measure.completed, 4_000);
     let calls = calls(&rehearsal);
     let start = calls[0][0];
     let births = drawn(|u| -(1.0 - u).ln() / 500.0, 0, 4_000);
@@ -165,12 +165,12 @@ fn every_connection_and_call_has_one_end_under_faults() {
             world.servers[0].faults = faults.parse().expect("a list of faults");
             world.deaths = vec![(0, ms(100), ms(200))];
             let rehearsal = world.rehearse();
-            let LifeRecord { measure, calls_planned, calls_intended, .. } = lives(&rehearsal);
+            let ChurnRecord { measure, calls_planned, calls_intended, .. } = lives(&rehearsal);
             // Sealing has looked whether all adds up; these say that there was something to add.
             assert_eq!(measure.intended, 2_000, "{faults} {words:?}");
             assert_eq!(*calls_planned, 10_000);
-            assert_eq!(*calls_intended + measure.calls_unmade, 10_000);
-            assert!(measure.lived > 0 && measure.failed + measure.lost > 0, "{measure:?}");
+            assert_eq!(*calls_intended + measure.calls_not_made, 10_000);
+            assert!(measure.completed > 0 && measure.failed + measure.lost > 0, "{measure:?}");
             assert_eq!(rehearsal.record.ended_by, EndedBy::Operations);
             assert!(rehearsal.failure.is_none());
         }

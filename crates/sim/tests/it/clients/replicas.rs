@@ -111,9 +111,9 @@ fn a_server_that_dies_is_passed_over_and_taken_back() {
         assert!(record.intervals.iter().all(|interval| interval.ops > 1_000), "reads go on");
         assert_eq!(record.phases.verification().wrong(), 0);
         let [there, died] = &record.servers[..] else { panic!("two servers") };
-        assert!(there.returns.is_zero() && there.away.is_empty());
-        assert_eq!((died.returns.lost, died.returns.returned), (8, 8));
-        let [away] = died.away[..] else { panic!("{:?}", died.away) };
+        assert!(there.reconnects.is_zero() && there.outages.is_empty());
+        assert_eq!((died.reconnects.lost, died.reconnects.reconnected), (8, 8));
+        let [away] = died.outages[..] else { panic!("{:?}", died.outages) };
         assert_eq!(away.from_unix_ms, 3_000);
         assert!((5_000..6_100).contains(&away.until_unix_ms.expect("it came back")), "{away:?}");
         // What it missed is a miss, and no more than that; it is read again when it is back.

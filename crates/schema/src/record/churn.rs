@@ -10,27 +10,27 @@ use std::collections::BTreeMap;
 
 /// Connections as the load; figures without a phase are of the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LifeRecord {
+pub struct ChurnRecord {
     /// Mean rate that the schedule called for, in connections per second; none when each came
     /// when another had ended.
     pub target_per_s: Option<f64>,
-    /// Connections begun, per second.
-    pub begun_per_s: f64,
+    /// Connections started, per second.
+    pub started_per_s: f64,
     /// The most that lived at once, connecting included; over workers and shards the sum of what
     /// each had, so it is a bound.
     pub concurrent_max: u64,
     /// Connections intended before the window.
-    pub warmup: LifeCounts,
+    pub warmup: ChurnCounts,
     /// Connections intended in it.
-    pub measure: LifeCounts,
+    pub measure: ChurnCounts,
     /// Connections intended after it.
-    pub cooldown: LifeCounts,
+    pub cooldown: ChurnCounts,
     /// From a connection's intended instant to its being open; those that never opened rank above
     /// all others.
     pub connect: Distribution,
-    /// From the beginning of the connect to its being open.
+    /// From the start of the connect to its being open.
     pub connect_service: Distribution,
-    /// From the beginning of the connect to the end, of those that opened.
+    /// From the start of the connect to the end, of those that opened.
     pub lifetime: Distribution,
     /// Calls that all intended connections would have made.
     pub calls_planned: u64,
@@ -38,63 +38,63 @@ pub struct LifeRecord {
     pub calls_intended: u64,
 }
 
-/// What became of connections. Each ends in exactly one of lived, failed, lost, dropped and
+/// What became of connections. Each ends in exactly one of completed, failed, lost, dropped and
 /// abandoned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LifeCounts {
+pub struct ChurnCounts {
     /// Connections that the schedule, or the end of another, called for.
     pub intended: u64,
-    /// Those of which the connect was begun.
-    pub begun: u64,
+    /// Those of which the connect started.
+    pub started: u64,
     /// Those that opened.
     pub opened: u64,
     /// Opened, made all calls, and were closed.
-    pub lived: u64,
+    pub completed: u64,
     /// Could not be opened.
     pub failed: u64,
     /// Opened, and lost before the end.
     pub lost: u64,
-    /// Never begun, because every place was taken.
+    /// Never started, because every place was taken.
     pub dropped: u64,
     /// Not at their end when the run was.
     pub abandoned: u64,
     /// Calls that those never made which failed, were lost, dropped or abandoned.
-    pub calls_unmade: u64,
+    pub calls_not_made: u64,
     /// Why they failed or were lost, by name: refused, no_ports, reset…
     pub causes: BTreeMap<String, u64>,
 }
 
-impl From<&LifeCounters> for LifeCounts {
+impl From<&LifeCounters> for ChurnCounts {
     fn from(counters: &LifeCounters) -> Self {
         let of = |fate: LifeFate| counters.fates[fate as usize];
         let cause = |fate: &LifeFate| (fate.is_failed() || fate.is_lost()) && of(*fate) > 0;
         let causes = LifeFate::ALL.into_iter().filter(cause);
         Self {
             intended: counters.intended,
-            begun: counters.started,
+            started: counters.started,
             opened: counters.opened,
-            lived: of(LifeFate::Lived),
+            completed: of(LifeFate::Lived),
             failed: counters.of(LifeFate::is_failed),
             lost: counters.of(LifeFate::is_lost),
             dropped: of(LifeFate::Dropped),
             abandoned: of(LifeFate::Abandoned),
-            calls_unmade: counters.calls_unmade,
+            calls_not_made: counters.calls_unmade,
             causes: causes.map(|fate| (fate.name().to_owned(), of(fate))).collect(),
         }
     }
 }
 
-impl LifeCounts {
+impl ChurnCounts {
     /// Whether each ended once; the error shows the sum.
     fn check_conservation(&self) -> Result<(), String> {
         // A record that was read may hold any numbers.
         let sum = |counts: &[u64]| counts.iter().map(|&count| u128::from(count)).sum::<u128>();
-        let Self { intended, lived, failed, lost, dropped, abandoned, .. } = *self;
-        let ended = sum(&[lived, failed, lost, dropped, abandoned]);
+        let Self { intended, completed, failed, lost, dropped, abandoned, .. } = *self;
+        let ended = sum(&[completed, failed, lost, dropped, abandoned]);
         if ended != u128::from(intended) {
             return Err(format!(
-                "{intended} connections were intended but {ended} ended: {lived} lived, {failed} \
-                 failed, {lost} lost, {dropped} dropped, {abandoned} abandoned"
+                "{intended} connections were intended but {ended} ended: {completed} completed, \
+                 {failed} failed, {lost} lost, {dropped} dropped, {abandoned} abandoned"
             ));
         }
         let caused: u128 = self.causes.values().map(|&count| u128::from(count)).sum();
@@ -108,9 +108,9 @@ impl LifeCounts {
     }
 }
 
-impl LifeRecord {
+impl ChurnRecord {
     /// The counts of each phase by its name.
-    pub fn phases(&self) -> [(&'static str, &LifeCounts); 3] {
+    pub fn phases(&self) -> [(&'static str, &ChurnCounts); 3] {
         [("warmup", &self.warmup), ("measure", &self.measure), ("cooldown", &self.cooldown)]
     }
 
@@ -121,7 +121,7 @@ impl LifeRecord {
             counts.check_conservation().map_err(|why| format!("{phase}: {why}"))?;
         }
         let unmade: u128 =
-            self.phases().iter().map(|(_, counts)| u128::from(counts.calls_unmade)).sum();
+            self.phases().iter().map(|(_, counts)| u128::from(counts.calls_not_made)).sum();
         match u128::from(self.calls_intended) + unmade == u128::from(self.calls_planned) {
             true => Ok(()),
             false => Err(format!(

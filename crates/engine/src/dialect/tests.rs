@@ -1,27 +1,85 @@
 //! Greetings as they go, and what is made of the answers.
 
 use super::*;
-use crate::driver::Refusal;
+use crate::driver::{Refusal, SocketPlan};
+use crate::plan::{
+    Clients, Cooldown, Credentials, Io, Pacing, RateUnit, Reconnect, Refill, RequestPlan, RowPlan,
+    Wait, Window,
+};
+use memtide_base::Span;
+use memtide_codec::binary::{self, Opcode, Status};
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Malformed};
+use memtide_workload::{KeySpace, MixOrder, Popularity, SizeLaw, SourcePlan, ValueSpace};
+use std::sync::Arc;
 
-fn credentials() -> Credentials {
-    Credentials { user: "tim".to_owned(), password: "tan staaf".to_owned() }
+/// A plan about which nothing matters but its protocol and who we are to servers.
+pub(crate) fn plan(protocol: Protocol, credentials: Option<Credentials>) -> Plan {
+    let source = SourcePlan {
+        seed: 1,
+        mix: "get=1".parse().unwrap(),
+        order: MixOrder::Drawn,
+        popularity: Popularity::Uniform,
+        keys: 10,
+        walkers: 1,
+        multiget: 1,
+        multiget_share: 1.0,
+        numeric_keys: 0,
+        window: None,
+    };
+    let cooldown = Cooldown::Load;
+    Plan {
+        servers: Vec::new(),
+        workers: 1,
+        connections: 1,
+        depth: 64,
+        refill: Refill::Each,
+        clients: Clients::Workers,
+        unit: RateUnit::Operations,
+        pacing: Pacing::Closed,
+        pause: Span::ZERO,
+        window: Window { warmup: Span::ZERO, duration: Span::MAX, ops_max: None, cooldown },
+        source,
+        keys: KeySpace::new(10, SizeLaw::fixed(10), 1).unwrap(),
+        values: ValueSpace::new(SizeLaw::fixed(10), 100, 1),
+        numeric_from: 10,
+        requests: RequestPlan { protocol, ..RequestPlan::default() },
+        timeout: Span::from_s(1),
+        reconnect: Reconnect::Never,
+        seed: 1,
+        wait: Wait::Sleep,
+        io: Io::Simulated,
+        samples: false,
+        message_sizes: false,
+        rows: RowPlan::default(),
+        verify: None,
+        sources: Vec::new(),
+        sockets: SocketPlan::default(),
+        credentials: credentials.map(Arc::new),
+        filter: None,
+    }
+}
+
+fn greeting(protocol: Protocol) -> Vec<u8> {
+    let credentials = Credentials { user: "tim".to_owned(), password: "tan staaf".to_owned() };
+    let mut out = SendBuffer::with_capacity(0, 0);
+    assert!(Dialect::new(&plan(protocol, Some(credentials))).greet(&mut out));
+    std::mem::take(out.bytes_mut())
 }
 
 fn hear(protocol: Protocol, bytes: &[u8]) -> Option<Result<(), Rejection>> {
-    let mut wire = Wire::new(protocol);
+    let mut reader = Dialect::new(&plan(protocol, None)).reader();
     let (last, first) = bytes.split_last().unwrap();
     for byte in first {
-        if let Some(heard) = heard(&mut wire, &[*byte]) {
+        if let Some(heard) = reader.welcome(&[*byte]) {
             return Some(heard);
         }
     }
-    heard(&mut wire, &[*last])
+    reader.welcome(&[*last])
 }
 
 #[test]
 fn lines_are_a_set_that_no_other_server_would_carry_out() {
-    let bytes = greeting(Protocol::Text, &credentials());
+    let bytes = greeting(Protocol::Text);
     assert_eq!(bytes, b"set auth t 0 13\r\ntim tan staaf\r\n");
     assert_eq!(hear(Protocol::Text, b"STORED\r\n"), Some(Ok(())));
     assert_eq!(hear(Protocol::Text, b"STORE"), None);
@@ -48,7 +106,7 @@ fn lines_are_a_set_that_no_other_server_would_carry_out() {
 
 #[test]
 fn frames_are_sasl_plain() {
-    let bytes = greeting(Protocol::Binary, &credentials());
+    let bytes = greeting(Protocol::Binary);
     let (header, body) = bytes.split_at(24);
     assert_eq!(header[..12], [0x80, 0x21, 0, 5, 0, 0, 0, 0, 0, 0, 0, 19]);
     assert_eq!(body, b"PLAIN\0tim\0tan staaf");

@@ -1,0 +1,213 @@
+//! The binary protocol: operations as frames, and what servers say in frames. Several keys are
+//! asked for by quiet gets and a noop, whose answer ends them; all requests of one operation bear
+//! the same number.
+
+use super::content::Content;
+use super::{GET_KEY, Next, Question, Reader, Role, Tongue};
+use crate::driver::{ConnectError, PeerError, Refusal, SendBuffer};
+use crate::plan::Plan;
+use memtide_codec::binary::encode::{self, Head};
+use memtide_codec::binary::{
+    Answer, Extras, NEVER_CREATE, Opcode, ReplyDecoder, Request, Status, expiry,
+};
+use memtide_codec::{Malformed, Reply, sasl};
+use memtide_workload::{Action, Op, OpKind, Source, Version, numeric_value};
+
+/// Speaks and hears frames.
+#[derive(Debug)]
+pub(crate) struct Binary {
+    /// Whether answers have to say which key they are about.
+    keyed: bool,
+}
+
+/// What a frame says of the request that it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    opcode: Opcode,
+    opaque: u32,
+    status: Status,
+}
+
+impl Tongue for Binary {
+    type Decoder = ReplyDecoder;
+    type Mark = Mark;
+
+    fn has_quiet_form(&self, kind: OpKind) -> bool {
+        let (loud, quiet) = opcodes(kind, self.keyed);
+        loud != quiet
+    }
+
+    fn request<S: Source>(
+        &self,
+        content: &Content,
+        (op, source): (&Op, &S),
+        (version, opaque): (Option<Version>, u32),
+        out: &mut SendBuffer,
+    ) {
+        let own = out.bytes_mut();
+        if let (Action::CompareAndStore, Some(cas)) = (op.kind.action(), content.cas_unique) {
+            let opcode = if content.noreply { Opcode::SetQ } else { Opcode::Set };
+            return stored(content, Head { opcode, opaque, cas }, op.key, version, own);
+        }
+        let (loud, quiet) = opcodes(op.kind, self.keyed);
+        let opcode = if content.noreply { quiet } else { loud };
+        let head = Head { opcode, opaque, cas: 0 };
+        match op.kind.action() {
+            Action::Read if op.keys > 1 => several(content, (op, source), opaque, own),
+            Action::Read | Action::CompareAndStore | Action::Remove => {
+                on_key(content, head, Extras::None, op.key, own);
+            }
+            Action::ReadAndTouch | Action::Touch => {
+                let extras = Extras::Expiry(expiry(content.expiry_of(op.key)));
+                on_key(content, head, extras, op.key, own);
+            }
+            Action::Store => stored(content, head, op.key, version, own),
+            Action::Count => {
+                let delta = content.values.delta(op.index);
+                let extras = Extras::Count { delta, initial: 0, expiry: NEVER_CREATE };
+                on_key(content, head, extras, op.key, own);
+            }
+        }
+    }
+
+    fn cas(
+        &self,
+        content: &Content,
+        (key, unique): (u64, u64),
+        (version, opaque): (Option<Version>, u32),
+        out: &mut SendBuffer,
+    ) {
+        let head = Head { opcode: Opcode::Set, opaque, cas: unique };
+        stored(content, head, key, version, out.bytes_mut());
+    }
+
+    /// SASL PLAIN.
+    fn greet(user: &[u8], password: &[u8], out: &mut Vec<u8>) {
+        let head = Head { opcode: Opcode::SaslAuth, opaque: 0, cas: 0 };
+        let key = |out: &mut Vec<u8>| out.extend_from_slice(sasl::PLAIN);
+        let value = |out: &mut Vec<u8>| sasl::plain(out, user, password);
+        encode::request_with(out, head, Extras::None, key, value);
+    }
+
+    fn ask(question: Question<'_>, out: &mut Vec<u8>) {
+        match question {
+            Question::Version => encode::bare(out, Opcode::Version, 0),
+            Question::Statistics => encode::bare(out, Opcode::Stat, 0),
+            Question::Get => {
+                let (opcode, extras) = (Opcode::Get, Extras::None);
+                let key = GET_KEY;
+                let get = Request { opcode, opaque: 0, cas: 0, extras, key, value: &[] };
+                encode::request(out, &get);
+            }
+            Question::Line(_) => unreachable!("a line is asked in text"),
+        }
+    }
+
+    #[inline(always)]
+    fn decoder(reader: &mut Reader) -> &mut ReplyDecoder {
+        let Reader::Binary(decoder) = reader else { unreachable!("a reader keeps its tongue") };
+        decoder
+    }
+
+    #[inline(always)]
+    fn next<'a, 'i: 'a>(decoder: &'a mut ReplyDecoder, input: &mut &'i [u8]) -> Next<'a, Mark> {
+        Ok(decoder.next(input)?.map(|answer| {
+            let Answer { opcode, opaque, status, reply } = answer;
+            (reply, Mark { opcode, opaque, status })
+        }))
+    }
+
+    /// The decoder says so by itself.
+    #[inline(always)]
+    fn check_partial(_: &ReplyDecoder) -> Result<(), Malformed> {
+        Ok(())
+    }
+
+    /// Told by what a frame repeats of its request.
+    fn role<'a>(mark: Mark, reply: &Reply<'a>, turn: Option<u32>) -> Result<Role<'a>, PeerError> {
+        match *reply {
+            // It is said before anything was asked, and repeats nothing.
+            Reply::Error(error) if error.is_too_many_connections() => return Ok(Role::Answer),
+            _ if mark.opcode.is_quiet() && !mark.opcode.retrieves() => return Ok(Role::Aside),
+            _ => {}
+        }
+        match (turn, *reply) {
+            (Some(expected), _) if expected != mark.opaque => {
+                Err(PeerError::OutOfTurn { expected, got: mark.opaque })
+            }
+            (Some(_), Reply::Error(error)) if mark.opcode.is_quiet() => Ok(Role::FailedPart(error)),
+            _ => Ok(Role::Answer),
+        }
+    }
+
+    fn welcome(mark: Mark, reply: &Reply<'_>) -> Option<Result<(), ConnectError>> {
+        match reply {
+            Reply::Ok => Some(Ok(())),
+            Reply::Error(error) => Some(Err(match mark.status {
+                Status::AUTHENTICATION_CONTINUE => ConnectError::CredentialsUnfinished,
+                Status::UNKNOWN_COMMAND | Status::NOT_SUPPORTED => {
+                    ConnectError::CredentialsUnwanted(Refusal::of(error))
+                }
+                _ => ConnectError::CredentialsRefused(Refusal::of(error)),
+            })),
+            _ => None,
+        }
+    }
+}
+
+impl Binary {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self { keyed: plan.verify.is_some() }
+    }
+}
+
+fn several<S: Source>(content: &Content, (op, source): (&Op, &S), opaque: u32, out: &mut Vec<u8>) {
+    let head = Head { opcode: Opcode::GetKQ, opaque, cas: 0 };
+    on_key(content, head, Extras::None, op.key, out);
+    for nth in 1..op.keys {
+        on_key(content, head, Extras::None, source.key(op, nth), out);
+    }
+    encode::bare(out, Opcode::Noop, opaque);
+}
+
+fn on_key(content: &Content, head: Head, extras: Extras, key: u64, out: &mut Vec<u8>) {
+    encode::request_with(out, head, extras, |out| content.keys.write(key, out), |_| {});
+}
+
+fn stored(content: &Content, head: Head, key: u64, version: Option<Version>, out: &mut Vec<u8>) {
+    let extras = match head.opcode.loud() {
+        // These leave flags and expiry as they are.
+        Opcode::Append | Opcode::Prepend => Extras::None,
+        _ => Extras::Store { flags: content.flags, expiry: expiry(content.expiry_of(key)) },
+    };
+    let write_key = |out: &mut Vec<u8>| content.keys.write(key, out);
+    let write_value = |out: &mut Vec<u8>| match version {
+        _ if key >= content.numeric_from => {
+            out.extend_from_slice(&numeric_value(key, content.seed));
+        }
+        Some(version) => content.values.write(key, version, out),
+        None => out.extend_from_slice(content.values.slice(key)),
+    };
+    encode::request_with(out, head, extras, write_key, write_value);
+}
+
+/// The command of an operation on one key, and its quiet form if it has one. Every frame that
+/// brings a value brings its version too, so what differs in that alone is one command.
+fn opcodes(kind: OpKind, keyed: bool) -> (Opcode, Opcode) {
+    let both = |opcode| (opcode, opcode);
+    match kind {
+        OpKind::Get | OpKind::Gets | OpKind::Cas => {
+            both(if keyed { Opcode::GetK } else { Opcode::Get })
+        }
+        OpKind::Gat => both(if keyed { Opcode::GatK } else { Opcode::Gat }),
+        OpKind::Touch => both(Opcode::Touch),
+        OpKind::Set => (Opcode::Set, Opcode::SetQ),
+        OpKind::Add => (Opcode::Add, Opcode::AddQ),
+        OpKind::Replace => (Opcode::Replace, Opcode::ReplaceQ),
+        OpKind::Append => (Opcode::Append, Opcode::AppendQ),
+        OpKind::Prepend => (Opcode::Prepend, Opcode::PrependQ),
+        OpKind::Delete => (Opcode::Delete, Opcode::DeleteQ),
+        OpKind::Incr => (Opcode::Increment, Opcode::IncrementQ),
+        OpKind::Decr => (Opcode::Decrement, Opcode::DecrementQ),
+    }
+}

@@ -1,0 +1,50 @@
+//! What requests carry, whatever the protocol: keys, values and their expiry.
+
+use crate::plan::{Credentials, Plan};
+use memtide_workload::{Action, Expiring, KeySpace, OpKind, ValueSpace};
+use std::sync::Arc;
+
+/// What a plan's requests carry.
+#[derive(Debug)]
+pub(crate) struct Content {
+    pub(super) keys: KeySpace,
+    pub(super) values: ValueSpace,
+    /// Keys from this id up hold numbers.
+    pub(super) numeric_from: u64,
+    pub(super) seed: u64,
+    pub(super) flags: u32,
+    expiry: i64,
+    expiring: Expiring,
+    /// What a cas says without reading it first.
+    pub(super) cas_unique: Option<u64>,
+    pub(super) noreply: bool,
+    pub(super) credentials: Option<Arc<Credentials>>,
+}
+
+impl Content {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            keys: plan.keys.clone(),
+            values: plan.values.clone(),
+            numeric_from: plan.numeric_from,
+            seed: plan.seed,
+            flags: plan.requests.flags,
+            expiry: plan.requests.expiry,
+            expiring: plan.requests.expiring,
+            cas_unique: plan.requests.cas_unique,
+            noreply: plan.requests.noreply,
+            credentials: plan.credentials.clone(),
+        }
+    }
+
+    /// Whether an operation of this kind is a cas that reads nothing first.
+    #[inline]
+    pub(super) fn is_cas_alone(&self, kind: OpKind) -> bool {
+        kind.does(Action::CompareAndStore) && self.cas_unique.is_some()
+    }
+
+    /// The expiry with which `key` is stored.
+    pub(super) fn expiry_of(&self, key: u64) -> i64 {
+        if self.expiring.includes(self.seed, key) { self.expiry } else { 0 }
+    }
+}

@@ -1,0 +1,238 @@
+//! The text protocol: operations as lines, and what servers say in lines.
+
+use super::content::Content;
+use super::{GET_KEY, Next, Question, Reader, Role, Tongue};
+use crate::driver::{ConnectError, PeerError, Refusal, SPLICE_BYTES_MIN, SendBuffer};
+use crate::plan::Plan;
+use memtide_codec::text::ReplyDecoder;
+use memtide_codec::text::encode::{self, LineEnd, StoreTail};
+use memtide_codec::{Keys, Malformed, Reply, Request, Verb};
+use memtide_workload::{Action, Op, OpKind, Source, Version, numeric_value};
+
+/// Speaks and hears lines.
+#[derive(Debug)]
+pub(crate) struct Text {
+    /// The command of each kind of operation.
+    verbs: [Verb; OpKind::COUNT],
+    /// How a line ends that asks for an answer.
+    line_end: LineEnd,
+}
+
+impl Tongue for Text {
+    type Decoder = ReplyDecoder;
+    /// A line says nothing of it.
+    type Mark = ();
+
+    #[inline]
+    fn has_quiet_form(&self, kind: OpKind) -> bool {
+        kind.allows_noreply()
+    }
+
+    fn request<S: Source>(
+        &self,
+        content: &Content,
+        (op, source): (&Op, &S),
+        (version, _): (Option<Version>, u32),
+        out: &mut SendBuffer,
+    ) {
+        let end = || self.end(content, op.kind);
+        let key = |out: &mut Vec<u8>| write_key(content, op.key, out);
+        let own = out.bytes_mut();
+        match op.kind.action() {
+            Action::CompareAndStore if content.cas_unique.is_some() => {
+                self.store(content, (Verb::Cas, content.cas_unique), op.key, version, out);
+            }
+            Action::CompareAndStore => self.retrieval(content, Verb::Gets, (op, source), own),
+            Action::Read => self.retrieval(content, self.verb(op.kind), (op, source), own),
+            Action::ReadAndTouch => {
+                encode::command(own, self.verb(op.kind));
+                encode::signed(own, content.expiry_of(op.key));
+                key(own);
+                encode::line_end(own, end());
+            }
+            Action::Store => self.store(content, (self.verb(op.kind), None), op.key, version, out),
+            Action::Remove => {
+                encode::command(own, self.verb(op.kind));
+                key(own);
+                encode::line_end(own, end());
+            }
+            Action::Count => {
+                encode::command(own, self.verb(op.kind));
+                key(own);
+                encode::number(own, content.values.delta(op.index));
+                encode::line_end(own, end());
+            }
+            Action::Touch => {
+                encode::command(own, self.verb(op.kind));
+                key(own);
+                encode::signed(own, content.expiry_of(op.key));
+                encode::line_end(own, end());
+            }
+        }
+    }
+
+    fn cas(
+        &self,
+        content: &Content,
+        (key, unique): (u64, u64),
+        (version, _): (Option<Version>, u32),
+        out: &mut SendBuffer,
+    ) {
+        self.store(content, (Verb::Cas, Some(unique)), key, version, out);
+    }
+
+    /// The `set` that memcached's `-Y` waits for.
+    fn greet(user: &[u8], password: &[u8], out: &mut Vec<u8>) {
+        encode::command(out, Verb::Set);
+        // A server that asks for no credentials would store them under any lawful name; it
+        // refuses this one, whose flags are no number.
+        encode::key_with(out, |out| out.extend_from_slice(b"auth t"));
+        encode::number(out, 0);
+        encode::number(out, (user.len() + 1 + password.len()) as u64);
+        encode::line_end(out, false);
+        out.extend_from_slice(user);
+        out.push(b' ');
+        out.extend_from_slice(password);
+        out.extend_from_slice(b"\r\n");
+    }
+
+    fn ask(question: Question<'_>, out: &mut Vec<u8>) {
+        match question {
+            Question::Version => encode::request(out, &Request::Version),
+            Question::Statistics => encode::request(out, &Request::Stats { argument: None }),
+            Question::Get => {
+                let keys = Keys::spaced(GET_KEY);
+                encode::request(out, &Request::Retrieve { verb: Verb::Get, expiry: None, keys });
+            }
+            Question::Line(line) => {
+                out.extend_from_slice(line.as_bytes());
+                out.extend_from_slice(b"\r\n");
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn decoder(reader: &mut Reader) -> &mut ReplyDecoder {
+        let Reader::Text(decoder) = reader else { unreachable!("a reader keeps its tongue") };
+        decoder
+    }
+
+    #[inline(always)]
+    fn next<'a, 'i: 'a>(decoder: &'a mut ReplyDecoder, input: &mut &'i [u8]) -> Next<'a, ()> {
+        Ok(decoder.next(input)?.map(|reply| (reply, ())))
+    }
+
+    #[inline(always)]
+    fn check_partial(decoder: &ReplyDecoder) -> Result<(), Malformed> {
+        decoder.check_partial()
+    }
+
+    #[inline(always)]
+    fn role<'a>(_: (), _: &Reply<'a>, _: Option<u32>) -> Result<Role<'a>, PeerError> {
+        Ok(Role::Answer)
+    }
+
+    fn welcome(_: (), reply: &Reply<'_>) -> Option<Result<(), ConnectError>> {
+        match reply {
+            Reply::Stored => Some(Ok(())),
+            Reply::Error(error) if error.is_authentication_failure() => {
+                Some(Err(ConnectError::CredentialsRefused(Refusal::of(error))))
+            }
+            Reply::Error(error) => Some(Err(ConnectError::CredentialsUnwanted(Refusal::of(error)))),
+            _ => None,
+        }
+    }
+}
+
+impl Text {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            verbs: OpKind::ALL.map(verb_of),
+            line_end: if plan.requests.blank { LineEnd::Blank } else { LineEnd::Plain },
+        }
+    }
+
+    /// The command that asks for an operation of this kind.
+    #[inline]
+    fn verb(&self, kind: OpKind) -> Verb {
+        self.verbs[kind.index()]
+    }
+
+    fn retrieval<S: Source>(
+        &self,
+        content: &Content,
+        verb: Verb,
+        (op, source): (&Op, &S),
+        out: &mut Vec<u8>,
+    ) {
+        encode::command(out, verb);
+        write_key(content, op.key, out);
+        for nth in 1..op.keys {
+            write_key(content, source.key(op, nth), out);
+        }
+        encode::line_end(out, self.line_end);
+    }
+
+    /// How the line of an operation of this kind ends.
+    fn end(&self, content: &Content, kind: OpKind) -> LineEnd {
+        match content.noreply && kind.allows_noreply() {
+            true => LineEnd::Noreply,
+            false => self.line_end,
+        }
+    }
+
+    /// Appends a storage command, and with a cas the number that must still be valid.
+    fn store(
+        &self,
+        content: &Content,
+        command: (Verb, Option<u64>),
+        key: u64,
+        version: Option<Version>,
+        out: &mut SendBuffer,
+    ) {
+        let values = &content.values;
+        if key >= content.numeric_from {
+            let number = numeric_value(key, content.seed);
+            self.store_head(content, command, key, number.len(), out.bytes_mut());
+            out.bytes_mut().extend_from_slice(&number);
+        } else if let Some(version) = version {
+            self.store_head(content, command, key, values.len(key), out.bytes_mut());
+            values.write(key, version, out.bytes_mut());
+        } else {
+            let place = values.pooled(key);
+            let pool = values.pool();
+            self.store_head(content, command, key, place.len(), out.bytes_mut());
+            if place.len() < SPLICE_BYTES_MIN {
+                out.bytes_mut().extend_from_slice(&pool[place]);
+            } else {
+                out.push_pooled(pool, place);
+            }
+        }
+        out.bytes_mut().extend_from_slice(b"\r\n");
+    }
+
+    fn store_head(
+        &self,
+        content: &Content,
+        (verb, cas): (Verb, Option<u64>),
+        key: u64,
+        bytes: usize,
+        out: &mut Vec<u8>,
+    ) {
+        encode::command(out, verb);
+        write_key(content, key, out);
+        let is_quiet = content.noreply && (cas.is_none() || content.cas_unique.is_some());
+        let end = if is_quiet { LineEnd::Noreply } else { self.line_end };
+        let (flags, expiry) = (content.flags, content.expiry_of(key));
+        encode::store_tail(out, StoreTail { flags, expiry, bytes, cas, end });
+    }
+}
+
+fn write_key(content: &Content, id: u64, out: &mut Vec<u8>) {
+    encode::key_with(out, |out| content.keys.write(id, out));
+}
+
+/// The command of a kind of operation, which is named after it.
+fn verb_of(kind: OpKind) -> Verb {
+    Verb::from_word(kind.name().as_bytes()).expect("every kind is a command of memcached")
+}

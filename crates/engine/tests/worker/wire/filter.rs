@@ -1,0 +1,225 @@
+//! A filter that scrambles all bytes, at both ends: what changes bytes on their way comes through
+//! the engine's door for filters, and the load, greetings and questions do not notice.
+
+use crate::rig::{Change, plan, run, run_through};
+use crate::world::{Script, World, WorldDriver};
+use memtide_base::{ConnectionId, Full, Instant, Span};
+use memtide_engine::driver::DriverError;
+use memtide_engine::fleet::TroubleKind;
+use memtide_engine::probe::{Answer, Question, ask};
+use memtide_engine::{
+    Closed, Completion, Credentials, Driver, Event, Filter, FilterPlan, Message, PeerError, Plan,
+    Protocol, Sample, SendBuffer, Sharing, Submission, Submitted,
+};
+use memtide_workload::Arrival;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// What both ends say first.
+const HELLO: &[u8] = b"scrambled";
+
+/// One end of a scrambled connection.
+#[derive(Debug, Default)]
+struct Scramble {
+    has_said_hello: bool,
+    /// Bytes of the other end's hello that have come.
+    heard: usize,
+    /// What cannot be said before that.
+    waits: Vec<u8>,
+    /// Bytes said and heard so far, by which each is scrambled in another way.
+    said: usize,
+    told: usize,
+}
+
+fn scrambled(byte: u8, nth: &mut usize) -> u8 {
+    *nth += 1;
+    byte ^ (*nth as u8).wrapping_mul(31) ^ 0xa5
+}
+
+impl Filter for Scramble {
+    fn handle_bytes(&mut self, wire: &[u8], plain: &mut Vec<u8>) -> Result<(), PeerError> {
+        for &byte in wire {
+            match HELLO.get(self.heard) {
+                None => plain.push(scrambled(byte, &mut self.told)),
+                Some(&expected) if expected == byte => self.heard += 1,
+                Some(_) => return Err(PeerError::Unreadable { why: "are not scrambled" }),
+            }
+        }
+        Ok(())
+    }
+
+    fn poll_transmit(&mut self, out: &mut SendBuffer) {
+        self.waits.extend_from_slice(out.message().flat(&mut Vec::new()));
+        out.clear();
+        if !std::mem::replace(&mut self.has_said_hello, true) {
+            out.bytes_mut().extend_from_slice(HELLO);
+        }
+        if self.is_open() {
+            let said = &mut self.said;
+            out.bytes_mut().extend(self.waits.drain(..).map(|byte| scrambled(byte, said)));
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.heard == HELLO.len()
+    }
+}
+
+/// The world's driver with the servers' end of the filter before it.
+struct Ends {
+    world: WorldDriver,
+    ends: BTreeMap<ConnectionId, Scramble>,
+    /// What servers say by themselves.
+    said: VecDeque<(ConnectionId, Vec<u8>)>,
+    current: Vec<u8>,
+}
+
+impl Ends {
+    fn new(world: WorldDriver) -> Self {
+        Self { world, ends: BTreeMap::new(), said: VecDeque::new(), current: Vec::new() }
+    }
+}
+
+/// What `end` makes of bytes that are to be said.
+fn say(end: &mut Scramble, bytes: &[u8]) -> Vec<u8> {
+    let mut out = SendBuffer::with_capacity(0, 0);
+    out.bytes_mut().extend_from_slice(bytes);
+    end.poll_transmit(&mut out);
+    std::mem::take(out.bytes_mut())
+}
+
+impl Driver for Ends {
+    fn now(&self) -> Instant {
+        self.world.now()
+    }
+
+    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
+        let Submission::Send { connection, message } = submission else {
+            if let Submission::Connect { connection, .. } = submission {
+                self.ends.insert(connection, Scramble::default());
+            }
+            return self.world.submit(submission);
+        };
+        let end = self.ends.get_mut(&connection).expect("it is open");
+        let (mut plain, mut room) = (Vec::new(), Vec::new());
+        let wire = message.flat(&mut room);
+        let words: [&[u8]; 3] = [b"get ", b"set ", b"tim"];
+        for word in words {
+            assert!(!wire.windows(word.len()).any(|part| part == word), "all is scrambled");
+        }
+        end.handle_bytes(wire, &mut plain).expect("the client scrambles");
+        let said = say(end, &[]);
+        if !said.is_empty() {
+            self.said.push_back((connection, said));
+        }
+        match plain.is_empty() {
+            true => Ok(Submitted::Done),
+            false => {
+                let message = Message::plain(&plain);
+                self.world.submit(Submission::Send { connection, message })
+            }
+        }
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.world.has_unsent()
+    }
+
+    fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
+        if self.said.is_empty() { self.world.wait(until) } else { Ok(()) }
+    }
+
+    fn completion(&mut self) -> Option<Completion<'_>> {
+        let at = self.world.now();
+        if let Some((connection, bytes)) = self.said.pop_front() {
+            self.current = bytes;
+            return Some(Completion { connection, at, event: Event::Received(&self.current) });
+        }
+        let Completion { connection, at, event } = self.world.completion()?;
+        let Event::Received(bytes) = event else {
+            return Some(Completion { connection, at, event });
+        };
+        let end = self.ends.get_mut(&connection).expect("it is open");
+        self.current = say(end, bytes);
+        Some(Completion { connection, at, event: Event::Received(&self.current) })
+    }
+
+    fn export(&mut self, sample: Sample) -> Result<(), Full> {
+        self.world.export(sample)
+    }
+}
+
+fn scrambling(plan: Plan) -> Plan {
+    let filter = Some(FilterPlan::new(|server| {
+        assert_eq!(server, "one", "a filter learns whom it talks to");
+        Box::<Scramble>::default()
+    }));
+    Plan { filter, ..plan }
+}
+
+#[test]
+fn a_server_hears_the_same_through_a_filter() {
+    let mix = "get=5,gets=1,set=3,cas=1,delete=1,incr=1,touch=1";
+    for protocol in [Protocol::Text, Protocol::Binary] {
+        for case in 0..3 {
+            let mut plan = Plan { connections: 3, ..plan() }.mixing(mix);
+            plan.requests.protocol = protocol;
+            let plan = match case {
+                0 => Plan { depth: 4, ..plan }.closed().lasting(Span::from_ms(50)),
+                1 => plan.open(2_000.0, Arrival::Poisson, Sharing::Shared),
+                _ => {
+                    plan.requests.noreply = true;
+                    plan.open(2_000.0, Arrival::Fixed, Sharing::Connection)
+                }
+            };
+            let bare = run(&plan, Script::default());
+            let ends = (Instant::NEVER, plan.timeout);
+            let ran = run_through(&scrambling(plan), Script::default(), ends, Ends::new);
+            assert!(ran.measured().answered > 100);
+            assert_eq!(*ran.measured(), *bare.measured(), "{protocol}, case {case}");
+            let (ours, theirs) = (ran.world.seen.borrow(), bare.world.seen.borrow());
+            assert!(ours.sent == theirs.sent, "{protocol}, case {case}");
+            assert!(ours.samples == theirs.samples, "{protocol}, case {case}");
+        }
+    }
+}
+
+#[test]
+fn questions_and_greetings_go_through_a_filter() {
+    for protocol in [Protocol::Text, Protocol::Binary] {
+        let mut plan = scrambling(plan());
+        plan.requests.protocol = protocol;
+        let world = World::new(Script::default());
+        let mut driver = Ends::new(world.driver(Instant::ZERO));
+        let answer = ask(&mut driver, &plan, &plan.servers[0], Question::Version);
+        assert!(matches!(answer, Ok(Answer::Version(_))), "{answer:?}");
+        // The embedded server asks for no credentials, and says so: they have reached it.
+        let credentials = Credentials { user: "tim".to_owned(), password: "tan".to_owned() };
+        plan.credentials = Some(Arc::new(credentials));
+        let mut driver = Ends::new(world.driver(Instant::ZERO));
+        let error = ask(&mut driver, &plan, &plan.servers[0], Question::Version).unwrap_err();
+        assert!(error.to_string().contains("does not take credentials"), "{error}");
+    }
+}
+
+#[test]
+fn a_server_without_the_filter_is_named() {
+    let mut plan = scrambling(plan()).lasting(Span::from_ms(20));
+    plan.timeout = Span::from_ms(100);
+    let world =
+        World::new(Script { says: Some((Instant::ZERO, b"ERROR\r\n")), ..Script::default() });
+    let mut driver = world.driver(Instant::ZERO);
+    let error = ask(&mut driver, &plan, &plan.servers[0], Question::Version).unwrap_err();
+    assert!(error.to_string().contains("its bytes are not scrambled"), "{error}");
+    let mut worker =
+        memtide_engine::Worker::new(world.driver(Instant::ZERO), &plan, 0, &source(&plan));
+    worker.open();
+    while worker.turn().expect("the world does not fail") < crate::world::ms(20) {}
+    let trouble = worker.report().trouble.expect("it was noticed");
+    let why = PeerError::Unreadable { why: "are not scrambled" };
+    assert_eq!(trouble.what, TroubleKind::Closed(Closed::Broken(why)));
+}
+
+fn source(plan: &Plan) -> memtide_workload::PlannedSource {
+    memtide_workload::PlannedSource::new(&plan.source)
+}

@@ -1,0 +1,185 @@
+//! Where results go, and what they are called: all that a user says and that changes nothing of
+//! what is measured. A record keeps the scenario, and not this.
+
+use super::check::{Problem, Problems};
+use super::{Scenario, parse_list};
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// Words by which a user finds a run again, by their names.
+pub type Tags = BTreeMap<String, String>;
+
+/// Tags of one run at most.
+const TAGS_MAX: usize = 32;
+/// The longest name of a tag, in bytes.
+const TAG_NAME_BYTES_MAX: usize = 64;
+/// The longest value of a tag, in bytes.
+const TAG_VALUE_BYTES_MAX: usize = 256;
+
+/// Where the results of a run go. Each is a field by its own name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// Where the record goes; `-` is stdout.
+    pub json: Option<String>,
+    /// Where the chart goes; its name ends with `.svg` or `.png`.
+    pub plot: Option<String>,
+    /// Where the samples go; `-` is stdout.
+    pub samples: Option<String>,
+    /// Where the wrong values go that `verify` found; `-` is stdout.
+    pub verify_details: Option<String>,
+    /// What the record and every other output say of the run in the user's own words.
+    pub tags: Tags,
+    /// Whether to print the plan and stop.
+    pub plan: bool,
+    /// Whether to show no progress.
+    pub quiet: bool,
+}
+
+/// All that a user says: what to measure, and where results go.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// What to measure.
+    pub scenario: Scenario,
+    /// Where results go.
+    pub outputs: Outputs,
+}
+
+impl Outputs {
+    /// The outputs that are files or streams: the field's name and the place.
+    pub fn places(&self) -> [(&'static str, Option<&str>); 4] {
+        [
+            ("json", self.json.as_deref()),
+            ("plot", self.plot.as_deref()),
+            ("samples", self.samples.as_deref()),
+            ("verify-details", self.verify_details.as_deref()),
+        ]
+    }
+
+    /// Whether one of them takes stdout, so that the report does not.
+    pub fn is_on_stdout(&self) -> bool {
+        self.places().iter().any(|(_, place)| *place == Some("-"))
+    }
+}
+
+impl Settings {
+    /// Everything that makes the scenario impossible, and the outputs that contradict it or each
+    /// other; empty when nothing does.
+    pub fn check(&self) -> Vec<Problem> {
+        let mut problems = Problems(self.scenario.check());
+        let to_stdout = self.outputs.places().into_iter().filter(|(_, place)| *place == Some("-"));
+        let names: Vec<&str> = to_stdout.map(|(name, _)| name).collect();
+        if let [first, .., last] = names[..] {
+            problems.add(
+                last,
+                format!("{last} and {first} cannot both go to stdout: name a file for one"),
+            );
+        }
+        let Scenario { verify, verify_expiry, .. } = self.scenario;
+        if self.outputs.verify_details.is_some() && verify == 0.0 && !verify_expiry {
+            problems.add(
+                "verify-details",
+                "verify-details has nothing to list without verify: give a fraction such as \
+                 verify 1, or leave it out",
+            );
+        }
+        problems.0
+    }
+}
+
+impl From<Scenario> for Settings {
+    /// A scenario whose results go nowhere but to the report.
+    fn from(scenario: Scenario) -> Self {
+        Self { scenario, outputs: Outputs::default() }
+    }
+}
+
+/// The tags of a comma list of `KEY=VALUE`.
+///
+/// # Errors
+/// A sentence that says which tag is wrong, and what is allowed.
+pub(crate) fn parse_tags(list: &str) -> Result<Tags, String> {
+    let mut tags = Tags::new();
+    for Tag { name, value } in parse_list(list)? {
+        if let Some(other) = tags.insert(name.clone(), value) {
+            return Err(format!("{name} is given twice, also as '{other}'; give each key once"));
+        }
+    }
+    match tags.len() {
+        0..=TAGS_MAX => Ok(tags),
+        count => Err(format!("{count} tags are too many; give at most {TAGS_MAX}")),
+    }
+}
+
+struct Tag {
+    name: String,
+    value: String,
+}
+
+impl FromStr for Tag {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let Some((name, value)) = word.split_once('=') else {
+            return Err(format!("'{word}' is not KEY=VALUE, such as build=42"));
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        if !(1..=TAG_NAME_BYTES_MAX).contains(&name.len()) || !name.chars().all(is_plain) {
+            return Err(format!(
+                "'{name}' cannot be a tag's key; use 1 to {TAG_NAME_BYTES_MAX} of the characters \
+                 A-Z a-z 0-9 _ . -"
+            ));
+        }
+        if !(1..=TAG_VALUE_BYTES_MAX).contains(&value.len()) || value.chars().any(char::is_control)
+        {
+            return Err(format!(
+                "the value of {name} must have 1 to {TAG_VALUE_BYTES_MAX} bytes, none of them a \
+                 control character"
+            ));
+        }
+        Ok(Self { name: name.to_owned(), value: value.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_must_not_get_into_each_others_way() {
+        let problems = |outputs: Outputs| {
+            let problems = Settings { outputs, ..Settings::default() }.check();
+            problems.iter().for_each(|problem| {
+                assert!(problem.message.contains(problem.field), "{}", problem.message);
+            });
+            problems.into_iter().map(|problem| problem.field).collect::<Vec<_>>()
+        };
+        let stdout = || Some("-".to_owned());
+        let both = Outputs { json: stdout(), samples: stdout(), ..Outputs::default() };
+        assert_eq!(problems(both), ["samples"]);
+        let alone = Outputs { verify_details: stdout(), ..Outputs::default() };
+        assert_eq!(problems(alone.clone()), ["verify-details"]);
+        let verified = Scenario { verify: 1.0, ..Scenario::default() };
+        assert_eq!(Settings { scenario: verified, outputs: alone }.check(), []);
+    }
+
+    #[test]
+    fn tags_are_few_plain_and_each_there_once() {
+        let tags = parse_tags("build=42, note=a b=c").unwrap();
+        let pairs: Vec<(&str, &str)> = tags.iter().map(|(k, v)| (&**k, &**v)).collect();
+        assert_eq!(pairs, [("build", "42"), ("note", "a b=c")]);
+        let many: Vec<String> = (0..=TAGS_MAX).map(|n| format!("t{n}=x")).collect();
+        let cases = [
+            ("build", "'build' is not KEY=VALUE"),
+            ("=x", "'' cannot be a tag's key"),
+            ("a b=x", "'a b' cannot be a tag's key"),
+            ("a=", "the value of a must have 1 to 256 bytes"),
+            ("a=x\ny", "the value of a must have 1 to 256 bytes"),
+            ("a=1,a=2", "a is given twice, also as '1'"),
+            (&many.join(","), "33 tags are too many"),
+        ];
+        for (list, sentence) in cases {
+            let error = parse_tags(list).unwrap_err();
+            assert!(error.starts_with(sentence), "{list}: {error}");
+        }
+    }
+}
