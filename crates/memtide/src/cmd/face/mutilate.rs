@@ -89,8 +89,7 @@ fn perform(
     let json = options.output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let sink = samples(options)?;
     let teller = Teller::new(options, targets);
-    // Measuring begins that long after the start, and the warm-up comes before it.
-    let wait = options.paced.wait.saturating_sub(options.paced.warmup);
+    let wait = wait_before(options);
     say_part(&teller.wait(wait));
     if !waited(wait, stop) {
         return Ok(INTERRUPTED);
@@ -205,6 +204,11 @@ fn samples(options: &Options) -> Result<Option<SampleSink>, Stop> {
             Sampled::End => file.flush().and_then(|()| file.get_mut().commit()),
         })
     })))
+}
+
+/// How long nothing is done at first: measuring begins after `--wait`, and the warm-up before it.
+fn wait_before(options: &Options) -> Span {
+    options.paced.wait.saturating_sub(options.paced.warmup)
 }
 
 /// Waits before the load; says whether nobody interrupted that.
