@@ -41,10 +41,6 @@ macro_rules! id {
 }
 
 id!(
-    /// A worker: one thread, or one simulated thread. Counted from 0 within a fleet.
-    WorkerId(u16)
-);
-id!(
     /// A client, counted from 0 within its worker.
     ClientId(u32)
 );

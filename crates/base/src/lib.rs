@@ -14,7 +14,7 @@ pub mod full;
 pub mod id;
 
 pub use full::Full;
-pub use id::{ClientId, ConnectionId, Id, ServerId, Table, WorkerId};
+pub use id::{ClientId, ConnectionId, Id, ServerId, Table};
 pub use law::Law;
 pub use rng::Random;
 pub use time::{Instant, Span};

@@ -4,24 +4,26 @@
 use crate::driver::{Closed, ConnectError, DriverError, Refusal};
 use crate::plan::{Plan, ServerPlan};
 use crate::probe::{Answer, AskError, Question};
-use memtide_base::{Instant, ServerId, Span, WorkerId};
+use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::Totals;
 use std::fmt;
+use std::ops::Range;
 
 /// A set of workers that carry out plans, one at a time.
 pub trait Fleet {
     /// The present instant, on the clock of all workers.
     fn now(&self) -> Instant;
 
-    /// Makes workers for `plan`; they open their connections and then wait for
-    /// [`Command::Begin`].
-    fn start(&mut self, plan: &Plan) -> Result<(), FleetError>;
+    /// Makes those workers of `plan` whose numbers are in `workers`, so that several fleets can
+    /// share a plan; they open their connections and then wait for [`Command::Begin`].
+    fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError>;
 
-    /// Tells every worker to do something at `at`, or at once if that is past.
+    /// Tells each of its workers to do something at `at`, or at once if that is past. Until then
+    /// they go on.
     fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError>;
 
-    /// Waits until `until`, then folds what the workers recorded into `totals` and says how they
-    /// are. After every worker has finished nothing more is missing from `totals`.
+    /// Waits until `until`, then folds what its workers recorded into `totals` and says how they
+    /// are. After each of them has finished nothing more is missing from `totals`.
     fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError>;
 
     /// Whether the user has asked to stop; never in a world without one.
@@ -55,10 +57,8 @@ pub enum Command {
 pub struct Interval {
     /// When this was said.
     pub at: Instant,
-    /// One report per worker, in order.
+    /// One report per worker of the fleet, in order.
     pub workers: Vec<WorkerReport>,
-    /// Workers that did not answer.
-    pub missing: Vec<WorkerId>,
     /// The user asked to stop.
     pub interrupted: bool,
 }

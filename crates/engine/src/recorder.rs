@@ -526,7 +526,7 @@ fn count(counters: &mut Counters, entry: &InFlight, ending: &Ending, found: Foun
     counters.misses += found.misses;
     counters.bytes_received += u64::from(ending.bytes);
     if entry.kind.does(Action::ReadAndTouch) {
-        counters.gat_misses += found.misses;
+        counters.touching_misses += found.misses;
     }
     if let Some(reply) = ending.reply {
         counters.replies[reply as usize] += 1;

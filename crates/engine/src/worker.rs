@@ -166,23 +166,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Offers nothing more; what is in flight may end until `grace` from now.
-    pub fn stop(&mut self, grace: Span) {
+    /// From `at` on, or at once if that is past, it offers nothing more; what is in flight then may
+    /// end for `grace`.
+    pub fn stop(&mut self, at: Instant, grace: Span) {
+        self.course.grace = grace;
         let now = self.driver.now();
-        if self.course.is_cut_off() {
-            // What became of the rest is decided.
-            self.course.drain_until = self.course.drain_until.min(now + grace);
-            self.recorder.awaited_until = self.course.drain_until;
-            return;
+        if at > now {
+            return self.agenda.arm(at, Timer::Stop);
         }
-        self.stop_births(now);
-        for client in self.clients.ids() {
-            self.abandon_backlog(client, now);
-            self.clients[client].done = true;
-            self.unblock(client);
-        }
-        self.agenda.forget_all();
-        self.course.drain(now + grace);
+        self.stop_now(now);
     }
 
     /// One round: send what is due, wait, take what completed. Returns when the wait ended.

@@ -24,7 +24,8 @@ use std::sync::Arc;
 const KEYS: u64 = 2_000;
 const NUMERIC: u64 = 100;
 /// Everything that can be mixed with verification.
-const MIX: &str = "get=8,gets=1,gat=1,set=4,add=1,replace=1,cas=2,delete=0.5,touch=1,incr=0.5";
+const MIX: &str =
+    "get=8,gets=1,gat=1,gats=1,set=4,add=1,replace=1,cas=2,delete=0.5,touch=1,incr=0.5";
 
 /// A closed loop of `ops` operations by three workers with twelve connections, of which all reads
 /// are verified, with versions kept of `keys_max` keys.
@@ -104,7 +105,7 @@ fn fleet(faults: &str, delay: Law) -> SimFleet {
 /// Carries out `plan` to its end. Returns the counts and the wrong values.
 fn carry_out(fleet: &mut SimFleet, plan: &Plan) -> (Counters, Vec<Mismatch>) {
     let mut totals = Totals::new(&plan.shape());
-    fleet.start(plan).expect("it starts");
+    fleet.start(plan, 0..plan.workers).expect("it starts");
     let step = Span::from_ms(20);
     let mut all = |fleet: &mut SimFleet, has: &dyn Fn(&memtide_engine::WorkerReport) -> bool| {
         let interval = fleet.collect(fleet.now() + step, &mut totals).expect("it goes on");

@@ -11,7 +11,7 @@ use crate::handoff::{Giver, Parcel, Taker, handoff};
 use crate::machine;
 use crate::pin;
 use crate::signal::StopFlag;
-use memtide_base::{Instant, Span, WorkerId};
+use memtide_base::{Instant, Span};
 use memtide_engine::driver::{DriverError, Sample};
 use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, WorkerReport};
 use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
@@ -20,6 +20,7 @@ use memtide_metrics::{Tally, Totals};
 use memtide_workload::PlannedSource;
 use std::io;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -46,6 +47,8 @@ pub struct HostFleet {
 
 /// One worker's thread, from outside.
 struct Thread {
+    /// The worker's number in its plan.
+    number: u16,
     mailbox: Arc<Mailbox>,
     taker: Taker,
     report: WorkerReport,
@@ -57,8 +60,17 @@ struct Thread {
 struct Mailbox {
     /// When to begin; never until told.
     begin_ns: AtomicU64,
-    /// The grace with which to stop; never until told.
+    /// When to stop; never until told.
+    stop_ns: AtomicU64,
+    /// With which grace; told before.
     stop_grace_ns: AtomicU64,
+}
+
+impl Mailbox {
+    fn stop(&self, at: Instant, grace: Span) {
+        self.stop_grace_ns.store(grace.ns(), Ordering::Relaxed);
+        self.stop_ns.store(at.ns(), Ordering::Release);
+    }
 }
 
 const NEVER_NS: u64 = u64::MAX;
@@ -81,9 +93,9 @@ const WAITING: WorkerReport = WorkerReport {
 };
 
 impl HostFleet {
-    /// A fleet without workers. Worker N is kept on processor N of `cpus`, which begin anew where
-    /// there are fewer; if there are none, workers are not pinned. `samples` receives what plans
-    /// export.
+    /// A fleet without workers. Its Nth worker is kept on processor N of `cpus`, which begin anew
+    /// where there are fewer; if there are none, workers are not pinned. `samples` receives what
+    /// plans export.
     pub fn new(clock: Clock, stop: StopFlag, cpus: &[usize], samples: Option<SampleSink>) -> Self {
         let export = Export::new(samples);
         Self { clock, stop, cpus: cpus.to_vec(), export, workers: Vec::new() }
@@ -99,13 +111,15 @@ impl HostFleet {
         &self,
         plan: &Arc<Plan>,
         worker: u16,
+        cpu: Option<usize>,
         samples: Option<SyncSender<Sample>>,
     ) -> Result<Thread, FleetError> {
         let empty = Parcel { tally: Box::new(Tally::new(&plan.shape())), report: WAITING };
         let (giver, taker) = handoff(empty);
         let mailbox = Arc::new(Mailbox {
             begin_ns: AtomicU64::new(NEVER_NS),
-            stop_grace_ns: AtomicU64::new(NEVER_NS),
+            stop_ns: AtomicU64::new(NEVER_NS),
+            stop_grace_ns: AtomicU64::new(0),
         });
         let job = Job {
             plan: Arc::clone(plan),
@@ -113,14 +127,14 @@ impl HostFleet {
             mailbox: Arc::clone(&mailbox),
             giver,
             clock: self.clock,
-            cpu: self.cpus.iter().copied().cycle().nth(usize::from(worker)),
+            cpu,
             samples,
         };
         let handle = thread::Builder::new()
             .name(format!("worker-{worker}"))
             .spawn(move || job.run())
             .map_err(|error| FleetError::NoThread { worker, why: error.to_string() })?;
-        Ok(Thread { mailbox, taker, report: WAITING, handle: Some(handle) })
+        Ok(Thread { number: worker, mailbox, taker, report: WAITING, handle: Some(handle) })
     }
 }
 
@@ -129,18 +143,19 @@ impl Fleet for HostFleet {
         self.clock.now()
     }
 
-    fn start(&mut self, plan: &Plan) -> Result<(), FleetError> {
+    fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         assert!(self.workers.iter().all(|worker| worker.handle.is_none()), "one plan at a time");
         let plan = Arc::new(plan.clone());
         self.workers.clear();
         let mut receivers = Vec::new();
-        for worker in 0..plan.workers {
+        for (nth, worker) in workers.enumerate() {
             let samples = plan.samples.then(|| {
                 let (sender, receiver) = sync_channel(SAMPLES_WAITING);
                 receivers.push(receiver);
                 sender
             });
-            let thread = self.spawn(&plan, worker, samples)?;
+            let cpu = self.cpus.iter().copied().cycle().nth(nth);
+            let thread = self.spawn(&plan, worker, cpu, samples)?;
             self.workers.push(thread);
         }
         if plan.samples {
@@ -153,9 +168,7 @@ impl Fleet for HostFleet {
         for worker in &self.workers {
             match command {
                 Command::Begin => worker.mailbox.begin_ns.store(at.ns(), Ordering::Release),
-                Command::Stop { grace } => {
-                    worker.mailbox.stop_grace_ns.store(grace.ns(), Ordering::Release);
-                }
+                Command::Stop { grace } => worker.mailbox.stop(at, grace),
             }
         }
         Ok(())
@@ -173,14 +186,14 @@ impl Fleet for HostFleet {
             }
             self.clock.sleep_until(until.min(now + COLLECT_STEP));
         }
-        for (number, thread) in (0..).zip(&mut self.workers) {
+        for thread in &mut self.workers {
+            let number = thread.number;
             let failed = |error| FleetError::Worker { worker: number, error };
             thread.collect(totals).map_err(failed)?;
         }
         Ok(Interval {
             at: self.clock.now(),
             workers: self.workers.iter().map(|worker| worker.report).collect(),
-            missing: Vec::<WorkerId>::new(),
             interrupted: self.stop.is_raised(),
         })
     }
@@ -207,7 +220,7 @@ impl Drop for HostFleet {
     /// No thread outlives its fleet, however the run ended.
     fn drop(&mut self) {
         for worker in &mut self.workers {
-            worker.mailbox.stop_grace_ns.store(0, Ordering::Release);
+            worker.mailbox.stop(Instant::ZERO, Span::ZERO);
             if let Some(handle) = worker.handle.take() {
                 drop(handle.join());
             }
@@ -279,7 +292,7 @@ impl Job {
         let mut opening = true;
         let mut meter = CpuMeter::default();
         let mut begun = false;
-        let mut stopped = false;
+        let mut stops_at = Instant::NEVER;
         let mut handover = self.clock.now();
         loop {
             opening = opening && worker.open_more(OPENED_AT_ONCE);
@@ -290,10 +303,11 @@ impl Job {
                 meter.window(&self.plan, start);
                 worker.begin(&self.plan, start);
             }
-            let grace_ns = self.mailbox.stop_grace_ns.load(Ordering::Acquire);
-            if !stopped && grace_ns != NEVER_NS {
-                stopped = true;
-                worker.stop(Span::from_ns(grace_ns));
+            let stop_at = Instant::from_ns(self.mailbox.stop_ns.load(Ordering::Acquire));
+            if stop_at < stops_at {
+                stops_at = stop_at;
+                let grace_ns = self.mailbox.stop_grace_ns.load(Ordering::Relaxed);
+                worker.stop(stop_at, Span::from_ns(grace_ns));
             }
             let now = worker.turn()?;
             meter.pass(now);

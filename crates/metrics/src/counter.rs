@@ -248,12 +248,12 @@ pub struct Counters {
     pub bytes_received: u64,
     /// Requests on the wire that the server counts as storage commands.
     pub storage_commands: u64,
-    /// Keys on the wire in get and gets.
+    /// Keys on the wire in what reads without touching, the first half of a cas included.
     pub keys_asked: u64,
-    /// Touch and gat commands on the wire.
+    /// Commands on the wire that set an expiry anew.
     pub touch_commands: u64,
-    /// Keys of gat on the wire that were answered and not found.
-    pub gat_misses: u64,
+    /// Keys to be read and touched that were answered and not found.
+    pub touching_misses: u64,
     /// Answers by what they said, in the order of [`ReplyClass::ALL`].
     pub replies: [u64; ReplyClass::ALL.len()],
     /// Errors by class, in the order of [`ErrorClass::ALL`].
@@ -333,7 +333,7 @@ impl AddAssign<&Self> for Counters {
             storage_commands,
             keys_asked,
             touch_commands,
-            gat_misses,
+            touching_misses,
             replies,
             errors,
             datagrams,
@@ -366,7 +366,7 @@ impl AddAssign<&Self> for Counters {
         self.storage_commands += storage_commands;
         self.keys_asked += keys_asked;
         self.touch_commands += touch_commands;
-        self.gat_misses += gat_misses;
+        self.touching_misses += touching_misses;
         self.replies.iter_mut().zip(replies).for_each(|(sum, part)| *sum += part);
         self.errors.iter_mut().zip(errors).for_each(|(sum, part)| *sum += part);
         self.datagrams.iter_mut().zip(datagrams).for_each(|(sum, part)| *sum += part);

@@ -1,9 +1,10 @@
 //! Records made by hand for the tests of this crate: plausible, and with something in every part.
 
 use memtide_base::Span;
-use memtide_schema::Kind;
 use memtide_schema::Warning;
 use memtide_schema::record::*;
+use memtide_schema::scenario::{Habits, Protocol, Reconnect};
+use memtide_schema::{Kind, Scenario};
 
 /// A distribution with these percentiles (p50, p90, p99, p99.9), as far as `count` allows.
 pub(crate) fn distribution(count: u64, ns: [u64; 4]) -> Distribution {
@@ -168,6 +169,23 @@ pub(crate) fn unusual() -> Record {
             nagle: true,
             before: Some("start_trace".to_owned()),
             after: Some("stop_trace".to_owned()),
+            decided: Scenario {
+                multiget: 10,
+                multiget_share: 0.25,
+                pause_after_reply: Span::from_us(250),
+                interval: Some(Span::from_s(1)),
+                interval_times: true,
+                protocol: Protocol::Binary,
+                reconnect: Reconnect::Never,
+                habits: Habits { nagle: true, ..Habits::default() },
+                before: Some("start_trace".to_owned()),
+                after: Some("stop_trace".to_owned()),
+                ..Scenario::default()
+            }
+            .spelled()
+            .into_iter()
+            .chain([("key-form".to_owned(), "decimal".to_owned())])
+            .collect(),
             ..open.plan.clone()
         },
         ..open

@@ -4,11 +4,28 @@
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, percent, rate, seconds, whole};
-use memtide_schema::Scenario;
 use memtide_schema::record::{ChurnPlanRecord, LoopKind, PlanRecord};
+use memtide_schema::{FIELDS, Scenario};
 
 /// Decisions without meaning in a closed loop.
 const OF_SCHEDULES: [&str; 3] = ["arrival", "schedule", "on-full"];
+
+/// Fields that the line of another one tells.
+const TOLD_BESIDE: [&str; 13] = [
+    "rate-unit",
+    "wave",
+    "connection-rate",
+    "connection-arrival",
+    "call-rate",
+    "connections-total",
+    "warmup",
+    "ops-max",
+    "pin",
+    "key-size",
+    "pick",
+    "multiget",
+    "multiget-share",
+];
 
 /// The least width of the fields' names.
 const FIELD_WIDTH: usize = 12;
@@ -17,7 +34,10 @@ const FIELD_WIDTH: usize = 12;
 /// `columns`, or for none.
 pub fn plan_text(plan: &PlanRecord, columns: Option<usize>) -> String {
     let mut out = Sheet::new(columns);
-    let decisions: Vec<(&str, String)> = decisions(plan).into_iter().chain(unusual(plan)).collect();
+    let mut decisions = decisions(plan);
+    let mut unusual = unusual(plan);
+    unusual.retain(|(field, _)| decisions.iter().all(|(told, _)| told != field));
+    decisions.extend(unusual);
     let width = decisions.iter().map(|(field, _)| field.len()).fold(FIELD_WIDTH, usize::max);
     for (field, value) in decisions {
         let meant = match &plan.churn {
@@ -120,23 +140,15 @@ pub(crate) fn life_words(plan: &PlanRecord) -> String {
     format!("connections {}, {calls}", birth_words(plan, lives))
 }
 
-/// What most plans leave as it is, by the name of its field.
+/// What most plans leave as it is, by the name of its field, in the field's own words.
 fn unusual(plan: &PlanRecord) -> Vec<(&'static str, String)> {
-    let pause = Some(plan.pause_after_reply_s).filter(|&pause| pause > 0.0);
-    let said: [(&str, Option<String>); 11] = [
-        ("refill", plan.refill.clone()),
-        ("clients", plan.clients.map(|clients| whole(u64::from(clients)))),
-        ("window", plan.window.map(|window| counted(u64::from(window), "object"))),
-        ("protocol", other_than(&Scenario::default().protocol.to_string(), &plan.protocol)),
-        ("key-form", key_form(plan)),
-        ("pause-after-reply", pause.map(seconds)),
-        ("interval", interval_words(plan)),
-        ("reconnect", other_than(&Scenario::default().reconnect.to_string(), &plan.reconnect)),
-        ("nagle", plan.nagle.then(|| "on".to_owned())),
-        ("before", plan.before.clone()),
-        ("after", plan.after.clone()),
-    ];
-    said.into_iter().filter_map(|(field, value)| Some((field, value?))).collect()
+    let usual = Scenario::default().spelled();
+    let untold = FIELDS.iter().filter(|field| !TOLD_BESIDE.contains(&field.name));
+    let unusual = untold.filter_map(|field| {
+        let word = plan.decided.get(field.name)?;
+        (usual.get(field.name) != Some(word)).then(|| (field.name, word.clone()))
+    });
+    unusual.collect()
 }
 
 /// A word that is neither the usual one nor missing, as it is from older records.
@@ -146,17 +158,6 @@ fn other_than(usual: &str, word: &str) -> Option<String> {
 
 fn key_form(plan: &PlanRecord) -> Option<String> {
     other_than(&Scenario::default().key_shape.form.to_string(), &plan.key_form)
-}
-
-/// How wide rows over time are, where somebody asked.
-fn interval_words(plan: &PlanRecord) -> Option<String> {
-    let times = if plan.interval_times { ", each with the times of its gets" } else { "" };
-    match plan.interval_s {
-        Some(interval_s) => Some(format!("{}{times}", seconds(interval_s))),
-        None => {
-            plan.interval_times.then(|| "as wide as it takes, with the times of gets".to_owned())
-        }
-    }
 }
 
 /// The law of key lengths, and the form of keys where it is not the usual one.

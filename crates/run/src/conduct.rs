@@ -93,7 +93,7 @@ fn carry_out<F: Fleet>(
     watch: &mut dyn FnMut(Instant, Instant, &Totals),
 ) -> Result<Ended, Failure> {
     let mut totals = Totals::new(&plan.shape());
-    fleet.start(plan)?;
+    fleet.start(plan, 0..plan.workers)?;
     let opened = open(fleet, plan, &mut totals)?;
     let start = fleet.now() + LEAD;
     let mut stopped = None;

@@ -3,17 +3,19 @@
 
 mod cpus;
 mod crowd;
+mod decide;
 mod lives;
 
 pub(crate) use cpus::CPUS_OF_A_PAIR;
 pub use cpus::Places;
 
 use crowd::{Crowd, Data};
+use decide::decide;
 use memtide_base::Span;
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{
-    Clients, Cooldown, Credentials, Io, Pacing, Plan, RateUnit, Refill, ServerPlan, SocketPlan,
-    Transport, Verify, Window,
+    Credentials, Io, Pacing, Plan, RateUnit, Refill, ServerPlan, SocketPlan, Transport, Verify,
+    Window,
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
@@ -106,9 +108,9 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     }
     let mut why = BTreeMap::new();
     let servers = around.servers.len() as u32;
-    let crowd = Crowd::of(scenario, servers, &mut why)?;
-    let closed = scenario.is_closed_loop();
-    let depth = depth(scenario, crowd.clients, &mut why);
+    let mut decided = decide(scenario, servers, &mut why);
+    let scenario = &decided;
+    let crowd = Crowd::of(scenario, servers)?;
     let workers = workers(scenario, around, &mut why).min(crowd.workers_max);
     let places = Places::of(scenario, around, workers, &mut why);
     let window = window(scenario);
@@ -117,11 +119,12 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         servers: around.servers.clone(),
         workers: workers as u16,
         connections: crowd.connections,
-        depth,
+        // A client that is counted has one operation outstanding.
+        depth: scenario.depth.unwrap_or(1),
         refill: scenario.habits.refill,
         clients: crowd.clients,
         unit: scenario.rate_unit,
-        pacing: pacing(scenario, closed, window),
+        pacing: pacing(scenario, window),
         pause: scenario.pause_after_reply,
         window,
         source: SourcePlan {
@@ -158,7 +161,10 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         let reason = "append and prepend change lengths, so those on servers are not compared";
         why.insert("value-size".to_owned(), reason.to_owned());
     }
-    let record = plan_record(scenario, around, &plan, &places, why);
+    decided.threads = Some(u32::from(plan.workers));
+    decided.wait = Some(plan.wait);
+    decided.io = Some(plan.io);
+    let record = plan_record(&decided, around, &plan, &places, why);
     Ok(Lowered { plan, record, places, looks_unfilled: false, tags: around.outputs.tags.clone() })
 }
 
@@ -187,27 +193,6 @@ fn sockets(scenario: &Scenario) -> SocketPlan {
         send_buffer_bytes: bytes(scenario.habits.send_buffer),
         receive_buffer_bytes: bytes(scenario.habits.receive_buffer),
         nagle: scenario.habits.nagle,
-    }
-}
-
-fn depth(scenario: &Scenario, clients: Clients, why: &mut BTreeMap<String, String>) -> u32 {
-    if clients.counted().is_some() {
-        return 1;
-    }
-    if let Some(depth) = scenario.depth {
-        return depth;
-    }
-    if scenario.is_of_lives() {
-        return lives::depth(scenario);
-    }
-    match (scenario.is_closed_loop(), scenario.transport) {
-        (true, _) => 1,
-        (false, word::Transport::Tcp) => DEPTH_WITH_RATE,
-        (false, word::Transport::Udp | word::Transport::Split) => {
-            let reason = "over UDP one operation at a time is under way on a connection";
-            why.insert("depth".to_owned(), reason.to_owned());
-            1
-        }
     }
 }
 
@@ -302,30 +287,20 @@ fn is_local(around: &Surroundings) -> bool {
 }
 
 fn window(scenario: &Scenario) -> Window {
-    let count = scenario.ops_max.or(scenario.lives.connections_total);
-    let duration = match (scenario.duration, count) {
-        (Some(duration), _) => duration,
-        (None, Some(_)) => Span::MAX,
-        (None, None) => DURATION,
-    };
-    // Operations 0 to N − 1 are exactly what is asked for, so nothing may follow them; the same
-    // of connections.
-    let cooldown = match (scenario.cooldown, count) {
-        (Cooldown::Load, None) => Cooldown::Load,
-        (Cooldown::Stop, _) => Cooldown::Stop,
-        _ => Cooldown::Drain,
-    };
-    Window { warmup: scenario.warmup, duration, ops_max: scenario.ops_max, cooldown }
+    let duration = scenario.duration.unwrap_or(Span::MAX);
+    let Scenario { warmup, ops_max, cooldown, .. } = *scenario;
+    Window { warmup, duration, ops_max, cooldown }
 }
 
-fn pacing(scenario: &Scenario, closed: bool, window: Window) -> Pacing {
+fn pacing(scenario: &Scenario, window: Window) -> Pacing {
     if scenario.is_of_lives() {
         return Pacing::Lives(lives::plan(scenario, window));
     }
-    if closed {
+    if scenario.is_closed_loop() {
         return Pacing::Closed;
     }
-    let rate = scenario.rate.unwrap_or(RATE_EMBEDDED);
+    // A wave says it instead.
+    let rate = scenario.rate.unwrap_or(0.0);
     Pacing::Open {
         arrival: scenario.arrival,
         curve: RateCurve::new(&scenario.wave, rate, window.warmup, window.duration, scenario.seed),
@@ -365,7 +340,7 @@ fn plan_record(
             })
             .collect(),
         loop_kind: if closed { LoopKind::Closed } else { LoopKind::Open },
-        rate_per_s: paced.then(|| scenario.rate.unwrap_or(RATE_EMBEDDED)),
+        rate_per_s: scenario.rate.filter(|_| paced),
         duration_s: finite.then(|| plan.window.duration.as_s_f64()),
         warmup_s: plan.window.warmup.as_s_f64(),
         ops_max: plan.window.ops_max,
@@ -379,6 +354,7 @@ fn plan_record(
         io: plan.io.to_string(),
         timeout_s: plan.timeout.as_s_f64(),
         cooldown: plan.window.cooldown.to_string(),
+        decided: scenario.spelled(),
         why,
         ..as_said(scenario, plan)
     }

@@ -67,8 +67,8 @@ impl Expected {
 
 /// What memcached counts, as we expect it: the counter's name and our count.
 ///
-/// cmd_get counts keys of get and gets, cmd_set all storage commands whatever came of them,
-/// cmd_touch touch and gat.
+/// cmd_get counts keys of what only reads, cmd_set all storage commands whatever came of them,
+/// cmd_touch what sets an expiry anew, whether or not it reads too.
 pub(crate) fn expected(counters: &Counters) -> Vec<Expected> {
     let sends = |action| of_action(action).any(|kind| counters.kinds[kind.index()].sent > 0);
     // A store that the server refuses for its size or for lack of memory is not counted there.
@@ -88,7 +88,7 @@ pub(crate) fn expected(counters: &Counters) -> Vec<Expected> {
         let replies = |class: ReplyClass| counters.replies[class as usize];
         // There is no counter of all deletions.
         expected.push(Expected::commands("delete_hits", replies(ReplyClass::Deleted)));
-        let touched = replies(ReplyClass::Touched) + gat_hits(counters);
+        let touched = replies(ReplyClass::Touched) + touching_hits(counters);
         expected.push(Expected::endings("touch_hits", touched));
     }
     expected
@@ -99,9 +99,9 @@ fn of_action(action: Action) -> impl Iterator<Item = OpKind> {
     OpKind::ALL.into_iter().filter(move |kind| kind.does(action))
 }
 
-fn gat_hits(counters: &Counters) -> u64 {
+fn touching_hits(counters: &Counters) -> u64 {
     let reads = of_action(Action::ReadAndTouch).map(|kind| counters.kinds[kind.index()].answered);
-    reads.sum::<u64>() - counters.gat_misses
+    reads.sum::<u64>() - counters.touching_misses
 }
 
 /// How the servers' counters compare with ours.

@@ -13,17 +13,26 @@ use memtide_metrics::Totals;
 use memtide_server::FaultKind;
 use memtide_workload::PlannedSource;
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Simulated workers.
 pub struct SimFleet {
     world: Rc<RefCell<World>>,
-    pauses: Vec<WorkerPause>,
-    workers: Vec<Simulated>,
+    crew: Rc<RefCell<Crew>>,
+    /// Which of the plan's workers are its own.
+    own: Range<usize>,
     plan: Option<Plan>,
-    start: Instant,
     /// When the user interrupts, if he does.
     interrupt_at: Instant,
+}
+
+/// All workers of a world, whichever fleet made them: time passes for all of them at once.
+struct Crew {
+    /// By their number in the plan.
+    workers: Vec<Option<Simulated>>,
+    pauses: Vec<WorkerPause>,
+    start: Instant,
 }
 
 struct Simulated {
@@ -39,14 +48,20 @@ impl SimFleet {
         let pauses = setting.pauses.clone();
         let interrupt_at = setting.interrupt_at;
         let world = World::new(setting, trace, Box::new(samples));
+        let crew = Crew { workers: Vec::new(), pauses, start: Instant::NEVER };
         Self {
             world: Rc::new(RefCell::new(world)),
-            pauses,
-            workers: Vec::new(),
+            crew: Rc::new(RefCell::new(crew)),
+            own: 0..0,
             plan: None,
-            start: Instant::NEVER,
             interrupt_at,
         }
+    }
+
+    /// Another fleet in the same world, with which it can share a plan.
+    pub fn beside(&self) -> Self {
+        let (world, crew) = (Rc::clone(&self.world), Rc::clone(&self.crew));
+        Self { world, crew, own: 0..0, plan: None, interrupt_at: self.interrupt_at }
     }
 
     /// The hash of the world's trace so far, and how many events it has seen.
@@ -59,7 +74,9 @@ impl SimFleet {
     pub fn fault_count(&self, server: usize, kind: FaultKind) -> u64 {
         self.world.borrow().fault_count(server, kind)
     }
+}
 
+impl Crew {
     /// When the pause that `worker` is in at `now` ends, or now.
     fn awake_at(&self, worker: usize, now: Instant) -> Instant {
         let mut at = now;
@@ -75,31 +92,40 @@ impl SimFleet {
 
     /// Lets every worker that is due or has mail take its turn; turns can make mail for others
     /// only through the world, so one round is enough.
-    fn wake(&mut self, now: Instant) {
+    fn wake(&mut self, world: &RefCell<World>, now: Instant) {
         for number in 0..self.workers.len() {
-            let at_worker = &self.workers[number];
-            let mail = self.world.borrow().has_mail(number as u16);
+            let awake = self.awake_at(number, now) <= now;
+            let Some(at_worker) = &mut self.workers[number] else { continue };
+            let mail = world.borrow().has_mail(number as u16);
             let due = at_worker.until <= now || (mail && at_worker.until != Instant::NEVER);
-            if !due || self.awake_at(number, now) > now {
-                continue;
+            if due && awake {
+                at_worker.worker.resume(at_worker.until);
+                at_worker.until = at_worker.worker.prepare().unwrap_or(Instant::NEVER);
             }
-            let at_worker = &mut self.workers[number];
-            at_worker.worker.resume(at_worker.until);
-            at_worker.until = at_worker.worker.prepare().unwrap_or(Instant::NEVER);
         }
     }
 
     /// The next instant at which a worker acts without mail, pauses considered.
-    fn next_wake(&self) -> Instant {
+    fn next_wake(&self, world: &World) -> Instant {
+        let now = world.now();
         let wakes = self.workers.iter().enumerate().map(|(number, worker)| {
-            if worker.until == Instant::NEVER {
+            let until = worker.as_ref().map_or(Instant::NEVER, |worker| worker.until);
+            if until == Instant::NEVER {
                 return Instant::NEVER;
             }
-            let mail = self.world.borrow().has_mail(number as u16);
-            let wanted = if mail { self.now() } else { worker.until };
-            self.awake_at(number, wanted.max(self.now()))
+            let wanted = if world.has_mail(number as u16) { now } else { until };
+            self.awake_at(number, wanted.max(now))
         });
         wakes.min().unwrap_or(Instant::NEVER)
+    }
+
+    fn is_over(&self) -> bool {
+        self.workers.iter().flatten().all(|worker| worker.worker.is_finished())
+    }
+
+    /// The workers in `range`.
+    fn range(&mut self, range: &Range<usize>) -> impl Iterator<Item = &mut Simulated> {
+        self.workers[range.clone()].iter_mut().flatten()
     }
 }
 
@@ -108,19 +134,26 @@ impl Fleet for SimFleet {
         self.world.borrow().now()
     }
 
-    fn start(&mut self, plan: &Plan) -> Result<(), FleetError> {
-        self.start = Instant::NEVER;
-        self.world.borrow_mut().forget_workers(plan.workers);
+    /// The first fleet that makes workers anew ends the plan before, for all fleets of the world.
+    fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
+        let mut crew = self.crew.borrow_mut();
+        let (count, own) =
+            (usize::from(plan.workers), usize::from(workers.start)..usize::from(workers.end));
+        let is_new = crew.workers.len() != count || crew.range(&own).next().is_some();
+        if is_new {
+            crew.start = Instant::NEVER;
+            crew.workers = (0..count).map(|_| None).collect();
+            self.world.borrow_mut().forget_workers(plan.workers);
+        }
         let source = PlannedSource::new(&plan.source);
-        self.workers = (0..plan.workers)
-            .map(|number| {
-                let driver = SimDriver::new(Rc::clone(&self.world), number);
-                let mut worker = Worker::new(driver, plan, number, &source);
-                worker.open();
-                let until = worker.prepare().unwrap_or(Instant::NEVER);
-                Simulated { worker, until }
-            })
-            .collect();
+        for number in workers {
+            let driver = SimDriver::new(Rc::clone(&self.world), number);
+            let mut worker = Worker::new(driver, plan, number, &source);
+            worker.open();
+            let until = worker.prepare().unwrap_or(Instant::NEVER);
+            crew.workers[usize::from(number)] = Some(Simulated { worker, until });
+        }
+        self.own = own;
         self.plan = Some(plan.clone());
         Ok(())
     }
@@ -128,16 +161,17 @@ impl Fleet for SimFleet {
     fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
         let plan = self.plan.as_ref().expect("a command follows a start");
         let now = self.world.borrow().now();
-        for simulated in &mut self.workers {
+        let mut crew = self.crew.borrow_mut();
+        if command == Command::Begin {
+            crew.start = at;
+        }
+        for simulated in crew.range(&self.own) {
             if simulated.worker.is_finished() {
                 continue;
             }
             match command {
-                Command::Begin => {
-                    self.start = at;
-                    simulated.worker.begin(plan, at);
-                }
-                Command::Stop { grace } => simulated.worker.stop(grace),
+                Command::Begin => simulated.worker.begin(plan, at),
+                Command::Stop { grace } => simulated.worker.stop(at, grace),
             }
             // What was said is acted upon in the next turn, which is now.
             simulated.until = now;
@@ -150,25 +184,25 @@ impl Fleet for SimFleet {
             at if at > self.now() => until.min(at),
             _ => until,
         };
+        let mut crew = self.crew.borrow_mut();
         loop {
-            let next = self.world.borrow().next_event().min(self.next_wake());
-            let over = self.workers.iter().all(|worker| worker.worker.is_finished());
-            if next > until || over {
+            let next_event = self.world.borrow().next_event();
+            let next = next_event.min(crew.next_wake(&self.world.borrow()));
+            if next > until || crew.is_over() {
                 break;
             }
             self.world.borrow_mut().pass_to(next);
-            self.wake(next);
+            crew.wake(&self.world, next);
         }
         let now = self.now();
         self.world.borrow_mut().pass_to(until.max(now));
-        for simulated in &mut self.workers {
+        for simulated in crew.range(&self.own) {
             totals.absorb(simulated.worker.tally_mut());
         }
-        let reports = self.workers.iter().map(|simulated| simulated.worker.report());
+        let reports = crew.range(&self.own).map(|simulated| simulated.worker.report());
         Ok(Interval {
             at: self.now(),
             workers: reports.collect(),
-            missing: Vec::new(),
             interrupted: self.interrupt_at <= self.now(),
         })
     }

@@ -6,6 +6,7 @@ pub use turn::MixOrder;
 pub(crate) use turn::Turn;
 
 use crate::op::OpKind;
+use crate::op_kinds;
 use crate::word::{Grammar, WordError};
 use memtide_base::units::parse_fraction;
 use std::fmt;
@@ -29,12 +30,17 @@ struct Entry {
 /// Weights above this would drown all others.
 const WEIGHT_MAX: f64 = 1e12;
 
-const GRAMMAR: Grammar = Grammar {
-    what: "a mix",
-    names: &OpKind::NAMES,
-    forms: "KIND=WEIGHT,… with weights above 0 (such as get=9,set=1 or get=90%,set=10%) and \
-            kinds of get gets set add replace append prepend cas delete incr decr touch gat",
-};
+macro_rules! forms {
+    ($($kind:ident $name:literal $action:ident $doc:literal,)*) => {
+        concat!(
+            "KIND=WEIGHT,… with weights above 0 (such as get=9,set=1 or get=90%,set=10%) and \
+             kinds of",
+            $(" ", $name,)*
+        )
+    };
+}
+
+const GRAMMAR: Grammar = Grammar { what: "a mix", names: &OpKind::NAMES, forms: op_kinds!(forms) };
 
 impl Mix {
     /// Which share of the operations is of this kind, from 0 to 1.

@@ -21,6 +21,7 @@ macro_rules! op_kinds {
             Decr "decr" Count "Subtract from a decimal number.",
             Touch "touch" Touch "Set the expiry anew.",
             Gat "gat" ReadAndTouch "Read, and set the expiry anew.",
+            Gats "gats" ReadAndTouch "Read with its version, and set the expiry anew.",
         }
     };
 }

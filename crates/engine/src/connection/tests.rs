@@ -178,7 +178,7 @@ const CLOSING: [(&[u8], &str); 10] = [
 /// What the protocol document allows as the answer to each kind's first request.
 fn allowed(kind: OpKind) -> &'static [&'static str] {
     match kind {
-        Get | Gets | Gat | Cas => &["END"],
+        Get | Gets | Gat | Gats | Cas => &["END"],
         Set | Add | Replace | Append | Prepend => &["STORED", "NOT_STORED"],
         Delete => &["DELETED", "NOT_FOUND"],
         Incr | Decr => &["a number", "NOT_FOUND"],

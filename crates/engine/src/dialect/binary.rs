@@ -199,7 +199,7 @@ fn opcodes(kind: OpKind, keyed: bool) -> (Opcode, Opcode) {
         OpKind::Get | OpKind::Gets | OpKind::Cas => {
             both(if keyed { Opcode::GetK } else { Opcode::Get })
         }
-        OpKind::Gat => both(if keyed { Opcode::GatK } else { Opcode::Gat }),
+        OpKind::Gat | OpKind::Gats => both(if keyed { Opcode::GatK } else { Opcode::Gat }),
         OpKind::Touch => both(Opcode::Touch),
         OpKind::Set => (Opcode::Set, Opcode::SetQ),
         OpKind::Add => (Opcode::Add, Opcode::AddQ),

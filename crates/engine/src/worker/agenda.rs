@@ -30,6 +30,8 @@ pub(super) enum Timer {
     WindowEnd,
     /// The pause of this connection after its last answer is over.
     Rest(ConnectionId),
+    /// The instant at which it was told to stop.
+    Stop,
 }
 
 /// The agenda of one worker.

@@ -3,7 +3,7 @@
 use crate::client::Offer;
 use crate::fleet::Stage;
 use crate::plan::Plan;
-use memtide_base::Instant;
+use memtide_base::{Instant, Span};
 
 /// The course of one worker through its plan.
 #[derive(Debug)]
@@ -12,12 +12,14 @@ pub(super) struct Course {
     pub(super) offer: Offer,
     /// What is in flight then is given up; never before it offers nothing more.
     pub(super) drain_until: Instant,
+    /// How long that is awaited when it is told to stop.
+    pub(super) grace: Span,
 }
 
 impl Course {
     pub(super) fn new(plan: &Plan) -> Self {
         let offer = Offer::new(plan, Instant::NEVER);
-        Self { stage: Stage::Opening, offer, drain_until: Instant::NEVER }
+        Self { stage: Stage::Opening, offer, drain_until: Instant::NEVER, grace: Span::ZERO }
     }
 
     /// The schedules start at `start`.

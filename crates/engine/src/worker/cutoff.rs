@@ -1,6 +1,7 @@
-//! The end of a window after which nothing is sent: what is in flight is awaited for a while, and
-//! what is behind its schedule is counted from the schedule, for no operation that waits is stored.
-//! Nothing here is on the path of an operation that is sent.
+//! The ends of what a worker offers: it is told to stop, or the window after which nothing is
+//! sent is over. What is in flight is awaited for a while; in the second case what is behind its
+//! schedule is counted from the schedule, for no operation that waits is stored. Nothing here is
+//! on the path of an operation that is sent.
 
 use super::Worker;
 use crate::driver::Driver;
@@ -13,6 +14,27 @@ use memtide_workload::Source;
 const CUTOFF_GRACE: Span = Span::from_s(1);
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
+    /// It was told to offer nothing more.
+    pub(super) fn stop_now(&mut self, now: Instant) {
+        let drain_until = now + self.course.grace;
+        if self.course.stage >= Stage::Draining {
+            self.course.drain_until = self.course.drain_until.min(drain_until);
+            if self.course.is_cut_off() {
+                // What became of the rest is decided.
+                self.recorder.awaited_until = self.course.drain_until;
+            }
+            return;
+        }
+        self.stop_births(now);
+        for client in self.clients.ids() {
+            self.abandon_backlog(client, now);
+            self.clients[client].done = true;
+            self.unblock(client);
+        }
+        self.agenda.forget_all();
+        self.course.drain(drain_until);
+    }
+
     /// The window is over, and nothing is sent any more.
     pub(super) fn end_window(&mut self) {
         if self.course.stage != Stage::Running {

@@ -26,6 +26,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 Timer::BirthDeadline => self.birth_overdue(now),
                 Timer::Reconnect(connection) => self.connect(connection, now),
                 Timer::WindowEnd => self.end_window(),
+                Timer::Stop => self.stop_now(now),
                 Timer::Rest(connection) => {
                     self.rested(connection, now);
                     self.look_at_life(connection, now);

@@ -202,7 +202,7 @@ fn carry_out<D: Driver>(
         }
         if !stopped && (worker.report().measured_done || now >= stop_at) {
             stopped = true;
-            worker.stop(grace);
+            worker.stop(now, grace);
         }
         assert!(now < Instant::from_ns(200_000_000_000), "the run comes to its end");
     }

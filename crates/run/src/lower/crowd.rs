@@ -1,18 +1,13 @@
 //! Who makes the operations, over how many connections, and which keys and values they are about:
 //! the part of lowering in which these depend on each other.
 
-use super::lives;
 use memtide_engine::{Clients, Reach, Replicate};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{self as word, Load, Problem, RateUnit};
-use memtide_workload::{KeySpace, OpKind, SizeLaw, ValueSpace, WindowLaw, WindowPlan};
-use std::collections::BTreeMap;
+use memtide_workload::{KeySpace, OpKind, ValueSpace, WindowLaw, WindowPlan};
 
-const CONNECTIONS_PER_SERVER: u32 = 64;
 /// Objects in all windows at most: 4 GB of memory.
 const OBJECTS_MAX: u64 = 1_000_000_000;
-/// Sizes that are drawn to know their mean.
-const SIZES_DRAWN: u64 = 4_096;
 
 /// Who makes the operations.
 pub(super) struct Crowd {
@@ -25,25 +20,13 @@ pub(super) struct Crowd {
 }
 
 impl Crowd {
-    pub(super) fn of(
-        scenario: &Scenario,
-        servers: u32,
-        why: &mut BTreeMap<String, String>,
-    ) -> Result<Self, Problem> {
-        if scenario.crowd.clients.is_none() && scenario.crowd.window.is_none() {
-            let each = match scenario.is_of_lives() {
-                true => lives::places(scenario),
-                false => CONNECTIONS_PER_SERVER,
-            };
-            let connections = scenario.connections.unwrap_or(each) * servers;
-            let clients = Clients::Workers;
+    /// Of a scenario that is decided.
+    pub(super) fn of(scenario: &Scenario, servers: u32) -> Result<Self, Problem> {
+        let Some(count) = scenario.crowd.clients else {
+            let each = scenario.connections.expect("connections that no client owns are decided");
+            let (clients, connections) = (Clients::Workers, each * servers);
             return Ok(Self { clients, connections, workers_max: connections, window: None });
-        }
-        let count = scenario.crowd.clients.unwrap_or_else(|| {
-            let reason = format!("{CONNECTIONS_PER_SERVER} to each server, as nobody said");
-            why.insert("clients".to_owned(), reason);
-            CONNECTIONS_PER_SERVER * servers
-        });
+        };
         let each = u32::try_from(scenario.connections_of_client(servers)).unwrap_or(u32::MAX);
         let connections = count.checked_mul(each).ok_or_else(|| Problem {
             field: "connections-per-client",
@@ -56,11 +39,9 @@ impl Crowd {
         let reach = reach(scenario);
         let clients = Clients::Counted { count, connections: each, turn, reach };
         let window = scenario.crowd.window.map(|law| {
-            let of_server = match reach {
-                Reach::Servers { .. } => count,
-                Reach::Server | Reach::Split { .. } => count.div_ceil(servers),
+            let WindowLaw::Objects(objects) = law else {
+                unreachable!("the number of a window's objects is decided")
             };
-            let objects = objects(scenario, law, of_server, why);
             let reads_only = !scenario.mix.kinds().any(|kind| kind == OpKind::Set);
             WindowPlan {
                 clients: count,
@@ -86,13 +67,9 @@ impl Crowd {
 
 /// Where the connections of each client lead.
 fn reach(scenario: &Scenario) -> Reach {
-    let word::Replication { writers, replicate } = scenario.replication;
-    match (writers, scenario.transport) {
-        (Some(writers), _) => Reach::Servers {
-            // Bounded by the number of servers.
-            writers: writers as u16,
-            copies: replicate.unwrap_or(Replicate::All),
-        },
+    match (copies(scenario), scenario.transport) {
+        // Bounded by the number of servers.
+        (Some((writers, copies)), _) => Reach::Servers { writers: writers as u16, copies },
         (None, word::Transport::Split) => {
             Reach::Split { reply_bytes_max: scenario.reply_bytes_max() as usize }
         }
@@ -102,9 +79,8 @@ fn reach(scenario: &Scenario) -> Reach {
 
 /// The same in words, where it is unusual.
 pub(super) fn reach_words(scenario: &Scenario) -> Option<String> {
-    match (scenario.replication.writers, scenario.transport) {
-        (Some(writers), _) => {
-            let copies = scenario.replication.replicate.unwrap_or(Replicate::All);
+    match (copies(scenario), scenario.transport) {
+        (Some((writers, copies)), _) => {
             Some(format!("writes to {copies} of the first {writers} servers"))
         }
         (None, word::Transport::Split) => Some("gets by UDP".to_owned()),
@@ -112,29 +88,10 @@ pub(super) fn reach_words(scenario: &Scenario) -> Option<String> {
     }
 }
 
-/// How many objects each window has.
-fn objects(
-    scenario: &Scenario,
-    law: WindowLaw,
-    clients_of_server: u32,
-    why: &mut BTreeMap<String, String>,
-) -> u32 {
-    if let WindowLaw::Objects(objects) = law {
-        return objects;
-    }
-    let mean =
-        mean_bytes(&scenario.key_size, scenario) + mean_bytes(&scenario.value_size, scenario);
-    let reason =
-        format!("{law} for {clients_of_server} clients of a server, {mean:.0} bytes an object");
-    why.insert("window".to_owned(), reason);
-    law.objects(clients_of_server, mean)
-}
-
-/// The mean of a law of sizes, as values of a run would have it.
-fn mean_bytes(law: &SizeLaw, scenario: &Scenario) -> f64 {
-    let space = ValueSpace::new(law.clone(), scenario.value_max as usize, scenario.seed);
-    let sum: usize = (0..SIZES_DRAWN).map(|id| space.len(id)).sum();
-    sum as f64 / SIZES_DRAWN as f64
+/// How many servers are written, and to how many of these each write goes.
+fn copies(scenario: &Scenario) -> Option<(u32, Replicate)> {
+    let word::Replication { writers, replicate } = scenario.replication;
+    Some((writers?, replicate.expect("it is decided where servers are written")))
 }
 
 /// Which keys and values there are.

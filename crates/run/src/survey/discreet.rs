@@ -8,6 +8,7 @@ use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
 use memtide_metrics::Totals;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// A fleet, and which servers it leaves in peace.
 pub(crate) struct Discreet<'a, F> {
@@ -29,8 +30,8 @@ impl<F: Fleet> Fleet for Discreet<'_, F> {
         self.fleet.now()
     }
 
-    fn start(&mut self, plan: &Plan) -> Result<(), FleetError> {
-        self.fleet.start(plan)
+    fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
+        self.fleet.start(plan, workers)
     }
 
     fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {

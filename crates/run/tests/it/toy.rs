@@ -1,7 +1,7 @@
 //! A fleet of the engine's workers in the test world, and a witness that remembers.
 
 use crate::world::{Script, World, WorldDriver};
-use memtide_base::{Instant, Span, WorkerId};
+use memtide_base::{Instant, Span};
 use memtide_engine::driver::Sample;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
@@ -12,6 +12,7 @@ use memtide_schema::record::{MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Progress, Record, Scenario, Settings, from_toml};
 use memtide_workload::PlannedSource;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Workers in virtual time, one turn after the other.
@@ -64,11 +65,11 @@ impl Fleet for ToyFleet {
         self.now
     }
 
-    fn start(&mut self, plan: &Plan) -> Result<(), FleetError> {
+    fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
         assert!(self.workers.iter().all(|(worker, _)| worker.is_finished()), "one at a time");
         let source = PlannedSource::new(&plan.source);
         self.workers.clear();
-        for number in 0..plan.workers {
+        for number in workers {
             let mut worker = Worker::new(self.world.driver(self.now), plan, number, &source);
             worker.open();
             self.workers.push((worker, self.now));
@@ -83,7 +84,7 @@ impl Fleet for ToyFleet {
         for (worker, _) in &mut self.workers {
             match command {
                 Command::Begin => worker.begin(&plan, at),
-                Command::Stop { grace } => worker.stop(grace),
+                Command::Stop { grace } => worker.stop(at, grace),
             }
         }
         Ok(())
@@ -101,7 +102,6 @@ impl Fleet for ToyFleet {
         Ok(Interval {
             at: self.now,
             workers: self.workers.iter().map(|(worker, _)| worker.report()).collect(),
-            missing: Vec::<WorkerId>::new(),
             interrupted: self.now >= self.interrupt_at,
         })
     }

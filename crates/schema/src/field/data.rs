@@ -6,6 +6,7 @@ use super::parse::{bits, count, given, one, parsed};
 use super::{Field, Section, Set, Show};
 use crate::scenario::parse_switch;
 use memtide_base::units;
+use memtide_workload::op_kinds;
 
 /// The grammar of sizes, shared by the rows of keys and values.
 macro_rules! size_laws {
@@ -231,17 +232,25 @@ pub(super) const POPULARITY: Field = Field {
     show: Show::Scenario(|scenario| one(&scenario.popularity)),
 };
 
+macro_rules! mix_long {
+    ($first:ident $name:literal $action:ident $doc:literal,
+     $($others:ident $names:literal $actions:ident $docs:literal,)*) => {
+        concat!(
+            "Weights over `", $name, $(" ", $names,)*
+            "`; only their proportions count. A cas is a gets and then a cas with what it \
+             brought: one operation; see `cas-unique`. incr and decr use numeric keys of their \
+             own; see `numeric-keys`. Example: `get=30,set=1,delete=0.5`."
+        )
+    };
+}
+
 pub(super) const MIX: Field = Field {
     name: "mix",
     short: None,
     value: Some("OP=WEIGHT,…"),
     default: "get=9,set=1",
     help: "The kinds of operation and their weights",
-    long: "Weights over `get gets set add replace append prepend cas delete incr decr touch gat`; \
-           only their proportions count. A cas is a gets and then a cas with what it brought: \
-           one operation; see `cas-unique`. incr and decr use numeric keys of their own; see \
-           `numeric-keys`. Example: \
-           `get=30,set=1,delete=0.5`.",
+    long: op_kinds!(mix_long),
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -346,7 +355,7 @@ pub(super) const EXPIRY: Field = Field {
     short: None,
     value: Some("SECONDS"),
     default: "0",
-    help: "The expiry sent with every store, touch and gat",
+    help: "The expiry sent with every operation that stores or touches",
     long: "In memcached's sense: 0 never expires, up to 2592000 (30 days) counts seconds from the \
            store, more is a time in seconds since 1970, and a negative number has expired \
            already.",

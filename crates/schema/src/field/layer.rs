@@ -5,6 +5,8 @@
 
 use super::{FIELDS, Field, Show, find, nearest};
 use crate::scenario::{Scenario, Settings};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 
@@ -12,7 +14,7 @@ use std::fmt;
 const PREFIX: &str = "MEMTIDE_";
 
 /// Fields as words, by their names.
-type Words = serde_json::Map<String, serde_json::Value>;
+type Words = serde_json::Map<String, Value>;
 
 /// Where a word was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +127,22 @@ impl Scenario {
             Show::Outputs(_) => None,
         };
         FIELDS.iter().filter_map(word).collect()
+    }
+
+    /// The same as text, by the field's name: a list with commas, a switch as `true` or `false`;
+    /// an empty list is left out.
+    pub fn spelled(&self) -> BTreeMap<String, String> {
+        let spelled = self.words().into_iter().filter_map(|(field, value)| {
+            let word = match value {
+                Value::String(word) => word,
+                Value::Array(words) => {
+                    words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
+                }
+                other => other.to_string(),
+            };
+            (!word.is_empty()).then_some((field, word))
+        });
+        spelled.collect()
     }
 }
 

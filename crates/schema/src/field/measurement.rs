@@ -117,11 +117,12 @@ pub(super) const VERIFY: Field = Field {
     default: "0",
     help: "The fraction of reads whose values are checked",
     long: "A fraction from 0 to 1, such as `1` or `5%`. Stores then send values that prove whose \
-           and which they are, and the answers to this fraction of get, gets, gat and the first \
-           half of cas are checked while their bytes pass: a wrong one is corrupt, another key's, \
-           stale or truncated, and any wrong one makes the exit code 1. Values below 16 bytes have \
-           no room for a proof: of them only wrong bytes can be told. Not with append or prepend; \
-           numeric keys are not checked. docs/verification.md says what is certain and why.",
+           and which they are, and the answers to this fraction of the operations that read, the \
+           first half of cas included, are checked while their bytes pass: a wrong one is \
+           corrupt, another key's, stale or truncated, and any wrong one makes the exit code 1. \
+           Values below 16 bytes have no room for a proof: of them only wrong bytes can be told. \
+           Not with append or prepend; numeric keys are not checked. docs/verification.md says \
+           what is certain and why.",
     section: Section::Measurement,
     many: false,
     set: Set::Scenario(|scenario, word| {

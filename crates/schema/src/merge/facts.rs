@@ -31,6 +31,7 @@ pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
         workers: sum(|plan| plan.workers),
         connections: sum(|plan| plan.connections),
         cpus: plans().flat_map(|plan| plan.cpus.clone()).collect(),
+        decided: agreed(shards, |shard| &shard.plan.decided),
         why: BTreeMap::new(),
         ..shards[0].plan.clone()
     }
@@ -38,11 +39,17 @@ pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
 
 /// The tags that all shards have alike.
 pub(super) fn tags(shards: &[ShardRecord]) -> Tags {
-    let everywhere = |(name, value): &(&String, &String)| {
-        shards.iter().all(|shard| shard.tags.get(*name) == Some(*value))
-    };
-    let common = shards[0].tags.iter().filter(everywhere);
-    common.map(|(name, value)| (name.clone(), value.clone())).collect()
+    agreed(shards, |shard| &shard.tags)
+}
+
+/// What all shards say alike, by its name.
+fn agreed(
+    shards: &[ShardRecord],
+    of: fn(&ShardRecord) -> &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let mut agreed = of(&shards[0]).clone();
+    agreed.retain(|name, word| shards.iter().all(|shard| of(shard).get(name) == Some(&*word)));
+    agreed
 }
 
 /// Two rates as one: their sum, or of shards that were not measured together the one that both had.

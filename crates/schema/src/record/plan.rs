@@ -137,6 +137,11 @@ pub struct PlanRecord {
     pub after: Option<String>,
     /// The seed.
     pub seed: u64,
+    /// The scenario with all that its user left open decided, in the words of its fields, by the
+    /// field's name; of merged shards those fields on which all agree. Where results go is left
+    /// out.
+    #[serde(default)]
+    pub decided: BTreeMap<String, String>,
     /// Why decided fields are what they are, by the field's name.
     pub why: BTreeMap<String, String>,
 }

@@ -2,7 +2,7 @@
 
 use memtide_base::Instant;
 use memtide_engine::driver::{Address, Sample};
-use memtide_engine::{Plan, ServerPlan};
+use memtide_engine::{Fleet, Plan, ServerPlan};
 use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
 use memtide_run::{Doors, Failure, Outcome, Surroundings, Wanted, Witness, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord};
@@ -90,22 +90,44 @@ impl World {
     }
 
     pub fn try_rehearse(self) -> Result<Rehearsal, Failure> {
+        self.try_rehearse_with(|fleet| fleet)
+    }
+
+    /// The same with the fleet that `make` makes of one.
+    pub fn try_rehearse_with<F: Fleet>(
+        self,
+        make: impl FnOnce(SimFleet) -> F,
+    ) -> Result<Rehearsal, Failure> {
         let (plans, pauses) = (self.servers.len(), !self.pauses.is_empty());
         let (scenario, surroundings, setting) = self.stage();
         let lowered =
             lower(&scenario, &surroundings).unwrap_or_else(|problem| panic!("{}", problem.message));
         let samples = Rc::new(RefCell::new(Vec::new()));
         let keep = Rc::clone(&samples);
-        let mut fleet =
+        let whole =
             SimFleet::new(setting, Trace::new(), move |sample| keep.borrow_mut().push(*sample));
+        let world = whole.beside();
+        let mut fleet = make(whole);
         let outcome = run(&mut fleet, &scenario, &lowered, false, &mut Nobody)?;
         let Outcome { record, failure, .. } = outcome;
-        let (hash, events) = fleet.trace_hash();
-        let count = |kind| (0..plans).map(|server| fleet.fault_count(server, kind)).sum();
+        let (hash, events) = world.trace_hash();
+        let count = |kind| (0..plans).map(|server| world.fault_count(server, kind)).sum();
         let faults = FaultKind::ALL.iter().map(|&kind| (kind, count(kind))).collect();
-        drop(fleet);
+        drop((fleet, world));
         let samples = Rc::into_inner(samples).expect("the fleet is gone").into_inner();
         Ok(Rehearsal { plan: lowered.plan, pauses, record, failure, samples, hash, events, faults })
+    }
+
+    /// The fleet of the world, the plan, and the operations that it will have measured.
+    pub fn fleet(self) -> (SimFleet, Plan, Rc<RefCell<Vec<Sample>>>) {
+        let (scenario, surroundings, setting) = self.stage();
+        let lowered =
+            lower(&scenario, &surroundings).unwrap_or_else(|problem| panic!("{}", problem.message));
+        let samples = Rc::new(RefCell::new(Vec::new()));
+        let keep = Rc::clone(&samples);
+        let fleet =
+            SimFleet::new(setting, Trace::new(), move |sample| keep.borrow_mut().push(*sample));
+        (fleet, lowered.plan, samples)
     }
 
     /// A search or a scan: what was told of each step, and the end.

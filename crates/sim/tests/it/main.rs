@@ -8,6 +8,7 @@ mod arrivals;
 mod datagrams;
 mod clients;
 mod faults;
+mod fleets;
 mod pauses;
 mod replay;
 mod steps;

@@ -154,9 +154,9 @@ fn lives(draw: &mut Draw, words: &mut Words) {
 }
 
 fn data(draw: &mut Draw, words: &mut Words) {
-    const KINDS: [&str; 13] = [
+    const KINDS: [&str; 14] = [
         "get", "gets", "gat", "set", "add", "replace", "append", "prepend", "cas", "delete",
-        "incr", "decr", "touch",
+        "incr", "decr", "touch", "gats",
     ];
     let mut mix = vec![format!("get={}", draw.between(1, 9))];
     for kind in &KINDS[1..] {

@@ -14,7 +14,7 @@ const WORDS: [&str; 5] = [
     "get=90%,set=10%",
     "gat=0.25,touch=0.5,delete=1e3",
     "get=1,gets=2,set=3,add=4,replace=5,append=6,prepend=7,cas=8,delete=9,incr=10,decr=11,\
-     touch=12,gat=13",
+     touch=12,gat=13,gats=14",
 ];
 
 #[test]
