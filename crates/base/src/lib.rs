@@ -9,9 +9,9 @@ pub mod choice;
 pub mod law;
 pub mod rng;
 pub mod units;
+mod socket;
 pub mod time;
 pub mod full;
-mod socket;
 pub mod id;
 
 pub use full::Full;

@@ -12,7 +12,7 @@ pub use stranger::Stranger;
 
 pub use memtide_base::SocketOptions;
 use memtide_base::{ConnectionId, Full, Instant, Span};
-use memtide_codec::{ErrorKind, Excerpt, Malformed};
+use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Malformed};
 use memtide_workload::{OpKind, Outcome};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -142,10 +142,10 @@ pub enum ConnectError {
     NoSuchPath,
     /// The address to come from is not one of this machine's.
     SourceNotLocal,
-    /// The server does not know these credentials.
-    CredentialsRefused,
-    /// The server asks for none in this protocol.
-    CredentialsUnwanted,
+    /// The server does not know these credentials, and says so like this.
+    CredentialsRefused(Refusal),
+    /// The server takes none in this protocol, and says so like this.
+    CredentialsUnwanted(Refusal),
     /// The server wants more to be said than SASL PLAIN has to say.
     CredentialsUnfinished,
     /// The server wants credentials, and there are none.
@@ -190,13 +190,14 @@ impl fmt::Display for ConnectError {
             Self::SourceNotLocal => {
                 f.write_str("cannot be reached from the --bind address; it is not of this machine")
             }
-            Self::CredentialsRefused => {
-                f.write_str("refused the credentials; check --user and --password")
+            Self::CredentialsRefused(said) => {
+                write!(f, "refused the credentials with '{said}'; check --user and --password")
             }
-            Self::CredentialsUnwanted => f.write_str(
-                "does not take credentials over this protocol; leave out --user and --password, \
-                 or let it ask for them (memcached: -S for --protocol binary, -Y FILE for \
-                 --protocol text)",
+            Self::CredentialsUnwanted(said) => write!(
+                f,
+                "does not take credentials over this protocol: it answered '{said}'; leave out \
+                 --user and --password, or let it ask for them (memcached: -S for --protocol \
+                 binary, -Y FILE for --protocol text)",
             ),
             Self::CredentialsUnfinished => f.write_str(
                 "refused the credentials: it wants more steps than SASL PLAIN has; allow the \
@@ -348,6 +349,12 @@ pub struct Refusal {
     pub kind: ErrorKind,
     /// How its message begins.
     pub line: Excerpt,
+}
+
+impl Refusal {
+    pub(crate) fn of(error: &ErrorReply<'_>) -> Self {
+        Self { kind: error.kind, line: Excerpt::of(error.message) }
+    }
 }
 
 impl fmt::Display for Refusal {
