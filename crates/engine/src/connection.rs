@@ -15,7 +15,7 @@ use crate::plan::{Place, Plan};
 use link::Wrap;
 pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
-use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Reply};
+use memtide_codec::{ErrorKind, Excerpt, Reply};
 use memtide_metrics::{DatagramClass, ErrorClass, Fate, ReplyClass};
 use memtide_workload::{Action, Op, OpKind, Outcome, Source, Version};
 pub(crate) use outgoing::{Outgoing, TooLong};
@@ -153,6 +153,9 @@ pub(crate) trait Sink {
     /// The next bytes of that value; `ends` with the last of them.
     fn data(&mut self, _entry: &InFlight, _bytes: &[u8], _ends: bool) {}
 
+    /// The reply to `entry` is complete, with as many values as it found, of `bytes` bytes in all.
+    fn values(&mut self, _entry: &InFlight, _bytes: u64) {}
+
     /// So many datagrams were unusual, which was noticed at `now`.
     fn datagrams(&mut self, _now: Instant, _class: DatagramClass, _count: u64) {}
 
@@ -214,6 +217,8 @@ pub(crate) struct Connection {
     cas_unique: u64,
     /// Bytes of the head's reply so far.
     reply_bytes: u32,
+    /// Bytes of the values in it.
+    value_bytes: u64,
     /// A bare ERROR may follow that belongs to the bad data chunk before it.
     stray_error: bool,
     /// A part of the head's reply was an error of this kind.
@@ -239,6 +244,7 @@ impl Connection {
             answered: 0,
             cas_unique: 0,
             reply_bytes: 0,
+            value_bytes: 0,
             stray_error: false,
             part_failed: None,
         }
@@ -428,34 +434,31 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl Sink,
     ) -> Result<(), PeerError> {
+        // What is left where the present reply began, or where these bytes did.
+        let mut left = bytes.len();
         loop {
-            let before = bytes.len();
-            let reply = T::next(T::decoder(&mut self.link.reader), &mut bytes)
-                .map_err(|error| PeerError::of(error, bytes))?;
-            self.reply_bytes = self.reply_bytes.saturating_add((before - bytes.len()) as u32);
+            let reply = T::next(T::decoder(&mut self.link.reader), &mut bytes);
+            let reply = reply.map_err(|error| PeerError::of(error, bytes))?;
             let Some((reply, mark)) = reply else {
+                self.count_reply(left - bytes.len());
                 return dialect::check_partial::<T>(&mut self.link.reader);
             };
             let turn = (!self.pipeline.is_empty()).then_some(self.answered);
-            match T::role(mark, &reply, turn)? {
-                Role::Answer => {}
-                Role::FailedPart(error) => {
-                    sink.refused(refusal(&error));
-                    self.part_failed = Some(error.kind);
-                    continue;
-                }
-                Role::Aside => {
-                    if let Reply::Error(error) = reply {
-                        sink.refused(refusal(&error));
-                    }
-                    self.reply_bytes = 0;
+            match heed(T::role(mark, &reply, turn)?, &reply, &mut self.part_failed, sink) {
+                Heeded::Answer => {}
+                Heeded::FailedPart => continue,
+                Heeded::Aside => {
+                    (self.reply_bytes, left) = (0, bytes.len());
                     continue;
                 }
             }
-            if std::mem::take(&mut self.stray_error) && is_bare_error(&reply) {
-                // memcached reads the rest of a bad data chunk as a command of its own.
-                self.reply_bytes = 0;
-                continue;
+            if self.stray_error {
+                self.stray_error = false;
+                if is_bare_error(&reply) {
+                    // memcached reads the rest of a bad data chunk as a command of its own.
+                    (self.reply_bytes, left) = (0, bytes.len());
+                    continue;
+                }
             }
             let Some(head) = self.pipeline.front_mut() else {
                 return Err(unasked(&reply));
@@ -464,6 +467,7 @@ impl Connection {
                 Reply::Value { key, bytes, cas, .. } if is_asked_for(head) => {
                     sink.value(head, key, bytes);
                     head.hits += 1;
+                    self.value_bytes += bytes as u64;
                     self.cas_unique = cas.unwrap_or(0);
                     continue;
                 }
@@ -476,7 +480,7 @@ impl Connection {
                     if error.is_too_many_connections() {
                         return Err(PeerError::TooManyConnections);
                     }
-                    sink.refused(refusal(&error));
+                    sink.refused(Refusal::of(&error));
                     failure(error.kind)
                 }
                 Reply::End if self.part_failed.is_some() => {
@@ -484,8 +488,16 @@ impl Connection {
                 }
                 _ => verdict(head, &reply)?,
             };
+            self.count_reply(left - bytes.len());
+            left = bytes.len();
             self.finish(now, verdict, follow_ups, sink);
         }
+    }
+
+    /// More bytes of the head's reply were read.
+    #[inline]
+    fn count_reply(&mut self, bytes: usize) {
+        self.reply_bytes = self.reply_bytes.saturating_add(bytes as u32);
     }
 
     /// Ends the head, or sends it on to its second stage.
@@ -500,6 +512,9 @@ impl Connection {
         let bytes = std::mem::take(&mut self.reply_bytes);
         self.answered = self.answered.wrapping_add(1);
         self.free_since = now;
+        if entry.hits > 0 && !entry.stage.is_second() {
+            sink.values(&entry, std::mem::take(&mut self.value_bytes));
+        }
         sink.replied(&entry, verdict.outcome, now);
         if entry.stage.is_expired() {
             sink.late(&entry, bytes);
@@ -565,6 +580,7 @@ impl Connection {
     fn forget_reply(&mut self) {
         self.link.reader.reset();
         self.reply_bytes = 0;
+        self.value_bytes = 0;
         self.stray_error = false;
         self.part_failed = None;
     }
@@ -601,8 +617,38 @@ fn failure(kind: ErrorKind) -> Verdict {
     Verdict { fate: Fate::Failed, outcome: Outcome::Failed, reply: None, error: Some(class) }
 }
 
-fn refusal(error: &ErrorReply<'_>) -> Refusal {
-    Refusal { kind: error.kind, line: Excerpt::of(error.message) }
+/// What became of a reply before it is matched.
+enum Heeded {
+    /// It answers the head, or is a piece of its answer.
+    Answer,
+    /// It says that a part of the answer failed, which is noted.
+    FailedPart,
+    /// It belongs to nothing that is in flight.
+    Aside,
+}
+
+/// Tells of errors that answer no operation, or only a part of one.
+#[inline(always)]
+fn heed(
+    role: Role<'_>,
+    reply: &Reply<'_>,
+    part_failed: &mut Option<ErrorKind>,
+    sink: &mut impl Sink,
+) -> Heeded {
+    match role {
+        Role::Answer => Heeded::Answer,
+        Role::FailedPart(error) => {
+            sink.refused(Refusal::of(&error));
+            *part_failed = Some(error.kind);
+            Heeded::FailedPart
+        }
+        Role::Aside => {
+            if let Reply::Error(error) = reply {
+                sink.refused(Refusal::of(error));
+            }
+            Heeded::Aside
+        }
+    }
 }
 
 /// Matches a closing reply with the operation at the head; a reply that the protocol rules out

@@ -10,8 +10,9 @@ pub(crate) use message::SPLICE_BYTES_MIN;
 pub use message::{Mark, Message, SendBuffer};
 pub use stranger::Stranger;
 
+pub use memtide_base::SocketOptions;
 use memtide_base::{ConnectionId, Full, Instant, Span};
-use memtide_codec::{ErrorKind, Excerpt, Malformed};
+use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Malformed};
 use memtide_workload::{OpKind, Outcome};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -48,17 +49,6 @@ impl fmt::Display for Address {
     }
 }
 
-/// How the kernel shall treat the sockets of connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SocketPlan {
-    /// SO_SNDBUF; the system's own without it.
-    pub send_buffer_bytes: Option<u32>,
-    /// SO_RCVBUF; the system's own without it.
-    pub receive_buffer_bytes: Option<u32>,
-    /// Whether Nagle's algorithm stays on, which holds small requests back.
-    pub nagle: bool,
-}
-
 /// What a worker wants done.
 #[derive(Clone, Copy, Debug)]
 pub enum Submission<'a> {
@@ -71,7 +61,7 @@ pub enum Submission<'a> {
         /// The local address to come from, if it matters.
         source: Option<IpAddr>,
         /// How its socket is made.
-        sockets: SocketPlan,
+        sockets: SocketOptions,
     },
     /// Send bytes, after all that were submitted before on this connection: at once, or with the
     /// next wait.
@@ -152,14 +142,23 @@ pub enum ConnectError {
     NoSuchPath,
     /// The address to come from is not one of this machine's.
     SourceNotLocal,
-    /// The server does not know these credentials.
-    CredentialsRefused,
-    /// The server asks for none in this protocol.
-    CredentialsUnwanted,
+    /// The server does not know these credentials, and says so like this.
+    CredentialsRefused(Refusal),
+    /// The server takes none in this protocol, and says so like this.
+    CredentialsUnwanted(Refusal),
     /// The server wants more to be said than SASL PLAIN has to say.
     CredentialsUnfinished,
     /// The server wants credentials, and there are none.
     CredentialsMissing,
+    /// The system does not allow a socket as the plan wants it.
+    OptionRefused {
+        /// The option, as the system names it.
+        option: &'static str,
+        /// What the system would need, as a sentence without its end.
+        remedy: &'static str,
+        /// The reason, as the system numbers it.
+        code: i32,
+    },
     /// Anything else, as the system numbers it.
     Other(i32),
 }
@@ -191,13 +190,14 @@ impl fmt::Display for ConnectError {
             Self::SourceNotLocal => {
                 f.write_str("cannot be reached from the --bind address; it is not of this machine")
             }
-            Self::CredentialsRefused => {
-                f.write_str("refused the credentials; check --user and --password")
+            Self::CredentialsRefused(said) => {
+                write!(f, "refused the credentials with '{said}'; check --user and --password")
             }
-            Self::CredentialsUnwanted => f.write_str(
-                "does not take credentials over this protocol; leave out --user and --password, \
-                 or let it ask for them (memcached: -S for --protocol binary, -Y FILE for \
-                 --protocol text)",
+            Self::CredentialsUnwanted(said) => write!(
+                f,
+                "does not take credentials over this protocol: it answered '{said}'; leave out \
+                 --user and --password, or let it ask for them (memcached: -S for --protocol \
+                 binary, -Y FILE for --protocol text)",
             ),
             Self::CredentialsUnfinished => f.write_str(
                 "refused the credentials: it wants more steps than SASL PLAIN has; allow the \
@@ -206,6 +206,11 @@ impl fmt::Display for ConnectError {
             Self::CredentialsMissing => {
                 f.write_str("wants to know who is there; give it --user and --password")
             }
+            Self::OptionRefused { option, remedy, code } => write!(
+                f,
+                "could not be connected to: this system refuses {option} (system error {code}); \
+                 {remedy}"
+            ),
             Self::Other(code) => write!(f, "could not be connected to (system error {code})"),
         }
     }
@@ -344,6 +349,12 @@ pub struct Refusal {
     pub kind: ErrorKind,
     /// How its message begins.
     pub line: Excerpt,
+}
+
+impl Refusal {
+    pub(crate) fn of(error: &ErrorReply<'_>) -> Self {
+        Self { kind: error.kind, line: Excerpt::of(error.message) }
+    }
 }
 
 impl fmt::Display for Refusal {

@@ -1,7 +1,7 @@
 //! The workers of a run, as its controller sees them: threads, simulated workers, or agents on
 //! other machines. The controller cannot tell which.
 
-use crate::driver::{Closed, ConnectError, Refusal};
+use crate::driver::{Closed, ConnectError, DriverError, Refusal};
 use crate::plan::{Plan, ServerPlan};
 use crate::probe::{Answer, AskError, Question};
 use memtide_base::{Instant, ServerId, Span};
@@ -87,7 +87,8 @@ pub struct WorkerReport {
     pub refusal: Option<Refusal>,
     /// The last answer to a measured operation; [`Instant::ZERO`] before there is one.
     pub last_settled: Instant,
-    /// The last measured intended instant.
+    /// The last measured intended instant, or the last instant at which a measured operation
+    /// without an answer was sent.
     pub last_intended: Instant,
     /// The most connections that lived at once, where connections are the load.
     pub lives_most: u32,
@@ -157,14 +158,32 @@ impl fmt::Display for TroubleKind {
 
 /// A fleet cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FleetError {
-    /// What happened, and what to do, as a sentence.
-    pub message: String,
+pub enum FleetError {
+    /// No thread could be made for a worker.
+    NoThread {
+        /// The worker's number.
+        worker: u16,
+        /// What the system said.
+        why: String,
+    },
+    /// A worker's world failed.
+    Worker {
+        /// The worker's number.
+        worker: u16,
+        /// What failed.
+        error: DriverError,
+    },
 }
 
 impl fmt::Display for FleetError {
+    /// What happened, and what to do if anything can be done, as a sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        match self {
+            Self::NoThread { worker, why } => {
+                write!(f, "no thread for worker {worker} ({why}); lower --threads")
+            }
+            Self::Worker { worker, error } => write!(f, "worker {worker} cannot go on: {error}"),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ pub mod driver;
 
 pub use driver::{
     Address, Closed, Completion, ConnectError, Driver, Event, Filter, FilterPlan, Mark, Message,
-    PeerError, Sample, SendBuffer, SocketPlan, Submission, Submitted,
+    PeerError, Sample, SendBuffer, SocketOptions, Submission, Submitted,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{

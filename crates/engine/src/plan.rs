@@ -3,7 +3,7 @@
 
 mod topology;
 
-use crate::driver::{Address, FilterPlan, SocketPlan};
+use crate::driver::{Address, FilterPlan, SocketOptions};
 pub use memtide_base::choice::{
     Backoff, ConnectionTurn, Cooldown, Io, OnFull, Protocol, RateUnit, Reconnect, Refill,
     Replicate, Sharing, Wait,
@@ -74,7 +74,7 @@ pub struct Plan {
     /// Local addresses to come from, used in turn; empty lets the system choose.
     pub sources: Vec<IpAddr>,
     /// How sockets are made.
-    pub sockets: SocketPlan,
+    pub sockets: SocketOptions,
     /// What every connection says first, if servers want to know who we are.
     pub credentials: Option<Arc<Credentials>>,
     /// What changes the bytes of every stream on their way, if anything does.

@@ -6,8 +6,8 @@ use crate::connection::{Heard, Link};
 pub use crate::dialect::Question;
 use crate::dialect::{Dialect, Reader, Rejection, name};
 use crate::driver::{
-    Address, Closed, ConnectError, Driver, DriverError, Event, PeerError, SendBuffer, SocketPlan,
-    Submission,
+    Address, Closed, ConnectError, Driver, DriverError, Event, PeerError, SendBuffer,
+    SocketOptions, Submission,
 };
 use crate::plan::{Plan, Protocol, ServerPlan, Transport};
 use memtide_base::{ConnectionId, Instant, Span};
@@ -220,7 +220,7 @@ struct Line<'a, D> {
 
 impl<D: Driver> Line<'_, D> {
     fn connect(&mut self, address: &Address) -> Result<(), AskError> {
-        let sockets = SocketPlan::default();
+        let sockets = SocketOptions::default();
         let connection = CONNECTION;
         let connect = Submission::Connect { connection, address, source: None, sockets };
         self.driver.submit(connect).expect("a driver has room for one connection");

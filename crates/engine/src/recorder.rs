@@ -26,7 +26,8 @@ pub(crate) struct Recorder {
     pub(crate) in_flight: u64,
     /// The last ending of a measured operation.
     pub(crate) last_settled: Instant,
-    /// The last intended instant that was measured.
+    /// The last intended instant that was measured, or the last instant at which an operation
+    /// without an answer was sent.
     pub(crate) last_intended: Instant,
     /// When the last measured connection began to connect, where connections are the load.
     pub(crate) last_started: Instant,
@@ -223,7 +224,13 @@ impl Recorder {
             if self.rows_get_times && entry.kind == OpKind::Get {
                 self.tally.row_get(since_start, response, ending.received.since(entry.sent));
             }
-        } else if ending.fate != Fate::Unacknowledged {
+        } else if ending.fate == Fate::Unacknowledged {
+            // Nothing comes that could say when it is over: it is when it is sent.
+            self.last_intended = self.last_intended.max(entry.sent);
+        } else {
+            if ending.fate == Fate::Failed && ending.received != Instant::NEVER {
+                self.last_settled = self.last_settled.max(ending.received);
+            }
             self.tally.row_unanswered(since_start);
             if ending.fate == Fate::Abandoned && self.awaited_until != Instant::NEVER {
                 self.bound(entry, self.awaited_until, place);
@@ -345,20 +352,16 @@ impl Recorder {
         self.count(segment, server, |counters| counters.datagrams[class as usize] += count);
     }
 
-    /// A value of `bytes` begins in the answer to `entry`.
+    /// The answer to `entry` came whole, with `bytes` bytes of values.
     #[inline]
-    pub(crate) fn value_read(&mut self, entry: &InFlight, bytes: usize, server: ServerId) {
-        let count = |counters: &mut Counters| {
-            counters.values += 1;
-            counters.value_bytes += bytes as u64;
-        };
-        count(&mut self.tally.segments[usize::from(entry.segment)]);
-        if self.several_servers && entry.segment == segment::MEASURE {
-            count(&mut self.tally.servers[server.index()]);
-        }
+    pub(crate) fn values_read(&mut self, entry: &InFlight, bytes: u64, server: ServerId) {
+        self.count(entry.segment, server, |counters| {
+            counters.values += u64::from(entry.hits);
+            counters.value_bytes += bytes;
+        });
     }
 
-    /// The length of that value is not the plan's.
+    /// The length of a value in the answer to `entry` is not the plan's.
     pub(crate) fn resized(&mut self, entry: &InFlight) {
         self.tally.segments[usize::from(entry.segment)].resized += 1;
     }

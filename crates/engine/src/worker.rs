@@ -19,7 +19,7 @@ mod agenda;
 use crate::client::Client;
 use crate::connection::Connection;
 use crate::dialect::Dialect;
-use crate::driver::{Address, Driver, DriverError, SocketPlan};
+use crate::driver::{Address, Driver, DriverError, SocketOptions};
 use crate::fleet::{Stage, WorkerReport};
 use crate::pacer::IdleClock;
 use crate::plan::{LifePlan, OnFull, Pacing, Place, Plan, Reconnect, Transport};
@@ -64,7 +64,7 @@ struct Facts {
     /// Where servers take streams, and where datagrams.
     addresses: [Table<ServerId, Vec<Address>>; 2],
     sources: Vec<IpAddr>,
-    sockets: SocketPlan,
+    sockets: SocketOptions,
     timeout: Span,
     reconnect: Reconnect,
     seed: u64,

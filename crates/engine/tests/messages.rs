@@ -20,10 +20,17 @@ macro_rules! every {
     };
 }
 
+fn refusal() -> Refusal {
+    Refusal { kind: ErrorKind::Server, line: Excerpt::of(b"out of memory") }
+}
+
 fn connect_errors() -> Vec<ConnectError> {
     every!(ConnectError: Refused, Unreachable, TimedOut, Unanswered, Reset, FilesExhausted,
-        FileTableFull, PortsExhausted, NoSuchPath, SourceNotLocal, CredentialsRefused,
-        CredentialsUnwanted, CredentialsUnfinished, CredentialsMissing;
+        FileTableFull, PortsExhausted, NoSuchPath, SourceNotLocal, CredentialsUnfinished,
+        CredentialsMissing;
+        ConnectError::CredentialsRefused(refusal()),
+        ConnectError::CredentialsUnwanted(refusal()),
+        ConnectError::OptionRefused { option: "SO_SNDBUF", remedy: "ask for less", code: 1 },
         ConnectError::Other(5))
 }
 
@@ -102,8 +109,7 @@ fn what_a_server_did_reads_as_a_sentence_behind_its_name() {
         .chain(malformed().into_iter().map(|error| error.to_string()));
     let flaws: Vec<String> = texts.filter_map(|text| flaw_of_predicate(&text)).collect();
     assert!(flaws.is_empty(), "{flaws:#?}");
-    let refusal = Refusal { kind: ErrorKind::Server, line: Excerpt::of(b"out of memory") };
-    assert_eq!(flaw(&refusal.to_string()), None);
+    assert_eq!(flaw(&refusal().to_string()), None);
     assert_eq!(flaw(&driver.to_string()), None);
     assert!(flaw_of_predicate("the server sent it").is_some());
     assert!(flaw("it the server sent").is_some() && flaw("is the the same").is_some());

@@ -133,9 +133,7 @@ impl HostFleet {
         let handle = thread::Builder::new()
             .name(format!("worker-{worker}"))
             .spawn(move || job.run())
-            .map_err(|error| FleetError {
-                message: format!("no thread for worker {worker} ({error}); lower --threads"),
-            })?;
+            .map_err(|error| FleetError::NoThread { worker, why: error.to_string() })?;
         Ok(Thread { number: worker, mailbox, taker, report: WAITING, handle: Some(handle) })
     }
 }
@@ -192,11 +190,10 @@ impl Fleet for HostFleet {
             }
             self.clock.sleep_until(until.min(now + COLLECT_STEP));
         }
-        for worker in &mut self.workers {
-            let number = worker.number;
-            worker.collect(totals).map_err(|error| FleetError {
-                message: format!("worker {number} cannot go on: {error}"),
-            })?;
+        for thread in &mut self.workers {
+            let number = thread.number;
+            let failed = |error| FleetError::Worker { worker: number, error };
+            thread.collect(totals).map_err(failed)?;
         }
         Ok(Interval {
             at: self.clock.now(),

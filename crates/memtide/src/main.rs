@@ -10,6 +10,7 @@ mod flags;
 mod exit;
 mod output;
 mod late;
+mod patient;
 
 use std::process::ExitCode;
 

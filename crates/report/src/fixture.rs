@@ -1,9 +1,9 @@
 //! Records made by hand for the tests of this crate: plausible, and with something in every part.
 
-use memtide_base::Span;
+use memtide_base::{SocketOptions, Span};
 use memtide_schema::Warning;
 use memtide_schema::record::*;
-use memtide_schema::scenario::{Habits, Protocol, Reconnect};
+use memtide_schema::scenario::{Protocol, Reconnect};
 use memtide_schema::{Kind, Scenario};
 
 /// A distribution with these percentiles (p50, p90, p99, p99.9), as far as `count` allows.
@@ -177,7 +177,7 @@ pub(crate) fn unusual() -> Record {
                 interval_times: true,
                 protocol: Protocol::Binary,
                 reconnect: Reconnect::Never,
-                habits: Habits { nagle: true, ..Habits::default() },
+                sockets: SocketOptions { nagle: true, ..SocketOptions::default() },
                 before: Some("start_trace".to_owned()),
                 after: Some("stop_trace".to_owned()),
                 ..Scenario::default()

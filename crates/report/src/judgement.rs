@@ -23,7 +23,8 @@ pub(crate) fn judgement(out: &mut Sheet, record: &Record) {
     }
     out.push('\n');
     for check in record.believable.checks.iter().filter(|check| is_news(check, record)) {
-        let text = format!("{} was not checked: {}", subject(check.code), check.message);
+        let were = if check.code == CheckKind::Answered { "were" } else { "was" };
+        let text = format!("{} {were} not checked: {}", subject(check.code), check.message);
         wrapped(out, "note: ", "      ", &text);
     }
     for warning in &record.warnings {

@@ -7,7 +7,7 @@ mod kinds;
 pub(crate) use abort::Watch;
 pub(crate) use kinds::{merged, unanswered};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_engine::plan::segment;
@@ -23,6 +23,9 @@ const LEAD: Span = Span::from_ms(30);
 const GRACE_INTERRUPTED: Span = Span::from_s(1);
 /// How much later than the last deadline a run is ended in any case.
 const OVERTIME: Span = Span::from_s(5);
+/// How much longer than the timeout nothing may end where only endings lead on: by then every
+/// operation in flight has timed out.
+const STILL_MAX: Span = Span::from_s(1);
 
 /// A plan that is over.
 pub(crate) struct Ended {
@@ -146,6 +149,9 @@ fn carry_out<F: Fleet>(
     }
 }
 
+/// A server turns connections away for being too many.
+const TOO_MANY: TroubleKind = TroubleKind::Closed(Closed::Broken(PeerError::TooManyConnections));
+
 /// Waits until every connection is open; gives up when no more of them open for the timeout.
 fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut Totals) -> Result<Interval, Failure> {
     let mut last = (totals.all_connections().opened, fleet.now());
@@ -156,28 +162,28 @@ fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut Totals) -> Result<Int
             return Ok(interval);
         }
         let opened = totals.all_connections().opened;
-        let wanted = u64::from(plan.connections) * plan.servers.len() as u64;
+        let wanted = plan.connections;
         let trouble = interval.workers.iter().find_map(|worker| worker.trouble);
         if let Some(trouble) = trouble {
             let server = &plan.servers[trouble.server.index()];
             let so_far = match opened {
                 0 => String::new(),
+                // A server says so only on connections that the kernel has opened.
+                _ if trouble.what == TOO_MANY => format!(
+                    " (when {opened} of {wanted} connections had been opened on this side; how \
+                     many of these the server took is not known)"
+                ),
                 _ => format!(" (when {opened} of {wanted} connections had been opened)"),
             };
-            return Err(Failure::unreachable(format!(
-                "server {} {}{so_far}",
-                server.name, trouble.what
-            )));
+            let (server, what) = (server.name.clone(), trouble.what);
+            return Err(Fault::Opening { server, what, so_far }.into());
         }
         if opened != last.0 {
             last = (opened, interval.at);
         }
         if interval.at.since(last.1) >= plan.timeout + LOOK_EVERY {
-            return Err(Failure::unreachable(format!(
-                "only {opened} of {wanted} connections could be opened, and no more within {}; \
-                 lower --connections or allow more time with --timeout",
-                plan.timeout
-            )));
+            let (wanted, timeout) = (u64::from(wanted), plan.timeout);
+            return Err(Fault::OpeningSlowly { opened, wanted, timeout }.into());
         }
     }
 }
@@ -246,7 +252,7 @@ impl Heard {
         if count != self.count {
             *self = Self { count, at: now, ..*self };
         }
-        ends_by_answers(plan) && now.since(self.at) > plan.timeout + OVERTIME
+        ends_by_answers(plan) && now.since(self.at) > plan.timeout + STILL_MAX
     }
 }
 
@@ -295,13 +301,18 @@ impl Ended {
         &self.totals.segments[usize::from(segment::MEASURE)]
     }
 
+    /// Connections that ended because what came was not the protocol, or was never asked for.
+    pub(crate) fn protocol_errors(&self) -> u64 {
+        let errors = |counters: &Counters| counters.errors[ErrorClass::Protocol as usize];
+        self.totals.segments.iter().map(errors).sum()
+    }
+
     /// Whether a server turned connections away for being too many.
     pub(crate) fn turned_away(&self) -> Option<usize> {
-        let too_many = TroubleKind::Closed(Closed::Broken(PeerError::TooManyConnections));
         self.workers
             .iter()
             .filter_map(|worker| worker.trouble)
-            .find(|trouble| trouble.what == too_many)
+            .find(|trouble| trouble.what == TOO_MANY)
             .map(|trouble| trouble.server.index())
     }
 }

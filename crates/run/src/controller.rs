@@ -2,7 +2,7 @@
 //! record. It decides from data alone.
 
 use crate::conduct::{Ended, Loss, Watch, conduct_unless};
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
 use crate::seal::{Began, Material, none_opened, seal, service_so_far};
@@ -51,7 +51,7 @@ pub fn run<F: Fleet>(
     let ended = carry_out(fleet, scenario, lowered, load_only, witness);
     match ended {
         // What fails once the user has asked to stop fails because of that.
-        Err(_) if fleet.is_interrupted() => Err(Failure::interrupted()),
+        Err(_) if fleet.is_interrupted() => Err(Fault::Interrupted.into()),
         ended => ended,
     }
 }
@@ -128,32 +128,21 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
         Some(trouble) => format!("server {}", plan.servers[trouble.server.index()].name),
         None => "a server".to_owned(),
     };
-    Some(Failure::unreachable(match ended.loss {
-        Some(Loss::Servers) => format!(
-            "every server was gone for longer than the timeout of {}: the last thing seen is that \
-             {server} {what}",
-            plan.timeout
-        ),
+    let timeout = plan.timeout;
+    let fault = match ended.loss {
+        Some(Loss::Servers) => Fault::ServersLost { timeout, server, what },
         Some(Loss::Silence) => {
             let who = match &plan.servers[..] {
                 [server] => format!("server {}", server.name),
                 _ => "every server".to_owned(),
             };
-            format!(
-                "{who} stopped answering: nothing came for longer than the timeout of {}",
-                plan.timeout
-            )
+            Fault::Silence { who, timeout }
         }
-        Some(Loss::Unserved) => {
-            format!("nothing was answered, and every connection ended: {server} {what}")
-        }
-        Some(Loss::Connection) => {
-            format!("{server} {what}, and one lost connection ends a run with reconnect never")
-        }
-        None => {
-            format!("no connection could be opened: the last thing seen is that {server} {what}")
-        }
-    }))
+        Some(Loss::Unserved) => Fault::Unserved { server, what },
+        Some(Loss::Connection) => Fault::ConnectionLost { server, what },
+        None => Fault::NoneOpened { server, what },
+    };
+    Some(fault.into())
 }
 
 /// `plan` with values that can be told from those of runs that began at another instant.

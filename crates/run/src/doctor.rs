@@ -3,7 +3,7 @@
 
 mod errors;
 
-pub(crate) use errors::Errors;
+pub(crate) use errors::{Errors, Missed};
 
 use crate::lower::CPUS_OF_A_PAIR;
 use crate::survey::Agreement;
@@ -80,6 +80,10 @@ fn answered(findings: &Findings<'_>) -> Check {
         }
         (0, 0) if findings.is_aborted => {
             let message = "the run was aborted before anything was measured";
+            judged(code, false, message.to_owned(), 0.0, 1.0)
+        }
+        (0, 0) if findings.errors.operations.intended == 0 && findings.plan.life().is_none() => {
+            let message = "no operation was due in the measured window";
             judged(code, false, message.to_owned(), 0.0, 1.0)
         }
         (0, 0) => skipped(code, "nothing asked for an answer"),

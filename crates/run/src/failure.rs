@@ -1,6 +1,8 @@
 //! A run that cannot go on.
 
-use memtide_engine::fleet::FleetError;
+mod fault;
+
+pub(crate) use fault::{Fault, FillFault, Lengths, NoRoom};
 
 /// A run that cannot go on: the program's exit code, and a sentence that says whose fault it is
 /// and what to do.
@@ -15,28 +17,11 @@ pub struct Failure {
 impl Failure {
     /// The exit code of a run that the user ended.
     pub(crate) const INTERRUPTED: u8 = 130;
-
-    pub(crate) fn unreachable(message: String) -> Self {
-        Self { exit: 3, message }
-    }
-
-    pub(crate) fn usage(message: String) -> Self {
-        Self { exit: 2, message }
-    }
-
-    /// The user asked to stop before there was anything to show.
-    pub(crate) fn interrupted() -> Self {
-        let message = "interrupted before anything was measured; nothing was written".to_owned();
-        Self { exit: Self::INTERRUPTED, message }
-    }
-
-    pub(crate) fn goal(message: String) -> Self {
-        Self { exit: 1, message }
-    }
 }
 
-impl From<FleetError> for Failure {
-    fn from(error: FleetError) -> Self {
-        Self::unreachable(error.message)
+impl<F: Into<Fault>> From<F> for Failure {
+    fn from(fault: F) -> Self {
+        let fault = fault.into();
+        Self { exit: fault.exit(), message: fault.to_string() }
     }
 }

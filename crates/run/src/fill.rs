@@ -7,14 +7,14 @@ mod probe;
 mod room;
 
 use crate::conduct::{Ended, Loss, conduct};
-use crate::failure::Failure;
+use crate::failure::{Failure, FillFault};
 use crate::lower::needs_keys;
 use crate::witness::Witness;
 use memtide_base::{Instant, ServerId, Span};
-use memtide_engine::fleet::Fleet;
+use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
 use memtide_engine::{
-    Clients, Cooldown, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Window,
+    Clients, Closed, Cooldown, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Window,
 };
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
@@ -137,7 +137,7 @@ fn fill_windows<F: Fleet>(
     let ended = conduct(fleet, &fill, &mut |start, now, totals| {
         witness.on(&progress((start, now), totals, (0, total * copies)));
     })?;
-    let counters = filled.absorb(&ended, "every server")?;
+    let counters = filled.absorb(&ended, ("every server", "sets of the windows"), &fill)?;
     // A copy that is missing will be missed.
     let stored = counters.replies[ReplyClass::Stored as usize] / copies;
     filled.held.note(total, stored);
@@ -151,11 +151,7 @@ fn fill_windows<F: Fleet>(
         }));
         return Ok(());
     }
-    Err(Failure::unreachable(format!(
-        "filling the windows failed: {stored} of {total} objects were stored{}; use a smaller \
-         --window or fewer --clients, or accept it with --load-partial",
-        said(&ended)
-    )))
+    Err(FillFault::WindowsUnfilled { stored, total, said: said(&ended) }.into())
 }
 
 fn server_number(plan: &Plan, server: &ServerPlan) -> usize {
@@ -184,13 +180,8 @@ fn fill_server<F: Fleet>(
             return Ok(());
         }
         if missed.keys > 0 && !scenario.load_partial {
-            return Err(Failure::unreachable(format!(
-                "filling server {} failed: it stored {} of {total} keys{} (--load-partial accepts \
-                 it)",
-                server.name,
-                end - missed.keys,
-                missed.why
-            )));
+            let (server, stored) = (server.name.clone(), end - missed.keys);
+            return Err(FillFault::Unfilled { server, stored, total, why: missed.why }.into());
         }
         refused.add(missed);
         if end < total && scenario.load_partial {
@@ -247,7 +238,7 @@ fn store<F: Fleet>(
     let ended = conduct(fleet, &fill, &mut |start, now, totals| {
         witness.on(&progress((start, now), totals, (ids.start, total)));
     })?;
-    let counters = filled.absorb(&ended, &of_server(server))?;
+    let counters = filled.absorb(&ended, (&of_server(server), "sets of the fill"), &fill)?;
     let keys = count - counters.replies[ReplyClass::Stored as usize];
     let why = if keys > 0 { said(&ended) } else { String::new() };
     Ok(Refused { keys, why })
@@ -362,6 +353,16 @@ fn said(ended: &Ended) -> String {
     }
 }
 
+/// How a server broke the protocol; the last breach that is known.
+fn broken(ended: &Ended) -> String {
+    let breach = |trouble: &Trouble| matches!(trouble.what, TroubleKind::Closed(Closed::Broken(_)));
+    let trouble = ended.workers.iter().filter_map(|worker| worker.trouble).find(breach);
+    match trouble {
+        Some(trouble) => trouble.what.to_string(),
+        None => format!("broke the protocol{}", said(ended)),
+    }
+}
+
 impl Filled {
     /// Adds what a probe of server `number` found by verification.
     fn accept(&mut self, probed: &Probed, number: usize) {
@@ -374,27 +375,30 @@ impl Filled {
         }
     }
 
-    /// `who` is filled or asked.
-    fn absorb(&mut self, ended: &Ended, who: &str) -> Result<Counters, Failure> {
+    /// `who` is filled or asked; answers to `what` were awaited.
+    fn absorb(
+        &mut self,
+        ended: &Ended,
+        (who, what): (&str, &str),
+        plan: &Plan,
+    ) -> Result<Counters, Failure> {
+        let who = who.to_owned();
         match ended.loss {
+            // Where more replies come than were asked for, each may answer another question than
+            // it seems to.
+            None if ended.protocol_errors() > 0 => {
+                return Err(FillFault::Breach { who, what: broken(ended) }.into());
+            }
             None => {}
             Some(Loss::Unserved) => {
-                return Err(Failure::unreachable(format!(
-                    "{who} ended every connection before it answered anything{}",
-                    said(ended)
-                )));
+                return Err(FillFault::Unserved { who, said: said(ended) }.into());
             }
             Some(Loss::Silence) => {
-                return Err(Failure::unreachable(format!(
-                    "{who} answers nothing in time{}",
-                    said(ended)
-                )));
+                let (awaited, timeout) = (what.to_owned(), plan.timeout);
+                return Err(FillFault::Silence { who, awaited, timeout, said: said(ended) }.into());
             }
             Some(Loss::Servers | Loss::Connection) => {
-                return Err(Failure::unreachable(format!(
-                    "{who} went away while it was filled{}",
-                    said(ended)
-                )));
+                return Err(FillFault::Gone { who, said: said(ended) }.into());
             }
         }
         for counters in &ended.totals.segments {

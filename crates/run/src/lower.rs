@@ -14,8 +14,7 @@ use decide::decide;
 use memtide_base::Span;
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{
-    Credentials, Io, Pacing, Plan, RateUnit, Refill, ServerPlan, SocketPlan, Transport, Verify,
-    Window,
+    Credentials, Io, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Verify, Window,
 };
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
@@ -153,7 +152,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         rows: RowPlan { width: scenario.interval, get_times: scenario.interval_times },
         verify: verify(scenario, around.servers.len(), crowd.window.as_ref()),
         sources: scenario.bind.clone(),
-        sockets: sockets(scenario),
+        sockets: scenario.sockets,
         credentials: credentials(scenario),
         filter: None,
     };
@@ -183,16 +182,6 @@ fn requests(scenario: &Scenario) -> RequestPlan {
         flags: scenario.flags,
         blank: scenario.habits.trailing_blank,
         cas_unique: scenario.habits.cas_unique,
-    }
-}
-
-/// The kernel takes a size of 31 bits, and the scenario's are below that.
-fn sockets(scenario: &Scenario) -> SocketPlan {
-    let bytes = |size: Option<u64>| size.map(|size| size as u32);
-    SocketPlan {
-        send_buffer_bytes: bytes(scenario.habits.send_buffer),
-        receive_buffer_bytes: bytes(scenario.habits.receive_buffer),
-        nagle: scenario.habits.nagle,
     }
 }
 
@@ -389,7 +378,7 @@ fn as_said(scenario: &Scenario, plan: &Plan) -> PlanRecord {
         interval_times: scenario.interval_times,
         protocol: scenario.protocol.to_string(),
         reconnect: scenario.reconnect.to_string(),
-        nagle: scenario.habits.nagle,
+        nagle: scenario.sockets.nagle,
         before: scenario.before.clone(),
         after: scenario.after.clone(),
         seed: scenario.seed,

@@ -96,7 +96,7 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
         record.exit = 1;
     }
     warnings.extend(material.orders.warnings.iter().cloned());
-    warnings.extend(server_warnings(&material));
+    warnings.extend(server_warnings(&record, &material));
     record.warnings = warnings.iter().map(WarningRecord::from).collect();
     if let Err(why) = record.check_conservation() {
         panic!("operations must end exactly once, but in {why}");
@@ -226,6 +226,8 @@ fn judge<W: Witness>(
     let response = merged(&totals.times.response, Kind::All, plan);
     let kept: Vec<f64> =
         ended.workers.iter().map(|worker| doctor::kept_share(worker, record.measured_s)).collect();
+    let (began, _) = ended.window(plan);
+    let stopped_s = ended.stopped.since(began).as_s_f64();
     let findings = Findings {
         plan,
         measured_s: record.measured_s,
@@ -239,6 +241,8 @@ fn judge<W: Witness>(
             connections: lives::measured_of(ended),
             allowed: material.scenario.errors_allowed(),
             gone: &upsets::gone(record),
+            missed: upsets::missed(record, material.survey, stopped_s),
+            several_servers: record.servers.len() > 1,
             refusal: ended.workers.iter().find_map(|worker| worker.refusal),
             servers_lost: matches!(ended.loss, Some(Loss::Servers | Loss::Silence)),
         },
@@ -462,14 +466,19 @@ fn connections_lost(ended: &Ended, plan: &Plan) -> Option<Warning> {
 }
 
 /// What the servers' own counters give cause to say.
-fn server_warnings<W: Witness>(material: &Material<'_, W>) -> Vec<Warning> {
+fn server_warnings<W: Witness>(record: &Record, material: &Material<'_, W>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let survey = material.survey;
     for (server, after) in &survey.after {
         let before = survey.before.get(server);
         let grown = whole(after, "evictions") - before.map_or(0, |f| whole(f, "evictions"));
         if grown > 0 {
-            warnings.push(Warning::Evictions { server: server.clone(), count: grown as u64 });
+            let (server, count) = (server.clone(), grown as u64);
+            warnings.push(Warning::Evictions {
+                server,
+                count,
+                own: upsets::misses(record, material),
+            });
         }
     }
     warnings.extend(upsets::servers(survey, material.orders));

@@ -15,7 +15,7 @@ pub use scan::{Rates, Scan};
 pub use search::{Bisect, Bracket, Limits};
 
 use crate::controller::{Outcome, run};
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use crate::lower::{Lowered, Surroundings, lower};
 use crate::witness::Witness;
 use memtide_base::rng;
@@ -101,8 +101,8 @@ pub fn steps<F: Fleet>(
                 break concluded(course, StepsEnd::Interrupted, None);
             }
             Ok(Outcome { record: Record { aborted: Some(aborted), .. }, .. }) => {
-                let why = why_aborted(number, &aborted);
-                break concluded(course, StepsEnd::Aborted, Some(Failure::goal(why)));
+                let fault = Fault::Aborted { why: why_aborted(number, &aborted) };
+                break concluded(course, StepsEnd::Aborted, Some(fault.into()));
             }
             Ok(Outcome { record, .. }) => record,
         };
@@ -143,7 +143,7 @@ fn carry_out<F: Fleet>(
 ) -> Result<Outcome, Failure> {
     let scenario = step_scenario(plan, begun);
     let mut lowered =
-        lower(&scenario, plan.around).map_err(|problem| Failure::usage(problem.message))?;
+        lower(&scenario, plan.around).map_err(|it| Fault::Unplannable { why: it.message })?;
     if begun.number > 1 {
         // Gaps of its own make each step a sample of its own: otherwise luck with them would
         // bend every step in the same way, and a step that is repeated would confirm itself.

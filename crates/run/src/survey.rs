@@ -6,7 +6,7 @@ mod orders;
 pub(crate) use discreet::{Discreet, is_closed};
 pub(crate) use orders::Orders;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use memtide_base::Span;
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
@@ -259,14 +259,14 @@ impl Survey {
         error: &AskError,
     ) -> Result<(), Failure> {
         if *error == AskError::Interrupted {
-            return Err(Failure::interrupted());
+            return Err(Fault::Interrupted.into());
         }
-        let what = format!("server {} {error}", server.name);
+        let fault = Fault::Unasked { server: server.name.clone(), error: error.clone() };
         if plan.life().is_none() {
-            return Err(Failure::unreachable(what));
+            return Err(fault.into());
         }
         self.unreachable = true;
-        self.unavailable = Some(what);
+        self.unavailable = Some(fault.to_string());
         Ok(())
     }
 }

@@ -63,6 +63,8 @@ pub enum Warning {
         server: String,
         /// How many items.
         count: u64,
+        /// Whether keys of this run were among them; none where that is not known.
+        own: Option<bool>,
     },
     /// So few connections at so high a rate that the server's threads take turns badly.
     FewConnections {
@@ -157,6 +159,15 @@ pub enum Warning {
     },
 }
 
+/// Whether keys of this run were among those that a server evicted, as a clause.
+const fn whose(own: Option<bool>) -> &'static str {
+    match own {
+        Some(true) => ", and keys of this run were missing",
+        Some(false) => ", but every key that was read was there: others' items went",
+        None => "; whether this run's were among them is not known",
+    }
+}
+
 impl Warning {
     /// A stable word for programs.
     pub const fn code(&self) -> &'static str {
@@ -208,8 +219,8 @@ impl Warning {
             Self::FileLimit { needed, allowed } => {
                 format!("the run needs {needed} open files, the system allows {allowed}")
             }
-            Self::Evictions { server, count } => {
-                format!("{server} evicted {count} items during the run")
+            Self::Evictions { server, count, own } => {
+                format!("{server} evicted {count} items during the run{}", whose(*own))
             }
             Self::FewConnections { connections, server_threads, rate_per_s } => format!(
                 "{connections} connections for {server_threads} server threads at {}/s: below 50 \
@@ -272,6 +283,10 @@ impl Warning {
             Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
             Self::FileLimit { .. } => {
                 "raise the hard limit (ulimit -Hn) or use fewer --connections"
+            }
+            Self::Evictions { own: Some(false), .. } => {
+                "nothing needs to be done for this run; if the others' items matter, use another \
+                 server, or give this one more memory (its -m)"
             }
             Self::Evictions { .. } => {
                 "give the server more memory (its -m), or use fewer or smaller --keys"

@@ -131,6 +131,8 @@ pub struct Paced {
     /// the parameters say (which may all be 0): of a Pareto law location and shape stay, of a
     /// normal law the deviation, of a uniform law the lower bound, in seconds.
     pub gaps: Law,
+    /// Their word as it was given.
+    pub gaps_word: String,
     /// Requests that may await their answers on one connection; at least 1.
     pub depth: u32,
     /// Late requests are dropped.

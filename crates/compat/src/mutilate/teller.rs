@@ -2,6 +2,7 @@
 //! prints then. Prints nothing itself, and remembers no more than the next words need.
 
 mod log;
+mod generators;
 
 use super::numbers::Search;
 use super::options::{Mode, Options, Verbosity};

@@ -4,7 +4,7 @@
 
 use super::content::Content;
 use super::{GET_KEY, Next, Question, Reader, Role, Tongue};
-use crate::driver::{ConnectError, PeerError, SendBuffer};
+use crate::driver::{ConnectError, PeerError, Refusal, SendBuffer};
 use crate::plan::Plan;
 use memtide_codec::binary::encode::{self, Head};
 use memtide_codec::binary::{
@@ -143,12 +143,12 @@ impl Tongue for Binary {
     fn welcome(mark: Mark, reply: &Reply<'_>) -> Option<Result<(), ConnectError>> {
         match reply {
             Reply::Ok => Some(Ok(())),
-            Reply::Error(_) => Some(Err(match mark.status {
+            Reply::Error(error) => Some(Err(match mark.status {
                 Status::AUTHENTICATION_CONTINUE => ConnectError::CredentialsUnfinished,
                 Status::UNKNOWN_COMMAND | Status::NOT_SUPPORTED => {
-                    ConnectError::CredentialsUnwanted
+                    ConnectError::CredentialsUnwanted(Refusal::of(error))
                 }
-                _ => ConnectError::CredentialsRefused,
+                _ => ConnectError::CredentialsRefused(Refusal::of(error)),
             })),
             _ => None,
         }

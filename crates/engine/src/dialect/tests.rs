@@ -1,14 +1,14 @@
 //! Greetings as they go, and what is made of the answers.
 
 use super::*;
-use crate::driver::SocketPlan;
+use crate::driver::{Refusal, SocketOptions};
 use crate::plan::{
     Clients, Cooldown, Credentials, Io, Pacing, RateUnit, Reconnect, Refill, RequestPlan, RowPlan,
     Wait, Window,
 };
 use memtide_base::Span;
 use memtide_codec::binary::{self, Opcode, Status};
-use memtide_codec::{ErrorKind, ErrorReply, Malformed};
+use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Malformed};
 use memtide_workload::{KeySpace, MixOrder, Popularity, SizeLaw, SourcePlan, ValueSpace};
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub(crate) fn plan(protocol: Protocol, credentials: Option<Credentials>) -> Plan
         rows: RowPlan::default(),
         verify: None,
         sources: Vec::new(),
-        sockets: SocketPlan::default(),
+        sockets: SocketOptions::default(),
         credentials: credentials.map(Arc::new),
         filter: None,
     }
@@ -85,9 +85,18 @@ fn lines_are_a_set_that_no_other_server_would_carry_out() {
     assert_eq!(hear(Protocol::Text, b"STORE"), None);
     let refused = |error| Some(Err(Rejection::Credentials(error)));
     let said = hear(Protocol::Text, b"CLIENT_ERROR authentication failure\r\n");
-    assert_eq!(said, refused(ConnectError::CredentialsRefused));
+    let words = |kind, line| Refusal { kind, line: Excerpt::of(line) };
+    let client = |line| words(ErrorKind::Client, line);
+    let error = ConnectError::CredentialsRefused(client(b"authentication failure"));
+    assert!(error.to_string().contains("'CLIENT_ERROR authentication failure'"), "{error}");
+    assert_eq!(said, refused(error));
     let said = hear(Protocol::Text, b"CLIENT_ERROR bad command line format\r\n");
-    assert_eq!(said, refused(ConnectError::CredentialsUnwanted));
+    let error = ConnectError::CredentialsUnwanted(client(b"bad command line format"));
+    assert!(error.to_string().contains("'CLIENT_ERROR bad command line format'"), "{error}");
+    assert_eq!(said, refused(error));
+    let said = hear(Protocol::Text, b"SERVER_ERROR out of memory\r\n");
+    let error = ConnectError::CredentialsUnwanted(words(ErrorKind::Server, b"out of memory"));
+    assert_eq!(said, refused(error));
     let broken = |error| Some(Err(Rejection::Broken(Closed::Broken(error))));
     let said = hear(Protocol::Text, b"ERROR Too many open connections\r\n");
     assert_eq!(said, broken(PeerError::TooManyConnections));
@@ -108,10 +117,11 @@ fn frames_are_sasl_plain() {
         hear(Protocol::Binary, &out)
     };
     assert_eq!(say(Status::SUCCESS, Reply::Ok), Some(Ok(())));
+    let said = |kind| Refusal { kind, line: Excerpt::of(b"words") };
     for (status, error) in [
-        (Status::AUTHENTICATION_ERROR, ConnectError::CredentialsRefused),
+        (Status::AUTHENTICATION_ERROR, ConnectError::CredentialsRefused(said(ErrorKind::Client))),
         (Status::AUTHENTICATION_CONTINUE, ConnectError::CredentialsUnfinished),
-        (Status::UNKNOWN_COMMAND, ConnectError::CredentialsUnwanted),
+        (Status::UNKNOWN_COMMAND, ConnectError::CredentialsUnwanted(said(ErrorKind::Error))),
     ] {
         let words = ErrorReply { kind: ErrorKind::Client, message: b"words" };
         let heard = say(status, Reply::Error(words));

@@ -2,7 +2,7 @@
 
 use super::content::Content;
 use super::{GET_KEY, Next, Question, Reader, Role, Tongue};
-use crate::driver::{ConnectError, PeerError, SPLICE_BYTES_MIN, SendBuffer};
+use crate::driver::{ConnectError, PeerError, Refusal, SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::Plan;
 use memtide_codec::text::ReplyDecoder;
 use memtide_codec::text::encode::{self, LineEnd, StoreTail};
@@ -136,9 +136,9 @@ impl Tongue for Text {
         match reply {
             Reply::Stored => Some(Ok(())),
             Reply::Error(error) if error.is_authentication_failure() => {
-                Some(Err(ConnectError::CredentialsRefused))
+                Some(Err(ConnectError::CredentialsRefused(Refusal::of(error))))
             }
-            Reply::Error(_) => Some(Err(ConnectError::CredentialsUnwanted)),
+            Reply::Error(error) => Some(Err(ConnectError::CredentialsUnwanted(Refusal::of(error)))),
             _ => None,
         }
     }

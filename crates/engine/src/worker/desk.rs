@@ -92,10 +92,14 @@ impl<S: Source> Sink for Desk<'_, S> {
 
     #[inline]
     fn value(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
-        self.recorder.value_read(entry, bytes, self.server);
         if self.verifier.is_some() {
             self.verify_head(entry, key, bytes);
         }
+    }
+
+    #[inline]
+    fn values(&mut self, entry: &InFlight, bytes: u64) {
+        self.recorder.values_read(entry, bytes, self.server);
     }
 
     #[inline]

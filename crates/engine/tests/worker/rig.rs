@@ -6,7 +6,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
 use memtide_engine::{
     Address, Clients, Cooldown, Driver, Io, OnFull, Pacing, Plan, RateUnit, Refill, ServerPlan,
-    Sharing, SocketPlan, Stage, Wait, Window, Worker, WorkerReport,
+    Sharing, SocketOptions, Stage, Wait, Window, Worker, WorkerReport,
 };
 use memtide_metrics::{Counters, Histogram, Totals};
 use memtide_workload::{
@@ -67,7 +67,7 @@ pub fn plan() -> Plan {
         rows: RowPlan::default(),
         verify: None,
         sources: Vec::new(),
-        sockets: SocketPlan::default(),
+        sockets: SocketOptions::default(),
         credentials: None,
         filter: None,
     }

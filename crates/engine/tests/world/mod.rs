@@ -6,7 +6,7 @@ mod driver;
 pub use driver::{Sent, WorldDriver};
 
 use memtide_base::{Instant, Span};
-use memtide_engine::{Sample, SocketPlan};
+use memtide_engine::{Sample, SocketOptions};
 use memtide_server::{Store, StoreOptions};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -80,7 +80,7 @@ pub struct Seen {
     pub sent: Vec<Sent>,
     pub connects: Vec<(Instant, u32)>,
     /// How the last of them wanted its socket.
-    pub sockets: SocketPlan,
+    pub sockets: SocketOptions,
     pub samples: Vec<Sample>,
 }
 

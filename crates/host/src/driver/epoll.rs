@@ -11,7 +11,7 @@ use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
-use memtide_engine::{Address, Mark, Message, SendBuffer, SocketPlan, Wait};
+use memtide_engine::{Address, Mark, Message, SendBuffer, SocketOptions, Wait};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{Timespec, epoll as readiness};
 use rustix::fd::OwnedFd;
@@ -107,7 +107,7 @@ impl EpollDriver {
         id: ConnectionId,
         address: &Address,
         source: Option<IpAddr>,
-        sockets: SocketPlan,
+        sockets: SocketOptions,
     ) {
         let peer = &mut self.peers[id.index()];
         let happened = match peer.connect(address, source, sockets) {

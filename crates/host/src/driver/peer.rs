@@ -4,7 +4,7 @@
 use crate::driver::socket::{self, Connecting};
 use memtide_base::Span;
 use memtide_engine::driver::{Closed, ConnectError, Event};
-use memtide_engine::{Address, Message, SendBuffer, SocketPlan};
+use memtide_engine::{Address, Message, SendBuffer, SocketOptions};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use socket2::Socket;
@@ -43,7 +43,7 @@ impl Peer {
         &mut self,
         address: &Address,
         source: Option<IpAddr>,
-        plan: SocketPlan,
+        plan: SocketOptions,
     ) -> Result<Connecting, ConnectError> {
         self.generation = (self.generation + 1) % GENERATIONS;
         let (socket, connecting) = socket::connect(address, source, plan)?;

@@ -1,7 +1,7 @@
 //! Sockets as the drivers need them: non-blocking, and without Nagle's delay unless asked for.
 
 use memtide_base::Span;
-use memtide_engine::{Address, Closed, ConnectError, SocketPlan};
+use memtide_engine::{Address, Closed, ConnectError, SocketOptions};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
@@ -24,7 +24,7 @@ const DATAGRAMS_BYTES: usize = 1 << 20;
 pub(crate) fn connect(
     address: &Address,
     source: Option<IpAddr>,
-    plan: SocketPlan,
+    plan: SocketOptions,
 ) -> Result<(Socket, Connecting), ConnectError> {
     let (domain, kind, protocol, peer) = match address {
         Address::Tcp(peer) => {
@@ -45,7 +45,7 @@ pub(crate) fn connect(
         drop(socket.set_recv_buffer_size(DATAGRAMS_BYTES));
     }
     // The windows of a connection are agreed on when it opens.
-    set_buffers(&socket, plan).map_err(|error| connect_error(&error))?;
+    set_options(&socket, plan)?;
     if let Address::Tcp(_) = address {
         socket.set_tcp_nodelay(!plan.nagle).map_err(|error| connect_error(&error))?;
     }
@@ -78,26 +78,44 @@ pub(crate) fn prepare_close(socket: &Socket, linger: Span) {
     let _ = socket.set_linger(Some(Duration::from_secs(linger.ns() / 1_000_000_000)));
 }
 
-fn set_buffers(socket: &Socket, plan: SocketPlan) -> io::Result<()> {
+fn set_options(socket: &Socket, plan: SocketOptions) -> Result<(), ConnectError> {
+    let refused = |option, remedy| {
+        move |error: io::Error| {
+            let code = error.raw_os_error().unwrap_or_default();
+            ConnectError::OptionRefused { option, remedy, code }
+        }
+    };
     if let Some(bytes) = plan.send_buffer_bytes {
-        socket.set_send_buffer_size(bytes as usize)?;
+        let set = socket.set_send_buffer_size(bytes as usize);
+        set.map_err(refused("SO_SNDBUF", "ask for another size"))?;
     }
     if let Some(bytes) = plan.receive_buffer_bytes {
-        socket.set_recv_buffer_size(bytes as usize)?;
+        let set = socket.set_recv_buffer_size(bytes as usize);
+        set.map_err(refused("SO_RCVBUF", "ask for another size"))?;
+    }
+    if let Some(time) = plan.busy_poll {
+        let remedy = "it takes the capability CAP_NET_ADMIN, or no more than net.core.busy_read";
+        let us = (time.ns() / 1_000) as libc::c_int;
+        let set = set_option(socket, (libc::SOL_SOCKET, libc::SO_BUSY_POLL), us);
+        set.map_err(refused("SO_BUSY_POLL", remedy))?;
     }
     Ok(())
 }
 
 fn choose_port_at_connect(socket: &Socket) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: the pointer and the length describe `on`, which outlives the call.
+    set_option(socket, (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT), 1)
+}
+
+/// Sets the option of a level and a name that takes a number.
+fn set_option(socket: &Socket, (level, name): (i32, i32), to: libc::c_int) -> io::Result<()> {
+    // SAFETY: the pointer and the length describe `to`, which outlives the call.
     let code = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
-            libc::IPPROTO_IP,
-            libc::IP_BIND_ADDRESS_NO_PORT,
-            (&raw const on).cast(),
-            size_of_val(&on) as libc::socklen_t,
+            level,
+            name,
+            (&raw const to).cast(),
+            size_of_val(&to) as libc::socklen_t,
         )
     };
     if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -6,7 +6,7 @@ use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::uring::{UringDriver, check_uring};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Closed, ConnectError, Driver, Event, Sample, Submission, Submitted};
-use memtide_engine::{Address, Message, SendBuffer, SocketPlan, Wait};
+use memtide_engine::{Address, Message, SendBuffer, SocketOptions, Wait};
 use socket2::SockRef;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -72,8 +72,12 @@ fn listener() -> (TcpListener, Address) {
 
 fn connect(driver: &mut impl Driver, id: u32, address: &Address) {
     let connection = ConnectionId(id);
-    let connect =
-        Submission::Connect { connection, address, source: None, sockets: SocketPlan::default() };
+    let connect = Submission::Connect {
+        connection,
+        address,
+        source: None,
+        sockets: SocketOptions::default(),
+    };
     assert_eq!(driver.submit(connect), Ok(Submitted::Done));
 }
 
@@ -157,7 +161,7 @@ fn small_sends_are_held_back_only_if_they_may_be<D: Make>() {
         let mut driver = D::make(Wait::Sleep, 1, None);
         let (listener, address) = listener();
         let connection = ConnectionId(0);
-        let sockets = SocketPlan { nagle, ..SocketPlan::default() };
+        let sockets = SocketOptions { nagle, ..SocketOptions::default() };
         let connect = Submission::Connect { connection, address: &address, source: None, sockets };
         assert_eq!(driver.submit(connect), Ok(Submitted::Done));
         let (_stream, client) = listener.accept().expect("somebody connects");
@@ -580,16 +584,48 @@ fn sockets_are_made_as_the_plan_says() {
         let sizes = (socket.send_buffer_size().unwrap(), socket.recv_buffer_size().unwrap());
         (sizes, socket.tcp_nodelay().unwrap())
     };
-    let (usual, nodelay) = made(SocketPlan::default());
+    let (usual, nodelay) = made(SocketOptions::default());
     assert!(nodelay);
-    let small = SocketPlan {
+    let small = SocketOptions {
         send_buffer_bytes: Some(4096),
         receive_buffer_bytes: Some(16_384),
         nagle: true,
+        ..SocketOptions::default()
     };
     // The kernel doubles what is asked for, and has a least size of its own.
     let ((send, receive), nodelay) = made(small);
     assert!((8192..=16_384).contains(&send) && send < usual.0, "{send} of {}", usual.0);
     assert!((32_768..=65_536).contains(&receive) && receive < usual.1, "{receive}");
     assert!(!nodelay);
+}
+
+#[test]
+fn the_kernel_polls_as_long_as_the_plan_says_or_the_refusal_is_named() {
+    let (_listener, address) = listener();
+    let options = SocketOptions { busy_poll: Some(Span::from_us(50)), ..SocketOptions::default() };
+    match crate::driver::socket::connect(&address, None, options) {
+        Ok((socket, _)) => assert_eq!(busy_poll_us(&socket), 50),
+        Err(ConnectError::OptionRefused { option, .. }) => {
+            assert_eq!(option, "SO_BUSY_POLL");
+            println!("skipped: this system does not allow SO_BUSY_POLL without CAP_NET_ADMIN");
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn busy_poll_us(socket: &socket2::Socket) -> libc::c_int {
+    let mut us = 0;
+    let mut bytes = size_of_val(&us) as libc::socklen_t;
+    // SAFETY: both places outlive the call, and the length is that of the number.
+    let code = unsafe {
+        libc::getsockopt(
+            std::os::fd::AsRawFd::as_raw_fd(socket),
+            libc::SOL_SOCKET,
+            libc::SO_BUSY_POLL,
+            (&raw mut us).cast(),
+            &raw mut bytes,
+        )
+    };
+    assert_eq!(code, 0, "{}", std::io::Error::last_os_error());
+    us
 }

@@ -20,7 +20,7 @@ use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
-use memtide_engine::{Address, Mark, Message, SendBuffer, SocketPlan, Wait};
+use memtide_engine::{Address, Mark, Message, SendBuffer, SocketOptions, Wait};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown};
@@ -151,7 +151,7 @@ impl UringDriver {
         id: ConnectionId,
         address: &Address,
         source: Option<IpAddr>,
-        sockets: SocketPlan,
+        sockets: SocketOptions,
     ) {
         let peer = &mut self.peers[id.index()];
         match peer.connect(address, source, sockets) {

@@ -11,6 +11,19 @@ use memtide_workload::{OpKind, SizeLaw, WindowLaw};
 
 /// The embedded server keeps each item in less than this beside its key and value.
 const ITEM_OVERHEAD_BYTES: u64 = 128;
+/// A connection takes less than this in its process, beside the operations under way on it.
+const CONNECTION_BYTES: u64 = 4096;
+/// An operation that is under way.
+const OPERATION_BYTES: u64 = 48;
+/// A place of a window.
+const PLACE_BYTES: u64 = 4;
+/// What verification knows of a key on a server.
+const VERIFIED_KEY_BYTES: u64 = 8;
+/// What it knows besides of the life of one.
+const LIFETIME_BYTES: u64 = 16;
+/// Connections to a server, and operations on one with a rate, where the scenario says nothing.
+const CONNECTIONS: u32 = 16;
+const DEPTH_WITH_RATE: u64 = 64;
 /// The longest key.
 const KEY_BYTES_MAX: u64 = 250;
 /// Operations per second of a closed loop, at most.
@@ -27,40 +40,132 @@ pub(in crate::cmd) fn item_bytes(scenario: &Scenario) -> u64 {
         .saturating_add(ITEM_OVERHEAD_BYTES)
 }
 
-/// Refuses a scenario whose data set, which `copies` servers in this process keep, or whose pool
-/// of values needs more memory than is available.
+/// Refuses a scenario that needs more memory than is available: for its data set, which `copies`
+/// servers in this process keep, and for what the client needs wherever the servers are: values to
+/// send, connections, windows, and what verification knows.
 pub(in crate::cmd) fn check(scenario: &Scenario, copies: u64) -> Result<(), Stop> {
     let Some(available) = memory::available() else { return Ok(()) };
     check_against(scenario, copies, available).map_or(Ok(()), Err)
 }
 
 fn check_against(scenario: &Scenario, copies: u64, available: Available) -> Option<Stop> {
-    let data = data_bytes(scenario).saturating_mul(copies);
-    // Values are cut from a pool of twice the longest.
+    let mut needs = needs(scenario, copies);
+    let needed = needs.iter().fold(0_u64, |sum, need| sum.saturating_add(need.bytes));
+    if needed <= available.bytes {
+        return None;
+    }
+    needs.sort_by_key(|need| std::cmp::Reverse(need.bytes));
+    // What is small beside the rest is not worth a word.
+    needs.retain(|need| need.bytes >= needed / 8);
+    let parts: Vec<String> = match &needs[..] {
+        [only] => vec![only.what.clone()],
+        parts => parts.iter().map(|of| format!("{} {}", format_bytes(of.bytes), of.what)).collect(),
+    };
+    let advice: Vec<&str> = needs.iter().map(|need| need.advice).collect();
+    Some(Stop::usage(format!(
+        "the run would need about {} of memory: {}; {} are {}: use {}",
+        format_bytes(needed),
+        parts.join(", "),
+        format_bytes(available.bytes),
+        available.by,
+        advice.join(", ")
+    )))
+}
+
+/// Something that this process keeps in memory.
+struct Need {
+    bytes: u64,
+    /// What for.
+    what: String,
+    /// What to use instead.
+    advice: &'static str,
+}
+
+/// What a run keeps in this process, of which `copies` servers are a part.
+fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
     let longest = match scenario.value_size.law() {
         Law::Fixed(bytes) => (*bytes as u64).min(scenario.value_max),
         _ => scenario.value_max,
     };
-    let needed = data.saturating_add(longest.saturating_mul(2));
-    if needed <= available.bytes {
-        return None;
-    }
-    let keeps = match copies {
-        0 => String::new(),
-        _ => format!(
-            " for {} items with values {}, which are kept in this process",
-            format_count(items(scenario) as f64),
-            scenario.value_size
-        ),
+    let (connections, depth) = (connections(scenario), depth(scenario));
+    // A simulated or embedded server has its own end of each.
+    let ends = 1 + u64::from(copies > 0);
+    let servers = servers(scenario);
+    let clients = u64::from(scenario.crowd.clients.unwrap_or(1));
+    let windows = places(scenario);
+    let verified = match windows {
+        _ if scenario.verify == 0.0 && !scenario.verify_expiry => 0,
+        Some(places) => places,
+        None => scenario.verify_keys.min(scenario.keys),
     };
-    let elsewhere = if copies > 0 { ", or name a --server of its own" } else { "" };
-    Some(Stop::usage(format!(
-        "the run would need about {} of memory{keeps}, and {} are {}: use fewer --keys, a smaller \
-         --value-size or --value-max{elsewhere}",
-        format_bytes(needed),
-        format_bytes(available.bytes),
-        available.by
-    )))
+    let lifetimes = if scenario.verify_expiry { verified * LIFETIME_BYTES } else { 0 };
+    let oracles = verified.saturating_mul(VERIFIED_KEY_BYTES).saturating_mul(servers);
+    let need = |bytes: u64, what: String, advice| Need { bytes, what, advice };
+    vec![
+        need(
+            data_bytes(scenario).saturating_mul(copies),
+            format!(
+                "for {} items with values {}, which are kept in this process",
+                format_count(items(scenario) as f64),
+                scenario.value_size
+            ),
+            "fewer --keys, a smaller --value-size or --value-max, or a --server of its own",
+        ),
+        need(
+            // Values are cut from a pool of twice the longest.
+            longest.saturating_mul(2),
+            format!("to make values of up to {}", format_bytes(longest)),
+            "a smaller --value-size or --value-max",
+        ),
+        need(
+            connections
+                .saturating_mul(CONNECTION_BYTES * ends)
+                .saturating_add(connections.saturating_mul(depth * OPERATION_BYTES)),
+            format!("for {connections} connections with a depth of {depth}"),
+            "fewer --connections or a smaller --depth",
+        ),
+        need(
+            windows.unwrap_or(0).saturating_mul(PLACE_BYTES),
+            format!("for the windows of {clients} clients"),
+            "fewer --clients or a smaller --window",
+        ),
+        need(
+            oracles.saturating_add(lifetimes),
+            format!("to verify {} keys", format_count(verified as f64)),
+            "fewer keys to verify (--verify-keys, --window), or no --verify",
+        ),
+    ]
+}
+
+fn servers(scenario: &Scenario) -> u64 {
+    scenario.servers.len().max(1) as u64
+}
+
+/// Connections to all servers.
+fn connections(scenario: &Scenario) -> u64 {
+    let servers = servers(scenario);
+    match scenario.crowd.clients {
+        Some(clients) => {
+            let each = scenario.connections_of_client(servers as u32);
+            u64::from(clients).saturating_mul(each)
+        }
+        None => u64::from(scenario.connections.unwrap_or(CONNECTIONS)).saturating_mul(servers),
+    }
+}
+
+fn depth(scenario: &Scenario) -> u64 {
+    let is_counted = scenario.crowd.clients.is_some() || scenario.crowd.window.is_some();
+    let usual = if scenario.is_closed_loop() { 1 } else { DEPTH_WITH_RATE };
+    if is_counted { 1 } else { scenario.depth.map_or(usual, u64::from) }
+}
+
+/// The objects of all windows, if there are any.
+fn places(scenario: &Scenario) -> Option<u64> {
+    let clients = u64::from(scenario.crowd.clients.unwrap_or(1));
+    match scenario.crowd.window? {
+        WindowLaw::Objects(objects) => Some(u64::from(objects).saturating_mul(clients)),
+        WindowLaw::Cache { bytes, .. } => Some(bytes / item_bytes(scenario)),
+    }
 }
 
 fn data_bytes(scenario: &Scenario) -> u64 {
@@ -70,12 +175,7 @@ fn data_bytes(scenario: &Scenario) -> u64 {
 /// Items that the servers will hold at most: all keys where they are filled with them, else as
 /// many as there are operations.
 fn items(scenario: &Scenario) -> u64 {
-    let clients = u64::from(scenario.crowd.clients.unwrap_or(1));
-    let all = match scenario.crowd.window {
-        Some(WindowLaw::Objects(objects)) => u64::from(objects).saturating_mul(clients),
-        Some(WindowLaw::Cache { bytes, .. }) => bytes / item_bytes(scenario),
-        None => scenario.keys,
-    };
+    let all = places(scenario).unwrap_or(scenario.keys);
     let reads = scenario.mix.kinds().any(|kind| !kind.stores_value());
     let stores = scenario.mix.kinds().any(OpKind::stores_value);
     let fills = match scenario.load {
@@ -111,12 +211,17 @@ mod tests {
     use super::*;
     use memtide_schema::Settings;
 
-    fn refused(toml: &str, copies: u64, bytes: u64) -> Option<String> {
+    fn scenario(toml: &str) -> Scenario {
         let layer = memtide_schema::from_toml(toml, "a test").expect("it is a scenario");
         let mut settings = Settings::default();
         settings.apply(&layer).expect("its words are allowed");
+        settings.scenario
+    }
+
+    fn refused(toml: &str, copies: u64, bytes: u64) -> Option<String> {
+        let scenario = scenario(toml);
         let available = Available { bytes, by: "free on this machine" };
-        check_against(&settings.scenario, copies, available).map(|stop| {
+        check_against(&scenario, copies, available).map(|stop| {
             assert_eq!(stop.code, crate::exit::USAGE);
             stop.message
         })
@@ -147,7 +252,29 @@ mod tests {
     fn windows_and_the_pool_of_values_count_as_well() {
         let windows = "clients = 100\nwindow = '10k'\nvalue-size = '10k'\nkeys = 1\n";
         assert!(refused(windows, 1, 4 << 30).is_some());
+        let verified = "clients = 100\nwindow = '1M'\nkeys = 1\nverify = 1\n";
+        let message = refused(verified, 0, 1 << 30).expect("100M places of 12 bytes");
+        for word in ["1200 MB", "to verify 100M keys", "--clients", "--verify-keys"] {
+            assert!(message.contains(word), "no '{word}' in {message}");
+        }
+        assert!(!message.contains("--server"), "{message}");
         let pool = "value-size = 'uniform:1,1000000000'\nvalue-max = '1G'\nkeys = 1\n";
         assert!(refused(pool, 0, 1 << 30).is_some());
+    }
+
+    #[test]
+    fn connections_and_their_depth_count_wherever_the_servers_are() {
+        let deep = "connections = 20000\ndepth = 4096\nkeys = 10\n";
+        let message = refused(deep, 0, 2 << 30).expect("82M operations of 48 bytes");
+        for word in ["4014 MB", "20000 connections with a depth of 4096", "--depth"] {
+            assert!(message.contains(word), "no '{word}' in {message}");
+        }
+        assert_eq!(refused("connections = 20000\nkeys = 10\n", 0, 1 << 30), None);
+        let both = scenario("connections = 20000\nkeys = 10\nrate = 1\n");
+        let bytes = |copies: u64| needs(&both, copies)[2].bytes;
+        assert_eq!(bytes(1) - bytes(0), 20_000 * CONNECTION_BYTES, "the server has its end");
+        let servers = "server = ['a:1', 'b:1']\nverify = 1\nverify-keys = '100M'\nkeys = '1G'\n";
+        let message = refused(servers, 0, 1 << 30).expect("100M keys of 8 bytes on two servers");
+        assert!(message.contains("1600 MB of memory: to verify 100M keys;"), "{message}");
     }
 }

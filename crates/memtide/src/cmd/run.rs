@@ -8,6 +8,7 @@ use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
 use crate::flags;
 use crate::late::{LateFile, Sheet, check_distinct};
 use crate::output::{columns, complain, say, show};
+use crate::patient::Patient;
 use crate::witness::HostWitness;
 use clap::ArgMatches;
 use memtide_base::Instant;
@@ -56,7 +57,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
         return Ok(0);
     }
     check_files(&lowered, embedded.is_some(), files_max)?;
-    let Opened { json, samples, details } = Opened::open(outputs)?;
+    let Opened { json, samples, details } = Opened::open(outputs, RowsBy::Fleet)?;
     settle(&lowered.places, embedded.as_ref())?;
     let outcome = conduct(&settings, &lowered, load_only, machine, samples)?;
     drop(embedded);
@@ -175,7 +176,7 @@ pub(in crate::cmd) struct Opened {
 }
 
 impl Opened {
-    pub(in crate::cmd) fn open(outputs: &Outputs) -> Result<Self, Stop> {
+    pub(in crate::cmd) fn open(outputs: &Outputs, rows_by: RowsBy) -> Result<Self, Stop> {
         check_places(outputs, &[])?;
         let json = plain("--json", outputs.json.as_deref())?;
         let details = plain("--verify-details", outputs.verify_details.as_deref())?;
@@ -184,8 +185,21 @@ impl Opened {
             Some("-") => Some(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write + Send>),
             Some(path) => Some(Box::new(stream("--samples", path)?) as Box<dyn Write + Send>),
         };
+        let samples = samples.map(|rows| match rows_by {
+            RowsBy::Fleet => rows,
+            RowsBy::Themselves => Box::new(Patient::new(rows)),
+        });
         Ok(Self { json, samples: samples.map(SampleCsv::new), details })
     }
+}
+
+/// Who sees to it that a stalled reader of rows delays nobody.
+#[derive(Clone, Copy)]
+pub(in crate::cmd) enum RowsBy {
+    /// The fleet, which writes them on a thread of its own.
+    Fleet,
+    /// Nobody else.
+    Themselves,
 }
 
 /// Refuses two outputs to one file, those of `beside` included; and a name for a picture

@@ -1,12 +1,12 @@
 //! `memtide sim`: the same run in virtual time, against servers made of nothing. A week of load
 //! takes seconds, and the same seed gives the same trace.
 
-use super::run::{Conducted, Opened, check_places, publish, row, stream};
+use super::run::{Conducted, Opened, RowsBy, check_places, publish, row, stream};
 use super::{room, serve};
 use crate::exit::Stop;
 use crate::flags;
-use crate::late::LateFile;
 use crate::output::say;
+use crate::patient::Patient;
 use crate::witness::SimWitness;
 use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
@@ -18,7 +18,7 @@ use memtide_server::StoreOptions;
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::rc::Rc;
 
 /// Processors that a simulated machine has: enough that the number of workers depends on none.
@@ -39,13 +39,13 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     check_places(outputs, &[("--trace", trace.filter(|place| *place != "-"))])?;
     let looks_unfilled = scenario.value_size != Scenario::default().value_size;
     let lowered = Lowered { looks_unfilled, ..lowered };
-    let opened = Opened::open(outputs)?;
+    let opened = Opened::open(outputs, RowsBy::Themselves)?;
     let lines = Rc::new(RefCell::new(Lines::default()));
     let trace = match trace {
         None => Trace::new(),
         Some("-") => Trace::with_lines(say),
         Some(path) => {
-            lines.borrow_mut().out = Some(stream("--trace", path)?);
+            lines.borrow_mut().out = Some(Patient::new(stream("--trace", path)?));
             let lines = Rc::clone(&lines);
             Trace::with_lines(move |line| lines.borrow_mut().write(line))
         }
@@ -79,7 +79,7 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
 /// Where the lines of a trace go, and the first error of writing them.
 #[derive(Default)]
 struct Lines {
-    out: Option<BufWriter<LateFile>>,
+    out: Option<Patient>,
     error: Option<io::Error>,
 }
 

@@ -2,12 +2,12 @@
 //! a hang, always a sentence that names the server.
 
 use crate::child::{
-    Running, assert_counters_equal, memtide, program, read_record, scratch, shared,
+    Finished, Running, assert_counters_equal, check, memtide, program, read_record, scratch, shared,
 };
 use crate::peer::Peer;
 use crate::peer::rogue::{Answer, Rogue, say};
 use memtide_schema::Record;
-use memtide_schema::record::{CheckKind, CheckResult, EndedBy};
+use memtide_schema::record::{CheckKind, CheckResult, EndedBy, Verdict};
 use rustix::process::Signal;
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -305,6 +305,43 @@ fn the_death_of_one_of_two_servers_does_not_end_the_run() {
         assert!(row.totals.answered > 0, "{run}");
     }
     assert!(record.totals.connections.lost > 0, "{run}");
+    assert_deserted(&record, &run);
+}
+
+/// The other server answered what the dead one should have: that is another load.
+fn assert_deserted(record: &Record, run: &Finished) {
+    let (result, said) = check(record, CheckKind::Errors);
+    assert_eq!(result, CheckResult::Failed, "{said}: {run}");
+    assert!(said.starts_with("a server was gone at the end of the measured window"), "{said}");
+    assert_eq!(record.believable.verdict, Verdict::No, "{run}");
+}
+
+#[test]
+fn a_server_that_dies_late_makes_no_run_believable_neither_of_a_face() {
+    let _turn = shared();
+    let json = scratch("deserted.json");
+    let place = json.display();
+    // Less than 1 % of the operations are lost, be it in a schedule that all connections share.
+    let flags = "--rate 1000 --duration 3s --timeout 300ms --load never --keys 100";
+    for line in [
+        format!("run {flags} --connections 2 --quiet --json {place}"),
+        format!("mutilate -q 1000 -c 1 -t 3 -r 100 --noload --json {place}"),
+        format!("memaslap -t 3s -c 2 -T 1 --json {place}"),
+    ] {
+        let (dies, lives) = (Peer::memcached(""), Peer::memcached(""));
+        let servers = match line.starts_with("mutilate") {
+            true => format!("-s {} -s {}", dies.name, lives.name),
+            false => format!("-s {},{}", dies.name, lives.name),
+        };
+        let running = Running::start(&format!("{line} {servers}"));
+        await_gets(&dies, 700);
+        dies.kill();
+        let run = running.finish();
+        let record = Record::from_json(&fs::read_to_string(&json).unwrap()).unwrap();
+        fs::remove_file(&json).unwrap();
+        assert_ne!(record.believable.verdict, Verdict::Yes, "{line}: {run}");
+        assert_eq!(check(&record, CheckKind::Errors).0, CheckResult::Failed, "{line}: {run}");
+    }
 }
 
 #[test]
@@ -358,7 +395,7 @@ fn refused_stores_are_errors_of_the_run_and_no_lie_of_the_counters() {
     let record: Record = run.record();
     assert_eq!((record.totals.failed, record.totals.errors["server_error"]), (500, 500), "{run}");
     // memcached counts a store in cmd_set only once it has found room for it.
-    let (result, message) = crate::child::check(&record, CheckKind::ServerCounters);
+    let (result, message) = check(&record, CheckKind::ServerCounters);
     assert_ne!(result, CheckResult::Failed, "{message}");
 }
 

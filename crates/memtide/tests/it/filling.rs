@@ -181,6 +181,11 @@ fn items_of_another_seed_may_be_evicted_for_this_one() {
             let flags = format!("--keys 1500 --value-size fixed:2000 --seed {seed}");
             let record = gets(&peer, &flags).record();
             assert_eq!(record.totals.misses, 0, "seed {seed}");
+            let evictions = record.warnings.iter().find(|warning| warning.code == "evictions");
+            if let Some(warning) = evictions {
+                assert!(warning.message.contains("others' items went"), "{}", warning.message);
+                assert!(!warning.remedy.contains("--keys"), "{}", warning.remedy);
+            }
         }
         assert!(peer.figure("evictions") > 0, "the first seed's items had to go");
     }

@@ -4,7 +4,7 @@
 use crate::child::{assert_counters_equal, memtide};
 use crate::peer::Peer;
 use crate::peer::rogue::Recorder;
-use memtide_schema::record::EndedBy;
+use memtide_schema::record::{EndedBy, Verdict};
 use memtide_schema::{Kind, Record};
 
 const EVERY_KIND: &str = "get=5,gets=1,set=2,add=1,replace=1,append=1,prepend=1,cas=1,delete=1,\
@@ -241,4 +241,20 @@ fn memcached_counts_the_same_whatever_the_number_of_workers() {
     let one = counted(1);
     assert_eq!(one.0 + one.1, 4_321);
     assert_eq!([counted(2), counted(3)], [one, one]);
+}
+
+#[test]
+fn a_number_of_operations_without_answers_takes_as_long_as_sending_them() {
+    // It was a window of no length, at a rate of nothing, and believed.
+    let peer = Peer::memcached("");
+    let flags = "--mix set=1 --noreply --keys 100 --ops-max 200k --json -";
+    let record = memtide(&format!("run -s {} {flags}", peer.name)).exits(0).record();
+    assert_eq!(record.totals.unacknowledged, 200_000);
+    assert!(record.window_ns > 1_000_000, "{} ns", record.window_ns);
+    let per_s = record.rate.achieved_per_s;
+    assert!((per_s * record.measured_s / 200_000.0 - 1.0).abs() < 0.01, "{per_s}/s");
+    // A count that is used up before the window measures nothing.
+    let flags = "--rate 1k --warmup 2s --keys 10 --ops-max 10 --json -";
+    let record = memtide(&format!("run -s {} {flags}", peer.name)).exits(0).record();
+    assert_eq!((record.totals.intended, record.believable.verdict), (0, Verdict::No));
 }

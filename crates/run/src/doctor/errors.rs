@@ -18,10 +18,45 @@ pub(crate) struct Errors<'a> {
     pub(crate) allowed: f64,
     /// Clauses that say which server was gone, since when and until when.
     pub(crate) gone: &'a [String],
+    /// How much of the window went without servers.
+    pub(crate) missed: Missed,
+    /// Whether there were several: then the others got the load of one that was gone.
+    pub(crate) several_servers: bool,
     /// The first answer that was an error.
     pub(crate) refusal: Option<Refusal>,
     /// Whether the run ended because every server was gone.
     pub(crate) servers_lost: bool,
+}
+
+/// How much of a run went without servers that it was to load.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Missed {
+    /// The share of the measured window in which a server was gone, in the mean over all servers.
+    pub(crate) share: f64,
+    /// Whether one was gone at the end: it died, as far as this run can tell.
+    pub(crate) at_end: bool,
+}
+
+impl Errors<'_> {
+    /// Why this was another load than the one that was asked for, if it was.
+    fn deserted(&self) -> Option<String> {
+        let Missed { share, at_end } = self.missed;
+        if self.servers_lost {
+            return Some("every server was gone for longer than the timeout".to_owned());
+        }
+        if at_end {
+            let which = if self.several_servers { "a server" } else { "the server" };
+            return Some(format!("{which} was gone at the end of the measured window"));
+        }
+        (self.several_servers && share > self.allowed).then(|| {
+            format!(
+                "servers were gone for {} of their time (allowed {}), and the others got their \
+                 load",
+                exact_percent(share),
+                exact_percent(self.allowed)
+            )
+        })
+    }
 }
 
 /// Things that were to go well, and those that did not.
@@ -65,11 +100,11 @@ pub(super) fn check(errors: &Errors<'_>) -> Check {
     let all = [Some(of_operations), of_connections].into_iter().flatten();
     let tried = all.filter(|(tried, _)| tried.base > 0);
     let worst = tried.max_by(|a, b| a.0.share().total_cmp(&b.0.share()));
-    let lost = "every server was gone for longer than the timeout";
+    let deserted = errors.deserted();
     let Some((tried, what)) = worst else {
-        return match errors.servers_lost {
-            true => judged(code, false, gone(lost.to_owned(), errors.gone), 1.0, errors.allowed),
-            false => skipped(code, "nothing was left that had to be answered"),
+        return match deserted {
+            Some(why) => judged(code, false, gone(why, errors.gone), 1.0, errors.allowed),
+            None => skipped(code, "nothing was left that had to be answered"),
         };
     };
     let (share, allowed) = (tried.share(), errors.allowed);
@@ -87,10 +122,10 @@ pub(super) fn check(errors: &Errors<'_>) -> Check {
     if tried.asked_drops > 0 {
         message.push_str(&format!("; {} more were dropped, as on-full asks", tried.asked_drops));
     }
-    if errors.servers_lost {
-        message = format!("{lost}; {message}");
+    let passed = share <= allowed && deserted.is_none();
+    if let Some(why) = deserted {
+        message = format!("{why}; {message}");
     }
-    let passed = share <= allowed && !errors.servers_lost;
     if !passed {
         if let Some(refusal) = errors.refusal.filter(|_| errors.operations.failed > 0) {
             message.push_str(&format!("; the first error was '{refusal}'"));

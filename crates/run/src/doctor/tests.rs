@@ -47,6 +47,8 @@ struct Case {
     lives: Option<LifeCounters>,
     errors_max: f64,
     gone: Vec<String>,
+    missed: Missed,
+    several_servers: bool,
     servers_lost: bool,
 }
 
@@ -67,6 +69,8 @@ impl Case {
             lives: None,
             errors_max: 0.01,
             gone: Vec::new(),
+            missed: Missed::default(),
+            several_servers: false,
             servers_lost: false,
         }
     }
@@ -85,6 +89,8 @@ impl Case {
                 connections: self.lives.as_ref(),
                 allowed: self.errors_max,
                 gone: &self.gone,
+                missed: self.missed,
+                several_servers: self.several_servers,
                 refusal: None,
                 servers_lost: self.servers_lost,
             },
@@ -373,4 +379,42 @@ fn one_cpu_for_the_embedded_server_and_the_workers_is_a_no_with_its_reason() {
     let warned = shared.warned_of();
     let [Warning::SharedCpu { cpus: 1.0 }] = warned[..] else { panic!("{warned:?}") };
     assert!(warned[0].message().contains("share 1 CPU"), "{}", warned[0].message());
+}
+
+#[test]
+fn a_run_that_went_without_a_server_measured_another_load() {
+    // Every operation was answered: the other server answered those of the one that had died.
+    let case = |missed, several_servers| Case { missed, several_servers, ..Case::new() };
+    let result =
+        |share, at_end, several| case(Missed { share, at_end }, several).result(CheckKind::Errors);
+    assert_eq!(result(0.0, false, true), CheckResult::Passed);
+    assert_eq!(result(0.01, false, true), CheckResult::Passed);
+    assert_eq!(result(0.011, false, true), CheckResult::Failed);
+    assert_eq!(result(0.001, true, true), CheckResult::Failed);
+    assert_eq!(result(0.001, true, false), CheckResult::Failed);
+    // What waits for the only server is measured with its wait.
+    assert_eq!(result(0.3, false, false), CheckResult::Passed);
+    let check = case(Missed { share: 0.25, at_end: false }, true).check(CheckKind::Errors);
+    for words in ["servers were gone for 25 %", "allowed 1 %", "the others got their load"] {
+        assert!(check.message.contains(words), "{}", check.message);
+    }
+    let check = case(Missed { share: 0.25, at_end: true }, true).check(CheckKind::Errors);
+    assert!(check.message.starts_with("a server was gone at the end"), "{}", check.message);
+}
+
+#[test]
+fn a_run_that_measured_nothing_is_not_believed() {
+    let nothing = Case {
+        counted: Counters::default(),
+        response: Histogram::new(),
+        ideal: Histogram::new(),
+        ..Case::new()
+    };
+    let check = nothing.check(CheckKind::Answered);
+    assert_eq!(check.result, CheckResult::Failed);
+    assert!(check.message.contains("no operation was due"), "{}", check.message);
+    // What asks for no answer was measured all the same.
+    let counted = counted(0, &[(Fate::Unacknowledged, 100)]);
+    let unasked = Case { counted, ..nothing };
+    assert_eq!(unasked.result(CheckKind::Answered), CheckResult::Skipped);
 }

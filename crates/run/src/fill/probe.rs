@@ -3,7 +3,7 @@
 use super::{Filled, compares_lengths, keys_all, of_server, said, server_number};
 use super::{side_plan, side_source};
 use crate::conduct::conduct;
-use crate::failure::Failure;
+use crate::failure::{Failure, FillFault, Lengths};
 use crate::survey::{figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::{Plan, ServerPlan, Verify};
@@ -70,15 +70,10 @@ pub(super) fn wants_keys<F: Fleet>(
     let foreign = hits == 0 && items > 0 || items as u64 > keys_all(plan);
     if !local && foreign {
         let resized = match (probed.counters.resized, probed.bytes_mean()) {
-            (1.., Some(mean)) => format!(", and values of {mean:.0} bytes where {}", law(scenario)),
-            _ => String::new(),
+            (1.., Some(mean)) => Some(Lengths { mean, law: law(scenario) }),
+            _ => None,
         };
-        return Err(Failure::usage(format!(
-            "server {} holds {items} items that are not of this scenario{resized}; filling could \
-             evict them: use --load always to fill it all the same, or --load never to leave it \
-             as it is",
-            server.name
-        )));
+        return Err(FillFault::Foreign { server: server.name.clone(), items, resized }.into());
     }
     Ok(true)
 }
@@ -105,13 +100,8 @@ pub(super) fn accept_as_it_is<F: Fleet>(
         }));
         return Ok(());
     }
-    Err(Failure::usage(format!(
-        "server {} holds values of other lengths: {resized} of {hits} that were sampled, of \
-         {mean:.0} bytes in the mean, where {}; --load never does not fill it: use --load auto, \
-         give the --value-size that it was filled with, or accept it with --load-partial",
-        server.name,
-        law(scenario)
-    )))
+    let (server, lengths) = (server.name.clone(), Lengths { mean, law: law(scenario) });
+    Err(FillFault::Resized { server, resized, hits, lengths }.into())
 }
 
 /// What the scenario says of lengths.
@@ -170,17 +160,14 @@ fn probe<F: Fleet>(
     };
     let probe = Plan { verify, ..probe };
     let ended = conduct(fleet, &probe, &mut |_, _, _| {})?;
-    let counters = filled.absorb(&ended, &of_server(server))?;
+    let counters =
+        filled.absorb(&ended, (&of_server(server), "gets of a sample of keys"), &probe)?;
     // Some errors are what a run may be about; a server that mostly gives them is no memcached.
     if counters.answered < counters.intended / 2 && !ended.interrupted {
-        return Err(Failure::unreachable(format!(
-            "server {} answered {} of {} gets{}; is it a memcached with the {} protocol?",
-            server.name,
-            counters.answered,
-            counters.intended,
-            said(&ended),
-            plan.requests.protocol
-        )));
+        let Counters { answered, intended, .. } = counters;
+        let (server, protocol) = (server.name.clone(), plan.requests.protocol);
+        let said = said(&ended);
+        return Err(FillFault::NoMemcached { server, answered, intended, said, protocol }.into());
     }
     Ok(Probed { counters, mismatches: ended.totals.mismatches })
 }

@@ -3,7 +3,7 @@
 
 use super::probe::{earliest, sample};
 use super::{Filled, keys_all, server_number};
-use crate::failure::Failure;
+use crate::failure::{Failure, FillFault, NoRoom};
 use crate::survey::{Figures, figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::{Plan, ServerPlan};
@@ -102,24 +102,20 @@ impl<'a> Room<'a> {
             filled.warnings.push(Warning::Shortfall(Shortfall::LoadPartial { sampled, missing }));
             return Ok(());
         }
-        let so_far = match whole_fill {
-            true => "after the fill".to_owned(),
-            false => format!("after {end} of them were stored, where the fill was stopped"),
+        let advice = match &after {
+            Some(after) if counted.is_some() => self.advice(after, (end as f64 * found) as u64),
+            _ => "give it more memory (its -m)".to_owned(),
         };
-        let (thrown_out, advice) = match (&after, counted) {
-            (Some(after), Some(evicted)) => (
-                format!(", and {evicted} items were evicted"),
-                self.advice(after, (end as f64 * found) as u64),
-            ),
-            _ => (String::new(), "give it more memory (its -m)".to_owned()),
+        let too_small = NoRoom {
+            server: server.name.clone(),
+            keys: keys_all(plan),
+            sampled,
+            missing,
+            stopped_after: (!whole_fill).then_some(end),
+            evicted: counted,
+            advice,
         };
-        Err(Failure::goal(format!(
-            "server {} cannot hold the {} keys: {missing} of {sampled} sampled keys are missing \
-             {so_far}{thrown_out}; {advice}, use fewer or smaller --keys, or accept it with \
-             --load-partial",
-            server.name,
-            keys_all(plan),
-        )))
+        Err(FillFault::NoRoom(Box::new(too_small)).into())
     }
 
     /// The memory that would do: for this data set and for what else the server holds, of which

@@ -2,9 +2,10 @@
 //! not there any more.
 
 use super::Material;
+use crate::doctor::Missed;
 use crate::fill::Held;
 use crate::survey::{Orders, Survey};
-use memtide_schema::record::{Outage, Record};
+use memtide_schema::record::{Outage, Record, Totals};
 use memtide_schema::warning::{Upset, stretches};
 use memtide_schema::{Scenario, Warning};
 use memtide_workload::OpKind;
@@ -35,6 +36,26 @@ fn absences(record: &Record) -> Vec<(&str, Stretches)> {
 pub(super) fn gone(record: &Record) -> Vec<String> {
     let clause = |(name, when): (&str, Stretches)| format!("{name} was gone {}", stretches(&when));
     absences(record).into_iter().map(clause).collect()
+}
+
+/// How much of a run went without servers that it was to load. Its end is `stopped_s` seconds after
+/// the measured window began.
+pub(super) fn missed(record: &Record, survey: &Survey, stopped_s: f64) -> Missed {
+    let length_s = record.measured_s;
+    let mut missed = Missed::default();
+    for (name, when) in absences(record) {
+        let is_mute = survey.before.contains_key(name) && !survey.after.contains_key(name);
+        for (from, until) in when {
+            let within = until.unwrap_or(f64::INFINITY).min(length_s) - from.max(0.0);
+            missed.share += within.max(0.0);
+            // A connection that is reset just before the end has no time to come back.
+            let is_long = (stopped_s - from) * 1e3 >= GONE_MS_MIN as f64;
+            missed.at_end |= until.is_none() && from < length_s && (is_long || is_mute);
+        }
+    }
+    let all_s = length_s * record.servers.len() as f64;
+    missed.share = if all_s > 0.0 { missed.share / all_s } else { 0.0 };
+    missed
 }
 
 /// A warning for each server that was gone for a while.
@@ -75,6 +96,18 @@ pub(super) fn hits<W>(record: &Record, material: &Material<'_, W>) -> Option<War
     }
     let few = (hits as f64) < keys as f64 * HIT_RATIO_MIN;
     few.then_some(Warning::Upset(Upset::HitRatio { keys, hits, held: None }))
+}
+
+/// Whether keys were missing that the servers had been given, in the load or in the samples before
+/// it; none where keys may be missing for other reasons, or none was read.
+pub(super) fn misses<W>(record: &Record, material: &Material<'_, W>) -> Option<bool> {
+    let held = material.filled.held;
+    let phases = &record.phases;
+    let load = [&phases.warmup, &phases.measure, &phases.cooldown];
+    let sum = |of: fn(&Totals) -> u64| load.iter().map(|phase| of(&phase.totals)).sum::<u64>();
+    let (keys, missing) = (sum(|totals| totals.keys), sum(|totals| totals.misses));
+    let known = keys > 0 && held.keys > 0 && keeps_keys(material.scenario);
+    known.then_some(missing > 0 || held.found < held.keys)
 }
 
 /// The share of missing keys that a sample with `held` leaves possible. Where none of n was

@@ -2,7 +2,7 @@
 //! load, and whether a server obeys decides nothing.
 
 use super::Survey;
-use crate::failure::Failure;
+use crate::failure::{Failure, Fault};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
@@ -33,8 +33,7 @@ impl Orders {
     ) -> Result<(), Failure> {
         for server in survey.servers(plan) {
             if let Err(error) = self.tell(fleet, plan, server, scenario.before.as_deref()) {
-                let message = format!("server {} {error}", server.name);
-                return Err(Failure::unreachable(message));
+                return Err(Fault::Unasked { server: server.name.clone(), error }.into());
             }
         }
         Ok(())

@@ -99,7 +99,7 @@ impl Fleet for ToyFleet {
         self.now = self.now.max(until);
         for (worker, at) in &mut self.workers {
             while *at < until && !worker.is_finished() {
-                *at = worker.turn().map_err(|error| FleetError { message: error.to_string() })?;
+                *at = worker.turn().map_err(|error| FleetError::Worker { worker: 0, error })?;
             }
             totals.absorb(worker.tally_mut());
         }

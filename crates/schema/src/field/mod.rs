@@ -112,6 +112,7 @@ pub static FIELDS: &[Field] = &[
     target::TRAILING_BLANK,
     target::SEND_BUFFER,
     target::RECEIVE_BUFFER,
+    target::BUSY_POLL,
     target::USER,
     target::PASSWORD,
     load::RATE,

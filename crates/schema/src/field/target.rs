@@ -2,10 +2,10 @@
 //!
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
-use super::parse::{count, given, one, parsed};
+use super::parse::{count, given, given_span, one, parsed, span};
 use super::{Field, Section, Set, Show};
 use crate::scenario::{Secret, Target, parse_switch};
-use memtide_base::units;
+use memtide_base::{Span, units};
 use std::net::IpAddr;
 
 pub(super) const SERVER: Field = Field {
@@ -142,10 +142,10 @@ pub(super) const NAGLE: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.habits.nagle = parse_switch(word)?;
+        scenario.sockets.nagle = parse_switch(word)?;
         Ok(())
     }),
-    show: Show::Scenario(|scenario| one(scenario.habits.nagle)),
+    show: Show::Scenario(|scenario| one(scenario.sockets.nagle)),
 };
 
 pub(super) const PROTOCOL: Field = Field {
@@ -218,10 +218,35 @@ pub(super) const SEND_BUFFER: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.habits.send_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
+        scenario.sockets.send_buffer_bytes =
+            Some(units::parse_size(word).map_err(|e| e.to_string())?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.habits.send_buffer)),
+    show: Show::Scenario(|scenario| given(&scenario.sockets.send_buffer_bytes)),
+};
+
+pub(super) const BUSY_POLL: Field = Field {
+    name: "busy-poll",
+    short: None,
+    value: Some("TIME"),
+    default: "the system's",
+    help: "How long the kernel polls the network card for each receive",
+    long: "What SO_BUSY_POLL is set to: whole microseconds up to `1s`, such as `50us`; 0 turns it \
+           off. The kernel then looks at the network card by itself instead of waiting for its \
+           interrupt, which costs CPU and saves some microseconds where the card's driver can do \
+           it; on loopback it changes nothing. More than net.core.busy_read takes the capability \
+           CAP_NET_ADMIN.",
+    section: Section::Target,
+    many: false,
+    set: Set::Scenario(|scenario, word| {
+        let time = span(word)?;
+        if time > Span::from_s(1) || !time.ns().is_multiple_of(1_000) {
+            return Err(format!("'{word}' is not whole microseconds up to 1s, such as 50us"));
+        }
+        scenario.sockets.busy_poll = Some(time);
+        Ok(())
+    }),
+    show: Show::Scenario(|scenario| given_span(scenario.sockets.busy_poll)),
 };
 
 pub(super) const RECEIVE_BUFFER: Field = Field {
@@ -235,10 +260,11 @@ pub(super) const RECEIVE_BUFFER: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.habits.receive_buffer = Some(units::parse_size(word).map_err(|e| e.to_string())?);
+        scenario.sockets.receive_buffer_bytes =
+            Some(units::parse_size(word).map_err(|e| e.to_string())?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.habits.receive_buffer)),
+    show: Show::Scenario(|scenario| given(&scenario.sockets.receive_buffer_bytes)),
 };
 
 pub(super) const USER: Field = Field {

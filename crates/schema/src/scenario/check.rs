@@ -291,8 +291,8 @@ impl Scenario {
             problems.add("key-first", format!("key-first {given} is too high: give at most 1000G"));
         }
         let buffers = [
-            ("send-buffer", self.habits.send_buffer),
-            ("receive-buffer", self.habits.receive_buffer),
+            ("send-buffer", self.sockets.send_buffer_bytes),
+            ("receive-buffer", self.sockets.receive_buffer_bytes),
         ];
         for (field, given) in buffers {
             if let Some(given) = given.filter(|&given| given > VALUE_MAX) {

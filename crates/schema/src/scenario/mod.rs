@@ -25,7 +25,7 @@ pub use outputs::{Outputs, Settings, Tags};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch};
 
-use memtide_base::Span;
+use memtide_base::{SocketOptions, Span};
 use memtide_workload::{
     Arrival, Draws, KeyForm, KeyShape, Mix, MixOrder, Pick, Popularity, SizeLaw, Wave, WindowLaw,
 };
@@ -157,6 +157,8 @@ pub struct Scenario {
     pub transport: Transport,
     /// Which servers are written, where they are not alike.
     pub replication: Replication,
+    /// What the kernel is asked to do with the sockets of connections.
+    pub sockets: SocketOptions,
     /// What some clients do besides.
     pub habits: Habits,
     /// Who we are to the servers.
@@ -259,12 +261,6 @@ pub struct Habits {
     pub trailing_blank: bool,
     /// What a cas says without reading first.
     pub cas_unique: Option<u64>,
-    /// Bytes of a socket's send buffer.
-    pub send_buffer: Option<u64>,
-    /// Bytes of a socket's receive buffer.
-    pub receive_buffer: Option<u64>,
-    /// Whether TCP may hold back small requests.
-    pub nagle: bool,
 }
 
 impl Scenario {
@@ -353,6 +349,7 @@ impl Default for Scenario {
             protocol: Protocol::Text,
             transport: Transport::Tcp,
             replication: Replication::default(),
+            sockets: SocketOptions::default(),
             habits: Habits::default(),
             user: None,
             password: None,

@@ -543,7 +543,7 @@ fn what_requests_look_like_must_fit_what_is_asked() {
     assert_eq!(blank, ["trailing-blank"]);
     let hidden = problems(|s| (s.value_fill, s.verify) = (ValueFill::Letter(b'0'), 1.0));
     assert_eq!(hidden, ["value-fill"]);
-    assert_eq!(problems(|s| s.habits.send_buffer = Some(1 << 31)), ["send-buffer"]);
+    assert_eq!(problems(|s| s.sockets.send_buffer_bytes = Some(1 << 31)), ["send-buffer"]);
     assert_eq!(problems(|s| s.key_shape.first = u64::MAX), ["key-first"]);
     assert_eq!(problems(|s| s.key_size = known("ascending:5")), ["key-size"]);
     assert_eq!(problems(|s| s.value_size = known("ascending:5")), [""; 0]);

@@ -3,7 +3,8 @@
 use crate::harness::Rehearsal;
 use memtide_base::units::parse_fraction;
 use memtide_engine::{OnFull, Pacing};
-use memtide_schema::record::{EndedBy, Verdict};
+use memtide_schema::Record;
+use memtide_schema::record::{EndedBy, Outage, Verdict};
 use memtide_workload::Outcome;
 
 /// Where the verdict is yes, the servers were there to the end, and few operations and connections
@@ -16,6 +17,7 @@ pub fn errors(rehearsal: &Rehearsal) -> Result<(), String> {
     if record.ended_by == EndedBy::ServersLost {
         return Err("a run that lost its servers is believed".to_owned());
     }
+    gone(record)?;
     let count = |which: &[Outcome]| {
         rehearsal.samples.iter().filter(|sample| which.contains(&sample.outcome)).count() as u64
     };
@@ -32,6 +34,17 @@ pub fn errors(rehearsal: &Rehearsal) -> Result<(), String> {
     let asked = if drops(rehearsal) { measure.dropped } else { 0 };
     let base = measure.intended - asked;
     few("connections", (base - measure.opened, base), allowed)
+}
+
+/// No server was gone in the last tenth of a second of the window and stayed so.
+fn gone(record: &Record) -> Result<(), String> {
+    let start_ns = record.window_start_unix_ns.map_or(0, |start| start.0);
+    let end_ms = ((start_ns + u128::from(record.window_ns)) / 1_000_000) as u64;
+    let died = |away: &Outage| away.until_unix_ms.is_none() && away.from_unix_ms + 100 < end_ms;
+    match record.servers.iter().find(|server| server.outages.iter().any(died)) {
+        Some(server) => Err(format!("it is believed, but {} was gone at the end", server.name)),
+        None => Ok(()),
+    }
 }
 
 fn few(what: &str, (ill, base): (u64, u64), allowed: f64) -> Result<(), String> {

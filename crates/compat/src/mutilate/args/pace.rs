@@ -114,6 +114,7 @@ impl Reader<'_> {
             rate_ops: settings.qps,
             sinusoid: self.sinusoid(settings.qps, mode)?,
             gaps,
+            gaps_word: settings.iadist.to_owned(),
             depth: not_negative(given.int_or_default("depth")),
             skip: given.has("skip").then_some(SKIP),
             answer_gap: given.has("moderate").then_some(ANSWER_GAP),

@@ -20,8 +20,8 @@ fn a_lost_connection_ends_every_run() {
 
 #[test]
 fn nagles_algorithm_stays_on_if_asked_for() {
-    assert!(!scenario(Face::Mutilate, "-s h").habits.nagle);
-    assert!(scenario(Face::Mutilate, "-s h --no_nodelay").habits.nagle);
+    assert!(!scenario(Face::Mutilate, "-s h").sockets.nagle);
+    assert!(scenario(Face::Mutilate, "-s h --no_nodelay").sockets.nagle);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! What the originals log with `-v` and `-vv` as a run goes, each line with the place in their
-//! sources that prints it. The lines of `-vv` about single requests and generators are left out.
+//! sources that prints it. The lines of `-vv` about single requests are left out.
 
-use crate::mutilate::options::{Mode, Options, Verbosity};
+use super::generators::{self, Generators};
+use crate::mutilate::numbers::Law;
+use crate::mutilate::options::{Keys, Mode, Options, Verbosity};
 use crate::mutilate::rows::Face;
 use memtide_base::Span;
 use memtide_schema::Event;
-use memtide_schema::record::{Phase, PlanRecord};
+use memtide_schema::record::{LoopKind, Phase, PlanRecord};
 
 /// The log of one command line.
 #[derive(Clone, Debug)]
@@ -18,6 +20,9 @@ pub(super) struct Log {
     servers: u32,
     connections: u64,
     connections_each: u32,
+    /// Of each connection: the lengths of values and keys, and the order of keys.
+    laws: Vec<Law>,
+    gaps: (Law, String),
     rate_ops: u32,
     records: u32,
     is_filled: bool,
@@ -34,12 +39,17 @@ struct Lines {
     sleeping: u16,
     started: u16,
     stopped: u16,
-    threads: u16,
+    /// The start of threads, that all have begun, the wait for one; the end of a run.
+    threads: [u16; 4],
+    /// What is asked of a server, and the loop that makes connections: its start and its end.
+    making: [u16; 3],
     numbers: u16,
     records: u16,
     /// Of Connection.cc.
+    gaps: u16,
     connected: u16,
     loaded: u16,
+    generators: Generators,
 }
 
 const MUTILATE: Lines = Lines {
@@ -50,11 +60,14 @@ const MUTILATE: Lines = Lines {
     sleeping: 961,
     started: 979,
     stopped: 1011,
-    threads: 0,
+    threads: [0; 4],
+    making: [0; 3],
     numbers: 0,
     records: 1074,
+    gaps: 35,
     connected: 258,
     loaded: 405,
+    generators: generators::MUTILATE,
 };
 const MCPERF: Lines = Lines {
     file: "mcperf.cc",
@@ -64,11 +77,14 @@ const MCPERF: Lines = Lines {
     sleeping: 1321,
     started: 1341,
     stopped: 1395,
-    threads: 974,
+    threads: [974, 1022, 1026, 1058],
+    making: [1132, 1154, 1177],
     numbers: 1514,
     records: 1533,
+    gaps: 47,
     connected: 422,
     loaded: 665,
+    generators: generators::MCPERF,
 };
 const MCPERF_DYNAMIC: Lines = Lines {
     file: "mcperf.cc",
@@ -78,11 +94,14 @@ const MCPERF_DYNAMIC: Lines = Lines {
     sleeping: 1604,
     started: 1624,
     stopped: 1679,
-    threads: 1255,
+    threads: [1255, 1303, 1307, 1341],
+    making: [1415, 1437, 1460],
     numbers: 1798,
     records: 1817,
+    gaps: 63,
     connected: 470,
     loaded: 713,
+    generators: generators::MCPERF,
 };
 
 impl Log {
@@ -96,6 +115,8 @@ impl Log {
             servers: connections.servers,
             connections: connections.total(),
             connections_each: connections.each,
+            laws: laws(options),
+            gaps: (options.paced.gaps, options.paced.gaps_word.clone()),
             rate_ops: options.paced.rate_ops,
             records: options.load.records_each,
             is_filled: options.load.is_filled,
@@ -166,15 +187,64 @@ impl Log {
             let address = server.addresses.first().unwrap_or(&server.name);
             text += &self.line(lines.resolved, &format!("Resolved {host} to {address}"));
         }
+        let of_threads = lines.threads;
         if !self.face.is_mutilate() && self.threads > 1 {
             let words = format!("Starting {} threads.", self.threads);
-            text += &self.line(lines.threads, &words);
+            text += &self.line(of_threads[0], &words);
+            text += &self.line(of_threads[1], "Fired all threads.");
+            text += &self.line(of_threads[2], "Waiting for thread 0.");
         }
-        let each_server = connections.div_ceil(u64::from(self.servers.max(1)));
+        // One thread after the other, though the originals' threads all speak at once.
+        let shares = u64::from(self.servers) * u64::from(self.threads);
+        let each = connections.div_ceil(shares.max(1));
+        let of_connection = self.connection(plan);
+        for _ in 0..self.threads {
+            text += &self.connected(plan, each, &of_connection);
+        }
+        text
+    }
+
+    /// What a thread makes `each` connections to each server with, and that they are made.
+    fn connected(&self, plan: &PlanRecord, each: u64, of_connection: &str) -> String {
+        let [asked, begun, done] = self.lines().making;
+        let is_mcperf = !self.face.is_mutilate();
+        let mut text = String::new();
+        for server in &plan.servers {
+            if is_mcperf {
+                let all = self.connections_each;
+                let words = format!("Connections req {} {each} [0/{all}]", server.name);
+                text += &self.line(asked, &words);
+            }
+            (0..each).for_each(|_| text += of_connection);
+        }
+        if is_mcperf {
+            text += &self.line(begun, "evt based loop start\n");
+        }
         for server in &plan.servers {
             let address = server.addresses.first().unwrap_or(&server.name);
-            let line = format!("Connection.cc({}): Connected to {address}.\n", lines.connected);
-            (0..each_server).for_each(|_| text += &line);
+            let number = self.lines().connected;
+            let line = format!("Connection.cc({number}): Connected to {address}.\n");
+            (0..each).for_each(|_| text += &line);
+        }
+        if is_mcperf {
+            text += &self.line(done, "evt based loop end\n");
+        }
+        text
+    }
+
+    /// The generators of one connection.
+    fn connection(&self, plan: &PlanRecord) -> String {
+        let lines = self.lines();
+        let mut text: String = self.laws.iter().map(|&law| lines.generators.line(law)).collect();
+        let (law, word) = &self.gaps;
+        match plan.loop_kind {
+            LoopKind::Open => {
+                let line = lines.gaps;
+                text += &format!("Connection.cc({line}): iagen = createGenerator({word})\n");
+                text += &lines.generators.line(*law);
+            }
+            // As fast as answers come.
+            LoopKind::Closed => text += &lines.generators.line(Law::Fixed(0.0)),
         }
         text
     }
@@ -213,9 +283,32 @@ impl Log {
                 let whole_s = self.time.ns() / 1_000_000_000;
                 let words = format!("stopped at {unix_s:.6}  options.time = {whole_s}");
                 text += &self.line(lines.stopped, &words).repeat(times as usize);
+                text += &self.joined();
             }
-            Phase::Load | Phase::Measure | Phase::Cooldown => {}
+            Phase::Cooldown => text += &self.joined(),
+            Phase::Load | Phase::Measure => {}
         }
         text
     }
+
+    /// What the mcperfs say of threads that have ended.
+    fn joined(&self) -> String {
+        if self.face.is_mutilate() || !self.is_debug() {
+            return String::new();
+        }
+        let [_, _, waiting, end] = self.lines().threads;
+        let wait = |thread| self.line(waiting, &format!("Waiting for thread {thread}."));
+        let waits: String = (1..self.threads).map(wait).collect();
+        waits + &self.line(end, "End of go()")
+    }
+}
+
+/// The distributions that each connection of `options` has beside its gaps, in the order in which
+/// the originals make them.
+fn laws(options: &Options) -> Vec<Law> {
+    let order = match options.load.keys {
+        Keys::Random => None,
+        Keys::Cached { law, .. } => law,
+    };
+    [options.load.value_bytes, options.load.key_bytes].into_iter().chain(order).collect()
 }

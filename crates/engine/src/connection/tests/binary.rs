@@ -2,6 +2,7 @@
 //! part.
 
 use super::*;
+use memtide_codec::ErrorReply;
 use memtide_codec::binary::{Answer, encode};
 
 /// Holds the same talk in frames, with bytes cut at several widths.

@@ -89,8 +89,9 @@ fn perform(
     let json = options.output.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let sink = samples(options)?;
     let teller = Teller::new(options, targets);
-    say_part(&teller.wait(options.paced.wait));
-    if !waited(options.paced.wait, stop) {
+    let wait = wait_before(options);
+    say_part(&teller.wait(wait));
+    if !waited(wait, stop) {
         return Ok(INTERRUPTED);
     }
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, sink);
@@ -203,6 +204,11 @@ fn samples(options: &Options) -> Result<Option<SampleSink>, Stop> {
             Sampled::End => file.flush().and_then(|()| file.get_mut().commit()),
         })
     })))
+}
+
+/// How long nothing is done at first: measuring begins after `--wait`, and the warm-up before it.
+fn wait_before(options: &Options) -> Span {
+    options.paced.wait.saturating_sub(options.paced.warmup)
 }
 
 /// Waits before the load; says whether nobody interrupted that.

@@ -171,6 +171,38 @@ fn samples_that_nobody_reads_delay_no_report() {
 }
 
 #[test]
+fn neither_do_rows_of_a_simulation() {
+    let folder = room("stalled-sim");
+    fifo(&folder.join("pipe"));
+    let run = "sim --rate 20k --duration 2s --keys 100 --load never --mix get=1 --json r.json";
+    for rows in ["--samples", "--trace"] {
+        for is_open in [false, true] {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true);
+            let held: Option<File> = is_open.then(|| options.open(folder.join("pipe")).unwrap());
+            let run = run_in(&folder, &format!("{run} {rows} pipe")).exits(1);
+            assert!(run.out.lines().last().unwrap().starts_with("believable: "), "{run}");
+            assert!(run.err.contains(rows) && run.err.contains("rows are missing"), "{run}");
+            read_record(&fs::read_to_string(folder.join("r.json")).unwrap()).unwrap();
+            drop(held);
+        }
+    }
+    // What is read is whole.
+    let path = folder.join("pipe");
+    let reader = std::thread::spawn(move || fs::read_to_string(path).unwrap());
+    run_in(&folder, &format!("{run} --samples pipe")).exits(0);
+    assert_eq!(
+        reader.join().unwrap().lines().count() as u64,
+        1 + {
+            read_record(&fs::read_to_string(folder.join("r.json")).unwrap())
+                .unwrap()
+                .totals
+                .intended
+        }
+    );
+}
+
+#[test]
 fn two_outputs_into_one_file_are_refused() {
     let folder = room("twice");
     fs::write(folder.join("a"), "old").unwrap();

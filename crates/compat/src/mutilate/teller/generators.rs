@@ -1,0 +1,116 @@
+//! What the originals' generators log of themselves with `-vv` while connections are made: one line
+//! for each distribution, with the place in Generator.h that prints it.
+
+use crate::mutilate::numbers::Law;
+
+/// The lines of Generator.h.
+#[derive(Debug)]
+pub(super) struct Generators {
+    fixed: u16,
+    uniform: u16,
+    /// A uniform one with two bounds, where there is one.
+    between: Option<u16>,
+    normal: u16,
+    exponential: u16,
+    pareto: u16,
+    gev: u16,
+}
+
+pub(super) const MUTILATE: Generators = Generators {
+    fixed: 53,
+    uniform: 66,
+    between: None,
+    normal: 85,
+    exponential: 107,
+    pareto: 127,
+    gev: 150,
+};
+pub(super) const MCPERF: Generators = Generators {
+    fixed: 53,
+    uniform: 75,
+    between: Some(86),
+    normal: 104,
+    exponential: 126,
+    pareto: 146,
+    gev: 169,
+};
+
+impl Generators {
+    /// The line of a generator that draws `law`.
+    pub(super) fn line(&self, law: Law) -> String {
+        let (line, words) = match law {
+            Law::Fixed(value) => (self.fixed, format!("Fixed({value:.6})")),
+            Law::Uniform { least, most } => match self.between {
+                Some(line) => (line, format!("Uniform({least:.6}..{most:.6})")),
+                None => (self.uniform, format!("Uniform({most:.6})")),
+            },
+            Law::Normal { mean, deviation } | Law::OriginalNormal { mean, deviation } => {
+                (self.normal, format!("Normal(mean={mean:.6}, sd={deviation:.6})"))
+            }
+            Law::Exponential { rate } => {
+                (self.exponential, format!("Exponential(lambda={rate:.6})"))
+            }
+            Law::Pareto { location, scale, shape } => (
+                self.pareto,
+                format!("GPareto(loc={location:.6}, scale={scale:.6}, shape={shape:.6})"),
+            ),
+            Law::Gev { location, scale, shape } => {
+                (self.gev, format!("GEV(loc={location:.6}, scale={scale:.6}, shape={shape:.6})"))
+            }
+            // The parameters of Facebook's ETC pool, as the originals have them.
+            Law::FacebookKey => {
+                return self.line(Law::Gev { location: 30.7984, scale: 8.20449, shape: 0.078688 });
+            }
+            Law::FacebookValue => {
+                let (location, scale, shape) = (15.0, 214.476, 0.348238);
+                return self.line(Law::Pareto { location, scale, shape });
+            }
+            Law::FacebookGap => {
+                let (location, scale, shape) = (0.0, 16.0292, 0.154971);
+                return self.line(Law::Pareto { location, scale, shape });
+            }
+        };
+        format!("Generator.h({line}): {words}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_law_is_told_as_the_originals_tell_it() {
+        for (word, of_mutilate, of_mcperf) in [
+            ("200", "Generator.h(53): Fixed(200.000000)\n", "Generator.h(53): Fixed(200.000000)\n"),
+            (
+                "uniform:100",
+                "Generator.h(66): Uniform(100.000000)\n",
+                "Generator.h(86): Uniform(0.000000..100.000000)\n",
+            ),
+            (
+                "normal:5,1",
+                "Generator.h(85): Normal(mean=5.000000, sd=1.000000)\n",
+                "Generator.h(104): Normal(mean=5.000000, sd=1.000000)\n",
+            ),
+            (
+                "exponential",
+                "Generator.h(107): Exponential(lambda=0.000000)\n",
+                "Generator.h(126): Exponential(lambda=0.000000)\n",
+            ),
+            (
+                "fb_key",
+                "Generator.h(150): GEV(loc=30.798400, scale=8.204490, shape=0.078688)\n",
+                "Generator.h(169): GEV(loc=30.798400, scale=8.204490, shape=0.078688)\n",
+            ),
+            (
+                "fb_value",
+                "Generator.h(127): GPareto(loc=15.000000, scale=214.476000, shape=0.348238)\n",
+                "Generator.h(146): GPareto(loc=15.000000, scale=214.476000, shape=0.348238)\n",
+            ),
+        ] {
+            let law = |bounds| Law::read(word, bounds).unwrap().unwrap();
+            assert_eq!(MUTILATE.line(law(false)), of_mutilate, "{word}");
+            assert_eq!(MCPERF.line(law(true)), of_mcperf, "{word}");
+        }
+    }
+}

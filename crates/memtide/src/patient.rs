@@ -1,0 +1,207 @@
+//! Rows on their way to a reader that may stall: a thread of its own writes them. A reader that
+//! takes nothing for a while is given up, so that it delays no report; rows that it did not take
+//! are lost, which the error says.
+
+use std::io::{self, ErrorKind, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Bytes that are handed over at once.
+const PIECE_BYTES: usize = 64 * 1024;
+/// Pieces that may wait.
+const PIECES_MAX: usize = 16;
+/// How long a reader that takes nothing is waited for.
+const STALL_MAX: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// A writer that never waits long for the one behind it.
+pub(crate) struct Patient {
+    gathered: Vec<u8>,
+    /// Pieces that were handed over.
+    given: u64,
+    /// Those of them that are written.
+    taken: Arc<AtomicU64>,
+    pieces: Option<SyncSender<Vec<u8>>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Patient {
+    pub(crate) fn new(out: impl Write + Send + 'static) -> Self {
+        let (pieces, waiting) = sync_channel(PIECES_MAX);
+        let taken = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&taken);
+        let thread = Some(thread::spawn(move || write(out, &waiting, &count)));
+        Self { gathered: Vec::new(), given: 0, taken, pieces: Some(pieces), thread }
+    }
+
+    /// Hands over what was gathered.
+    fn give(&mut self) -> io::Result<()> {
+        let mut piece = std::mem::take(&mut self.gathered);
+        let mut stall = Stall::new(&self.taken);
+        loop {
+            let Some(pieces) = &self.pieces else { return Err(io::Error::from(ErrorKind::Other)) };
+            match pieces.try_send(piece) {
+                Ok(()) => {
+                    self.given += 1;
+                    return Ok(());
+                }
+                Err(TrySendError::Full(back)) => piece = back,
+                Err(TrySendError::Disconnected(_)) => return Err(self.failure()),
+            }
+            stall.look()?;
+        }
+    }
+
+    /// What ended the thread.
+    fn failure(&mut self) -> io::Error {
+        self.pieces = None;
+        let ended = self.thread.take().map(|thread| thread.join().expect("it does not panic"));
+        ended.and_then(Result::err).unwrap_or_else(|| io::Error::from(ErrorKind::Other))
+    }
+}
+
+impl Write for Patient {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.gathered.extend_from_slice(bytes);
+        if self.gathered.len() >= PIECE_BYTES {
+            self.give()?;
+        }
+        Ok(bytes.len())
+    }
+
+    /// Waits until all is written, but not for a reader that takes nothing.
+    fn flush(&mut self) -> io::Result<()> {
+        self.give()?;
+        let taken = Arc::clone(&self.taken);
+        let mut stall = Stall::new(&taken);
+        while self.taken.load(Ordering::Acquire) < self.given {
+            if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+                return Err(self.failure());
+            }
+            stall.look()?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Patient {
+    /// A file that got nothing is taken away by the thread that has it.
+    fn drop(&mut self) {
+        self.pieces = None;
+        let until = Instant::now() + STALL_MAX;
+        let is_idle = self.taken.load(Ordering::Acquire) == self.given;
+        while is_idle && self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            if Instant::now() > until {
+                return;
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+/// Writes until there is nothing more, or no going on.
+fn write(mut out: impl Write, pieces: &Receiver<Vec<u8>>, taken: &AtomicU64) -> io::Result<()> {
+    for piece in pieces {
+        out.write_all(&piece)?;
+        out.flush()?;
+        taken.fetch_add(1, Ordering::Release);
+    }
+    Ok(())
+}
+
+/// A wait for a thread that gets on.
+struct Stall<'a> {
+    taken: &'a AtomicU64,
+    last: (u64, Instant),
+}
+
+impl<'a> Stall<'a> {
+    fn new(taken: &'a AtomicU64) -> Self {
+        Self { taken, last: (taken.load(Ordering::Acquire), Instant::now()) }
+    }
+
+    /// Waits a little. An error when nothing was written for too long.
+    fn look(&mut self) -> io::Result<()> {
+        let taken = self.taken.load(Ordering::Acquire);
+        if taken != self.last.0 {
+            self.last = (taken, Instant::now());
+        }
+        if self.last.1.elapsed() > STALL_MAX {
+            let message =
+                format!("nothing took what was written for {STALL_MAX:?}; rows are missing");
+            return Err(io::Error::new(ErrorKind::TimedOut, message));
+        }
+        thread::sleep(LOOK_EVERY);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Takes so many bytes, and then nothing for ever or an error.
+    struct Reader {
+        seen: Arc<Mutex<Vec<u8>>>,
+        bytes_max: usize,
+        fails: bool,
+    }
+
+    impl Write for Reader {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut seen = self.seen.lock().unwrap();
+            if seen.len() + bytes.len() <= self.bytes_max {
+                seen.extend_from_slice(bytes);
+                return Ok(bytes.len());
+            }
+            if self.fails {
+                return Err(io::Error::from(ErrorKind::StorageFull));
+            }
+            drop(seen);
+            loop {
+                thread::park();
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn reader(bytes_max: usize, fails: bool) -> (Patient, Arc<Mutex<Vec<u8>>>) {
+        let seen = Arc::default();
+        (Patient::new(Reader { seen: Arc::clone(&seen), bytes_max, fails }), seen)
+    }
+
+    #[test]
+    fn everything_arrives_in_order() {
+        let (mut out, seen) = reader(usize::MAX, false);
+        let rows: Vec<u8> = (0..1_000_000_u32).map(|number| number as u8).collect();
+        rows.chunks(777).for_each(|row| out.write_all(row).unwrap());
+        out.flush().unwrap();
+        assert_eq!(*seen.lock().unwrap(), rows);
+    }
+
+    #[test]
+    fn a_reader_that_stalls_is_given_up_and_keeps_what_it_took() {
+        let (mut out, seen) = reader(PIECE_BYTES, false);
+        let row = [7; 1024];
+        let wrote = (0..10_000).find_map(|_| out.write_all(&row).err());
+        assert_eq!(wrote.map(|error| error.kind()), Some(ErrorKind::TimedOut));
+        assert_eq!(seen.lock().unwrap().len(), PIECE_BYTES);
+        let (mut out, _) = reader(0, false);
+        out.write_all(&row).unwrap();
+        assert_eq!(out.flush().map_err(|error| error.kind()), Err(ErrorKind::TimedOut));
+    }
+
+    #[test]
+    fn an_error_of_writing_is_told() {
+        let (mut out, _) = reader(0, true);
+        out.write_all(b"row").unwrap();
+        assert_eq!(out.flush().map_err(|error| error.kind()), Err(ErrorKind::StorageFull));
+    }
+}
