@@ -79,6 +79,11 @@ pub struct WorkerReport {
     pub is_used_up: bool,
     /// Connections that are open now.
     pub connections_open: u32,
+    /// Operations that were sent and have not ended.
+    pub in_flight: u64,
+    /// The oldest intended instant that is past and for which no operation was made yet; none where
+    /// nothing waits, and in a closed loop, which has no backlog.
+    pub oldest_due: Option<Instant>,
     /// Since when none has been open, or of those over datagrams none was answered.
     pub disconnected_since: Option<Instant>,
     /// The last thing that went wrong with a server.

@@ -237,6 +237,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let births_past = self.lives.as_ref().is_none_or(|lives| {
             lives.due(&self.course.offer, now).is_none_or(|(_, at)| self.recorder.is_past(at))
         });
+        let waiting = |client: &Client<Joint<S>>| client.due(&self.course.offer, now);
+        let waiting = self.clients.iter().filter_map(waiting).map(|(_, at)| at);
         let stage = self.course.stage;
         let over = stage >= Stage::Draining || (births_past && self.clients.iter().all(past));
         WorkerReport {
@@ -247,6 +249,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 && (self.recorder.lives_open == 0 || self.recorder.is_past(now - LIFE_GRACE)),
             is_used_up: self.is_used_up(),
             connections_open: self.presence.open,
+            in_flight: self.recorder.in_flight,
+            oldest_due: waiting.min().filter(|at| stage == Stage::Running && *at < now),
             disconnected_since: self.presence.disconnected_since,
             trouble: self.presence.trouble,
             refusal: self.recorder.refusal,

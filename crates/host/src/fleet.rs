@@ -80,6 +80,8 @@ const WAITING: WorkerReport = WorkerReport {
     measured_done: false,
     is_used_up: false,
     connections_open: 0,
+    in_flight: 0,
+    oldest_due: None,
     disconnected_since: None,
     trouble: None,
     refusal: None,

@@ -3,21 +3,21 @@
 use clap::error::ErrorKind;
 use memtide_run::Failure;
 use memtide_schema::scenario::Problem;
-use memtide_schema::{FieldError, Warning};
+use memtide_schema::{Exit, FieldError, Warning};
 use std::ffi::OsStr;
 use std::io;
 use std::process::ExitCode;
 
 /// A goal was missed or a check failed.
-pub(crate) const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = Exit::Failed.code();
 /// The command line, the environment or the scenario is wrong.
-pub(crate) const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = Exit::Usage.code();
 /// A server cannot be reached, or was lost.
-pub(crate) const UNREACHABLE: u8 = 3;
+pub(crate) const UNREACHABLE: u8 = Exit::Unreachable.code();
 /// The result cannot be believed, and `--strict` was given.
-pub(crate) const UNBELIEVABLE: u8 = 4;
+pub(crate) const UNBELIEVABLE: u8 = Exit::Unbelievable.code();
 /// The user interrupted.
-pub(crate) const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = Exit::Interrupted.code();
 
 /// An end before there is anything to show.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Files for results. A result that comes at the end is written beside its file and takes its place
 //! when it is whole; a stream of rows, a pipe and a device are written as they are.
 
+use memtide_sinks::Document;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, IntoInnerError, Seek, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, fchown};
@@ -111,12 +112,8 @@ pub(crate) enum Sheet {
     File(BufWriter<LateFile>),
 }
 
-impl Sheet {
-    /// Ends it. Without this a file stays what it was before.
-    ///
-    /// # Errors
-    /// When the rest cannot be written or put in its place.
-    pub(crate) fn finish(self) -> io::Result<()> {
+impl Document for Sheet {
+    fn complete(self) -> io::Result<()> {
         match self {
             Self::Stdout(mut out) => out.flush(),
             Self::File(file) => finish(file),

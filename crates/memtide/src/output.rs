@@ -86,24 +86,21 @@ pub(crate) fn wants_notes(asked: bool) -> Result<bool, String> {
 /// One line that is written over and over, on a terminal only.
 #[derive(Debug)]
 pub(crate) struct StatusLine {
-    enabled: bool,
     shown: bool,
 }
 
 impl StatusLine {
     /// A line on stderr, if that is a terminal and the user wants one.
-    pub(crate) fn new(quiet: bool) -> Self {
-        Self { enabled: !quiet && io::stderr().is_terminal(), shown: false }
+    pub(crate) fn new(quiet: bool) -> Option<Self> {
+        (!quiet && io::stderr().is_terminal()).then_some(Self { shown: false })
     }
 
     pub(crate) fn update(&mut self, line: &str) {
-        if self.enabled {
-            self.shown = true;
-            let mut out = io::stderr().lock();
-            let line = terminal_columns(&out).map_or(line, |columns| fitting(line, columns));
-            // Back to the first column, and clear what an earlier, longer line left behind.
-            drop(write!(out, "\r\x1b[K{line}").and_then(|()| out.flush()));
-        }
+        self.shown = true;
+        let mut out = io::stderr().lock();
+        let line = terminal_columns(&out).map_or(line, |columns| fitting(line, columns));
+        // Back to the first column, and clear what an earlier, longer line left behind.
+        drop(write!(out, "\r\x1b[K{line}").and_then(|()| out.flush()));
     }
 
     pub(crate) fn clear(&mut self) {

@@ -1,5 +1,5 @@
-//! The real world's part in a run beside its workers: how busy the machine is, and the user who
-//! watches.
+//! The real world's part in a run beside its workers: how busy the machine is, and all who are told
+//! what happens: the user who watches, and the outputs.
 
 use crate::output::StatusLine;
 use memtide_base::Instant;
@@ -8,45 +8,94 @@ use memtide_report::{progress_line, step_progress_line};
 use memtide_run::Witness;
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::{Event, StepBegun};
+use memtide_sinks::{Outlets, Sink};
+use std::io;
+use std::time::Duration;
 
 /// The witness of a run on this machine.
 pub(crate) struct HostWitness {
     machine: Machine,
     busyness: Busyness,
-    status: StatusLine,
+    /// The line on the terminal, if there is one.
+    status: Outlets,
+    outlets: Outlets,
+}
+
+/// How long a terminal may take to clear the line before a result is written below it.
+const CLEARING: Duration = Duration::from_secs(1);
+/// How long an output may take between two steps until the next one begins all the same.
+const SETTLING: Duration = Duration::from_secs(2);
+
+impl HostWitness {
+    /// Tells `outlets` what happens, and the user's terminal unless `quiet`.
+    pub(crate) fn new(machine: Machine, quiet: bool, outlets: Outlets) -> Self {
+        let mut status = Outlets::default();
+        if let Some(line) = StatusLine::new(quiet) {
+            // Without a thread for it there is no line, which costs no result.
+            drop(status.add("status", Status { line, step: None }));
+        }
+        Self { machine, busyness: Busyness::default(), status, outlets }
+    }
+
+    /// The outputs, when nothing more happens; nothing is left on the terminal.
+    pub(crate) fn take_outlets(&mut self) -> Outlets {
+        drop(self.status.close());
+        std::mem::take(&mut self.outlets)
+    }
+
+    /// Whether the reader of the output `flag` has gone away.
+    pub(crate) fn is_gone(&self, flag: &str) -> bool {
+        self.outlets.settle(SETTLING);
+        self.outlets.is_gone(flag)
+    }
+}
+
+/// The line that says how far a run is.
+struct Status {
+    line: StatusLine,
     /// The step that runs, of a search or a scan.
     step: Option<StepBegun>,
 }
 
-impl HostWitness {
-    pub(crate) fn new(machine: Machine, quiet: bool) -> Self {
-        Self { machine, busyness: Busyness::default(), status: StatusLine::new(quiet), step: None }
+impl Sink for Status {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Progress(progress) => self.line.update(&match &self.step {
+                Some(step) => step_progress_line(step, progress),
+                None => progress_line(progress),
+            }),
+            Event::Note(note) => self.line.update(note),
+            Event::Done(_) => self.line.clear(),
+            Event::StepBegun(step) => self.step = Some(*step),
+            _ => {}
+        }
+        Ok(())
     }
-}
 
-impl Drop for HostWitness {
-    fn drop(&mut self) {
-        self.status.clear();
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| {
+            use Event::{Done, Note, Progress, StepBegun};
+            matches!(event, Progress(_) | Note(_) | Done(_) | StepBegun(_))
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.line.clear();
+        Ok(())
     }
 }
 
 impl Witness for HostWitness {
     fn on(&mut self, event: &Event) {
-        match event {
-            Event::Progress(progress) => self.status.update(&match &self.step {
-                Some(step) => step_progress_line(step, progress),
-                None => progress_line(progress),
-            }),
-            Event::Note(note) => self.status.update(note),
-            Event::Done(_) => self.status.clear(),
-            Event::StepBegun(step) => {
-                self.step = Some(*step);
-                // Each step has a window of its own.
-                self.busyness = Busyness::default();
-            }
-            Event::Started(_) | Event::Phase(_) | Event::Warning(_) | Event::Times(_) => {}
-            Event::StepDone(_) | Event::StepsDone(_) => {}
+        if let Event::StepBegun(_) = event {
+            // Each step has a window of its own.
+            self.busyness = Busyness::default();
         }
+        self.status.on(event);
+        if let Event::Done(_) = event {
+            self.status.settle(CLEARING);
+        }
+        self.outlets.on(event);
     }
 
     fn tick(&mut self, at: Instant) {
@@ -93,8 +142,13 @@ pub(crate) struct SimWitness {
 
 impl SimWitness {
     /// The witness of a simulated machine with this many CPUs.
-    pub(crate) fn new(cpus: u32, quiet: bool) -> Self {
-        Self { host: HostWitness::new(machine::look(), quiet), cpus }
+    pub(crate) fn new(cpus: u32, quiet: bool, outlets: Outlets) -> Self {
+        Self { host: HostWitness::new(machine::look(), quiet, outlets), cpus }
+    }
+
+    /// The outputs, when nothing more happens.
+    pub(crate) fn take_outlets(&mut self) -> Outlets {
+        self.host.take_outlets()
     }
 }
 

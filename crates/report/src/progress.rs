@@ -3,9 +3,13 @@
 //! One line of text without control characters; whoever shows it overwrites the last one.
 
 use crate::number::{or_none, percent, seconds, time, whole};
+use memtide_base::Span;
 use memtide_base::units::format_count;
 use memtide_schema::Progress;
 use memtide_schema::record::Phase;
+
+/// A backlog is told from this age on: a younger one comes and goes.
+const BACKLOG_TOLD: Span = Span::from_ms(100);
 
 /// How far a run is, in at most 79 characters for all but absurd figures.
 pub fn progress_line(progress: &Progress) -> String {
@@ -26,6 +30,9 @@ pub fn progress_line(progress: &Progress) -> String {
     }
     if let Some(living) = progress.living {
         line.push_str(&format!("  {} open", whole(living)));
+    }
+    if let Some(waiting) = progress.oldest_due.filter(|waiting| *waiting >= BACKLOG_TOLD) {
+        line.push_str(&format!("  backlog {}", time(waiting.ns() as f64)));
     }
     if progress.unanswered > 0 {
         line.push_str(&format!("  {} not answered", whole(progress.unanswered)));
@@ -53,6 +60,7 @@ mod tests {
             rate_per_s: Some(20_012.0),
             response_p99_ns: Some(412_000),
             unanswered: 0,
+            oldest_due: None,
         }
     }
 
@@ -64,6 +72,15 @@ mod tests {
         assert_eq!(line, "measure 3.2 of 10 s  20.01k/s  p99 —  1 200 not answered");
         let first = Progress { rate_per_s: None, response_p99_ns: None, ..measuring() };
         assert_eq!(progress_line(&first), "measure 3.2 of 10 s  —/s  p99 —");
+    }
+
+    #[test]
+    fn a_stall_shows_as_the_age_of_the_backlog() {
+        let stalled = Progress { oldest_due: Some(Span::from_ms(1_500)), ..measuring() };
+        let line = progress_line(&stalled);
+        assert_eq!(line, "measure 3.2 of 10 s  20.01k/s  p99 412 µs  backlog 1.50 s");
+        let calm = Progress { oldest_due: Some(Span::from_us(40)), ..measuring() };
+        assert_eq!(progress_line(&calm), progress_line(&measuring()));
     }
 
     #[test]

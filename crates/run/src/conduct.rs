@@ -2,10 +2,14 @@
 //! probe and the run itself.
 
 mod abort;
+mod rows;
+mod seconds;
 mod kinds;
 
 pub(crate) use abort::Watch;
-pub(crate) use kinds::{merged, unanswered};
+pub(crate) use kinds::{kinds, merged, unanswered};
+pub(crate) use rows::Rows;
+pub(crate) use seconds::{Seconds, oldest_due};
 
 use crate::failure::{Failure, Fault};
 use memtide_base::{Instant, Span};
@@ -62,7 +66,7 @@ pub(crate) enum Loss {
 pub(crate) fn conduct<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    watch: &mut dyn FnMut(Instant, Instant, &Totals),
+    watch: &mut dyn FnMut(Instant, &Interval, &Totals),
 ) -> Result<Ended, Failure> {
     carry_out(fleet, plan, (Watch::new(&[]), News::Answers), watch)
 }
@@ -72,7 +76,7 @@ pub(crate) fn conduct_unless<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     unless: Watch<'_>,
-    watch: &mut dyn FnMut(Instant, Instant, &Totals),
+    watch: &mut dyn FnMut(Instant, &Interval, &Totals),
 ) -> Result<Ended, Failure> {
     carry_out(fleet, plan, (unless, News::Endings), watch)
 }
@@ -90,7 +94,7 @@ fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     (mut unless, news): (Watch<'_>, News),
-    watch: &mut dyn FnMut(Instant, Instant, &Totals),
+    watch: &mut dyn FnMut(Instant, &Interval, &Totals),
 ) -> Result<Ended, Failure> {
     let mut totals = Totals::new(&plan.shape());
     fleet.start(plan, 0..plan.workers)?;
@@ -109,7 +113,7 @@ fn carry_out<F: Fleet>(
     let last_deadline = plan.window.measure_end(start) + plan.timeout + OVERTIME;
     loop {
         let interval = fleet.collect(fleet.now() + LOOK_EVERY, &mut totals)?;
-        watch(start, interval.at, &totals);
+        watch(start, &interval, &totals);
         if interval.workers.iter().all(|worker| worker.stage == Stage::Finished) {
             let stopped = stopped.unwrap_or(interval.at);
             let Interval { workers, interrupted, .. } = interval;

@@ -1,23 +1,23 @@
 //! The course of a run: ask the servers, fill them if need be, make the load, ask again, seal the
 //! record. It decides from data alone.
 
-use crate::conduct::{Ended, Loss, Watch, conduct_unless};
+use crate::conduct::{Ended, Loss, Rows, Seconds, Watch, conduct_unless, oldest_due};
 use crate::failure::{Failure, Fault};
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
 use crate::seal::{Began, Material, none_opened, seal, service_so_far};
 use crate::survey::{Agreement, Discreet, Orders, Survey, compare, figures, is_closed};
 use crate::witness::Witness;
-use crate::wrong_values::WrongValues;
+use crate::wrong_values::wrong_values;
 use memtide_base::{Instant, Span, rng};
-use memtide_engine::fleet::Fleet;
+use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Closed, Plan, ServerPlan, Verify};
 use memtide_metrics::{Counters, LifeCounters, Lives, Totals};
-use memtide_schema::record::Phase;
+use memtide_schema::record::{Phase, SecondRecord};
 use memtide_schema::scenario::{Goal, Load};
-use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar};
+use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues};
 
 /// A run that came to its end, be it an early one.
 #[derive(Debug)]
@@ -76,13 +76,16 @@ fn carry_out<F: Fleet>(
     let looks = lowered.looks_unfilled && scenario.load == Load::Never;
     let filled = fill(fleet, scenario, plan, (load, looks), witness)?;
     let mut orders = Orders::default();
+    let (mut seconds, mut rows) = (Vec::new(), Rows::default());
     let main = if load_only || filled.interrupted {
         None
     } else {
         orders.before(fleet, (plan, &survey), scenario)?;
         let ended = main_phase(fleet, plan, &scenario.trust.abort_on, witness);
         orders.after(fleet, (plan, &survey), scenario);
-        Some(ended?)
+        let (ended, of_load, told) = ended?;
+        (seconds, rows) = (of_load, told);
+        Some(ended)
     };
     survey.asked_between = filled.asked + orders.asked + plan.servers.len() as u64;
     survey.is_touched = orders.is_taken;
@@ -100,6 +103,7 @@ fn carry_out<F: Fleet>(
         lowered,
         filled: &filled,
         main: main.as_ref(),
+        seconds,
         survey: &survey,
         orders: &orders,
         agreement,
@@ -108,11 +112,15 @@ fn carry_out<F: Fleet>(
         ended_unix_ns: fleet.since_unix().ns(),
         witness,
     });
+    for row in rows.rest(&record.intervals) {
+        witness.on(&Event::Row(Box::new(row.clone())));
+    }
     for warning in warnings {
         witness.on(&Event::Warning(warning));
     }
+    let wrong_values = wrong_values(plan, &filled, main.as_ref());
+    witness.on(&Event::WrongValues(Box::new(wrong_values.clone())));
     witness.on(&Event::Done(Box::new(record.clone())));
-    let wrong_values = WrongValues::of(plan, &filled, main.as_ref());
     Ok(Outcome { record, failure, wrong_values })
 }
 
@@ -216,15 +224,19 @@ fn main_phase<F: Fleet>(
     plan: &Plan,
     abort_on: &[Goal],
     witness: &mut impl Witness,
-) -> Result<Ended, Failure> {
+) -> Result<(Ended, Vec<SecondRecord>, Rows), Failure> {
     let mut monitor = Monitor::new(plan);
-    let ended = conduct_unless(fleet, plan, Watch::new(abort_on), &mut |start, now, totals| {
-        monitor.watch(start, now, totals, witness);
+    let ended = conduct_unless(fleet, plan, Watch::new(abort_on), &mut |start, looked, totals| {
+        monitor.watch(start, looked, totals, witness);
     })?;
+    let passed = fleet.now().since(ended.start);
+    if let Some(rest) = monitor.seconds.finish(plan, passed, &ended.totals) {
+        witness.on(&Event::Interval(Box::new(rest)));
+    }
     if !monitor.is_over {
         witness.tick(fleet.now());
     }
-    Ok(ended)
+    Ok((ended, monitor.seconds.records(), monitor.rows))
 }
 
 /// Asks every server again. What was sent without asking for an answer may still be on its way
@@ -290,6 +302,8 @@ struct Monitor<'a> {
     rate_per_s: Option<f64>,
     /// How often the times were shown.
     looks: u64,
+    seconds: Seconds,
+    rows: Rows,
 }
 
 impl<'a> Monitor<'a> {
@@ -302,11 +316,19 @@ impl<'a> Monitor<'a> {
             last: (Instant::ZERO, 0),
             rate_per_s: None,
             looks: 0,
+            seconds: Seconds::new(),
+            rows: Rows::default(),
         }
     }
 
-    fn watch(&mut self, start: Instant, now: Instant, totals: &Totals, witness: &mut impl Witness) {
-        let window = self.plan.window;
+    fn watch(
+        &mut self,
+        start: Instant,
+        looked: &Interval,
+        totals: &Totals,
+        witness: &mut impl Witness,
+    ) {
+        let (window, now) = (self.plan.window, looked.at);
         let (phase, since) = match window.segment_of(start, now) {
             segment::WARMUP => (Phase::Warmup, start),
             segment::MEASURE => (Phase::Measure, window.measure_start(start)),
@@ -319,6 +341,12 @@ impl<'a> Monitor<'a> {
         if now >= start {
             self.tick(phase, now, witness);
             self.show_times(start, now, totals, witness);
+            if let Some(second) = self.seconds.look(self.plan, start, looked, totals) {
+                witness.on(&Event::Interval(Box::new(second)));
+            }
+            for row in self.rows.look(self.plan, start, looked, totals) {
+                witness.on(&Event::Row(Box::new(row)));
+            }
         }
         // Several copies of a write are one operation.
         let done = |of: &Counters| of.answered.saturating_sub(of.copies);
@@ -353,6 +381,7 @@ impl<'a> Monitor<'a> {
             living: totals.lives.as_deref().map(living),
             response_p99_ns: latest_p99(totals),
             unanswered: totals.segments.iter().map(Counters::unanswered).sum(),
+            oldest_due: oldest_due(looked),
         }));
     }
 }

@@ -4,11 +4,13 @@ mod fault;
 
 pub(crate) use fault::{Fault, FillFault, Lengths, NoRoom};
 
-/// A run that cannot go on: the program's exit code, and a sentence that says whose fault it is
+use memtide_schema::Exit;
+
+/// A run that cannot go on: how the program is to end, and a sentence that says whose fault it is
 /// and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// 1 a check failed, 2 usage, 3 a server cannot be reached or was lost, 130 interrupted.
+    /// The exit code.
     pub exit: u8,
     /// The sentence.
     pub message: String,
@@ -16,7 +18,7 @@ pub struct Failure {
 
 impl Failure {
     /// The exit code of a run that the user ended.
-    pub(crate) const INTERRUPTED: u8 = 130;
+    pub(crate) const INTERRUPTED: u8 = Exit::Interrupted.code();
 }
 
 impl<F: Into<Fault>> From<F> for Failure {

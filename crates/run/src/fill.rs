@@ -134,8 +134,8 @@ fn fill_windows<F: Fleet>(
     let source = SourcePlan { mix, multiget: 1, window: Some(empty), ..plan.source.clone() };
     let fill = Plan { verify: plan.verify.clone(), ..beside(plan, source, total) };
     let copies = plan.copies();
-    let ended = conduct(fleet, &fill, &mut |start, now, totals| {
-        witness.on(&progress((start, now), totals, (0, total * copies)));
+    let ended = conduct(fleet, &fill, &mut |start, looked, totals| {
+        witness.on(&progress((start, looked.at), totals, (0, total * copies)));
     })?;
     let counters = filled.absorb(&ended, ("every server", "sets of the windows"), &fill)?;
     // A copy that is missing will be missed.
@@ -235,8 +235,8 @@ fn store<F: Fleet>(
         depth: fitting.clamp(1, FILL_DEPTH_MAX),
         ..side_plan(plan, server, source, count)
     };
-    let ended = conduct(fleet, &fill, &mut |start, now, totals| {
-        witness.on(&progress((start, now), totals, (ids.start, total)));
+    let ended = conduct(fleet, &fill, &mut |start, looked, totals| {
+        witness.on(&progress((start, looked.at), totals, (ids.start, total)));
     })?;
     let counters = filled.absorb(&ended, (&of_server(server), "sets of the fill"), &fill)?;
     let keys = count - counters.replies[ReplyClass::Stored as usize];
@@ -280,6 +280,7 @@ fn progress((start, now): (Instant, Instant), totals: &Totals, (done, total): (u
         rate_per_s: (elapsed_s > 0.0).then(|| counters.answered as f64 / elapsed_s),
         response_p99_ns: None,
         unanswered: counters.unanswered(),
+        oldest_due: None,
     })
 }
 

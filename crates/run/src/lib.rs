@@ -24,4 +24,3 @@ pub use controller::{Outcome, run};
 pub use failure::Failure;
 pub use lower::{Doors, Lowered, Places, Surroundings, Wanted, lower};
 pub use witness::Witness;
-pub use wrong_values::WrongValues;

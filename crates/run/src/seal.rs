@@ -4,7 +4,7 @@ mod lives;
 mod returns;
 mod upsets;
 
-use crate::conduct::{Ended, Loss, merged, unanswered};
+use crate::conduct::{Ended, Loss, kinds, merged, unanswered};
 use crate::doctor::{self, Errors, Findings};
 use crate::fill::Filled;
 use crate::lower::Lowered;
@@ -18,10 +18,11 @@ use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Times, Totals};
 use memtide_schema::record::{
     Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
-    IntervalRecord, LagSplit, Lanes, LoopKind, MessageSizes, Phases, RateRecord, ServerCounters,
-    ServerRecord, ServerTotals, SliceRecord, Totals as Counted, WarningRecord, Wide,
+    IntervalRecord, LagSplit, Lanes, LoopKind, MessageSizes, Phases, RateRecord, SecondRecord,
+    ServerCounters, ServerRecord, ServerTotals, SliceRecord, Totals as Counted, WarningRecord,
+    Wide,
 };
-use memtide_schema::{Kind, Record, Scenario, Warning};
+use memtide_schema::{Exit, Kind, Record, Scenario, Warning};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
@@ -36,6 +37,7 @@ pub(crate) struct Material<'a, W> {
     pub(crate) filled: &'a Filled,
     /// None when only the servers were filled.
     pub(crate) main: Option<&'a Ended>,
+    pub(crate) seconds: Vec<SecondRecord>,
     pub(crate) survey: &'a Survey,
     pub(crate) orders: &'a Orders,
     pub(crate) agreement: Agreement,
@@ -79,9 +81,10 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
         machine_cpu: witness.machine_cpu(),
         partial: material.interrupted,
         ended_by: if material.interrupted { EndedBy::Interrupted } else { EndedBy::Duration },
-        exit: if material.interrupted { 130 } else { 0 },
+        exit: if material.interrupted { Exit::Interrupted } else { Exit::Done }.code(),
         ..Record::default()
     };
+    record.seconds.clone_from(&material.seconds);
     record.phases.load = (&filled.counters).into();
     record.client.rss_max_bytes = witness.rss_max_bytes();
     let mut warnings = filled.warnings.clone();
@@ -93,7 +96,7 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
         judge(&mut record, ended, &material, &mut warnings);
     }
     if record.exit == 0 && record.phases.verification().wrong() > 0 {
-        record.exit = 1;
+        record.exit = Exit::Failed.code();
     }
     warnings.extend(material.orders.warnings.iter().cloned());
     warnings.extend(server_warnings(&record, &material));
@@ -122,12 +125,12 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
             Loss::Servers | Loss::Silence | Loss::Unserved => EndedBy::ServersLost,
             Loss::Connection => EndedBy::ConnectionLost,
         };
-        record.exit = 3;
+        record.exit = Exit::Unreachable.code();
     } else if let Some(aborted) = &ended.aborted {
         record.partial = true;
         record.ended_by = EndedBy::Aborted;
         record.aborted = Some(aborted.clone());
-        record.exit = 1;
+        record.exit = Exit::Failed.code();
     } else if ended.is_counted_out() && !ended.interrupted {
         record.ended_by = EndedBy::Operations;
     }
@@ -260,23 +263,11 @@ fn judge<W: Witness>(
     record.believable = Believable::from_checks(checks);
     record.goals = memtide_schema::judge(&material.scenario.goals, record);
     if record.exit == 0 && none_opened(ended) {
-        record.exit = 3;
+        record.exit = Exit::Unreachable.code();
     }
     if record.exit == 0 && record.goals.iter().any(|goal| goal.result != GoalResult::Met) {
-        record.exit = 1;
+        record.exit = Exit::Failed.code();
     }
-}
-
-/// The rows of this plan's tables: all, the kinds of the mix, and get by hit and miss.
-fn kinds(plan: &Plan) -> Vec<Kind> {
-    let mut kinds = vec![Kind::All];
-    for kind in plan.source.mix.kinds() {
-        kinds.push(kind.into());
-        if kind == OpKind::Get {
-            kinds.extend([Kind::GetHit, Kind::GetMiss]);
-        }
-    }
-    kinds
 }
 
 /// Received − sent of what was answered so far, for every row of the plan's tables but all.

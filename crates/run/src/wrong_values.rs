@@ -1,29 +1,18 @@
-//! The wrong values that verification found, in the words of the scenario. Bounded: what a run
-//! could not keep is only counted.
+//! The wrong values that verification found, in the words of the scenario.
 
 use crate::conduct::Ended;
 use crate::fill::Filled;
 use memtide_engine::Plan;
 use memtide_metrics::{Mismatch, Mismatches};
-use memtide_schema::WrongValue;
+use memtide_schema::{WrongValue, WrongValues};
 
-/// Wrong values that a run found, while it filled and after.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WrongValues {
-    /// One by one.
-    pub listed: Vec<WrongValue>,
-    /// How many more there were.
-    pub not_listed: u64,
-}
-
-impl WrongValues {
-    pub(crate) fn of(plan: &Plan, filled: &Filled, main: Option<&Ended>) -> Self {
-        let parts = [Some(&filled.mismatches), main.map(|main| &main.totals.mismatches)];
-        let parts = || parts.into_iter().flatten();
-        Self {
-            listed: parts().flat_map(Mismatches::kept).map(|m| worded(plan, m)).collect(),
-            not_listed: parts().map(Mismatches::lost).sum(),
-        }
+/// What was found while the servers were filled, and in the main phase.
+pub(crate) fn wrong_values(plan: &Plan, filled: &Filled, main: Option<&Ended>) -> WrongValues {
+    let parts = [Some(&filled.mismatches), main.map(|main| &main.totals.mismatches)];
+    let parts = || parts.into_iter().flatten();
+    WrongValues {
+        listed: parts().flat_map(Mismatches::kept).map(|m| worded(plan, m)).collect(),
+        not_listed: parts().map(Mismatches::lost).sum(),
     }
 }
 

@@ -3,9 +3,11 @@
 //! Events carry values, never lines of text: each front end finds its own words.
 
 use crate::kind::Kind;
-use crate::record::{Phase, PlanRecord, Record};
+use crate::record::{IntervalRecord, Phase, PlanRecord, Record, SettledCounts, UnderWay};
+use crate::sample::Sample;
 use crate::steps::{Conclusion, Step, StepRole};
 use crate::warning::Warning;
+use crate::wrong_value::WrongValues;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
 use std::collections::BTreeMap;
@@ -19,8 +21,16 @@ pub enum Event {
     Phase(Phase),
     /// How far the run is; at most a few times a second.
     Progress(Progress),
+    /// A row of the measured window is final: everything that was intended in it has its outcome.
+    Row(Box<IntervalRecord>),
+    /// Another second of the load is over.
+    Interval(Box<Interval>),
     /// How long operations took so far, as often as somebody asked to see it.
     Times(Box<TimesSoFar>),
+    /// A measured operation has ended. Only those are told of it who asked for samples.
+    Sample(Sample),
+    /// What verification found to be wrong, when the run is over.
+    WrongValues(Box<WrongValues>),
     /// Something worth saying that needs no remedy, as a sentence.
     Note(String),
     /// Something is not as it should be.
@@ -44,6 +54,27 @@ pub struct StepBegun {
     pub rate_per_s: Option<f64>,
     /// What it is for.
     pub role: StepRole,
+}
+
+/// What ended in about a second of the load, over all workers, and what was under way at its end.
+/// Counts and times of all intervals add up to those of the load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// From the beginning of the load to the interval's beginning.
+    pub start: Span,
+    /// How long it was.
+    pub length: Span,
+    /// Operations that ended in it.
+    pub counts: SettledCounts,
+    /// Received − intended of the measured operations that were answered in it, by kind, as in a
+    /// record; a kind without any is missing.
+    pub response: BTreeMap<Kind, Histogram<u64>>,
+    /// Received − sent of the same.
+    pub service: BTreeMap<Kind, Histogram<u64>>,
+    /// Sent − intended of the measured operations that were sent in it.
+    pub lag: BTreeMap<Kind, Histogram<u64>>,
+    /// What was under way at its end.
+    pub under_way: UnderWay,
 }
 
 /// How long the operations of the measured window took that were answered so far, to about a tenth
@@ -79,4 +110,7 @@ pub struct Progress {
     pub response_p99_ns: Option<u64>,
     /// Operations of this phase that failed, timed out, were lost or dropped so far.
     pub unanswered: u64,
+    /// How long the oldest operation has been due that is not sent yet; none where there is no
+    /// backlog.
+    pub oldest_due: Option<Span>,
 }

@@ -22,6 +22,8 @@ pub mod sample;
 
 mod wrong_value;
 
+mod exit;
+
 #[cfg(test)]
 mod page;
 
@@ -37,7 +39,8 @@ pub mod kind;
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
 
-pub use event::{Event, Progress, StepBegun, TimesSoFar};
+pub use event::{Event, Interval, Progress, StepBegun, TimesSoFar};
+pub use exit::Exit;
 pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};
 pub use file::from_toml;
 pub use judge::judge;
@@ -47,4 +50,4 @@ pub use record::Record;
 pub use sample::{Sample, SampleOutcome};
 pub use scenario::{Outputs, Scenario, Settings};
 pub use warning::Warning;
-pub use wrong_value::WrongValue;
+pub use wrong_value::{WrongValue, WrongValues};

@@ -10,6 +10,7 @@ mod facts;
 mod window;
 mod sum;
 
+use crate::exit::Exit;
 use crate::judge::judge;
 use crate::record::{ClientRecord, EndedBy, GoalResult, RateRecord, Record, ShardRecord, Wide};
 use memtide_base::Span;
@@ -133,9 +134,9 @@ const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
 fn exit(record: &Record) -> u8 {
     let missed = record.goals.iter().any(|goal| goal.result != GoalResult::Met);
     match record.ended_by {
-        EndedBy::ServersLost | EndedBy::ConnectionLost => 3,
-        EndedBy::Interrupted => 130,
-        EndedBy::Aborted => 1,
+        EndedBy::ServersLost | EndedBy::ConnectionLost => Exit::Unreachable.code(),
+        EndedBy::Interrupted => Exit::Interrupted.code(),
+        EndedBy::Aborted => Exit::Failed.code(),
         EndedBy::Duration | EndedBy::Operations => {
             u8::from(missed || record.phases.verification().wrong() > 0)
         }

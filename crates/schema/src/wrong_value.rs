@@ -24,6 +24,16 @@ pub struct WrongValue {
     pub offset: u64,
 }
 
+/// Wrong values that a run found, while it filled and after. Bounded: what a run could not keep is
+/// only counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrongValues {
+    /// One by one.
+    pub listed: Vec<WrongValue>,
+    /// How many more there were.
+    pub not_listed: u64,
+}
+
 impl WrongValue {
     /// The row as a line of JSON without its line break.
     pub fn to_json(&self) -> String {

@@ -3,8 +3,9 @@
 //! Every cell is a number or one of our own words, so no cell ever needs quotes; that is why
 //! rows are written plainly, without a CSV library.
 
+use crate::Sink;
 use memtide_base::Instant;
-use memtide_schema::Sample;
+use memtide_schema::{Event, Sample};
 use std::io::{self, BufWriter, Write};
 
 const HEADER: &[u8] = b"intended_ns,sent_ns,received_ns,op,outcome,bytes,connection\n";
@@ -24,9 +25,8 @@ impl<W: Write> SampleCsv<W> {
         Self { out: BufWriter::with_capacity(BUFFER_BYTES, out), begun: false }
     }
 
-    /// Adds a row; a cell is empty where the sample has nothing. An error is the writer's, here as
-    /// below.
-    pub fn write(&mut self, sample: &Sample) -> io::Result<()> {
+    /// Adds a row; a cell is empty where the sample has nothing. An error is the writer's.
+    fn write(&mut self, sample: &Sample) -> io::Result<()> {
         self.begin()?;
         write!(self.out, "{},", sample.intended.ns())?;
         self.instant(sample.sent)?;
@@ -36,12 +36,6 @@ impl<W: Write> SampleCsv<W> {
             write!(self.out, "{connection}")?;
         }
         self.out.write_all(b"\n")
-    }
-
-    /// Writes what is still gathered; the header at least.
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.begin()?;
-        self.out.flush()
     }
 
     fn begin(&mut self) -> io::Result<()> {
@@ -57,6 +51,25 @@ impl<W: Write> SampleCsv<W> {
             Some(instant) => write!(self.out, "{},", instant.ns()),
             None => self.out.write_all(b","),
         }
+    }
+}
+
+impl<W: Write + Send> Sink for SampleCsv<W> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Sample(sample) => self.write(sample),
+            _ => Ok(()),
+        }
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::Sample(_))
+    }
+
+    /// Writes what is still gathered; the header at least.
+    fn flush(&mut self) -> io::Result<()> {
+        self.begin()?;
+        self.out.flush()
     }
 }
 

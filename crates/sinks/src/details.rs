@@ -1,18 +1,42 @@
 //! Verification's details: a line of JSON for each wrong value. The shape is the row's own.
 
-use memtide_schema::WrongValue;
+use crate::{Document, Sink};
+use memtide_schema::{Event, WrongValues};
 use std::io::{self, Write};
 
-/// Writes a line for each of `listed`, then one that says how many more there were, if any, and
+/// Writes the wrong values of a run when it is over.
+#[derive(Debug)]
+pub struct DetailsJson<D> {
+    out: Option<D>,
+}
+
+impl<D: Document> DetailsJson<D> {
+    /// They go to `out`, which is empty afterwards if there were none.
+    pub const fn new(out: D) -> Self {
+        Self { out: Some(out) }
+    }
+}
+
+impl<D: Document> Sink for DetailsJson<D> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        let Event::WrongValues(found) = event else { return Ok(()) };
+        let Some(mut out) = self.out.take() else { return Ok(()) };
+        write_details(found, &mut out)?;
+        out.complete()
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::WrongValues(_))
+    }
+}
+
+/// Writes a line for each that is listed, then one that says how many more there were, if any, and
 /// flushes. An error is the writer's.
-pub fn write_details(
-    listed: &[WrongValue],
-    not_listed: u64,
-    mut out: impl Write,
-) -> io::Result<()> {
-    for wrong in listed {
+fn write_details(found: &WrongValues, mut out: impl Write) -> io::Result<()> {
+    for wrong in &found.listed {
         writeln!(out, "{}", wrong.to_json())?;
     }
+    let not_listed = found.not_listed;
     if not_listed > 0 {
         writeln!(out, "{{\"not_listed\":{not_listed}}}")?;
     }
@@ -22,6 +46,7 @@ pub fn write_details(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use memtide_schema::WrongValue;
 
     #[test]
     fn each_wrong_value_has_a_line_and_the_last_says_what_is_missing() {
@@ -36,7 +61,7 @@ mod tests {
         };
         let torn = WrongValue { class: "truncated", version: None, offset: 12, ..wrong.clone() };
         let mut out = Vec::new();
-        write_details(&[wrong, torn], 5, &mut out).unwrap();
+        write_details(&WrongValues { listed: vec![wrong, torn], not_listed: 5 }, &mut out).unwrap();
         let line = |rest| format!(r#"{{"op":7,"server":"a:11211","key":"k1",{rest}}}"#) + "\n";
         let lines = [
             line(r#""class":"stale","version_min":3,"version":2,"offset":0"#),

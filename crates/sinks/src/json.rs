@@ -1,7 +1,34 @@
 //! A record as JSON. The shape is the record's own; nothing is chosen or renamed here.
 
-use memtide_schema::Record;
+use crate::{Document, Sink};
+use memtide_schema::{Event, Record};
 use std::io::{self, Write};
+
+/// Writes the record of a run when it is there.
+#[derive(Debug)]
+pub struct RecordJson<D> {
+    out: Option<D>,
+}
+
+impl<D: Document> RecordJson<D> {
+    /// The first record goes to `out`; what stands there stays until the new record is whole.
+    pub const fn new(out: D) -> Self {
+        Self { out: Some(out) }
+    }
+}
+
+impl<D: Document> Sink for RecordJson<D> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        let Event::Done(record) = event else { return Ok(()) };
+        let Some(mut out) = self.out.take() else { return Ok(()) };
+        write_record(record, &mut out)?;
+        out.complete()
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::Done(_))
+    }
+}
 
 /// Writes the whole record, ending with a line break, and flushes. An error is the writer's.
 pub fn write_record(record: &Record, mut out: impl Write) -> io::Result<()> {

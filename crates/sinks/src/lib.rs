@@ -1,15 +1,19 @@
-//! Places where measurements go: a record or the steps of a search as JSON, samples as CSV, wrong
-//! values as lines of JSON.
+//! Places where results go: a record or the steps of a search as JSON, samples as CSV, wrong values
+//! as lines of JSON; and the queues by which events get to them.
 //!
-//! Each sink writes to whatever it is given; it opens nothing and starts no thread.
+//! Each sink writes to what it is given and opens nothing. Only [`Outlets`] starts threads.
 #![forbid(unsafe_code)]
 
+mod outlet;
 mod csv;
 mod details;
 mod json;
 mod steps;
+mod sink;
 
 pub use csv::SampleCsv;
-pub use details::write_details;
-pub use json::write_record;
+pub use details::DetailsJson;
+pub use json::{RecordJson, write_record};
+pub use outlet::{Ending, Outlets};
+pub use sink::{Document, Sink};
 pub use steps::StepsJson;

@@ -1,36 +1,66 @@
 //! A search or a scan as JSON, written as it goes: an endless scan has no memory for its steps.
 //! The shape is that of [`memtide_schema::steps`]; nothing is chosen or renamed here.
 
+use crate::{Document, Sink};
+use memtide_schema::Event;
 use memtide_schema::steps::{Conclusion, CourseKind, Step, Steps};
-use std::io::{self, Write};
+use std::io;
 
-/// The JSON of a search or a scan in the making. It is whole after [`StepsJson::finish`].
+/// The JSON of a search or a scan in the making. It begins with the first step, so that a search
+/// that never began leaves nothing behind.
 #[derive(Debug)]
-pub struct StepsJson<W: Write> {
-    out: W,
-    any: bool,
+pub struct StepsJson<D> {
+    out: Option<D>,
+    course: CourseKind,
+    goals: Vec<String>,
+    steps: u32,
 }
 
-impl<W: Write> StepsJson<W> {
-    /// Writes what comes before the steps. An error is the writer's, here as below.
-    pub fn new(mut out: W, course: CourseKind, goals: &[String]) -> io::Result<Self> {
-        out.write_all(Steps::json_head(course, goals).as_bytes())?;
-        Ok(Self { out, any: false })
+impl<D: Document> StepsJson<D> {
+    /// The steps of `course`, which are held against `goals`, go to `out`.
+    pub const fn new(out: D, course: CourseKind, goals: Vec<String>) -> Self {
+        Self { out: Some(out), course, goals, steps: 0 }
     }
 
     /// Adds a step as a line of its own.
-    pub fn step(&mut self, step: &Step) -> io::Result<()> {
-        self.out.write_all(if self.any { b",\n" } else { b"\n" })?;
-        self.any = true;
-        self.out.write_all(step.to_json().as_bytes())?;
-        self.out.flush()
+    fn step(&mut self, step: &Step) -> io::Result<()> {
+        let Some(out) = &mut self.out else { return Ok(()) };
+        match self.steps {
+            0 => {
+                out.write_all(Steps::json_head(self.course, &self.goals).as_bytes())?;
+                out.write_all(b"\n")?;
+            }
+            _ => out.write_all(b",\n")?,
+        }
+        self.steps += 1;
+        out.write_all(step.to_json().as_bytes())?;
+        out.flush()
     }
 
-    /// Writes what comes after the steps; returns the writer, flushed.
-    pub fn finish(mut self, conclusion: &Conclusion) -> io::Result<W> {
-        writeln!(self.out, "\n],\n\"conclusion\":{}}}", conclusion.to_json())?;
-        self.out.flush()?;
-        Ok(self.out)
+    /// Writes what comes after the steps.
+    fn conclude(&mut self, conclusion: &Conclusion) -> io::Result<()> {
+        let never_began = self.steps == 0 && conclusion.failure.is_some();
+        let Some(mut out) = self.out.take().filter(|_| !never_began) else { return Ok(()) };
+        if self.steps == 0 {
+            out.write_all(Steps::json_head(self.course, &self.goals).as_bytes())?;
+        }
+        writeln!(out, "\n],\n\"conclusion\":{}}}", conclusion.to_json())?;
+        out.flush()?;
+        out.complete()
+    }
+}
+
+impl<D: Document> Sink for StepsJson<D> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::StepDone(step) => self.step(step),
+            Event::StepsDone(conclusion) => self.conclude(conclusion),
+            _ => Ok(()),
+        }
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::StepDone(_) | Event::StepsDone(_))
     }
 }
 
@@ -39,6 +69,38 @@ mod tests {
     use super::*;
     use memtide_schema::Record;
     use memtide_schema::steps::StepRole;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    /// Text that is kept when it is complete.
+    #[derive(Default)]
+    struct Page(Vec<u8>, Arc<Mutex<Option<String>>>);
+
+    impl Write for Page {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Document for Page {
+        fn complete(self) -> io::Result<()> {
+            *self.1.lock().unwrap() = Some(String::from_utf8(self.0).unwrap());
+            Ok(())
+        }
+    }
+
+    fn told(events: &[Event], goals: &[String]) -> Option<String> {
+        let kept = Arc::default();
+        let page = Page(Vec::new(), Arc::clone(&kept));
+        let mut json = StepsJson::new(page, CourseKind::Scan, goals.to_vec());
+        events.iter().for_each(|event| json.on(event).unwrap());
+        let text = kept.lock().unwrap().take();
+        text
+    }
 
     #[test]
     fn every_number_of_steps_reads_back() {
@@ -55,15 +117,15 @@ mod tests {
             record: Record::default(),
         };
         for count in 0..3 {
-            let mut out = Vec::new();
             let goals = ["all.p95<10ms".to_owned()];
-            let mut json = StepsJson::new(&mut out, CourseKind::Scan, &goals).unwrap();
-            (1..=count).for_each(|number| json.step(&step(number)).unwrap());
-            json.finish(&Conclusion::default()).unwrap();
-            let text = String::from_utf8(out).unwrap();
-            let steps = Steps::from_json(&text).unwrap();
+            let steps = (1..=count).map(|number| Event::StepDone(Box::new(step(number))));
+            let events: Vec<Event> =
+                steps.chain([Event::StepsDone(Conclusion::default())]).collect();
+            let steps = Steps::from_json(&told(&events, &goals).unwrap()).unwrap();
             assert_eq!((steps.steps.len() as u32, steps.goals), (count, goals.to_vec()));
             assert_eq!(steps.conclusion, Conclusion::default());
         }
+        let failed = Conclusion { failure: Some("no server".to_owned()), ..Conclusion::default() };
+        assert_eq!(told(&[Event::StepsDone(failed)], &[]), None, "it never began");
     }
 }

@@ -26,7 +26,7 @@ struct Call {
 /// Parts that may speak to a person with a macro; memtide has one door for its words.
 const PROGRAMS: &[&str] = &["xtask", "bench"];
 /// Parts that may open the doors to the world; all other crates are pure.
-const WORLDS: &[&str] = &["host", "memtide", "xtask", "bench"];
+const WORLDS: &[&str] = &["host", "sinks", "memtide", "xtask", "bench"];
 /// Parts that may say `unsafe`; tests and bench are exempt by name.
 const UNSAFE_PARTS: &[&str] = &["host", "bench"];
 

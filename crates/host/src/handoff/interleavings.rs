@@ -13,6 +13,8 @@ const REPORT: WorkerReport = WorkerReport {
     measured_done: false,
     is_used_up: false,
     connections_open: 1,
+    in_flight: 0,
+    oldest_due: None,
     disconnected_since: None,
     trouble: None,
     refusal: None,

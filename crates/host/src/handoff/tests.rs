@@ -28,6 +28,8 @@ fn report(last_settled_ns: u64) -> WorkerReport {
         measured_done: false,
         is_used_up: false,
         connections_open: 1,
+        in_flight: 0,
+        oldest_due: None,
         disconnected_since: None,
         trouble: None,
         refusal: None,

@@ -1,7 +1,7 @@
 //! `memtide merge`: the records of several runs become one record and one report.
 
-use super::run::{create, unwritable};
-use crate::exit::{FAILED, Stop};
+use super::outlets::create;
+use crate::exit::{FAILED, Stop, unwritable};
 use crate::late::{check_distinct, finish};
 use crate::output::{columns, complain, show};
 use clap::ArgMatches;

@@ -4,6 +4,7 @@ pub(crate) mod face;
 mod merge;
 mod steps;
 mod run;
+mod outlets;
 mod sim;
 mod serve;
 mod room;

@@ -1,14 +1,10 @@
 //! `memtide run` and `memtide load`: from the user's words to a result, in the real world.
 
-#[cfg(feature = "plot")]
-use super::plot;
+use super::outlets::{Opened, RowsBy, close, failed};
 use super::{room, serve};
-pub(in crate::cmd) use crate::exit::unwritable;
-use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE};
+use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE, unwritable};
 use crate::flags;
-use crate::late::{LateFile, Sheet, check_distinct};
 use crate::output::{columns, complain, say, show};
-use crate::patient::Patient;
 use crate::witness::HostWitness;
 use clap::ArgMatches;
 use memtide_base::Instant;
@@ -20,15 +16,13 @@ use memtide_host::{
     Clock, HostFleet, SampleSink, Sampled, ServeOptions, Serving, machine, resolve, stay_off,
 };
 use memtide_report::{plan_text, text_for};
-use memtide_run::{Doors, Lowered, Outcome, Places, Surroundings, WrongValues, lower};
+use memtide_run::{Doors, Lowered, Outcome, Places, Surroundings, lower};
 use memtide_schema::record::Verdict;
 use memtide_schema::scenario::{Target, Transport};
-use memtide_schema::{Outputs, Sample, SampleOutcome, Scenario, Settings, Warning};
-use memtide_sinks::{SampleCsv, write_details, write_record};
+use memtide_schema::{Event, Sample, SampleOutcome, Scenario, Settings, Warning};
+use memtide_sinks::{Outlets, Sink};
 use memtide_workload::Outcome as OpOutcome;
-use std::io::{self, BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
 
 /// Files that the program needs beside its connections.
 const FILES_BESIDE: u64 = 64;
@@ -57,11 +51,11 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
         return Ok(0);
     }
     check_files(&lowered, embedded.is_some(), files_max)?;
-    let Opened { json, samples, details } = Opened::open(outputs, RowsBy::Fleet)?;
+    let opened = Opened::open(outputs, RowsBy::Fleet)?;
     settle(&lowered.places, embedded.as_ref())?;
-    let outcome = conduct(&settings, &lowered, load_only, machine, samples)?;
+    let conducted = conduct(&settings, &lowered, load_only, machine, opened)?;
     drop(embedded);
-    publish(&settings, outcome, (json, details), load_only)
+    publish(&settings, conducted, load_only)
 }
 
 /// A server of our own, if the scenario names none.
@@ -168,112 +162,39 @@ pub(in crate::cmd) fn check_files(
     Err(Stop::usage(format!("{}; {}", warning.message(), warning.remedy())))
 }
 
-/// Files that are opened before anything is measured, so that a wrong name costs no run.
-pub(in crate::cmd) struct Opened {
-    pub(in crate::cmd) json: Option<Sheet>,
-    pub(in crate::cmd) samples: Option<SampleCsv<Box<dyn Write + Send>>>,
-    pub(in crate::cmd) details: Option<Sheet>,
-}
-
-impl Opened {
-    pub(in crate::cmd) fn open(outputs: &Outputs, rows_by: RowsBy) -> Result<Self, Stop> {
-        check_places(outputs, &[])?;
-        let json = plain("--json", outputs.json.as_deref())?;
-        let details = plain("--verify-details", outputs.verify_details.as_deref())?;
-        let samples = match outputs.samples.as_deref() {
-            None => None,
-            Some("-") => Some(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write + Send>),
-            Some(path) => Some(Box::new(stream("--samples", path)?) as Box<dyn Write + Send>),
-        };
-        let samples = samples.map(|rows| match rows_by {
-            RowsBy::Fleet => rows,
-            RowsBy::Themselves => Box::new(Patient::new(rows)),
-        });
-        Ok(Self { json, samples: samples.map(SampleCsv::new), details })
-    }
-}
-
-/// Who sees to it that a stalled reader of rows delays nobody.
-#[derive(Clone, Copy)]
-pub(in crate::cmd) enum RowsBy {
-    /// The fleet, which writes them on a thread of its own.
-    Fleet,
-    /// Nobody else.
-    Themselves,
-}
-
-/// Refuses two outputs to one file, those of `beside` included; and a name for a picture
-/// that nothing can be written to, which is opened at the end.
-pub(in crate::cmd) fn check_places(
-    outputs: &Outputs,
-    beside: &[(&str, Option<&str>)],
-) -> Result<(), Stop> {
-    let Outputs { json, plot, samples, verify_details, .. } = outputs;
-    let mut places = vec![
-        ("--json", json.as_deref()),
-        ("--plot", plot.as_deref()),
-        ("--samples", samples.as_deref()),
-        ("--verify-details", verify_details.as_deref()),
-    ];
-    let has_report = !outputs.is_on_stdout();
-    places.extend(beside);
-    check_distinct(&places, has_report).map_err(Stop::usage)?;
-    plot.as_deref().map_or(Ok(()), |path| create("--plot", path).map(drop))
-}
-
-pub(in crate::cmd) fn plain(flag: &str, place: Option<&str>) -> Result<Option<Sheet>, Stop> {
-    Ok(match place {
-        None => None,
-        Some("-") => Some(Sheet::Stdout(io::stdout())),
-        Some(path) => Some(Sheet::File(create(flag, path)?)),
-    })
-}
-
-/// A file for a result that is written as a whole.
-pub(in crate::cmd) fn create(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop> {
-    opened(flag, path, LateFile::open(Path::new(path)))
-}
-
-/// A file for rows that can be read while they come.
-pub(in crate::cmd) fn stream(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop> {
-    opened(flag, path, LateFile::stream(Path::new(path)))
-}
-
-fn opened(flag: &str, path: &str, file: io::Result<LateFile>) -> Result<BufWriter<LateFile>, Stop> {
-    file.map(BufWriter::new).map_err(|error| {
-        Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
-    })
-}
-
-/// What a run brought, and what went wrong beside it.
+/// What a run brought, its outputs that are still being written, and what went wrong beside it.
 pub(in crate::cmd) struct Conducted {
     pub(in crate::cmd) outcome: Outcome,
+    pub(in crate::cmd) outlets: Outlets,
     pub(in crate::cmd) trouble: Vec<Stop>,
 }
 
 fn conduct(
-    Settings { scenario, outputs }: &Settings,
+    settings: &Settings,
     lowered: &Lowered,
     load_only: bool,
     machine: Machine,
-    samples: Option<SampleCsv<Box<dyn Write + Send>>>,
+    mut opened: Opened,
 ) -> Result<Conducted, Stop> {
     let stop = StopFlag::on_signals(i32::from(crate::exit::INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    let sink = samples.map(|mut csv| {
+    let sink = opened.samples.take().map(|mut sink| {
         Box::new(move |sampled: Sampled<'_>| match sampled {
-            Sampled::One(sample) => csv.write(&row(sample)),
+            Sampled::One(sample) => sink.on(&Event::Sample(row(sample))),
             // Only one plan of a run exports.
             Sampled::Anew => Ok(()),
-            Sampled::Pause | Sampled::End => csv.flush(),
+            Sampled::Pause => sink.flush(),
+            Sampled::End => sink.finish(),
         }) as SampleSink
     });
     let mut fleet = HostFleet::new(Clock::start(), stop, &lowered.places.workers, sink);
-    let mut witness = HostWitness::new(machine, outputs.quiet);
+    let outlets = opened.outlets(settings)?;
+    let mut witness = HostWitness::new(machine, settings.outputs.quiet, outlets);
+    let scenario = &settings.scenario;
     let outcome = memtide_run::run(&mut fleet, scenario, lowered, load_only, &mut witness)?;
     let mut trouble = Vec::new();
     trouble.extend(failed("--samples", fleet.finish_samples()));
-    Ok(Conducted { outcome, trouble })
+    Ok(Conducted { outcome, outlets: witness.take_outlets(), trouble })
 }
 
 /// An engine's sample as a row.
@@ -310,10 +231,9 @@ pub(in crate::cmd) fn row(sample: &memtide_engine::Sample) -> Sample {
 pub(in crate::cmd) fn publish(
     Settings { scenario, outputs }: &Settings,
     conducted: Conducted,
-    (json, details): (Option<Sheet>, Option<Sheet>),
     load_only: bool,
 ) -> Result<u8, Stop> {
-    let Conducted { outcome: Outcome { record, failure, wrong_values }, mut trouble } = conducted;
+    let Conducted { outcome: Outcome { record, failure, .. }, outlets, mut trouble } = conducted;
     let shown = if load_only {
         format!("stored {} keys\n", record.phases.load.totals.replies.get("stored").unwrap_or(&0))
     } else {
@@ -324,17 +244,7 @@ pub(in crate::cmd) fn publish(
     {
         trouble.push(unwritable("stdout", &error));
     }
-    if let Some(mut out) = json {
-        let written = write_record(&record, &mut out).and_then(|()| out.finish());
-        trouble.extend(failed("--json", written));
-    }
-    #[cfg(feature = "plot")]
-    trouble.extend(plot::run(outputs, &record).err());
-    if let Some(mut out) = details {
-        let WrongValues { listed, not_listed } = &wrong_values;
-        let written = write_details(listed, *not_listed, &mut out).and_then(|()| out.finish());
-        trouble.extend(failed("--verify-details", written));
-    }
+    trouble.extend(close(outlets));
     for stop in &trouble {
         complain(&stop.message);
     }
@@ -349,12 +259,4 @@ pub(in crate::cmd) fn publish(
     }
     let unbelievable = !load_only && record.believable.verdict == Verdict::No;
     Ok(if scenario.trust.strict && unbelievable { UNBELIEVABLE } else { 0 })
-}
-
-/// What went wrong with an output; a reader that has gone away has seen enough.
-pub(in crate::cmd) fn failed(output: &str, written: io::Result<()>) -> Option<Stop> {
-    written
-        .err()
-        .filter(|error| error.kind() != io::ErrorKind::BrokenPipe)
-        .map(|error| unwritable(output, &error))
 }

@@ -1,7 +1,8 @@
 //! `memtide sim`: the same run in virtual time, against servers made of nothing. A week of load
 //! takes seconds, and the same seed gives the same trace.
 
-use super::run::{Conducted, Opened, RowsBy, check_places, publish, row, stream};
+use super::outlets::{Opened, RowsBy, check_places, failed, stream};
+use super::run::{Conducted, publish, row};
 use super::{room, serve};
 use crate::exit::Stop;
 use crate::flags;
@@ -13,9 +14,10 @@ use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_run::{Doors, Lowered, Surroundings, lower};
 use memtide_schema::scenario::{Target, Transport};
-use memtide_schema::{Scenario, Settings};
+use memtide_schema::{Event, Scenario, Settings};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
+use memtide_sinks::Sink;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -39,7 +41,7 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     check_places(outputs, &[("--trace", trace.filter(|place| *place != "-"))])?;
     let looks_unfilled = scenario.value_size != Scenario::default().value_size;
     let lowered = Lowered { looks_unfilled, ..lowered };
-    let opened = Opened::open(outputs, RowsBy::Themselves)?;
+    let mut opened = Opened::open(outputs, RowsBy::Themselves)?;
     let lines = Rc::new(RefCell::new(Lines::default()));
     let trace = match trace {
         None => Trace::new(),
@@ -50,28 +52,28 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
             Trace::with_lines(move |line| lines.borrow_mut().write(line))
         }
     };
-    let csv = Rc::new(RefCell::new(opened.samples));
+    let samples = Rc::new(RefCell::new(opened.samples.take()));
     let written = Rc::new(RefCell::new(Ok(())));
-    let (rows, errors) = (Rc::clone(&csv), Rc::clone(&written));
+    let (taken, errors) = (Rc::clone(&samples), Rc::clone(&written));
     let setting = setting(matches, scenario, &servers);
     let mut fleet = SimFleet::new(setting, trace, move |sample| {
-        if let Some(csv) = rows.borrow_mut().as_mut()
+        if let Some(sink) = taken.borrow_mut().as_mut()
             && errors.borrow().is_ok()
         {
-            *errors.borrow_mut() = csv.write(&row(sample));
+            *errors.borrow_mut() = sink.on(&Event::Sample(row(sample)));
         }
     });
-    let mut witness = SimWitness::new(CPUS as u32, outputs.quiet);
+    let outlets = opened.outlets(&settings)?;
+    let mut witness = SimWitness::new(CPUS as u32, outputs.quiet, outlets);
     let outcome = memtide_run::run(&mut fleet, scenario, &lowered, false, &mut witness)?;
     let (hash, events) = fleet.trace_hash();
-    let flushed = csv.borrow_mut().as_mut().map_or(Ok(()), |csv| csv.flush());
-    let failed = written.replace(Ok(())).and(flushed);
+    let finished = samples.borrow_mut().as_mut().map_or(Ok(()), Sink::finish);
+    let written = written.replace(Ok(())).and(finished);
     let mut trouble = Vec::new();
-    trouble.extend(super::run::failed("--samples", failed));
-    trouble.extend(super::run::failed("--trace", lines.take().finish()));
-    let conducted = Conducted { outcome, trouble };
-    let code = publish(&settings, conducted, (opened.json, opened.details), false)?;
-    drop(witness);
+    trouble.extend(failed("--samples", written));
+    trouble.extend(failed("--trace", lines.take().finish()));
+    let conducted = Conducted { outcome, outlets: witness.take_outlets(), trouble };
+    let code = publish(&settings, conducted, false)?;
     say(&format!("memtide: simulated, trace {hash:016x} over {events} events"));
     Ok(code)
 }

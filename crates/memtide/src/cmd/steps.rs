@@ -1,12 +1,12 @@
 //! `memtide search` and `memtide scan`: runs at one rate after the other, a row for each as it
 //! ends, and the rate that was looked for.
 
-use super::run::{
-    check_files, check_places, embedded, failed, plain, settle, surroundings, unwritable,
-};
-use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE};
+use super::outlets::{attach, check_places, close, failed, plain};
+#[cfg(feature = "plot")]
+use super::plot::CurveChart;
+use super::run::{check_files, embedded, settle, surroundings};
+use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE, unwritable};
 use crate::flags;
-use crate::late::Sheet;
 use crate::output::{columns, complain, show, show_part};
 use crate::witness::HostWitness;
 use clap::ArgMatches;
@@ -18,9 +18,9 @@ use memtide_run::Witness;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsPlan, steps};
 use memtide_schema::record::{Believable, MachineCpu, MachineRecord, Verdict};
 use memtide_schema::scenario::{Goal, Relation, Subject};
-use memtide_schema::steps::{Conclusion, CourseKind, Point, Step};
+use memtide_schema::steps::{Conclusion, CourseKind, Step};
 use memtide_schema::{Event, Settings};
-use memtide_sinks::StepsJson;
+use memtide_sinks::{Outlets, StepsJson};
 use memtide_workload::Wave;
 use std::io;
 
@@ -150,32 +150,39 @@ fn perform(
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
     settle(&first.places, embedded.as_ref())?;
     let mut fleet = HostFleet::new(Clock::start(), stop, &first.places.workers, None);
-    let mut screen = Screen::new(HostWitness::new(machine, outputs.quiet), settings, kind, json);
+    let goals: Vec<String> = scenario.goals.iter().map(Goal::to_string).collect();
+    let mut outlets = Outlets::default();
+    let has_json = json.is_some();
+    if let Some(out) = json {
+        attach(&mut outlets, "--json", StepsJson::new(out, kind, goals.clone()))?;
+    }
+    #[cfg(feature = "plot")]
+    if let Some(path) = &outputs.plot {
+        attach(&mut outlets, "--plot", CurveChart::new(path, &scenario.goals))?;
+    }
+    let witness = HostWitness::new(machine, outputs.quiet, outlets);
+    let mut screen = Screen {
+        rows: outputs.json.as_deref() != Some("-"),
+        has_json,
+        ..Screen::new(witness, kind, &goals)
+    };
     let conclusion = steps(&mut fleet, &plan, course, &mut screen);
     drop(embedded);
-    #[cfg(feature = "plot")]
-    screen.trouble.extend(super::plot::steps(outputs, scenario, &screen.points).err());
     screen.finish(&conclusion, scenario.trust.strict)
 }
 
-/// Shows each step wherever it should go, as it ends.
+/// Shows a row for each step as it ends; the other outputs are told of it too.
 struct Screen {
     witness: HostWitness,
     kind: CourseKind,
-    goals: Vec<String>,
     text: StepsText,
     /// Whether rows are what stdout is for.
     rows: bool,
     /// Whether one of them could not be written: then none is any more.
     muted: bool,
-    /// Where the JSON will go; it begins with the first step, so that a search that never began
-    /// leaves nothing behind.
-    sheet: Option<Sheet>,
-    json: Option<StepsJson<Sheet>>,
+    /// Whether the steps go to a file or to stdout as JSON.
+    has_json: bool,
     steps: u32,
-    /// What a picture is drawn of.
-    points: Vec<Point>,
-    wants_points: bool,
     /// Rates with a step that is not to be believed.
     doubted: Vec<f64>,
     gone: bool,
@@ -183,25 +190,15 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(
-        witness: HostWitness,
-        Settings { scenario, outputs }: &Settings,
-        kind: CourseKind,
-        sheet: Option<Sheet>,
-    ) -> Self {
-        let goals: Vec<String> = scenario.goals.iter().map(Goal::to_string).collect();
+    fn new(witness: HostWitness, kind: CourseKind, goals: &[String]) -> Self {
         Self {
             witness,
             kind,
-            text: StepsText::new(&goals, columns()),
-            goals,
-            rows: outputs.json.as_deref() != Some("-"),
+            text: StepsText::new(goals, columns()),
+            rows: true,
             muted: false,
-            sheet,
-            json: None,
+            has_json: false,
             steps: 0,
-            points: Vec::new(),
-            wants_points: outputs.plot.is_some(),
             doubted: Vec::new(),
             gone: false,
             trouble: Vec::new(),
@@ -216,50 +213,26 @@ impl Screen {
         if (unjudged || step.doubt().is_some()) && !self.doubted.contains(&rate) {
             self.doubted.push(rate);
         }
-        if self.wants_points {
-            self.points.push(step.point());
-        }
         let row = self.text.step(step);
         if self.rows && !self.muted {
             let shown = show_part(&row);
             self.muted = shown.is_err();
-            // Whoever reads the rows has seen enough, unless a file is wanted as well.
-            let only_reader = self.sheet.is_none() && self.json.is_none();
-            self.gone |= only_reader && is_gone(&shown);
+            // A reader of rows has seen enough, unless a file is wanted as well.
+            self.gone |= !self.has_json && is_gone(&shown);
             self.trouble.extend(failed("stdout", shown));
         }
-        let begun = match self.sheet.take() {
-            Some(sheet) => StepsJson::new(sheet, self.kind, &self.goals).map(Some),
-            None => Ok(self.json.take()),
-        };
-        let written = begun.and_then(|json| {
-            let Some(mut json) = json else { return Ok(()) };
-            json.step(step)?;
-            self.json = Some(json);
-            Ok(())
-        });
-        self.gone |= !self.rows && is_gone(&written);
-        self.trouble.extend(failed("--json", written));
     }
 
     /// What comes after the last step; returns the exit code.
     fn finish(mut self, conclusion: &Conclusion, strict: bool) -> Result<u8, Stop> {
-        // Its line is cleared before anything else is said.
-        drop(self.witness);
+        // The line on the terminal is cleared before anything else is said.
+        let outlets = self.witness.take_outlets();
         let never_began = self.steps == 0 && conclusion.failure.is_some();
         if self.rows && !self.muted && !never_began {
             let shown = show(&self.text.conclusion(conclusion));
             self.trouble.extend(failed("stdout", shown));
         }
-        let json = match (self.json, self.sheet.filter(|_| !never_began)) {
-            (None, Some(sheet)) => StepsJson::new(sheet, self.kind, &self.goals).map(Some),
-            (json, _) => Ok(json),
-        };
-        let written = json.and_then(|json| match json {
-            Some(json) => json.finish(conclusion)?.finish(),
-            None => Ok(()),
-        });
-        self.trouble.extend(failed("--json", written));
+        self.trouble.extend(close(outlets));
         for stop in &self.trouble {
             complain(&stop.message);
         }
@@ -292,7 +265,7 @@ impl Witness for Screen {
     }
 
     fn has_gone(&self) -> bool {
-        self.gone
+        self.gone || (!self.rows && self.witness.is_gone("--json"))
     }
 
     fn tick(&mut self, at: Instant) {

@@ -6,6 +6,18 @@ use memtide_metrics::{Counters, Histogram};
 use memtide_schema::Kind;
 use memtide_workload::OpKind;
 
+/// The rows of this plan's tables: all, the kinds of the mix, and get by hit and miss.
+pub(crate) fn kinds(plan: &Plan) -> Vec<Kind> {
+    let mut kinds = vec![Kind::All];
+    for kind in plan.source.mix.kinds() {
+        kinds.push(kind.into());
+        if kind == OpKind::Get {
+            kinds.extend([Kind::GetHit, Kind::GetMiss]);
+        }
+    }
+    kinds
+}
+
 /// The distribution of a kind, put together from its slots.
 pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) -> Histogram<u64> {
     let wanted: Vec<usize> = match (kind, kind.op()) {

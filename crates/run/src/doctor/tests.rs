@@ -342,6 +342,8 @@ fn report(idle_ms: u64, cpu_ms: Option<u64>, run_delay_ms: Option<u64>) -> Worke
         measured_done: true,
         is_used_up: false,
         connections_open: 0,
+        in_flight: 0,
+        oldest_due: None,
         disconnected_since: None,
         trouble: None,
         refusal: None,

@@ -6,6 +6,7 @@ use memtide_base::Span;
 use memtide_engine::Protocol;
 use memtide_engine::fleet::{FleetError, TroubleKind};
 use memtide_engine::probe::AskError;
+use memtide_schema::Exit;
 use std::fmt;
 
 /// Why a run cannot go on.
@@ -104,10 +105,12 @@ impl Fault {
     pub(super) const fn exit(&self) -> u8 {
         match self {
             Self::Interrupted => Failure::INTERRUPTED,
-            Self::Aborted { .. } | Self::Fill(FillFault::NoRoom(_)) => 1,
+            Self::Aborted { .. } | Self::Fill(FillFault::NoRoom(_)) => Exit::Failed.code(),
             Self::Unplannable { .. }
-            | Self::Fill(FillFault::Foreign { .. } | FillFault::Resized { .. }) => 2,
-            _ => 3,
+            | Self::Fill(FillFault::Foreign { .. } | FillFault::Resized { .. }) => {
+                Exit::Usage.code()
+            }
+            _ => Exit::Unreachable.code(),
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::toy::{Ran, run_toml};
 use crate::world::{Script, Stretch, ms};
-use memtide_base::Instant;
+use memtide_base::{Instant, Span};
 use memtide_engine::driver::Sample;
-use memtide_schema::record::{Distribution, IntervalRecord};
-use memtide_schema::{Kind, Record};
+use memtide_metrics::Histogram;
+use memtide_schema::record::{Distribution, IntervalRecord, Totals};
+use memtide_schema::{Interval, Kind, Record};
 use memtide_workload::{OpKind, Outcome};
 
 fn ran() -> Ran {
@@ -26,6 +27,44 @@ fn is_answered(sample: &&Sample) -> bool {
         sample.outcome,
         Hit | Miss | Stored | NotStored | Exists | NotFound | Deleted | Touched | Number
     )
+}
+
+#[test]
+fn what_settled_in_all_seconds_is_what_the_load_came_to() {
+    let ran = ran();
+    let (record, intervals) = (ran.record(), &ran.witness.intervals);
+    assert!(intervals.len() >= 3, "{}", intervals.len());
+    let mut end = Span::ZERO;
+    for interval in intervals {
+        assert_eq!(interval.start, end, "no gap and no overlap");
+        end = interval.start + interval.length;
+    }
+    let sum = |of: fn(&Interval) -> u64| intervals.iter().map(of).sum::<u64>();
+    let phases = [&record.phases.warmup, &record.phases.measure, &record.phases.cooldown];
+    let all = |of: fn(&Totals) -> u64| phases.iter().map(|phase| of(&phase.totals)).sum::<u64>();
+    assert_eq!(sum(|i| i.counts.settled), all(|of| of.intended));
+    assert_eq!(sum(|i| i.counts.answered), all(|of| of.answered));
+    assert_eq!(sum(|i| i.counts.timed_out), all(|of| of.timed_out));
+    assert_eq!(sum(|i| i.counts.lost), all(|of| of.lost));
+    assert_eq!(sum(|i| i.counts.sent), all(|of| of.sent));
+    for (kind, response) in &record.response {
+        let mut times = Histogram::<u64>::new();
+        let parts = intervals.iter().filter_map(|interval| interval.response.get(kind));
+        parts.for_each(|part| times.absorb(part));
+        assert_eq!(times.to_bytes(), response.times().unwrap().to_bytes(), "{kind}");
+    }
+    // The record keeps them.
+    let kept: Vec<u64> = record.seconds.iter().map(|second| second.counts.settled).collect();
+    assert_eq!(kept, intervals.iter().map(|i| i.counts.settled).collect::<Vec<_>>());
+    // The server stood still from 1.8 s to 2.4 s: what was due in the meantime had to wait.
+    let oldest = intervals.iter().filter_map(|interval| interval.under_way.oldest_due_s);
+    assert!(oldest.fold(0.0, f64::max) > 0.0);
+}
+
+#[test]
+fn rows_are_told_once_when_they_are_final_and_stay_what_they_were() {
+    let ran = ran();
+    assert_eq!(ran.witness.rows, ran.record().intervals);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_metrics::Totals;
 use memtide_run::{Doors, Failure, Outcome, Surroundings, Wanted, Witness, lower, run};
-use memtide_schema::record::{MachineCpu, MachineRecord, Phase};
-use memtide_schema::{Event, Progress, Record, Scenario, Settings, from_toml};
+use memtide_schema::record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
+use memtide_schema::{Event, Interval as Settled, Progress, Record, Scenario, Settings, from_toml};
 use memtide_workload::PlannedSource;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -132,6 +132,8 @@ pub struct ToyWitness {
     pub ticks: Vec<Instant>,
     pub started: u64,
     pub done: Vec<Record>,
+    pub intervals: Vec<Settled>,
+    pub rows: Vec<IntervalRecord>,
 }
 
 impl Witness for ToyWitness {
@@ -140,6 +142,8 @@ impl Witness for ToyWitness {
             Event::Started(_) => self.started += 1,
             Event::Phase(phase) => self.phases.push(*phase),
             Event::Progress(progress) => self.progress.push(progress.clone()),
+            Event::Interval(interval) => self.intervals.push((**interval).clone()),
+            Event::Row(row) => self.rows.push((**row).clone()),
             Event::Done(record) => self.done.push((**record).clone()),
             _ => {}
         }

@@ -6,7 +6,7 @@ use super::base64;
 use super::count::{DatagramCounts, PhaseCounts, Totals};
 use super::distribution::{Bounds, Counts, Distribution, Missing, Percentile, Wide};
 use super::verification::VerificationCounts;
-use super::{IntervalRecord, IntervalTimes, SliceRecord};
+use super::{IntervalRecord, IntervalTimes, SettledCounts, SliceRecord};
 use crate::kind::Kind;
 use memtide_base::Span;
 use memtide_metrics::Row;
@@ -276,6 +276,59 @@ impl SliceRecord {
             response: times.recorded().collect(),
             ..Row::default()
         })
+    }
+}
+
+impl From<&Counters> for SettledCounts {
+    fn from(counters: &Counters) -> Self {
+        Self {
+            settled: counters.settled(),
+            sent: counters.sent,
+            answered: counters.answered,
+            failed: counters.failed,
+            timed_out: counters.timed_out,
+            lost: counters.lost,
+            dropped: counters.dropped,
+            unacknowledged: counters.unacknowledged,
+            abandoned: counters.abandoned,
+            hits: counters.hits,
+            misses: counters.misses,
+            bytes_sent: counters.bytes_sent,
+            bytes_received: counters.bytes_received,
+        }
+    }
+}
+
+impl SettledCounts {
+    /// Each count of `self` with that of `other`, by `of`.
+    fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            settled: of(self.settled, other.settled),
+            sent: of(self.sent, other.sent),
+            answered: of(self.answered, other.answered),
+            failed: of(self.failed, other.failed),
+            timed_out: of(self.timed_out, other.timed_out),
+            lost: of(self.lost, other.lost),
+            dropped: of(self.dropped, other.dropped),
+            unacknowledged: of(self.unacknowledged, other.unacknowledged),
+            abandoned: of(self.abandoned, other.abandoned),
+            hits: of(self.hits, other.hits),
+            misses: of(self.misses, other.misses),
+            bytes_sent: of(self.bytes_sent, other.bytes_sent),
+            bytes_received: of(self.bytes_received, other.bytes_received),
+        }
+    }
+
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, |a, b| a + b)
+    }
+
+    /// What came after `earlier`, of which all is in this.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        self.with(earlier, |now, then| now - then)
     }
 }
 

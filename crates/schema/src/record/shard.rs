@@ -4,7 +4,7 @@
 
 use super::{
     Aborted, Believable, ClientRecord, EndedBy, IntervalRecord, Lanes, MachineCpu, MachineRecord,
-    PlanRecord, RateRecord, Record, ServerCounters, SliceRecord, WarningRecord, Wide,
+    PlanRecord, RateRecord, Record, SecondRecord, ServerCounters, SliceRecord, WarningRecord, Wide,
 };
 use crate::scenario::Tags;
 use schemars::JsonSchema;
@@ -68,6 +68,9 @@ pub struct ShardRecord {
     pub intervals: Vec<IntervalRecord>,
     /// The same in at most 64 pieces, with their whole distributions.
     pub slices: Vec<SliceRecord>,
+    /// Its load in seconds, by what ended in them.
+    #[serde(default)]
+    pub seconds: Vec<SecondRecord>,
 }
 
 impl ShardRecord {
@@ -108,6 +111,7 @@ impl ShardRecord {
             server: record.server.clone(),
             intervals: record.intervals.clone(),
             slices: record.slices.clone(),
+            seconds: record.seconds.clone(),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! `memtide memaslap`: a command line of memaslap carried out on this machine, what it prints and
 //! its exit codes.
 
-use super::screen::Screen;
+use super::screen::{Screen, json};
 use super::{ended, stop_flag};
-use crate::cmd::run::{check_files, create, surroundings};
+use crate::cmd::run::{check_files, surroundings};
 use crate::exit::Stop;
 use crate::late::check_distinct;
 use crate::output::{complain, say, say_part, wants_notes};
@@ -12,9 +12,9 @@ use memtide_compat::memaslap::voice::failure;
 use memtide_compat::memaslap::{Environment, Options, Teller, Transport, lower, parse};
 use memtide_host::signal::{Caught, StopFlag};
 use memtide_host::{Clock, HostFleet, machine};
-use memtide_run::{Outcome, Surroundings, WrongValues};
-use memtide_schema::Settings;
+use memtide_run::{Outcome, Surroundings};
 use memtide_schema::record::EndedBy;
+use memtide_schema::{Settings, WrongValues};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -102,10 +102,10 @@ fn perform(
     })?;
     let output = &options.output;
     check_distinct(&[("--json", output.json.as_deref())], true).map_err(Stop::usage)?;
-    let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
+    let outlets = json(output.json.as_deref(), None)?;
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
-    let witness = HostWitness::new(machine, true);
-    let mut screen = Screen::new(witness, Teller::new(options, scenario), None, json, has_notes);
+    let witness = HostWitness::new(machine, true, outlets);
+    let mut screen = Screen::new(witness, Teller::new(options, scenario), None, has_notes);
     screen.begin();
     let Outcome { record, failure, wrong_values } =
         memtide_run::run(&mut fleet, scenario, &lowered, false, &mut screen)?;

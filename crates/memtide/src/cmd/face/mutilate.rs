@@ -1,10 +1,11 @@
 //! `memtide mutilate`, `mcperf` and `mcperf-dynamic`: their command lines carried out on this
 //! machine, and their exit codes.
 
-use super::screen::{Pictures, Screen};
+use super::screen::{Pictures, Screen, json};
 use super::{ended, stop_flag};
-use crate::cmd::run::{check_files, create, row, surroundings, unwritable};
-use crate::exit::{INTERRUPTED, Stop};
+use crate::cmd::outlets::create;
+use crate::cmd::run::{check_files, row, surroundings};
+use crate::exit::{INTERRUPTED, Stop, unwritable};
 use crate::flags::check_pictures;
 use crate::late::check_distinct;
 use crate::output::{complain, say, say_part, wants_notes};
@@ -86,7 +87,7 @@ fn perform(
     })?;
     check_files(&lowered, false, files_max)?;
     check_distinct(&places(options), true).map_err(Stop::usage)?;
-    let json = options.output.json.as_deref().map(|path| create("--json", path)).transpose()?;
+    let outlets = json(options.output.json.as_deref(), course(&options.mode))?;
     let sink = samples(options)?;
     let teller = Teller::new(options, targets);
     let wait = wait_before(options);
@@ -97,8 +98,8 @@ fn perform(
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, sink);
     let times = if options.output.is_response { Times::Response } else { Times::Service };
     let pictures = options.output.is_plot_all.then(|| Pictures::new(times));
-    let witness = HostWitness::new(machine, true);
-    let mut screen = Screen::new(witness, teller, pictures, json, has_notes);
+    let witness = HostWitness::new(machine, true, outlets);
+    let mut screen = Screen::new(witness, teller, pictures, has_notes);
     screen.begin();
     let code = match &options.mode {
         Mode::Once | Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => {
@@ -114,7 +115,6 @@ fn perform(
         Mode::Search(search) => {
             let mut course =
                 Bisect::new(f64::from(options.paced.rate_ops), search.rate_floor, search.retreat);
-            screen.steps(CourseKind::Search);
             let plan = plan(scenario, &around, aim(search, options.output.is_response));
             in_steps(&mut fleet, &plan, &mut course, &mut screen)?
         }
@@ -123,7 +123,6 @@ fn perform(
             // Without a step the rate never comes to its end.
             let to = if scan.step == 0 { from } else { f64::from(scan.max) };
             let rates = Rates::Range { from, to, step: f64::from(scan.step) };
-            screen.steps(CourseKind::Scan);
             let plan = plan(scenario, &around, Aim::Goals);
             in_steps(&mut fleet, &plan, &mut Scan::new(rates), &mut screen)?
         }
@@ -131,6 +130,15 @@ fn perform(
     fleet.finish_samples().map_err(|error| unwritable("--save", &error))?;
     screen.finish()?;
     Ok(code)
+}
+
+/// How the rates of steps are chosen, if there are steps.
+const fn course(mode: &Mode) -> Option<CourseKind> {
+    match mode {
+        Mode::Search(_) => Some(CourseKind::Search),
+        Mode::Scan(_) => Some(CourseKind::Scan),
+        Mode::Once | Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => None,
+    }
 }
 
 fn plan<'a>(scenario: &'a Scenario, around: &'a Surroundings, aim: Aim) -> StepsPlan<'a> {

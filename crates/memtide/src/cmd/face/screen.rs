@@ -1,9 +1,9 @@
 //! Where a face's words go as they are said: stdout row by row, stderr, the record's file, and
 //! pictures.
 
-use crate::cmd::run::{create, unwritable};
-use crate::exit::Stop;
-use crate::late::{LateFile, finish};
+use crate::cmd::outlets::{attach, close, create};
+use crate::exit::{Stop, unwritable};
+use crate::late::{Sheet, finish};
 use crate::output::{complain, say_part, show_part};
 use crate::witness::HostWitness;
 use memtide_base::{Instant, Span};
@@ -16,8 +16,8 @@ use memtide_run::Witness;
 use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord, Record};
 use memtide_schema::steps::CourseKind;
-use memtide_sinks::{StepsJson, write_record};
-use std::io::{self, BufWriter, Write};
+use memtide_sinks::{Outlets, RecordJson, StepsJson};
+use std::io::{self, Write};
 
 /// What turns events into a face's words.
 pub(super) trait Tells {
@@ -60,7 +60,6 @@ pub(super) struct Screen<T> {
     witness: HostWitness,
     teller: T,
     pictures: Option<Pictures>,
-    json: Json,
     /// Notes are shown on stderr.
     has_notes: bool,
     /// Nobody reads stdout any more.
@@ -68,13 +67,16 @@ pub(super) struct Screen<T> {
     trouble: Vec<Stop>,
 }
 
-/// What is written for programs.
-enum Json {
-    Nothing,
-    /// A record, when the run is over.
-    Record(BufWriter<LateFile>),
-    /// Steps, as they end.
-    Steps(StepsJson<BufWriter<LateFile>>),
+/// Where `--json` of a face goes, opened before its run: one record, or those of all steps.
+pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Outlets, Stop> {
+    let mut outlets = Outlets::default();
+    let Some(path) = path else { return Ok(outlets) };
+    let out = Sheet::File(create("--json", path)?);
+    match steps {
+        None => attach(&mut outlets, "--json", RecordJson::new(out))?,
+        Some(kind) => attach(&mut outlets, "--json", StepsJson::new(out, kind, Vec::new()))?,
+    }
+    Ok(outlets)
 }
 
 impl<T: Tells> Screen<T> {
@@ -82,12 +84,9 @@ impl<T: Tells> Screen<T> {
         witness: HostWitness,
         teller: T,
         pictures: Option<Pictures>,
-        json: Option<BufWriter<LateFile>>,
         has_notes: bool,
     ) -> Self {
-        let json = json.map_or(Json::Nothing, Json::Record);
-        let trouble = Vec::new();
-        Self { witness, teller, pictures, json, has_notes, gone: false, trouble }
+        Self { witness, teller, pictures, has_notes, gone: false, trouble: Vec::new() }
     }
 
     /// Says what is said before anything happens.
@@ -96,17 +95,9 @@ impl<T: Tells> Screen<T> {
         self.tell(&told);
     }
 
-    /// There will be many records, one for each step.
-    pub(super) fn steps(&mut self, kind: CourseKind) {
-        let Json::Record(out) = std::mem::replace(&mut self.json, Json::Nothing) else { return };
-        match StepsJson::new(out, kind, &[]) {
-            Ok(steps) => self.json = Json::Steps(steps),
-            Err(error) => self.trouble.push(unwritable("--json", &error)),
-        }
-    }
-
     /// The end of a run that cannot go on; what is known is shown already.
-    pub(super) fn fatal(&self, message: String) -> Stop {
+    pub(super) fn fatal(&mut self, message: String) -> Stop {
+        self.trouble.extend(close(self.witness.take_outlets()));
         for stop in &self.trouble {
             complain(&stop.message);
         }
@@ -116,7 +107,8 @@ impl<T: Tells> Screen<T> {
     }
 
     /// The first thing that went wrong with an output.
-    pub(super) fn finish(self) -> Result<(), Stop> {
+    pub(super) fn finish(mut self) -> Result<(), Stop> {
+        self.trouble.extend(close(self.witness.take_outlets()));
         self.trouble.into_iter().next().map_or(Ok(()), Err)
     }
 
@@ -137,27 +129,6 @@ impl<T: Tells> Screen<T> {
             say_part(&told.notes);
         }
     }
-
-    fn keep(&mut self, event: &Event) -> io::Result<()> {
-        match (event, &mut self.json) {
-            (Event::Done(record), json @ Json::Record(_)) => {
-                match std::mem::replace(json, Json::Nothing) {
-                    Json::Record(mut out) => {
-                        write_record(record, &mut out).and_then(|()| finish(out))
-                    }
-                    _ => Ok(()),
-                }
-            }
-            (Event::StepDone(step), Json::Steps(json)) => json.step(step),
-            (Event::StepsDone(conclusion), json @ Json::Steps(_)) => {
-                match std::mem::replace(json, Json::Nothing) {
-                    Json::Steps(json) => json.finish(conclusion).and_then(finish),
-                    _ => Ok(()),
-                }
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 impl<T: Tells> Witness for Screen<T> {
@@ -167,10 +138,6 @@ impl<T: Tells> Witness for Screen<T> {
         match self.teller.on(event, unix_s) {
             Ok(told) => self.tell(&told),
             Err(message) => self.trouble.push(Stop::usage(message)),
-        }
-        if let Err(error) = self.keep(event) {
-            self.json = Json::Nothing;
-            self.trouble.push(unwritable("--json", &error));
         }
         if let (Event::Done(record), Some(pictures)) = (event, &mut self.pictures)
             && let Err(stop) = pictures.draw(record)

@@ -1,10 +1,12 @@
 //! `memtide twemperf`, and `mcperf` with options that only twemperf has: a command line carried
 //! out on this machine, its report and its exit codes.
 
+use super::screen::json;
 use super::stop_flag;
-use crate::cmd::run::{create, surroundings, unwritable};
-use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
-use crate::late::{check_distinct, finish};
+use crate::cmd::outlets::close;
+use crate::cmd::run::surroundings;
+use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
+use crate::late::check_distinct;
 use crate::output::{say, say_part, show, wants_notes};
 use crate::witness::HostWitness;
 use memtide_compat::twemperf::voice::{Material, report};
@@ -14,7 +16,6 @@ use memtide_host::{Clock, HostFleet, machine};
 use memtide_run::{Failure, Outcome};
 use memtide_schema::Settings;
 use memtide_schema::record::EndedBy;
-use memtide_sinks::write_record;
 use std::fs::OpenOptions;
 use std::io::Write;
 
@@ -81,20 +82,20 @@ fn perform(options: &Options, settings: &Settings, stop: &StopFlag) -> Result<u8
     let machine = machine::look();
     let around = surroundings(settings, None, &machine)?;
     let lowered = memtide_run::lower(scenario, &around)?;
-    let json = output.json.as_deref().map(|path| create("--json", path)).transpose()?;
+    let outlets = json(output.json.as_deref(), None)?;
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
-    let mut witness = HostWitness::new(machine, true);
+    let mut witness = HostWitness::new(machine, true, outlets);
     let Outcome { record, failure, .. } =
         memtide_run::run(&mut fleet, scenario, &lowered, false, &mut witness)?;
-    if let Some(mut json) = json {
-        let written = write_record(&record, &mut json).and_then(|()| finish(json));
-        written.map_err(|error| unwritable("--json", &error))?;
-    }
+    let trouble = close(witness.take_outlets());
     let material = Material::of(&record).map_err(Stop::usage)?;
     let text = report(&material, output.is_histogram_shown);
     match output.is_on_stdout {
         true => show(&text).map_err(|error| unwritable("stdout", &error))?,
         false => say_part(&text),
+    }
+    if let Some(stop) = trouble.into_iter().next() {
+        return Err(stop);
     }
     match failure {
         // Connections that cannot be had are counted, and no reason to fail.

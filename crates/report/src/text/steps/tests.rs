@@ -78,6 +78,7 @@ fn progress_says_which_step_it_is() {
         rate_per_s: Some(20_012.0),
         response_p99_ns: Some(412_000),
         unanswered: 0,
+        oldest_due: None,
     };
     let begun = StepBegun { number: 7, rate_per_s: Some(2e4), role: StepRole::Narrow };
     let line = step_progress_line(&begun, &progress);

@@ -1,0 +1,60 @@
+//! Rows by intended instant, told as soon as they are final: nothing that was intended in them is
+//! still to come or without an outcome.
+
+use super::seconds::oldest_due;
+use memtide_base::{Instant, Span};
+use memtide_engine::Plan;
+use memtide_engine::fleet::Interval;
+use memtide_metrics::Totals;
+use memtide_schema::record::IntervalRecord;
+
+/// How long an outcome may take from a worker to the totals, beyond its deadline.
+const ON_THE_WAY: Span = Span::from_s(1);
+
+/// The rows that were told.
+#[derive(Default)]
+pub(crate) struct Rows {
+    /// From the beginning of the measured window to the end of the last one. An even number of rows
+    /// is told, so that it stays the end of a row when neighbours become one.
+    told: Span,
+}
+
+impl Rows {
+    /// The rows that are final at this look and were not told before.
+    pub(crate) fn look(
+        &mut self,
+        plan: &Plan,
+        start: Instant,
+        looked: &Interval,
+        totals: &Totals,
+    ) -> Vec<IntervalRecord> {
+        // Calls of a connection may be due long after it was.
+        if plan.life().is_some() {
+            return Vec::new();
+        }
+        let made = oldest_due(looked).map_or(looked.at, |age| looked.at - age);
+        let made = made.since(plan.window.measure_start(start));
+        let passed = looked.at.since(plan.window.measure_start(start));
+        let until = made.min(passed.saturating_sub(plan.timeout + ON_THE_WAY));
+        let width = totals.series.width();
+        let end = until.min(plan.window.duration).ns() / width.ns() / 2 * 2;
+        let from = self.told.ns() / width.ns();
+        let rows = totals.series.rows();
+        // Nothing stands where nothing was intended yet.
+        let end = end.min(rows.len() as u64 / 2 * 2);
+        let told = (from..end)
+            .map(|number| IntervalRecord::of(&rows[number as usize], width * number, width));
+        let told: Vec<IntervalRecord> = told.collect();
+        self.told = self.told.max(width * end);
+        told
+    }
+
+    /// Those of all `rows` of a record that were not told while the load went on.
+    pub(crate) fn rest<'a>(
+        &self,
+        rows: &'a [IntervalRecord],
+    ) -> impl Iterator<Item = &'a IntervalRecord> {
+        let told = self.told;
+        rows.iter().filter(move |row| Span::from_s_f64(row.start_s) >= told)
+    }
+}

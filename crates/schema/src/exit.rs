@@ -1,0 +1,26 @@
+//! How the program ends: the codes that scripts rely on. The faces have codes of their own.
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// All was done, and goals were met.
+    Done = 0,
+    /// A goal was missed, a check failed, or an output could not be written.
+    Failed = 1,
+    /// The command line, the environment or the scenario is wrong.
+    Usage = 2,
+    /// A server cannot be reached, or was lost.
+    Unreachable = 3,
+    /// The result cannot be believed, and `--strict` was given.
+    Unbelievable = 4,
+    /// The user interrupted.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// The code.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+}

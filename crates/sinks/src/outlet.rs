@@ -1,0 +1,257 @@
+//! A thread and a bounded queue for each sink, so that none waits for another and the run waits for
+//! none.
+//!
+//! An event that repeats itself is left out and counted where its sink does not keep up. What is
+//! told once is kept far longer. Nothing here knows what a sink does with an event.
+
+use crate::Sink;
+use memtide_schema::Event;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Events that wait for a sink, before those that repeat themselves are left out.
+const REPEATED_MAX: usize = 256;
+/// Events that wait for a sink at most.
+const QUEUE_MAX: usize = 4096;
+/// How long nothing comes until a sink writes what it has gathered.
+const FLUSH_AFTER: Duration = Duration::from_millis(200);
+
+/// How long a sink that is not closed has for its end.
+const PARTING: Duration = Duration::from_secs(2);
+
+/// All sinks of a run.
+#[derive(Debug, Default)]
+pub struct Outlets {
+    all: Vec<Outlet>,
+}
+
+/// How a sink ended.
+#[derive(Debug)]
+pub struct Ending {
+    /// What it is called in messages: its flag.
+    pub name: String,
+    /// What went wrong, if anything.
+    pub result: io::Result<()>,
+    /// Events that it was too slow for.
+    pub events_lost: u64,
+}
+
+impl Outlets {
+    /// Adds a sink, which is called `name` in messages. The error is that of starting a thread.
+    pub fn add(&mut self, name: &str, sink: impl Sink + 'static) -> io::Result<()> {
+        self.all.push(Outlet::new(name, sink)?);
+        Ok(())
+    }
+
+    /// Tells every sink of `event` that takes it, and waits for none.
+    pub fn on(&self, event: &Event) {
+        let mut told = self.all.iter().filter(|outlet| (outlet.takes)(event)).peekable();
+        if told.peek().is_some() {
+            let event = Arc::new(event.clone());
+            told.for_each(|outlet| outlet.on(&event));
+        }
+    }
+
+    /// Waits until every sink has taken all that it was told, but not longer than `limit`.
+    pub fn settle(&self, limit: Duration) {
+        let deadline = Instant::now() + limit;
+        self.all.iter().for_each(|outlet| outlet.settle(deadline));
+    }
+
+    /// Whether the reader of the sink `name` has gone away.
+    pub fn is_gone(&self, name: &str) -> bool {
+        self.all.iter().any(|outlet| outlet.name == name && outlet.is_gone())
+    }
+
+    /// Lets every sink take what is left and end, all at the same time; says how each did, in the
+    /// order in which they were added. A sink takes as long as it takes.
+    pub fn close(&mut self) -> Vec<Ending> {
+        self.all.iter().for_each(Outlet::stop);
+        self.all.drain(..).map(Outlet::join).collect()
+    }
+}
+
+/// A sink with its queue.
+#[derive(Debug)]
+struct Outlet {
+    name: String,
+    takes: fn(&Event) -> bool,
+    queue: Arc<Queue>,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Outlet {
+    fn new(name: &str, mut sink: impl Sink + 'static) -> io::Result<Self> {
+        let queue = Arc::new(Queue::default());
+        let takes = sink.takes();
+        let taken = Arc::clone(&queue);
+        let thread = thread::Builder::new().name(format!("sink {name}"));
+        let thread = thread.spawn(move || {
+            let result = work(&mut sink, &taken);
+            // A file that was made for nothing goes away with its sink.
+            drop(sink);
+            taken.end(result.as_ref().err());
+            result
+        })?;
+        Ok(Self { name: name.to_owned(), takes, queue, thread: Some(thread) })
+    }
+
+    fn on(&self, event: &Arc<Event>) {
+        let mut state = self.queue.lock();
+        let room = if repeats(event) { REPEATED_MAX } else { QUEUE_MAX };
+        if state.has_ended {
+            return;
+        }
+        if state.waiting.len() >= room {
+            state.lost += 1;
+            return;
+        }
+        state.waiting.push_back(Arc::clone(event));
+        self.queue.changed.notify_all();
+    }
+
+    fn settle(&self, deadline: Instant) {
+        let mut state = self.queue.lock();
+        while !state.has_ended && (state.is_busy || !state.waiting.is_empty()) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.queue.wait(state, left);
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        self.queue.lock().failed == Some(io::ErrorKind::BrokenPipe)
+    }
+
+    fn stop(&self) {
+        self.queue.lock().is_closing = true;
+        self.queue.changed.notify_all();
+    }
+
+    fn join(mut self) -> Ending {
+        let thread = self.thread.take().expect("an outlet is joined once");
+        let result = thread.join().unwrap_or_else(|_| Err(io::Error::other("it has crashed")));
+        let events_lost = self.queue.lock().lost;
+        Ending { name: self.name.clone(), result, events_lost }
+    }
+}
+
+impl Drop for Outlet {
+    /// A sink that is not closed has a little time to take what is left.
+    fn drop(&mut self) {
+        self.stop();
+        let deadline = Instant::now() + PARTING;
+        let mut state = self.queue.lock();
+        while !state.has_ended {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.queue.wait(state, left);
+        }
+    }
+}
+
+/// Whether another event of this kind says the same, and more, soon.
+const fn repeats(event: &Event) -> bool {
+    matches!(event, Event::Progress(_) | Event::Times(_) | Event::Note(_))
+}
+
+/// Gives `sink` what comes until there is no more.
+fn work(sink: &mut impl Sink, queue: &Queue) -> io::Result<()> {
+    let mut is_flushed = true;
+    loop {
+        let event = match queue.take(is_flushed) {
+            Taken::Event(event) => event,
+            Taken::Nothing => {
+                sink.flush()?;
+                is_flushed = true;
+                continue;
+            }
+            Taken::End => return sink.finish(),
+        };
+        sink.on(&event)?;
+        is_flushed = false;
+    }
+}
+
+/// What waits for a sink.
+#[derive(Debug, Default)]
+struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Arc<Event>>,
+    /// The sink is at work on an event.
+    is_busy: bool,
+    /// Nothing more will come.
+    is_closing: bool,
+    /// The sink takes nothing more.
+    has_ended: bool,
+    /// Why, if it failed.
+    failed: Option<io::ErrorKind>,
+    lost: u64,
+}
+
+/// What a sink gets.
+enum Taken {
+    Event(Arc<Event>),
+    /// Nothing came for a while.
+    Nothing,
+    End,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that holds the lock can panic halfway.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, limit: Duration) -> MutexGuard<'a, State> {
+        let waited = self.changed.wait_timeout(state, limit);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// The next event, waiting for it; without end when all is flushed.
+    fn take(&self, is_flushed: bool) -> Taken {
+        let mut state = self.lock();
+        state.is_busy = false;
+        self.changed.notify_all();
+        let deadline = (!is_flushed).then(|| Instant::now() + FLUSH_AFTER);
+        loop {
+            if let Some(event) = state.waiting.pop_front() {
+                state.is_busy = true;
+                return Taken::Event(event);
+            }
+            if state.is_closing {
+                return Taken::End;
+            }
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            match left {
+                Some(left) if left.is_zero() => return Taken::Nothing,
+                Some(left) => state = self.wait(state, left),
+                None => {
+                    state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+
+    /// The sink has ended: whoever waits for it need not.
+    fn end(&self, error: Option<&io::Error>) {
+        let mut state = self.lock();
+        state.has_ended = true;
+        state.is_busy = false;
+        state.failed = error.map(io::Error::kind);
+        state.waiting.clear();
+        self.changed.notify_all();
+    }
+}

@@ -1,0 +1,33 @@
+//! What a place for results is: something that is told events.
+//!
+//! It knows of no queue and no thread; [`crate::Outlets`] gives it both.
+
+use memtide_schema::Event;
+use std::io::{self, Write};
+
+/// A place where results go. It is told the events of a run, in order.
+pub trait Sink: Send {
+    /// Takes an event. An error ends this sink alone: it is told nothing more.
+    fn on(&mut self, event: &Event) -> io::Result<()>;
+
+    /// Which events it is to be told; all of them, unless it says otherwise.
+    fn takes(&self) -> fn(&Event) -> bool {
+        |_| true
+    }
+
+    /// Writes what is gathered: nothing has come for a while, and a reader may be waiting.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Nothing more will come.
+    fn finish(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+/// What a whole result is written to.
+pub trait Document: Write + Send {
+    /// Puts what was written in its place. Without this the place stays what it was before.
+    fn complete(self) -> io::Result<()>;
+}
