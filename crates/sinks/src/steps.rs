@@ -98,8 +98,7 @@ mod tests {
         let page = Page(Vec::new(), Arc::clone(&kept));
         let mut json = StepsJson::new(page, CourseKind::Scan, goals.to_vec());
         events.iter().for_each(|event| json.on(event).unwrap());
-        let text = kept.lock().unwrap().take();
-        text
+        kept.lock().unwrap().take()
     }
 
     #[test]
