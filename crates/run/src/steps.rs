@@ -18,12 +18,20 @@ use crate::controller::{Outcome, run};
 use crate::failure::{Failure, Fault};
 use crate::lower::{Lowered, Surroundings, lower};
 use crate::witness::Witness;
-use memtide_base::rng;
+use memtide_base::{Span, rng};
+use memtide_engine::Plan;
 use memtide_engine::fleet::Fleet;
+use memtide_metrics::Totals;
 use memtide_schema::record::{Aborted, EndedBy, Record};
 use memtide_schema::scenario::{Load, OnFull, Problem};
 use memtide_schema::steps::{Conclusion, Step, StepRole, StepsEnd};
 use memtide_schema::{Event, Scenario, StepBegun};
+
+/// How much longer than by their rate servers have for what a step has left them.
+const REST_SPARE: f64 = 1.25;
+/// They have no longer than this.
+const REST_MAX: Span = Span::from_s(10);
+const LOOK_EVERY: Span = Span::from_ms(100);
 
 /// What all steps have in common.
 #[derive(Clone, Debug)]
@@ -73,6 +81,7 @@ pub fn steps<F: Fleet>(
 ) -> Conclusion {
     let mut number = 0;
     let mut values_wrong = false;
+    let mut rest = Span::ZERO;
     let mut decision = course.first();
     let conclusion = loop {
         let trial = match decision {
@@ -90,7 +99,7 @@ pub fn steps<F: Fleet>(
         let rate_per_s = (trial.rate > 0.0).then_some(trial.rate);
         let begun = StepBegun { number, rate_per_s, role: trial.role };
         witness.on(&Event::StepBegun(begun));
-        let record = match carry_out(fleet, plan, begun, witness) {
+        let record = match carry_out(fleet, plan, (begun, rest), witness) {
             Ok(Outcome { failure: Some(failure), .. }) | Err(failure) => {
                 break match failure.exit {
                     Failure::INTERRUPTED => concluded(course, StepsEnd::Interrupted, None),
@@ -107,6 +116,7 @@ pub fn steps<F: Fleet>(
             Ok(Outcome { record, .. }) => record,
         };
         values_wrong |= record.phases.verification().wrong() > 0;
+        rest = rest_after(&record);
         let result = result(trial, plan, &record);
         let step = Step {
             number,
@@ -134,11 +144,33 @@ fn why_aborted(number: u32, aborted: &Aborted) -> String {
     format!("step {number} was ended after {after_s:.1} s by --abort-on {condition}: {why}")
 }
 
-/// One step, which is a run like any other.
+/// How long the servers need for what a step has asked of them and no longer waits for, so that the
+/// next step does not pay for it: at the rate at which they answered, and a little more.
+fn rest_after(record: &Record) -> Span {
+    let left = record.totals.abandoned as f64;
+    // What is achieved counts what was sent, and the first of it may be waiting in the servers.
+    match record.rate.achieved_per_s.min(served_per_s(record)) {
+        per_s if per_s > 0.0 => Span::from_s_f64(REST_SPARE * left / per_s).min(REST_MAX),
+        _ => Span::ZERO,
+    }
+}
+
+/// Does nothing for so long, unless the user stops it.
+fn rest<F: Fleet>(fleet: &mut F, plan: &Plan, length: Span) {
+    let until = fleet.now() + length;
+    while fleet.now() < until && !fleet.is_interrupted() {
+        let look = until.min(fleet.now() + LOOK_EVERY);
+        if fleet.collect(look, &mut Totals::new(&plan.shape())).is_err() {
+            return;
+        }
+    }
+}
+
+/// One step after a rest; it is a run like any other.
 fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &StepsPlan<'_>,
-    begun: StepBegun,
+    (begun, length): (StepBegun, Span),
     witness: &mut impl Witness,
 ) -> Result<Outcome, Failure> {
     let scenario = step_scenario(plan, begun);
@@ -150,6 +182,7 @@ fn carry_out<F: Fleet>(
         // Keys, values and kinds still follow from the scenario's seed.
         lowered.plan.seed = rng::mix(lowered.plan.seed ^ u64::from(begun.number));
     }
+    rest(fleet, &lowered.plan, length);
     run(fleet, &scenario, &lowered, false, witness)
 }
 

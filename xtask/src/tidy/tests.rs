@@ -212,7 +212,7 @@ fn packages_from_outside_are_counted_once() {
 #[test]
 fn who_is_free_of_a_ban_needs_it() {
     let text = "fn f() { println!(); std::fs::read(); unsafe { g() } }";
-    let parts = ["memtide", "xtask", "bench", "host"];
+    let parts = ["memtide", "sinks", "xtask", "bench", "host"];
     let path = |part: &str| match part {
         "xtask" | "bench" | "fuzz" => format!("{part}/src/a.rs"),
         _ => format!("crates/{part}/src/a.rs"),
@@ -227,6 +227,7 @@ fn who_is_free_of_a_ban_needs_it() {
     assert_eq!(idle("host"), 2);
     assert_eq!(idle("bench"), 3);
     assert_eq!(idle("memtide"), 1);
+    assert_eq!(idle("sinks"), 1);
 }
 
 #[test]

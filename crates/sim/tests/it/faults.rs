@@ -140,8 +140,8 @@ fn drops_that_were_asked_for_are_no_errors_and_are_shown() {
 #[test]
 fn one_of_two_servers_that_dies_is_named_with_since_when() {
     // With a schedule for each connection half of the operations have no way to go; with one that
-    // is shared the other server gets them all.
-    for (schedule, fails) in [("connection", true), ("shared", false)] {
+    // is shared the other server gets them all, which is another load than the one asked for.
+    for schedule in ["connection", "shared"] {
         let mut world = world().behaviour("fixed:500us");
         world.words.push(("schedule", schedule.to_owned()));
         world.servers = vec![Conduct::default(), Conduct::default()];
@@ -151,8 +151,8 @@ fn one_of_two_servers_that_dies_is_named_with_since_when() {
         let gone = warning(&rehearsal.record, "server_gone").expect("it is said");
         assert!(gone.starts_with("sim1 was gone from 2.9"), "{gone}");
         assert!(gone.ends_with("s to the end"), "{gone}");
-        let why = doubt(&rehearsal);
-        assert_eq!(why.is_some_and(|why| why.ends_with(gone)), fails, "{why:?}");
+        let why = doubt(&rehearsal).expect("it is not believed");
+        assert!(why.ends_with(gone), "{why}");
     }
 }
 

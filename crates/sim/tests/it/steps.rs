@@ -91,6 +91,19 @@ fn the_first_step_fills_and_later_ones_find_the_data() {
 }
 
 #[test]
+fn a_step_does_not_pay_for_what_the_one_before_no_longer_waited_for() {
+    let mut world = world("2s", "all.p95<10ms");
+    // The first has 1 500 operations in flight at its end and waits a second for them.
+    world.words.extend([("depth", "100".to_owned()), ("cooldown", "stop".to_owned())]);
+    let mut scan = Scan::new("1500,300".parse().unwrap());
+    let performed = world.rehearse_steps(&mut scan, Data::Kept);
+    let [full, step] = &performed.steps[..] else { panic!("two were asked for") };
+    assert!(full.record.totals.abandoned > 400, "{}", full.record.totals.abandoned);
+    assert_eq!(step.goal, Some(GoalResult::Met));
+    assert!(step.record.response[&Kind::All].max_ns.unwrap() < 100_000_000);
+}
+
+#[test]
 fn steps_draw_gaps_of_their_own_and_a_search_is_a_function_of_its_seed() {
     let scan = || {
         let mut scan = Scan::new("300,300".parse().unwrap());

@@ -4,11 +4,14 @@
 
 use crate::check::{equal, is_answered, was_sent};
 use crate::harness::Rehearsal;
-use memtide_base::Instant;
+use memtide_base::{Instant, Span};
 use memtide_engine::Sample;
 use memtide_schema::Kind;
 use memtide_schema::record::{Distribution, ServerTotals};
-use memtide_workload::{OpKind, Outcome};
+use memtide_workload::{Action, OpKind, Outcome};
+
+/// What the world's clock shows as the time since 1970 at its beginning.
+const WORLD_SINCE_UNIX: Span = Span::from_s(1_800_000_000);
 
 /// Everything here; the error says which figure differs and how.
 pub fn recount(rehearsal: &Rehearsal) -> Result<(), String> {
@@ -61,9 +64,9 @@ fn exact(name: &str, said: &Distribution, times: &[u64]) -> Result<(), String> {
 /// What was sent of each kind, by intended and by sent instant.
 fn kinds(rehearsal: &Rehearsal) -> Result<(), String> {
     let record = &rehearsal.record;
-    let Some(start) = record.window_start_unix_ns.map(|ns| Instant::from_ns(ns.0 as u64)) else {
-        return Ok(());
-    };
+    let Some(start_unix) = record.window_start_unix_ns else { return Ok(()) };
+    // Samples count from the beginning of the world.
+    let start = Instant::from_ns(start_unix.0 as u64) - WORLD_SINCE_UNIX;
     // A run that ends with its last operation has a record whose window is shorter than the plan.
     let window = start..start + rehearsal.plan.window.duration;
     for kind in OpKind::ALL {
@@ -113,7 +116,7 @@ fn keys_and_bytes(rehearsal: &Rehearsal) -> Result<(), String> {
 }
 
 fn reads(kind: OpKind) -> bool {
-    matches!(kind, OpKind::Get | OpKind::Gets | OpKind::Gat)
+    kind.does(Action::Read) || kind.does(Action::ReadAndTouch)
 }
 
 /// The rows over time add up to the whole.

@@ -198,8 +198,9 @@ fn check(line: &str, peers: &[&Peer]) {
     let stamps = (record.started_unix_ms, record.ended_unix_ms);
     assert_eq!(report.timestamps.unwrap_or(stamps), stamps, "{ran}");
     assert_eq!((report.peak_per_s, report.saved), (None, None), "{ran}");
-    let sources = ["mutilate.cc(", "mcperf.cc(", "Connection.cc("];
-    let logged = |line: &str| sources.iter().any(|source| line.starts_with(source));
+    let sources = ["mutilate.cc(", "mcperf.cc(", "Connection.cc(", "Generator.h("];
+    let logged =
+        |line: &str| line.is_empty() || sources.iter().any(|source| line.starts_with(source));
     assert!(ran.err.lines().all(logged), "stderr belongs to the original: {ran}");
     if let Some(cpu) = report.cpu {
         let [mean, min, max] = cpu.percent;

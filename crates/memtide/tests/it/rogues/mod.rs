@@ -64,7 +64,7 @@ impl Stage {
 fn a_server_that_misbehaves_is_named_at_every_stage_in_bounded_time_and_memory() {
     let _turn = shared();
     assert!(DEEDS.len() >= 25);
-    let cases: Vec<(Stage, &Deed)> = Stage::ALL
+    let cases: Vec<(Stage, &'static Deed)> = Stage::ALL
         .into_iter()
         .flat_map(|stage| DEEDS.iter().map(move |deed| (stage, deed)))
         .collect();
@@ -74,13 +74,19 @@ fn a_server_that_misbehaves_is_named_at_every_stage_in_bounded_time_and_memory()
             scope.spawn(|| {
                 while let Some(&(stage, deed)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if let Err(why) = try_case(stage, deed) {
-                        wrong.lock().unwrap().push(format!("{stage:?}, {}: {why}", deed.name));
+                        wrong.lock().unwrap().push((stage, deed, why));
                     }
                 }
             });
         }
     });
-    let wrong = wrong.into_inner().unwrap();
+    // What fails beside others may do so because it got its CPU too late: it has to hold alone.
+    let fails_alone = |(stage, deed, why): (Stage, &'static Deed, String)| {
+        let alone = try_case(stage, deed).err()?;
+        Some(format!("{stage:?}, {}: {why}; and alone: {alone}", deed.name))
+    };
+    let wrong: Vec<String> =
+        wrong.into_inner().unwrap().into_iter().filter_map(fails_alone).collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
