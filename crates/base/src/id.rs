@@ -29,7 +29,7 @@ macro_rules! id {
 
         impl Id for $name {
             fn at(position: usize) -> Self {
-                Self(<$inner>::try_from(position).expect("there are not so many of its kind"))
+                Self(<$inner>::try_from(position).expect("a position fits into the id of its kind"))
             }
 
             #[inline]

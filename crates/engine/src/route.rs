@@ -51,7 +51,7 @@ impl Route {
     }
 
     /// Decides which connections `op` takes, where its kind says so: says how many, none when
-    /// nobody is there for it. `None` where any that [`Route::pick`] finds will do.
+    /// no such connection is open. `None` where any that [`Route::pick`] finds will do.
     #[inline]
     pub(crate) fn aim(&mut self, op: &Op) -> Option<usize> {
         match self {
@@ -97,8 +97,8 @@ impl Route {
         }
     }
 
-    /// The same of a client that has one operation outstanding at most; apart, so that the others
-    /// do not pay for it.
+    /// The free connection of a client that has one operation outstanding at most. It is a
+    /// function of its own, so that other routes do not pay for it.
     #[cold]
     fn pick_one(&self) -> Option<ConnectionId> {
         match self {

@@ -17,7 +17,7 @@ pub(crate) struct Outgoing {
 pub(crate) struct TooLong;
 
 impl Outgoing {
-    /// With memory for so many bytes, references to values, and operations that get no reply.
+    /// With memory for these numbers of bytes, references to values, and noreply operations.
     pub(crate) fn with_capacity(bytes: usize, references: usize, quiet: usize) -> Self {
         let bytes = SendBuffer::with_capacity(bytes, references);
         Self { bytes, quiet: Vec::with_capacity(quiet) }

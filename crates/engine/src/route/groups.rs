@@ -122,7 +122,7 @@ impl Groups {
         self.routes[..usable].iter().find_map(Single::pick)
     }
 
-    /// Decides which connections `op` takes; none when nobody is there for it.
+    /// Decides which connections `op` takes; none when no such connection is open.
     #[inline(never)]
     pub(super) fn aim(&mut self, op: &Op) -> &[ConnectionId] {
         self.aimed.clear();

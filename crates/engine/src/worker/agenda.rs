@@ -44,7 +44,7 @@ pub(super) struct Agenda {
 }
 
 impl Agenda {
-    /// With memory for so many clients and connections.
+    /// With memory for the timers of this number of clients and connections.
     pub(super) fn new(clients: usize, connections: usize) -> Self {
         Self {
             clients: BinaryHeap::with_capacity(clients * 2),

@@ -10,8 +10,8 @@ use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
-    /// Makes one operation on as many connections as it was aimed at. One that nobody is there
-    /// for is lost, and was not sent.
+    /// Makes one operation on as many connections as it was aimed at. Without an open connection
+    /// it is lost, and was not sent.
     #[inline(never)]
     pub(super) fn issue_aimed(
         &mut self,

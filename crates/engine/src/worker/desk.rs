@@ -1,5 +1,5 @@
-//! Where the endings of one connection go: to the books, to the source that they came from, and to
-//! whoever verifies. It decides nothing.
+//! Where the endings of one connection go: to the recorder, to the source of the operation, and
+//! to the verifier. It decides nothing.
 
 use super::copies::Joint;
 use super::verifier::Verifier;

@@ -44,10 +44,10 @@ impl Presence {
     /// Of a worker of `plan` that has these connections.
     pub(super) fn new(plan: &Plan, places: &Table<ConnectionId, Place>) -> Self {
         let seen = |place: &Place| Seen { lost_since: Instant::NEVER, aside: place.is_aside };
-        let nobody = Served { connections: 0, gone_since: Instant::NEVER };
+        let unserved = Served { connections: 0, gone_since: Instant::NEVER };
         Self {
             connections: places.iter().map(seen).collect(),
-            servers: plan.servers.iter().map(|_| nobody).collect(),
+            servers: plan.servers.iter().map(|_| unserved).collect(),
             begun: 0,
             open: 0,
             disconnected_since: None,
