@@ -7,7 +7,7 @@ use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Address, Plan, ServerPlan};
 use memtide_metrics::Totals;
-use memtide_run::{Doors, Failure, Outcome, Surroundings, Wanted, Witness, lower, run};
+use memtide_run::{Doors, Failure, Observer, Outcome, Surroundings, Wanted, lower, run};
 use memtide_schema::record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Interval as Settled, Progress, Record, Scenario, Settings, from_toml};
 use memtide_server::{Conduct, StoreOptions};
@@ -136,7 +136,7 @@ pub struct Notes {
     pub rows: Vec<IntervalRecord>,
 }
 
-impl Witness for Notes {
+impl Observer for Notes {
     fn on(&mut self, event: &Event) {
         match event {
             Event::Started(_) => self.started += 1,
@@ -196,7 +196,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
 /// A run that was carried out.
 pub struct Ran {
     pub fleet: WatchedFleet,
-    pub witness: Notes,
+    pub observer: Notes,
     pub result: Result<Outcome, Failure>,
 }
 
@@ -220,9 +220,9 @@ impl Ran {
 
 pub fn run_in(mut fleet: WatchedFleet, around: &Surroundings, scenario: &Scenario) -> Ran {
     let lowered = lower(scenario, around).expect("it can be run");
-    let mut witness = Notes::default();
-    let result = run(&mut fleet, scenario, &lowered, false, &mut witness);
-    Ran { fleet, witness, result }
+    let mut observer = Notes::default();
+    let result = run(&mut fleet, scenario, &lowered, false, &mut observer);
+    Ran { fleet, observer, result }
 }
 
 /// Runs a scenario against one local server.
