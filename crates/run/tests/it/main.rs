@@ -5,5 +5,6 @@ mod cpus;
 mod figures;
 mod goals;
 mod lowering;
+mod plans;
 mod trouble;
 mod world;

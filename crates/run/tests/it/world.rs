@@ -1,5 +1,5 @@
 //! The simulator's fleet as these tests want it: servers of which it can be said that they are on
-//! this machine or not, plans and operations that are kept; and a witness that remembers.
+//! this machine or not, plans and operations that are kept; and an observer that remembers.
 
 use memtide_base::{ConnectionId, Instant, Law, Span};
 use memtide_engine::driver::Sample;
