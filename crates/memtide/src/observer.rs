@@ -110,6 +110,7 @@ impl Observer for HostObserver {
             max: busy.busiest,
             least_of_1s: busy.seconds.map(|(least, _)| least),
             most_of_1s: busy.seconds.map(|(_, most)| most),
+            stolen: Some(busy.stolen),
         })
     }
 
