@@ -149,7 +149,7 @@ pub(in crate::cmd) fn check_files(
     embedded: bool,
     files_max: u64,
 ) -> Result<(), Stop> {
-    if lowered.plan.life().is_some() {
+    if lowered.plan.churn().is_some() {
         // How many will live at once nobody knows; a connect that finds no descriptor is counted.
         return Ok(());
     }
