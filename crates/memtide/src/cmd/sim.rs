@@ -16,7 +16,7 @@ use memtide_run::{Doors, Lowered, Surroundings, lower};
 use memtide_schema::scenario::{Target, Transport};
 use memtide_schema::{Event, Scenario, Settings};
 use memtide_server::StoreOptions;
-use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
+use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace};
 use memtide_sinks::Sink;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -132,7 +132,7 @@ fn surroundings(Settings { scenario, outputs }: &Settings, servers: &[ServerPlan
 fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) -> Setting {
     let delay = matches.get_one::<Span>("delay").expect("it has a default");
     let server = |server: &ServerPlan| SimServer {
-        address: server.addresses[0].clone(),
+        addresses: vec![server.addresses[0].clone()],
         store: StoreOptions {
             memory_bytes_max: MEMORY_BYTES_MAX,
             item_bytes_max: scenario.value_max as usize + 1024,
@@ -150,6 +150,7 @@ fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) ->
             ..Network::default()
         },
         servers: servers.iter().map(server).collect(),
+        script: Script::default(),
         pauses: Vec::new(),
         interrupt_at: Instant::NEVER,
     }
