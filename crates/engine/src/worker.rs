@@ -10,7 +10,7 @@ mod copies;
 mod cutoff;
 mod lives;
 mod outbox;
-mod desk;
+mod sink;
 mod verifier;
 mod course;
 mod presence;
@@ -25,7 +25,7 @@ use crate::pacer::IdleClock;
 use crate::plan::{LifePlan, OnFull, Pacing, Place, Plan, Reconnect, Transport};
 use crate::recorder::Recorder;
 use agenda::{Agenda, Timer};
-use copies::Joint;
+use copies::JoinedSource;
 use course::Course;
 use lives::Lives;
 use memtide_base::{ClientId, ConnectionId, Id, Instant, ServerId, Span, Table};
@@ -44,7 +44,7 @@ const LIFE_GRACE: Span = Span::from_s(1);
 /// A worker in the world of `D`, making load from `S`.
 pub struct Worker<D, S> {
     driver: D,
-    clients: Table<ClientId, Client<Joint<S>>>,
+    clients: Table<ClientId, Client<JoinedSource<S>>>,
     connections: Table<ConnectionId, Connection>,
     agenda: Agenda,
     dialect: Dialect,
@@ -109,7 +109,8 @@ impl Facts {
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Worker number `worker` of `plan`. All memory that the run needs is allocated here.
     pub fn new(driver: D, plan: &Plan, worker: u16, source: &S) -> Self {
-        let client = |seat| Client::new(plan, &seat, Joint::new(source.of_client(seat.number)));
+        let client =
+            |seat| Client::new(plan, &seat, JoinedSource::new(source.of_client(seat.number)));
         let clients: Table<_, _> = plan.seats(worker).map(client).collect();
         let places = plan.places(worker);
         let dialect = Dialect::new(plan);
@@ -230,14 +231,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// How the worker is.
     pub fn report(&self) -> WorkerReport {
         let now = self.driver.now();
-        let past = |client: &Client<Joint<S>>| match client.due(&self.course.offer, now) {
+        let past = |client: &Client<JoinedSource<S>>| match client.due(&self.course.offer, now) {
             Some((_, at)) => self.recorder.is_past(at),
             None => true,
         };
         let births_past = self.lives.as_ref().is_none_or(|lives| {
             lives.due(&self.course.offer, now).is_none_or(|(_, at)| self.recorder.is_past(at))
         });
-        let waiting = |client: &Client<Joint<S>>| client.due(&self.course.offer, now);
+        let waiting = |client: &Client<JoinedSource<S>>| client.due(&self.course.offer, now);
         let waiting = self.clients.iter().filter_map(waiting).map(|(_, at)| at);
         let stage = self.course.stage;
         let over = stage >= Stage::Draining || (births_past && self.clients.iter().all(past));

@@ -3,7 +3,7 @@
 //! the same number.
 
 use super::agenda::Timer;
-use super::desk::desk;
+use super::sink::sink_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::{Offer, gives_up};
 use crate::connection::State;
@@ -359,8 +359,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             self.agenda.forget(number);
         }
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (connection, mut desk) = desk(&mut self.connections, offices, place);
-        connection.handle_closed(fate, &mut desk);
+        let (connection, mut sink) = sink_of(&mut self.connections, offices, place);
+        connection.handle_closed(fate, &mut sink);
         if let Some(verifier) = &mut self.verifier {
             verifier.forget(place);
         }

@@ -3,8 +3,8 @@
 
 use super::Worker;
 use super::agenda::Timer;
-use super::desk::desk;
 use super::lives::lost_as;
+use super::sink::sink_of;
 use crate::connection::{Ending, Heard, Sink, State};
 use crate::dialect::Rejection;
 use crate::driver::{Closed, ConnectError, Driver, Event, Submission};
@@ -25,10 +25,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             match completion.event {
                 Event::Received(bytes) => {
                     let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-                    let (connection, mut desk) = desk(&mut self.connections, offices, number);
+                    let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
                     let before = connection.in_flight();
                     let follow_ups = &mut self.outbox.follow_ups;
-                    let heard = connection.handle_bytes(at, bytes, follow_ups, &mut desk);
+                    let heard = connection.handle_bytes(at, bytes, follow_ups, &mut sink);
                     self.outbox.fresh = Some(at);
                     match heard {
                         Ok(Heard::Replies) => self.received(number, before, at, woken),
@@ -131,9 +131,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let freed = (in_flight_before - at_connection.in_flight()) as u32;
         self.clients[at_connection.place.client].route.free(connection, freed);
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (_, mut desk) = desk(&mut self.connections, offices, connection);
+        let (_, mut sink) = sink_of(&mut self.connections, offices, connection);
         for follow_up in self.outbox.follow_ups.drain(..) {
-            desk.settle(&follow_up.entry, Ending::unanswered(Fate::Lost));
+            sink.settle(&follow_up.entry, Ending::unanswered(Fate::Lost));
         }
         self.close(connection);
         self.lost(connection, at, why);
@@ -259,8 +259,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         route.gone(connection);
         route.free(connection, carried);
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (at_connection, mut desk) = desk(&mut self.connections, offices, connection);
-        at_connection.handle_closed(Fate::Lost, &mut desk);
+        let (at_connection, mut sink) = sink_of(&mut self.connections, offices, connection);
+        at_connection.handle_closed(Fate::Lost, &mut sink);
         at_connection.failures += 1;
         // A socket for datagrams is opened whether somebody listens or not.
         let unheard = at_connection.is_over_datagrams();
@@ -316,8 +316,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         for number in self.connections.ids() {
             let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-            let (connection, mut desk) = desk(&mut self.connections, offices, number);
-            connection.handle_closed(Fate::Abandoned, &mut desk);
+            let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
+            connection.handle_closed(Fate::Abandoned, &mut sink);
             self.close(number);
             self.export();
         }
@@ -356,9 +356,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             }
             State::Open => {
                 let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-                let (at_connection, mut desk) = desk(&mut self.connections, offices, connection);
+                let (at_connection, mut sink) = sink_of(&mut self.connections, offices, connection);
                 let before = at_connection.in_flight();
-                let next = at_connection.handle_timeout(now, self.facts.timeout, &mut desk);
+                let next = at_connection.handle_timeout(now, self.facts.timeout, &mut sink);
                 let freed = (before - at_connection.in_flight()) as u32;
                 let expired = self.lives.is_some() && at_connection.has_expired();
                 self.arm_deadline(connection, next);

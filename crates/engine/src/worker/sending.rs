@@ -2,8 +2,8 @@
 //! of an operation that finds no room.
 
 use super::agenda::Timer;
-use super::desk::desk;
 use super::lives::place_of;
+use super::sink::sink_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::gives_up;
 use crate::connection::{Ending, InFlight, InFlightStage, Issued};
@@ -231,13 +231,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub(super) fn transmit(&mut self) {
         let number = self.outbox.connection;
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (connection, mut desk) = desk(&mut self.connections, offices, number);
+        let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
         connection.poll_transmit(&mut self.outbox.out.bytes);
         if self.outbox.out.is_empty() {
             return;
         }
         let at = self.outbox.fresh.take().unwrap_or_else(|| self.driver.now());
-        connection.mark_sent(at, &mut self.outbox.out, &mut desk);
+        connection.mark_sent(at, &mut self.outbox.out, &mut sink);
         let message = self.outbox.out.bytes.message();
         let send = Submission::Send { connection: number, message };
         let submitted = self.driver.submit(send).expect("a driver has room for every connection");

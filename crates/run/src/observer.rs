@@ -6,7 +6,7 @@ use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord};
 
 /// What a run needs of its world beside a fleet.
-pub trait Witness {
+pub trait Observer {
     /// Something happened.
     fn on(&mut self, event: &Event);
     /// Whether whoever is told has gone away, so that nothing more need be done for them. It is

@@ -1,7 +1,7 @@
 //! Where the endings of one connection go: to the recorder, to the source of the operation, and
 //! to the verifier. It decides nothing.
 
-use super::copies::Joint;
+use super::copies::JoinedSource;
 use super::verifier::Verifier;
 use crate::client::Client;
 use crate::connection::{Connection, Ending, InFlight, Sink};
@@ -13,7 +13,7 @@ use memtide_metrics::DatagramClass;
 use memtide_workload::{Outcome, Source};
 
 /// Where the endings of one connection go: to the books, and to the source they came from.
-pub(super) struct Desk<'a, S> {
+pub(super) struct OperationSink<'a, S> {
     recorder: &'a mut Recorder,
     source: &'a mut S,
     verifier: Option<&'a mut Verifier>,
@@ -23,25 +23,25 @@ pub(super) struct Desk<'a, S> {
     number: u32,
 }
 
-/// What desks are made of.
-pub(super) type Offices<'a, S> =
-    (&'a mut Table<ClientId, Client<Joint<S>>>, &'a mut Recorder, &'a mut Option<Verifier>);
+/// The parts of a worker that a sink borrows.
+pub(super) type SinkParts<'a, S> =
+    (&'a mut Table<ClientId, Client<JoinedSource<S>>>, &'a mut Recorder, &'a mut Option<Verifier>);
 
-/// A connection and its desk.
+/// A connection, and the sink of its operations.
 #[inline(always)]
-pub(super) fn desk<'a, S: Source>(
+pub(super) fn sink_of<'a, S: Source>(
     connections: &'a mut Table<ConnectionId, Connection>,
-    (clients, recorder, verifier): Offices<'a, S>,
+    (clients, recorder, verifier): SinkParts<'a, S>,
     connection: ConnectionId,
-) -> (&'a mut Connection, Desk<'a, Joint<S>>) {
+) -> (&'a mut Connection, OperationSink<'a, JoinedSource<S>>) {
     let at_connection = &mut connections[connection];
     let Place { server, number, client, .. } = at_connection.place;
     let source = &mut clients[client].source;
     let verifier = verifier.as_mut();
-    (at_connection, Desk { recorder, source, verifier, connection, server, number })
+    (at_connection, OperationSink { recorder, source, verifier, connection, server, number })
 }
 
-impl<S: Source> Desk<'_, S> {
+impl<S: Source> OperationSink<'_, S> {
     /// Apart from runs that verify nothing, whose loop over replies is to stay small.
     #[inline(never)]
     fn verify_head(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
@@ -67,7 +67,7 @@ impl<S: Source> Desk<'_, S> {
     }
 }
 
-impl<S: Source> Sink for Desk<'_, S> {
+impl<S: Source> Sink for OperationSink<'_, S> {
     fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
         self.recorder.sent(entry, late, outstanding, self.server);
     }
