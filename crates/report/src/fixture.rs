@@ -148,6 +148,7 @@ pub(crate) fn open() -> Record {
             max: 0.5,
             least_of_1s: Some(0.28),
             most_of_1s: Some(0.36),
+            stolen: None,
         }),
         ..Record::default()
     }

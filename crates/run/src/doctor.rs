@@ -11,7 +11,7 @@ use memtide_engine::fleet::WorkerReport;
 use memtide_engine::{LifePlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
 use memtide_schema::Warning;
-use memtide_schema::record::{Check, CheckKind, CheckResult, Percentile};
+use memtide_schema::record::{Check, CheckKind, CheckResult, MachineCpu, Percentile};
 
 /// Achieved and asked rate may differ by this share, or by 4 σ of the arrival law.
 const RATE_TOLERANCE: f64 = 0.005;
@@ -19,6 +19,8 @@ const RATE_TOLERANCE: f64 = 0.005;
 const GENERATOR_SHARE_MAX: f64 = 0.10;
 /// A worker that was kept from its processor for more than this share of the time had to share it.
 const KEPT_MAX: f64 = 0.05;
+/// Steal time above this share of all CPUs' time shows in the upper percentiles.
+const STOLEN_MAX: f64 = 0.01;
 /// Above this utilisation a worker's own queueing shows in the times.
 const BUSY_MAX: f64 = 0.70;
 
@@ -69,6 +71,12 @@ pub(crate) fn examine(findings: &Findings<'_>) -> Vec<Check> {
         own_cpus(findings),
         agreement(findings),
     ]
+}
+
+/// What the hypervisor withheld from this machine, if that was more than a trace.
+pub(crate) fn stolen(cpu: Option<&MachineCpu>) -> Option<Warning> {
+    let share = cpu?.stolen.filter(|&share| share > STOLEN_MAX)?;
+    Some(Warning::CpuStolen { share })
 }
 
 fn answered(findings: &Findings<'_>) -> Check {

@@ -1,30 +1,30 @@
-//! What a run needs of its world beside a fleet: the machine, and somebody who is told what
-//! happens.
+//! What a run needs from its world besides a fleet: facts about the machine, and an observer to
+//! pass events to.
 
 use memtide_base::{Instant, Span};
 use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord};
 
-/// What a run needs of its world beside a fleet.
+/// Receives a run's events, and reports what the machine was doing.
 pub trait Observer {
-    /// Something happened.
+    /// Takes the next event.
     fn on(&mut self, event: &Event);
-    /// Whether whoever is told has gone away, so that nothing more need be done for them. It is
-    /// asked between the steps of a search or a scan.
+    /// True if the reader of the results has gone away, so that a search or scan can stop. Asked between
+    /// its steps.
     fn has_gone(&self) -> bool {
         false
     }
-    /// How often whoever is told wants to see the times so far, counted from the beginning of the
-    /// measured window; not at all without one.
+    /// How often to report the times so far, from the start of the measured window; `None` for
+    /// never.
     fn looks_every(&self) -> Option<Span> {
         None
     }
-    /// It is `at` by the run's clock: the measured window begins, or about another second of it has
-    /// passed, or it is over.
+    /// Called at `at` (the run's clock) when the measured window begins, about once a second in it,
+    /// and when it ends.
     fn tick(&mut self, at: Instant);
-    /// How busy the machine was between the ticks; none where that cannot be told.
+    /// How busy the machine was between the ticks; `None` if that is unknown.
     fn machine_cpu(&self) -> Option<MachineCpu>;
-    /// The most memory this process has had, in bytes; none where that is not the load's.
+    /// The peak memory of this process, in bytes; `None` if the load is not made by it.
     fn rss_max_bytes(&self) -> Option<u64>;
     /// The machine that makes the load.
     fn machine(&self) -> MachineRecord;

@@ -98,6 +98,7 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
     if record.exit == 0 && record.phases.verification().wrong() > 0 {
         record.exit = Exit::Failed.code();
     }
+    warnings.extend(doctor::stolen(record.machine_cpu.as_ref()));
     warnings.extend(material.orders.warnings.iter().cloned());
     warnings.extend(server_warnings(&record, &material));
     record.warnings = warnings.iter().map(WarningRecord::from).collect();

@@ -37,7 +37,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 }
 
-/// A source that hears of an operation once, when all its copies have ended.
+/// A source that learns an operation's outcome once, when all its copies have ended.
 #[derive(Clone, Debug)]
 pub(super) struct JoinedSource<S> {
     source: S,

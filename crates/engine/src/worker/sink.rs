@@ -1,5 +1,5 @@
-//! Where the endings of one connection go: to the recorder, to the source of the operation, and
-//! to the verifier. It decides nothing.
+//! The sink of one connection's operations: passes what happens to them to the recorder, to the
+//! operation's source and to the verifier. Decides nothing.
 
 use super::copies::JoinedSource;
 use super::verifier::Verifier;
@@ -12,7 +12,8 @@ use memtide_base::{ClientId, ConnectionId, Instant, ServerId, Span, Table};
 use memtide_metrics::DatagramClass;
 use memtide_workload::{Outcome, Source};
 
-/// Where the endings of one connection go: to the books, and to the source they came from.
+/// Passes what happens to one connection's operations to the recorder, their source and the
+/// verifier.
 pub(super) struct OperationSink<'a, S> {
     recorder: &'a mut Recorder,
     source: &'a mut S,
@@ -42,7 +43,8 @@ pub(super) fn sink_of<'a, S: Source>(
 }
 
 impl<S: Source> OperationSink<'_, S> {
-    /// Apart from runs that verify nothing, whose loop over replies is to stay small.
+    /// A function of its own, so that the loop over replies stays small in runs without
+    /// verification.
     #[inline(never)]
     fn verify_head(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
         let Some(verifier) = &mut self.verifier else { return };
@@ -55,7 +57,7 @@ impl<S: Source> OperationSink<'_, S> {
         }
     }
 
-    /// The same.
+    /// A function of its own, for the reason of `verify_head`.
     #[inline(never)]
     fn verify_replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
         let Some(verifier) = &mut self.verifier else { return };

@@ -162,6 +162,7 @@ impl Gauge for HostGauge {
             max: busy.busiest,
             least_of_1s: busy.seconds.map(|(least, _)| least),
             most_of_1s: busy.seconds.map(|(_, most)| most),
+            stolen: Some(busy.stolen),
         })
     }
 

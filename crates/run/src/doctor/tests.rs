@@ -384,6 +384,16 @@ fn one_cpu_for_the_embedded_server_and_the_workers_is_a_no_with_its_reason() {
 }
 
 #[test]
+fn stolen_time_is_warned_of_above_a_trace() {
+    let warned = |share| {
+        let cpu = MachineCpu { stolen: share, ..MachineCpu::default() };
+        stolen(Some(&cpu))
+    };
+    assert_eq!(warned(Some(0.27)), Some(Warning::CpuStolen { share: 0.27 }));
+    assert_eq!((warned(Some(0.01)), warned(None), stolen(None)), (None, None, None));
+}
+
+#[test]
 fn a_run_that_went_without_a_server_measured_another_load() {
     // Every operation was answered: the other server answered those of the one that had died.
     let case = |missed, several_servers| Case { missed, several_servers, ..Case::new() };
