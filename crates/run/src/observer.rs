@@ -9,8 +9,8 @@ use memtide_schema::record::{MachineCpu, MachineRecord};
 pub trait Observer {
     /// Takes the next event.
     fn on(&mut self, event: &Event);
-    /// True if the reader of the results has gone away, so that a search or scan can stop. Asked between
-    /// its steps.
+    /// True if the reader of the results has gone away, so that a search or scan can stop. Asked
+    /// between its steps.
     fn has_gone(&self) -> bool {
         false
     }
