@@ -1,6 +1,6 @@
 //! The unit that makes load: one schedule, one source, and the connections it may use.
 
-use crate::plan::{Cooldown, LifePlan, OnFull, Pacing, Plan, RateUnit, Seat};
+use crate::plan::{ChurnPlan, Cooldown, OnFull, Pacing, Plan, RateUnit, Seat};
 use crate::route::Route;
 use memtide_base::rng::Stream;
 use memtide_base::{Instant, Span};
@@ -68,7 +68,7 @@ impl Pace {
             Pacing::Open { arrival, curve, .. } => {
                 Self::Open(Schedule::new(*arrival, curve.clone(), plan.seed, lane))
             }
-            Pacing::Lives(LifePlan { call_pace, .. }) => {
+            Pacing::Churn(ChurnPlan { call_pace, .. }) => {
                 let lane = Lane { index: 0, count: 1, own_stream: true };
                 Self::Calls(Calls::new(call_pace.as_ref().map(|pace| {
                     let schedule = Schedule::new(pace.arrival, pace.curve.clone(), plan.seed, lane);

@@ -335,7 +335,7 @@ pub(crate) fn bad_day() -> Record {
 }
 
 /// Connections that come and go, on a day on which ports run out.
-pub(crate) fn lives() -> Record {
+pub(crate) fn churn() -> Record {
     let mut record = open();
     record.plan.churn = Some(ChurnPlanRecord {
         connection_rate_per_s: Some(1e3),

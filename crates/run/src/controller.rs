@@ -14,7 +14,7 @@ use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Closed, Plan, ServerPlan, Verify};
-use memtide_metrics::{Counters, LifeCounters, Lives, Totals};
+use memtide_metrics::{Churn, ChurnCounters, Counters, Totals};
 use memtide_schema::record::{Phase, SecondRecord};
 use memtide_schema::scenario::{Goal, Load};
 use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues};
@@ -352,12 +352,12 @@ impl<'a> Monitor<'a> {
         let done = |of: &Counters| of.answered.saturating_sub(of.copies);
         let done: u64 = totals.segments.iter().map(done).sum();
         // What a count ends is told by this count.
-        let counted = self.plan.life().is_some_and(|life| life.births_max.is_some());
+        let counted = self.plan.churn().is_some_and(|churn| churn.openings_max.is_some());
         let ended = totals
-            .lives
+            .churn
             .as_deref()
             .filter(|_| counted)
-            .map(|lives| lives.segments.iter().map(LifeCounters::ended).sum::<u64>());
+            .map(|churn| churn.segments.iter().map(ChurnCounters::ended).sum::<u64>());
         let passed = now.since(self.last.0).as_s_f64();
         if self.last.0 == Instant::ZERO {
             self.last = (now, done);
@@ -376,9 +376,9 @@ impl<'a> Monitor<'a> {
             elapsed_s: now.since(since).as_s_f64(),
             length_s: (length != Span::MAX).then(|| length.as_s_f64()),
             done: ended.unwrap_or(done),
-            total: window.ops_max.or(self.plan.life().and_then(|life| life.births_max)),
+            total: window.ops_max.or(self.plan.churn().and_then(|churn| churn.openings_max)),
             rate_per_s: self.rate_per_s,
-            living: totals.lives.as_deref().map(living),
+            living: totals.churn.as_deref().map(living),
             response_p99_ns: latest_p99(totals),
             unanswered: totals.segments.iter().map(Counters::unanswered).sum(),
             oldest_due: oldest_due(looked),
@@ -425,8 +425,8 @@ impl Monitor<'_> {
 }
 
 /// Connections that are the load and have not ended.
-fn living(lives: &Lives<u64>) -> u64 {
-    lives.segments.iter().map(|segment| segment.intended - segment.ended()).sum()
+fn living(churn: &Churn<u64>) -> u64 {
+    churn.segments.iter().map(|segment| segment.intended - segment.ended()).sum()
 }
 
 /// The 99th percentile of the last row that is likely whole.

@@ -79,7 +79,7 @@ pub(crate) fn fill<F: Fleet>(
 ) -> Result<Filled, Failure> {
     let mut filled = Filled::default();
     // Where connections are the load, one that fails is a result and no reason to end.
-    let looks = looks && load == Load::Never && compares_lengths(plan) && plan.life().is_none();
+    let looks = looks && load == Load::Never && compares_lengths(plan) && plan.churn().is_none();
     let wanted = match (load, &plan.source.window) {
         (Load::Always, _) => true,
         (Load::Never, _) => false,

@@ -1,6 +1,6 @@
 //! Everything that was seen becomes one record.
 
-mod lives;
+mod churn;
 mod returns;
 mod upsets;
 
@@ -26,7 +26,7 @@ use memtide_schema::{Exit, Kind, Record, Scenario, Warning};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
-pub(crate) use lives::none_opened;
+pub(crate) use churn::none_opened;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -90,7 +90,7 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
     let mut warnings = filled.warnings.clone();
     if let Some(ended) = material.main {
         measured(&mut record, ended, (&lowered.plan, survey), &material.began);
-        record.churn = lives::record(ended, &lowered.plan, &record.phases);
+        record.churn = churn::record(ended, &lowered.plan, &record.phases);
         let scheduled = record.loop_kind == LoopKind::Open && record.churn.is_none();
         record.planned = scheduled.then_some(record.totals.intended);
         judge(&mut record, ended, &material, &mut warnings);
@@ -237,12 +237,12 @@ fn judge<W: Observer>(
         measured_s: record.measured_s,
         target_per_s: record.rate.target_per_s,
         sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s),
-        connections: lives::kept_up(ended, plan),
+        connections: churn::kept_up(ended, plan),
         none_opened: none_opened(ended),
         is_aborted: ended.aborted.is_some(),
         errors: Errors {
             operations: measured,
-            connections: lives::measured_of(ended),
+            connections: churn::measured_of(ended),
             allowed: material.scenario.errors_allowed(),
             gone: &upsets::gone(record),
             missed: upsets::missed(record, material.survey, stopped_s),
@@ -413,7 +413,7 @@ fn measurement_warnings<W: Observer>(
 ) -> Vec<Warning> {
     let plan = &material.lowered.plan;
     let mut warnings = Warning::of_response(&record.response);
-    warnings.extend(lives::warnings(ended));
+    warnings.extend(churn::warnings(ended));
     warnings.extend(upsets::away(record));
     warnings.extend(upsets::hits(record, material));
     if ended.totals.samples_lost > 0 {

@@ -2,7 +2,7 @@
 //! of an operation that finds no room.
 
 use super::agenda::Timer;
-use super::lives::place_of;
+use super::churn::place_of;
 use super::sink::sink_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::gives_up;
@@ -22,20 +22,20 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             acted = true;
             match timer {
                 Timer::Deadline(connection) => self.check_deadlines(connection, now),
-                Timer::Birth => self.birth_due(now),
-                Timer::BirthDeadline => self.birth_overdue(now),
+                Timer::Opening => self.opening_due(now),
+                Timer::OpeningDeadline => self.opening_overdue(now),
                 Timer::Reconnect(connection) => self.connect(connection, now),
                 Timer::WindowEnd => self.end_window(),
                 Timer::Stop => self.stop_now(now),
                 Timer::Rest(connection) => {
                     self.rested(connection, now);
-                    self.look_at_life(connection, now);
+                    self.end_if_finished(connection, now);
                 }
                 Timer::Queue(client) => {
                     self.clients[client].queue_armed = Instant::NEVER;
                     if self.clients[client].blocked {
                         self.serve(client, now);
-                        self.look_at_life(place_of(client), now);
+                        self.end_if_finished(place_of(client), now);
                     }
                 }
             }
@@ -54,7 +54,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         {
             self.clients[client].scheduled = false;
             self.serve(client, now);
-            self.look_at_life(place_of(client), now);
+            self.end_if_finished(place_of(client), now);
             turns -= 1;
             acted = true;
         }

@@ -9,27 +9,27 @@ use crate::client::{Offer, gives_up};
 use crate::connection::State;
 use crate::driver::{Closed, ConnectError, Driver, PeerError};
 use crate::fleet::{Stage, TroubleKind};
-use crate::plan::{LifePlan, Plan};
-use crate::recorder::LifeEnd;
+use crate::plan::{ChurnPlan, Plan};
+use crate::recorder::ChurnEnd;
 use memtide_base::rng::Stream;
 use memtide_base::{ClientId, ConnectionId, Id, Instant, Span, Table};
-use memtide_metrics::{Fate, LifeFate};
+use memtide_metrics::{ChurnFate, Fate};
 use memtide_workload::schedule::Lane;
 use memtide_workload::{Schedule, Source};
 use std::collections::VecDeque;
 
 /// The connections that one worker gives birth to.
-pub(super) struct Lives {
-    births: Births,
+pub(super) struct Churn {
+    openings: Openings,
     /// The first that is not offered.
-    births_end: u64,
+    openings_end: u64,
     calls: u64,
     /// How connections are closed.
     pub(super) linger: Option<Span>,
     /// Places that nobody lives in, the one that has waited longest first, so that servers take
     /// turns.
     free: VecDeque<ConnectionId>,
-    places: Table<ConnectionId, Life>,
+    places: Table<ConnectionId, Slot>,
     /// When the timer of the next birth goes off; never when none is armed.
     armed: Instant,
     /// When the timer for the birth that waits goes off; never when none is armed.
@@ -43,7 +43,7 @@ pub(super) struct Lives {
 }
 
 /// When births are due.
-enum Births {
+enum Openings {
     Open(Schedule),
     /// When a place is free.
     Closed {
@@ -53,7 +53,7 @@ enum Births {
 }
 
 /// One place, and who lives there.
-struct Life {
+struct Slot {
     alive: bool,
     intended: Instant,
     started: Instant,
@@ -74,22 +74,22 @@ pub(super) const fn place_of(client: ClientId) -> ConnectionId {
     ConnectionId(client.0)
 }
 
-impl Lives {
+impl Churn {
     /// Those of worker `worker` of a plan; `None` if connections are not its load.
     pub(super) fn new(plan: &Plan, worker: u16) -> Option<Box<Self>> {
-        let LifePlan { births, births_max, calls, linger, .. } = plan.life()?;
+        let ChurnPlan { openings, openings_max, calls, linger, .. } = plan.churn()?;
         let lane =
             Lane { index: u32::from(worker), count: u32::from(plan.workers), own_stream: false };
-        let births = match births {
+        let openings = match openings {
             Some(pace) => {
-                let draws = (plan.seed, Stream::BIRTH);
+                let draws = (plan.seed, Stream::OPENING);
                 let curve = pace.curve.clone();
                 let schedule = Schedule::of_stream(pace.arrival, curve, draws, lane);
-                Births::Open(schedule.with_draws(pace.draws))
+                Openings::Open(schedule.with_draws(pace.draws))
             }
-            None => Births::Closed { next: u64::from(worker), stride: u64::from(plan.workers) },
+            None => Openings::Closed { next: u64::from(worker), stride: u64::from(plan.workers) },
         };
-        let place = |_| Life {
+        let place = |_| Slot {
             alive: false,
             intended: Instant::ZERO,
             started: Instant::ZERO,
@@ -99,8 +99,8 @@ impl Lives {
         };
         let places = plan.connections_of(worker) as usize;
         Some(Box::new(Self {
-            births,
-            births_end: births_max.unwrap_or(u64::MAX),
+            openings,
+            openings_end: openings_max.unwrap_or(u64::MAX),
             calls: *calls,
             linger: *linger,
             free: (0..places).map(ConnectionId::at).collect(),
@@ -116,230 +116,243 @@ impl Lives {
     /// The next connection's number and intended instant, which without a schedule is when its
     /// place became free, and is about `now` while there is none. `None` when there are no more.
     pub(super) fn due(&self, offer: &Offer, now: Instant) -> Option<(u64, Instant)> {
-        let (number, at) = match &self.births {
-            Births::Open(schedule) => {
+        let (number, at) = match &self.openings {
+            Openings::Open(schedule) => {
                 let due = schedule.due();
                 (due.index, offer.start + due.at)
             }
-            Births::Closed { next, .. } => {
+            Openings::Closed { next, .. } => {
                 let place = self.free.front();
                 let free_since = place.map_or(now, |&at| self.places[at].free_since);
                 (*next, free_since.max(offer.start))
             }
         };
-        (number < self.births_end && at < offer.end).then_some((number, at))
+        (number < self.openings_end && at < offer.end).then_some((number, at))
     }
 
     /// Whether all connections that are offered were due.
     pub(super) fn is_used_up(&self) -> bool {
-        let next = match &self.births {
-            Births::Open(schedule) => schedule.due().index,
-            Births::Closed { next, .. } => *next,
+        let next = match &self.openings {
+            Openings::Open(schedule) => schedule.due().index,
+            Openings::Closed { next, .. } => *next,
         };
-        next >= self.births_end
+        next >= self.openings_end
     }
 
     fn advance(&mut self) {
-        match &mut self.births {
-            Births::Open(schedule) => schedule.advance(),
-            Births::Closed { next, stride } => *next += *stride,
+        match &mut self.openings {
+            Openings::Open(schedule) => schedule.advance(),
+            Openings::Closed { next, stride } => *next += *stride,
         }
     }
 
     fn is_closed(&self) -> bool {
-        matches!(self.births, Births::Closed { .. })
+        matches!(self.openings, Openings::Closed { .. })
     }
 
-    fn lives_in(&self, place: ConnectionId) -> bool {
+    fn is_open(&self, place: ConnectionId) -> bool {
         self.places[place].alive
     }
 }
 
 /// What a failed connect means for the life that it should have begun.
-fn failed_as(what: TroubleKind) -> LifeFate {
+fn failed_as(what: TroubleKind) -> ChurnFate {
     match what {
         TroubleKind::Connect(error) => match error {
-            ConnectError::Refused => LifeFate::Refused,
-            ConnectError::Unreachable => LifeFate::Unreachable,
-            ConnectError::TimedOut => LifeFate::ConnectTimedOut,
-            ConnectError::Unanswered => LifeFate::ConnectUnanswered,
-            ConnectError::Reset => LifeFate::ConnectReset,
-            ConnectError::FilesExhausted => LifeFate::NoDescriptors,
-            ConnectError::FileTableFull => LifeFate::FileTableFull,
-            ConnectError::PortsExhausted => LifeFate::NoPorts,
-            _ => LifeFate::ConnectOther,
+            ConnectError::Refused => ChurnFate::Refused,
+            ConnectError::Unreachable => ChurnFate::Unreachable,
+            ConnectError::TimedOut => ChurnFate::ConnectTimedOut,
+            ConnectError::Unanswered => ChurnFate::ConnectUnanswered,
+            ConnectError::Reset => ChurnFate::ConnectReset,
+            ConnectError::FilesExhausted => ChurnFate::NoDescriptors,
+            ConnectError::FileTableFull => ChurnFate::FileTableFull,
+            ConnectError::PortsExhausted => ChurnFate::NoPorts,
+            _ => ChurnFate::ConnectOther,
         },
-        TroubleKind::Closed(Closed::Reset) => LifeFate::ConnectReset,
-        TroubleKind::Closed(_) => LifeFate::ConnectOther,
+        TroubleKind::Closed(Closed::Reset) => ChurnFate::ConnectReset,
+        TroubleKind::Closed(_) => ChurnFate::ConnectOther,
     }
 }
 
 /// What the end of an open connection means for its life.
-pub(super) fn lost_as(why: Closed) -> LifeFate {
+pub(super) fn lost_as(why: Closed) -> ChurnFate {
     match why {
-        Closed::ByPeer => LifeFate::Closed,
-        Closed::Reset => LifeFate::Reset,
-        Closed::Broken(PeerError::TooManyConnections) => LifeFate::TurnedAway,
-        Closed::Broken(_) => LifeFate::Protocol,
-        Closed::Unanswered => LifeFate::LostUnanswered,
+        Closed::ByPeer => ChurnFate::Closed,
+        Closed::Reset => ChurnFate::Reset,
+        Closed::Broken(PeerError::TooManyConnections) => ChurnFate::TurnedAway,
+        Closed::Broken(_) => ChurnFate::Protocol,
+        Closed::Unanswered => ChurnFate::LostUnanswered,
         // Only datagrams go unheard, and they open no connection.
-        Closed::Unheard | Closed::Other(_) => LifeFate::LostOther,
+        Closed::Unheard | Closed::Other(_) => ChurnFate::LostOther,
     }
 }
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Gives birth to the connections that are due, as far as there are places.
-    pub(super) fn give_birth(&mut self, now: Instant) {
+    pub(super) fn open_due(&mut self, now: Instant) {
         if self.course.stage != Stage::Running {
             return;
         }
         for _ in 0..BATCH_MAX {
-            let Some(lives) = &mut self.lives else { return };
-            lives.waiting = false;
-            let Some((number, at)) = lives.due(&self.course.offer, now) else { return };
+            let Some(churn) = &mut self.churn else { return };
+            churn.waiting = false;
+            let Some((number, at)) = churn.due(&self.course.offer, now) else { return };
             if at > now {
-                return self.arm_birth(at);
+                return self.arm_opening(at);
             }
-            let closed = lives.is_closed();
+            let closed = churn.is_closed();
             let late = !closed && at + self.facts.timeout <= now;
-            let place = lives.free.front().copied();
+            let place = churn.free.front().copied();
             match place {
-                _ if late => self.stillborn(at, LifeFate::ConnectTimedOut),
-                Some(place) => self.begin_life(place, (number, at), now),
+                _ if late => self.end_unopened(at, ChurnFate::ConnectTimedOut),
+                Some(place) => self.start_connection(place, (number, at), now),
                 None if closed => return,
                 None => {
-                    let mut skip_to = lives.skip_to;
+                    let mut skip_to = churn.skip_to;
                     let on_full = self.facts.on_full;
                     let is_dropped = gives_up(on_full, &mut skip_to, at, Instant::NEVER, now);
-                    lives.skip_to = skip_to;
+                    churn.skip_to = skip_to;
                     if !is_dropped {
-                        lives.waiting = true;
+                        churn.waiting = true;
                         let deadline = at + self.facts.timeout;
-                        if deadline < lives.deadline_armed {
-                            lives.deadline_armed = deadline;
-                            self.agenda.arm(deadline, Timer::BirthDeadline);
+                        if deadline < churn.deadline_armed {
+                            churn.deadline_armed = deadline;
+                            self.agenda.arm(deadline, Timer::OpeningDeadline);
                         }
                         return;
                     }
-                    self.stillborn(at, LifeFate::Dropped);
+                    self.end_unopened(at, ChurnFate::Dropped);
                 }
             }
         }
         // More may be due, but completions must not wait for it.
-        self.arm_birth(now + Span::from_ns(1));
+        self.arm_opening(now + Span::from_ns(1));
     }
 
-    fn arm_birth(&mut self, at: Instant) {
-        let Some(lives) = &mut self.lives else { return };
-        if at < lives.armed {
-            lives.armed = at;
-            self.agenda.arm(at, Timer::Birth);
+    fn arm_opening(&mut self, at: Instant) {
+        let Some(churn) = &mut self.churn else { return };
+        if at < churn.armed {
+            churn.armed = at;
+            self.agenda.arm(at, Timer::Opening);
         }
     }
 
     /// The timer of a birth went off.
-    pub(super) fn birth_due(&mut self, now: Instant) {
-        if let Some(lives) = &mut self.lives {
-            lives.armed = Instant::NEVER;
+    pub(super) fn opening_due(&mut self, now: Instant) {
+        if let Some(churn) = &mut self.churn {
+            churn.armed = Instant::NEVER;
         }
-        self.give_birth(now);
+        self.open_due(now);
     }
 
     /// The deadline of a birth that waited is over.
-    pub(super) fn birth_overdue(&mut self, now: Instant) {
-        let Some(lives) = &mut self.lives else { return };
-        lives.deadline_armed = Instant::NEVER;
-        if lives.waiting {
-            self.give_birth(now);
+    pub(super) fn opening_overdue(&mut self, now: Instant) {
+        let Some(churn) = &mut self.churn else { return };
+        churn.deadline_armed = Instant::NEVER;
+        if churn.waiting {
+            self.open_due(now);
         }
     }
 
     /// A connection that was due ends without ever having had a place.
-    fn stillborn(&mut self, at: Instant, fate: LifeFate) {
-        let Some(lives) = &mut self.lives else { return };
-        lives.advance();
-        let segment = self.recorder.life_intended(at);
-        let end = LifeEnd { segment, fate, lifetime: None, calls_unmade: lives.calls };
-        self.recorder.life_ended(end, Instant::ZERO);
+    fn end_unopened(&mut self, at: Instant, fate: ChurnFate) {
+        let Some(churn) = &mut self.churn else { return };
+        churn.advance();
+        let segment = self.recorder.churn_intended(at);
+        let end = ChurnEnd { segment, fate, lifetime: None, calls_unmade: churn.calls };
+        self.recorder.churn_ended(end, Instant::ZERO);
     }
 
-    fn begin_life(&mut self, place: ConnectionId, (number, at): (u64, Instant), now: Instant) {
-        let Some(lives) = &mut self.lives else { return };
-        lives.advance();
-        lives.free.pop_front();
-        let segment = self.recorder.life_started(at, now);
-        let life = &mut lives.places[place];
-        *life = Life { alive: true, intended: at, started: now, segment, number, ..*life };
-        lives.most = lives.most.max((lives.places.len() - lives.free.len()) as u32);
+    fn start_connection(
+        &mut self,
+        place: ConnectionId,
+        (number, at): (u64, Instant),
+        now: Instant,
+    ) {
+        let Some(churn) = &mut self.churn else { return };
+        churn.advance();
+        churn.free.pop_front();
+        let segment = self.recorder.churn_started(at, now);
+        let slot = &mut churn.places[place];
+        *slot = Slot { alive: true, intended: at, started: now, segment, number, ..*slot };
+        churn.most = churn.most.max((churn.places.len() - churn.free.len()) as u32);
         self.connections[place].failures = 0;
         self.connect(place, now);
     }
 
     /// The connection in `place` has opened at `at`: its calls are due from now on.
-    pub(super) fn opened_life(&mut self, place: ConnectionId, at: Instant) {
-        let Some(lives) = &self.lives else { return };
-        let life = &lives.places[place];
-        let (number, calls) = (life.number, lives.calls);
-        self.recorder.life_opened(life.segment, at.since(life.intended), at.since(life.started));
+    pub(super) fn connection_opened(&mut self, place: ConnectionId, at: Instant) {
+        let Some(churn) = &self.churn else { return };
+        let slot = &churn.places[place];
+        let (number, calls) = (slot.number, churn.calls);
+        self.recorder.churn_opened(slot.segment, at.since(slot.intended), at.since(slot.started));
         self.clients[client_of(place)].begin_calls(number, calls, at);
     }
 
     /// The connect in `place` has failed, at every address.
-    pub(super) fn failed_life(&mut self, place: ConnectionId, at: Instant, what: TroubleKind) {
-        self.end_life(place, at, failed_as(what));
+    pub(super) fn connection_failed(
+        &mut self,
+        place: ConnectionId,
+        at: Instant,
+        what: TroubleKind,
+    ) {
+        self.end_connection(place, at, failed_as(what));
     }
 
     /// Ends the life in `place` if all its calls have ended; nothing where nobody lives.
     #[inline]
-    pub(super) fn look_at_life(&mut self, place: ConnectionId, at: Instant) {
-        if self.lives.is_some() {
-            self.end_if_over(place, at);
+    pub(super) fn end_if_finished(&mut self, place: ConnectionId, at: Instant) {
+        if self.churn.is_some() {
+            self.end_finished(place, at);
         }
     }
 
-    fn end_if_over(&mut self, place: ConnectionId, at: Instant) {
+    fn end_finished(&mut self, place: ConnectionId, at: Instant) {
         let connection = &self.connections[place];
         let over = connection.state() == State::Open
             && connection.in_flight() == 0
             && self.clients[client_of(place)].has_made_calls();
-        if over && self.lives.as_ref().is_some_and(|lives| lives.lives_in(place)) {
+        if over && self.churn.as_ref().is_some_and(|churn| churn.is_open(place)) {
             self.flush();
             if self.connections[place].writable {
-                self.end_life(place, at, LifeFate::Lived);
+                self.end_connection(place, at, ChurnFate::Completed);
             }
         }
     }
 
     /// A call of the connection in `place` had no answer in time: whoever asks would hang up.
-    pub(super) fn give_up_life(&mut self, place: ConnectionId, at: Instant) {
-        self.end_life(place, at, LifeFate::CallTimedOut);
+    pub(super) fn give_up_connection(&mut self, place: ConnectionId, at: Instant) {
+        self.end_connection(place, at, ChurnFate::CallTimedOut);
     }
 
     /// Ends the life in `place`, with everything that is under way on it, and lets the next one in.
-    pub(super) fn end_life(&mut self, place: ConnectionId, at: Instant, fate: LifeFate) {
-        if !self.lives.as_ref().is_some_and(|lives| lives.lives_in(place)) {
+    pub(super) fn end_connection(&mut self, place: ConnectionId, at: Instant, fate: ChurnFate) {
+        if !self.churn.as_ref().is_some_and(|churn| churn.is_open(place)) {
             return;
         }
         self.flush();
-        self.hang_up(place, if fate == LifeFate::Abandoned { Fate::Abandoned } else { Fate::Lost });
-        let Some(lives) = &mut self.lives else { return };
-        let life = &mut lives.places[place];
-        life.alive = false;
-        life.free_since = at;
+        self.hang_up(
+            place,
+            if fate == ChurnFate::Abandoned { Fate::Abandoned } else { Fate::Lost },
+        );
+        let Some(churn) = &mut self.churn else { return };
+        let slot = &mut churn.places[place];
+        slot.alive = false;
+        slot.free_since = at;
         let left = self.clients[client_of(place)].end_calls();
-        let end = LifeEnd {
-            segment: life.segment,
+        let end = ChurnEnd {
+            segment: slot.segment,
             fate,
-            lifetime: left.map(|_| at.since(life.started)),
-            calls_unmade: left.unwrap_or(lives.calls),
+            lifetime: left.map(|_| at.since(slot.started)),
+            calls_unmade: left.unwrap_or(churn.calls),
         };
-        self.recorder.life_ended(end, at);
-        lives.free.push_back(place);
-        if lives.is_closed() && fate.is_failed() {
+        self.recorder.churn_ended(end, at);
+        churn.free.push_back(place);
+        if churn.is_closed() && fate.is_failed() {
             // Connects that fail at once must not keep the worker from everything else.
-            self.arm_birth(at + Span::from_ns(1));
-        } else if lives.waiting || lives.is_closed() {
-            self.give_birth(at);
+            self.arm_opening(at + Span::from_ns(1));
+        } else if churn.waiting || churn.is_closed() {
+            self.open_due(at);
         }
     }
 
@@ -371,21 +384,21 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Connections that were due by `now` and got no place end with the run, and those that live
     /// make no more calls.
-    pub(super) fn stop_births(&mut self, now: Instant) {
-        while let Some(lives) = &self.lives
-            && !lives.is_closed()
-            && let Some((_, at)) = lives.due(&self.course.offer, now)
+    pub(super) fn stop_openings(&mut self, now: Instant) {
+        while let Some(churn) = &self.churn
+            && !churn.is_closed()
+            && let Some((_, at)) = churn.due(&self.course.offer, now)
             && at <= now
         {
-            self.stillborn(at, LifeFate::Abandoned);
+            self.end_unopened(at, ChurnFate::Abandoned);
         }
     }
 
     /// Lives that are not over end with the run.
-    pub(super) fn abandon_lives(&mut self, now: Instant) {
-        let places = self.lives.as_ref().map_or(0, |lives| lives.places.len());
+    pub(super) fn abandon_connections(&mut self, now: Instant) {
+        let places = self.churn.as_ref().map_or(0, |churn| churn.places.len());
         for place in (0..places).map(ConnectionId::at) {
-            self.end_life(place, now, LifeFate::Abandoned);
+            self.end_connection(place, now, ChurnFate::Abandoned);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Connections that come and go: how many places they have, how deep each is, when they are due.
 
 use memtide_base::Span;
-use memtide_engine::{LifePlan, Pace, Window};
+use memtide_engine::{ChurnPlan, Pace, Window};
 use memtide_schema::Scenario;
 use memtide_schema::record::ChurnPlanRecord;
 use memtide_workload::{RateCurve, Wave};
@@ -13,55 +13,55 @@ const DEPTH_PACED_MAX: u64 = 1024;
 
 /// How many connections to one server may live at once, unless somebody said it.
 pub(super) fn places(scenario: &Scenario) -> u32 {
-    let most = if scenario.has_births_paced() { PLACES_PACED } else { 1 };
-    let total = scenario.lives.connections_total.unwrap_or(u64::MAX);
+    let most = if scenario.has_connection_rate() { PLACES_PACED } else { 1 };
+    let total = scenario.churn.connections_total.unwrap_or(u64::MAX);
     u64::from(most).min(total) as u32
 }
 
 /// Outstanding calls of each, unless somebody said it.
 pub(super) fn depth(scenario: &Scenario) -> u32 {
-    match scenario.has_calls_paced() {
+    match scenario.has_call_rate() {
         true => calls(scenario).min(DEPTH_PACED_MAX) as u32,
         false => 1,
     }
 }
 
 fn calls(scenario: &Scenario) -> u64 {
-    scenario.lives.calls.unwrap_or(1)
+    scenario.churn.calls.unwrap_or(1)
 }
 
-pub(super) fn plan(scenario: &Scenario, window: Window) -> LifePlan {
-    let births = scenario.has_births_paced().then(|| {
-        let rate = scenario.lives.connection_rate.unwrap_or(0.0);
+pub(super) fn plan(scenario: &Scenario, window: Window) -> ChurnPlan {
+    let openings = scenario.has_connection_rate().then(|| {
+        let rate = scenario.churn.connection_rate.unwrap_or(0.0);
         let Window { warmup, duration, .. } = window;
         let curve = RateCurve::new(&scenario.wave, rate, warmup, duration, scenario.seed);
-        let arrival = scenario.lives.connection_arrival;
-        Pace { arrival, draws: scenario.lives.gap_draws, curve }
+        let arrival = scenario.churn.connection_arrival;
+        Pace { arrival, draws: scenario.churn.gap_draws, curve }
     });
     // A connection may live at any time, so its calls know nothing of the window.
-    let call_pace = scenario.lives.call_rate.filter(|rate| *rate > 0.0).map(|rate| {
+    let call_pace = scenario.churn.call_rate.filter(|rate| *rate > 0.0).map(|rate| {
         let curve = RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::MAX, scenario.seed);
-        Pace { arrival: scenario.arrival, draws: scenario.lives.gap_draws, curve }
+        Pace { arrival: scenario.arrival, draws: scenario.churn.gap_draws, curve }
     });
-    LifePlan {
-        births,
-        births_max: scenario.lives.connections_total,
+    ChurnPlan {
+        openings,
+        openings_max: scenario.churn.connections_total,
         calls: calls(scenario),
         call_pace,
-        linger: scenario.lives.linger,
+        linger: scenario.churn.linger,
         on_full: scenario.on_full,
     }
 }
 
 pub(super) fn record(scenario: &Scenario) -> Option<ChurnPlanRecord> {
-    let paced = scenario.has_births_paced();
+    let paced = scenario.has_connection_rate();
     let constant = paced && scenario.wave == Wave::Constant;
-    scenario.is_of_lives().then(|| ChurnPlanRecord {
-        connection_rate_per_s: scenario.lives.connection_rate.filter(|_| constant),
-        connection_arrival: paced.then(|| scenario.lives.connection_arrival.to_string()),
-        connections_total: scenario.lives.connections_total,
+    scenario.is_churn().then(|| ChurnPlanRecord {
+        connection_rate_per_s: scenario.churn.connection_rate.filter(|_| constant),
+        connection_arrival: paced.then(|| scenario.churn.connection_arrival.to_string()),
+        connections_total: scenario.churn.connections_total,
         calls: calls(scenario),
-        call_rate_per_s: scenario.lives.call_rate.filter(|rate| *rate > 0.0),
-        linger_s: scenario.lives.linger.map(Span::as_s_f64),
+        call_rate_per_s: scenario.churn.call_rate.filter(|rate| *rate > 0.0),
+        linger_s: scenario.churn.linger.map(Span::as_s_f64),
     })
 }

@@ -5,9 +5,9 @@ use crate::histogram::{Count, Histogram};
 
 /// Where the life of an intended connection ends: each ends in exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LifeFate {
+pub enum ChurnFate {
     /// All its calls were made and ended, and it was closed.
-    Lived,
+    Completed,
     /// Never opened: nobody listens there.
     Refused,
     /// Never opened: there is no way there.
@@ -46,10 +46,10 @@ pub enum LifeFate {
     Abandoned,
 }
 
-impl LifeFate {
+impl ChurnFate {
     /// Every fate, in the order of its counters.
     pub const ALL: [Self; 19] = [
-        Self::Lived,
+        Self::Completed,
         Self::Refused,
         Self::Unreachable,
         Self::ConnectTimedOut,
@@ -73,7 +73,7 @@ impl LifeFate {
     /// The name in a record.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Lived => "lived",
+            Self::Completed => "lived",
             Self::Refused => "refused",
             Self::Unreachable => "unreachable",
             Self::ConnectTimedOut => "connect_timed_out",
@@ -128,7 +128,7 @@ impl LifeFate {
 
 /// Counts of the lives of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LifeCounters {
+pub struct ChurnCounters {
     /// Connections that their schedule (or the end of another) called for.
     pub intended: u64,
     /// Of these, the ones for which a connect was begun.
@@ -137,19 +137,19 @@ pub struct LifeCounters {
     pub opened: u64,
     /// Calls that these never made, because they did not open or came to an early end.
     pub calls_unmade: u64,
-    /// Ends, in the order of [`LifeFate::ALL`].
-    pub fates: [u64; LifeFate::ALL.len()],
+    /// Ends, in the order of [`ChurnFate::ALL`].
+    pub fates: [u64; ChurnFate::ALL.len()],
 }
 
-impl LifeCounters {
+impl ChurnCounters {
     /// How many ended, in whatever way. In a phase that is over it equals `intended`.
     pub fn ended(&self) -> u64 {
         self.fates.iter().sum()
     }
 
     /// How many ended in a way for which `which` holds.
-    pub fn of(&self, which: impl Fn(LifeFate) -> bool) -> u64 {
-        let chosen = LifeFate::ALL.into_iter().filter(|fate| which(*fate));
+    pub fn of(&self, which: impl Fn(ChurnFate) -> bool) -> u64 {
+        let chosen = ChurnFate::ALL.into_iter().filter(|fate| which(*fate));
         chosen.map(|fate| self.fates[fate as usize]).sum()
     }
 
@@ -164,9 +164,9 @@ impl LifeCounters {
 
 /// What is recorded of connections that are the load; times are of the measured ones.
 #[derive(Clone, Debug)]
-pub struct Lives<C: Count> {
+pub struct Churn<C: Count> {
     /// Counts of each segment.
-    pub segments: Vec<LifeCounters>,
+    pub segments: Vec<ChurnCounters>,
     /// From a connection's intended instant to its being open.
     pub connect_response: Histogram<C>,
     /// From the connect to its being open.
@@ -175,10 +175,10 @@ pub struct Lives<C: Count> {
     pub lifetime: Histogram<C>,
 }
 
-impl<C: Count> Lives<C> {
+impl<C: Count> Churn<C> {
     pub(crate) fn new(segments: usize) -> Self {
         Self {
-            segments: vec![LifeCounters::default(); segments],
+            segments: vec![ChurnCounters::default(); segments],
             connect_response: Histogram::new(),
             connect_service: Histogram::new(),
             lifetime: Histogram::new(),
@@ -186,17 +186,17 @@ impl<C: Count> Lives<C> {
     }
 }
 
-impl Lives<u32> {
+impl Churn<u32> {
     pub(crate) fn clear(&mut self) {
-        self.segments.fill(LifeCounters::default());
+        self.segments.fill(ChurnCounters::default());
         self.connect_response.clear();
         self.connect_service.clear();
         self.lifetime.clear();
     }
 }
 
-impl Lives<u64> {
-    pub(crate) fn absorb(&mut self, other: &Lives<u32>) {
+impl Churn<u64> {
+    pub(crate) fn absorb(&mut self, other: &Churn<u32>) {
         for (sum, part) in self.segments.iter_mut().zip(&other.segments) {
             sum.absorb(part);
         }
@@ -212,28 +212,28 @@ mod tests {
 
     #[test]
     fn every_fate_has_its_own_counter_and_name() {
-        for (place, fate) in LifeFate::ALL.into_iter().enumerate() {
+        for (place, fate) in ChurnFate::ALL.into_iter().enumerate() {
             assert_eq!(fate as usize, place);
-            assert!(LifeFate::ALL[..place].iter().all(|other| other.name() != fate.name()));
+            assert!(ChurnFate::ALL[..place].iter().all(|other| other.name() != fate.name()));
             assert!(!(fate.is_failed() && fate.is_lost()));
         }
     }
 
     #[test]
     fn what_one_worker_counted_is_added_and_gone() {
-        let (mut part, mut sum) = (Lives::<u32>::new(3), Lives::<u64>::new(3));
+        let (mut part, mut sum) = (Churn::<u32>::new(3), Churn::<u64>::new(3));
         for _ in 0..2 {
             part.segments[1].intended += 2;
             part.segments[1].started += 1;
-            part.segments[1].fates[LifeFate::Refused as usize] += 1;
-            part.segments[1].fates[LifeFate::Dropped as usize] += 1;
+            part.segments[1].fates[ChurnFate::Refused as usize] += 1;
+            part.segments[1].fates[ChurnFate::Dropped as usize] += 1;
             part.lifetime.record(5);
             sum.absorb(&part);
             part.clear();
         }
         let counted = sum.segments[1];
         assert_eq!((counted.intended, counted.started, counted.ended()), (4, 2, 4));
-        assert_eq!(counted.of(LifeFate::is_failed), 2);
+        assert_eq!(counted.of(ChurnFate::is_failed), 2);
         assert_eq!((sum.lifetime.count(), part.lifetime.count()), (2, 0));
     }
 }
