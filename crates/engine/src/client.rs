@@ -41,7 +41,7 @@ pub(crate) enum Pace {
         /// How many share the sequence.
         stride: u64,
     },
-    /// While its connection lives.
+    /// While its connection is open.
     Calls(Calls),
 }
 
@@ -177,7 +177,7 @@ impl<S> Client<S> {
                 (due.index, if never { return None } else { offer.start + due.at })
             }
             Pace::Closed { next, .. } => (*next, free_since.max(offer.start)),
-            // A connection that lives makes all its calls, wherever the window ends.
+            // An open connection makes all its calls, wherever the window ends.
             Pace::Calls(calls) => return calls.due(free_since).filter(|_| !self.done),
         };
         (!self.done && index < offer.ops_end && at < offer.end).then_some((index, at))

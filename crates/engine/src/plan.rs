@@ -269,11 +269,11 @@ pub enum Pacing {
         /// What becomes of an operation that finds every connection full.
         on_full: OnFull,
     },
-    /// Connections are the load: each is born, makes its calls and is closed.
+    /// Connections are the load: each is opened, makes its calls and is closed.
     Churn(ChurnPlan),
 }
 
-/// The lives of connections. A plan's `connections` are then places: the most that live at once.
+/// Connection churn. A plan's `connections` are then slots: the most connections open at once.
 #[derive(Clone, Debug)]
 pub struct ChurnPlan {
     /// When connections are intended; without a pace each takes the place of one that has ended.
@@ -386,7 +386,7 @@ impl Plan {
         }
     }
 
-    /// The lives of connections, if these are the load.
+    /// The connection churn, if connections are the load.
     pub fn churn(&self) -> Option<&ChurnPlan> {
         match &self.pacing {
             Pacing::Churn(churn) => Some(churn),

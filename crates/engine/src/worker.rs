@@ -50,7 +50,7 @@ pub struct Worker<D, S> {
     dialect: Dialect,
     outbox: Outbox,
     recorder: Recorder,
-    /// The lives of its connections, if these are the load.
+    /// The churn of its connections, if they are the load.
     churn: Option<Box<Churn>>,
     presence: Presence,
     verifier: Option<Verifier>,

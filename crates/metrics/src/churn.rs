@@ -1,46 +1,46 @@
-//! Connections that are themselves the load: what became of each, how long connecting and living
-//! took. Their calls are operations and counted as such.
+//! Connection churn, where connections are the load: the fate of each, and how long connecting and
+//! the connections lasted. Their calls are operations and counted as such.
 
 use crate::histogram::{Count, Histogram};
 
-/// Where the life of an intended connection ends: each ends in exactly one.
+/// How an intended connection ended. Each ends in exactly one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChurnFate {
-    /// All its calls were made and ended, and it was closed.
+    /// All its calls were made and have ended, and it was closed.
     Completed,
-    /// Never opened: nobody listens there.
+    /// Never opened: connection refused.
     Refused,
-    /// Never opened: there is no way there.
+    /// Never opened: unreachable.
     Unreachable,
-    /// Never opened: not in time, be it for want of an answer or of a place.
+    /// Never opened in time: the server did not answer, or no slot was free.
     ConnectTimedOut,
-    /// Never opened: the system gave up on it, for want of an answer.
+    /// Never opened: the kernel gave up waiting for an answer.
     ConnectUnanswered,
-    /// Never opened: reset on the way.
+    /// Never opened: reset.
     ConnectReset,
-    /// Never opened: this process may have no more files open.
+    /// Never opened: this process has no file descriptors left.
     NoDescriptors,
-    /// Never opened: the system may have no more files open.
+    /// Never opened: the system has no file descriptors left.
     FileTableFull,
-    /// Never opened: no local port was left.
+    /// Never opened: no local port was free.
     NoPorts,
     /// Never opened, for another reason.
     ConnectOther,
-    /// Opened, and closed by the server before its end.
+    /// Opened, and closed early by the server.
     Closed,
-    /// Opened, and reset before its end.
+    /// Opened, and reset early.
     Reset,
     /// Opened, and closed because the server broke the protocol.
     Protocol,
-    /// Opened, and sent away because the server has too many.
+    /// Opened, and refused because the server has too many connections.
     TurnedAway,
-    /// Opened, and given up because a call had no answer in time.
+    /// Opened, and closed because a call timed out.
     CallTimedOut,
-    /// Opened, and given up by the system, for want of an answer.
+    /// Opened, and the kernel gave up waiting for an answer.
     LostUnanswered,
-    /// Opened, and gone for another reason.
+    /// Opened, and lost for another reason.
     LostOther,
-    /// Every place was taken, and the scenario says to drop.
+    /// Never opened: every slot was taken, and the scenario says to drop.
     Dropped,
     /// The run ended first.
     Abandoned,
@@ -95,7 +95,7 @@ impl ChurnFate {
         }
     }
 
-    /// Whether the connect failed.
+    /// True if the connect failed.
     pub const fn is_failed(self) -> bool {
         matches!(
             self,
@@ -111,7 +111,7 @@ impl ChurnFate {
         )
     }
 
-    /// Whether the connection was open and came to an early end.
+    /// True if the connection opened and was lost early.
     pub const fn is_lost(self) -> bool {
         matches!(
             self,
@@ -126,28 +126,28 @@ impl ChurnFate {
     }
 }
 
-/// Counts of the lives of one phase.
+/// Connection counts of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChurnCounters {
-    /// Connections that their schedule (or the end of another) called for.
+    /// Connections that the schedule (or the end of another connection) asked for.
     pub intended: u64,
-    /// Of these, the ones for which a connect was begun.
+    /// Those of `intended` whose connect began.
     pub started: u64,
-    /// Of these, the ones that opened.
+    /// Those of `started` that opened.
     pub opened: u64,
-    /// Calls that these never made, because they did not open or came to an early end.
+    /// Calls never made, because their connection did not open or was lost early.
     pub calls_unmade: u64,
-    /// Ends, in the order of [`ChurnFate::ALL`].
+    /// Fates, in the order of [`ChurnFate::ALL`].
     pub fates: [u64; ChurnFate::ALL.len()],
 }
 
 impl ChurnCounters {
-    /// How many ended, in whatever way. In a phase that is over it equals `intended`.
+    /// The number of connections that have ended. It equals `intended` once a phase is over.
     pub fn ended(&self) -> u64 {
         self.fates.iter().sum()
     }
 
-    /// How many ended in a way for which `which` holds.
+    /// The number of connections whose fate `which` accepts.
     pub fn of(&self, which: impl Fn(ChurnFate) -> bool) -> u64 {
         let chosen = ChurnFate::ALL.into_iter().filter(|fate| which(*fate));
         chosen.map(|fate| self.fates[fate as usize]).sum()
@@ -162,16 +162,16 @@ impl ChurnCounters {
     }
 }
 
-/// What is recorded of connections that are the load; times are of the measured ones.
+/// The measurements of connection churn; times cover the measured connections only.
 #[derive(Clone, Debug)]
 pub struct Churn<C: Count> {
-    /// Counts of each segment.
+    /// Counts, per segment.
     pub segments: Vec<ChurnCounters>,
-    /// From a connection's intended instant to its being open.
+    /// Time from a connection's intended instant until it is open.
     pub connect_response: Histogram<C>,
-    /// From the connect to its being open.
+    /// Time from the connect until the connection is open.
     pub connect_service: Histogram<C>,
-    /// From the connect to the end, of those that opened.
+    /// Time from the connect to the end of a connection that opened.
     pub lifetime: Histogram<C>,
 }
 

@@ -37,7 +37,7 @@ pub struct Shape {
     pub rows_get_times: bool,
     /// How many operations one connection can have outstanding.
     pub depth: usize,
-    /// Whether connections are the load, and their lives are recorded.
+    /// Whether connections are the load, and their churn is recorded.
     pub churn: bool,
     /// Whether the sizes of messages are kept.
     pub message_sizes: bool,
@@ -191,7 +191,7 @@ pub struct Tally {
     pub times: Times<Tallying>,
     /// Connections opened, connects that failed, connections lost, of each server.
     pub connections: Vec<ConnectionCounters>,
-    /// The lives of connections, if these are the load.
+    /// The churn of connections, if they are the load.
     pub churn: Option<Box<Churn<u32>>>,
     /// Operations handed to sockets while the measured window lasted, by the clock; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
@@ -363,7 +363,7 @@ pub struct Totals {
     pub times: Times<Histogram<u64>>,
     /// Connections opened, failed, lost, of each server.
     pub connections: Vec<ConnectionCounters>,
-    /// The lives of connections, if these are the load.
+    /// The churn of connections, if they are the load.
     pub churn: Option<Box<Churn<u64>>>,
     /// Operations handed to sockets while the measured window lasted; per kind.
     pub sent_in_window: [u64; KINDS_MAX],

@@ -1,6 +1,6 @@
-//! Connections that are the load: when one is due, which place it takes, and how it ends. Calls
-//! are made by the same loop as all operations; a place has one connection and one client, both of
-//! the same number.
+//! Connection churn, where connections are the load: when each is due, the slot it takes, and how
+//! it ends. The loop that makes all operations makes their calls too; a slot has one connection and
+//! one client, with the same number.
 
 use super::agenda::Timer;
 use super::sink::sink_of;
@@ -18,64 +18,63 @@ use memtide_workload::schedule::Lane;
 use memtide_workload::{Schedule, Source};
 use std::collections::VecDeque;
 
-/// The connections that one worker gives birth to.
+/// The connections that one worker opens and closes as the load.
 pub(super) struct Churn {
     openings: Openings,
-    /// The first that is not offered.
+    /// The number of the first connection that is not offered.
     openings_end: u64,
     calls: u64,
     /// How connections are closed.
     pub(super) linger: Option<Span>,
-    /// Places that nobody lives in, the one that has waited longest first, so that servers take
-    /// turns.
+    /// Free slots, longest free first, so that servers take turns.
     free: VecDeque<ConnectionId>,
     places: Table<ConnectionId, Slot>,
-    /// When the timer of the next birth goes off; never when none is armed.
+    /// When the timer for the next connection fires; never if none is armed.
     armed: Instant,
-    /// When the timer for the birth that waits goes off; never when none is armed.
+    /// When the timer for the waiting connection fires; never if none is armed.
     deadline_armed: Instant,
-    /// A birth is due and finds every place taken.
+    /// True while a connection is due and every slot is taken.
     waiting: bool,
-    /// What was intended before this and finds no place is dropped.
+    /// A connection intended before this instant is dropped if it finds no free slot.
     skip_to: Instant,
-    /// The most that lived at once.
+    /// The most connections open at once.
     pub(super) most: u32,
 }
 
-/// When births are due.
+/// When connections are due.
 enum Openings {
     Open(Schedule),
-    /// When a place is free.
+    /// As soon as a slot is free.
     Closed {
         next: u64,
         stride: u64,
     },
 }
 
-/// One place, and who lives there.
+/// One slot and its present connection.
 struct Slot {
     alive: bool,
     intended: Instant,
     started: Instant,
     segment: u16,
-    /// The connection's position among all of the run.
+    /// The connection's number in the run.
     number: u64,
-    /// Since when nobody has lived here.
+    /// Since when the slot has been free.
     free_since: Instant,
 }
 
-/// Who makes the calls of the connection in `place`: the client of the same number.
+/// The client that makes the calls of the connection in `place`; it has the same number.
 const fn client_of(place: ConnectionId) -> ClientId {
     ClientId(place.0)
 }
 
-/// The place whose calls `client` makes, where connections are the load.
+/// The slot of the connection whose calls `client` makes, under connection churn.
 pub(super) const fn place_of(client: ClientId) -> ConnectionId {
     ConnectionId(client.0)
 }
 
 impl Churn {
-    /// Those of worker `worker` of a plan; `None` if connections are not its load.
+    /// The churn of worker `worker` of a plan; `None` if connections are not the load.
     pub(super) fn new(plan: &Plan, worker: u16) -> Option<Box<Self>> {
         let ChurnPlan { openings, openings_max, calls, linger, .. } = plan.churn()?;
         let lane =
@@ -113,8 +112,9 @@ impl Churn {
         }))
     }
 
-    /// The next connection's number and intended instant, which without a schedule is when its
-    /// place became free, and is about `now` while there is none. `None` when there are no more.
+    /// The next connection's number and intended instant; `None` if there are no more. Without a
+    /// schedule a connection is intended when its slot became free, and about `now` if no slot is
+    /// free.
     pub(super) fn due(&self, offer: &Offer, now: Instant) -> Option<(u64, Instant)> {
         let (number, at) = match &self.openings {
             Openings::Open(schedule) => {
@@ -130,7 +130,7 @@ impl Churn {
         (number < self.openings_end && at < offer.end).then_some((number, at))
     }
 
-    /// Whether all connections that are offered were due.
+    /// True once every offered connection has been due.
     pub(super) fn is_used_up(&self) -> bool {
         let next = match &self.openings {
             Openings::Open(schedule) => schedule.due().index,
@@ -155,7 +155,7 @@ impl Churn {
     }
 }
 
-/// What a failed connect means for the life that it should have begun.
+/// The fate of a connection whose connect failed.
 fn failed_as(what: TroubleKind) -> ChurnFate {
     match what {
         TroubleKind::Connect(error) => match error {
@@ -174,7 +174,7 @@ fn failed_as(what: TroubleKind) -> ChurnFate {
     }
 }
 
-/// What the end of an open connection means for its life.
+/// The fate of an open connection that was lost.
 pub(super) fn lost_as(why: Closed) -> ChurnFate {
     match why {
         Closed::ByPeer => ChurnFate::Closed,
@@ -182,13 +182,13 @@ pub(super) fn lost_as(why: Closed) -> ChurnFate {
         Closed::Broken(PeerError::TooManyConnections) => ChurnFate::TurnedAway,
         Closed::Broken(_) => ChurnFate::Protocol,
         Closed::Unanswered => ChurnFate::LostUnanswered,
-        // Only datagrams go unheard, and they open no connection.
+        // Only datagrams go unheard, and UDP opens no connection.
         Closed::Unheard | Closed::Other(_) => ChurnFate::LostOther,
     }
 }
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
-    /// Gives birth to the connections that are due, as far as there are places.
+    /// Opens the connections that are due, as far as slots are free.
     pub(super) fn open_due(&mut self, now: Instant) {
         if self.course.stage != Stage::Running {
             return;
@@ -225,7 +225,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                 }
             }
         }
-        // More may be due, but completions must not wait for it.
+        // More may be due, but completions must not wait.
         self.arm_opening(now + Span::from_ns(1));
     }
 
@@ -237,7 +237,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// The timer of a birth went off.
+    /// Handles the timer of the next connection.
     pub(super) fn opening_due(&mut self, now: Instant) {
         if let Some(churn) = &mut self.churn {
             churn.armed = Instant::NEVER;
@@ -245,7 +245,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.open_due(now);
     }
 
-    /// The deadline of a birth that waited is over.
+    /// Handles the deadline of a connection that waited for a slot.
     pub(super) fn opening_overdue(&mut self, now: Instant) {
         let Some(churn) = &mut self.churn else { return };
         churn.deadline_armed = Instant::NEVER;
@@ -254,7 +254,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// A connection that was due ends without ever having had a place.
+    /// Ends a connection that was due and never got a slot.
     fn end_unopened(&mut self, at: Instant, fate: ChurnFate) {
         let Some(churn) = &mut self.churn else { return };
         churn.advance();
@@ -280,7 +280,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.connect(place, now);
     }
 
-    /// The connection in `place` has opened at `at`: its calls are due from now on.
+    /// Handles the opening of the connection in `place` at `at`: its calls are due from now on.
     pub(super) fn connection_opened(&mut self, place: ConnectionId, at: Instant) {
         let Some(churn) = &self.churn else { return };
         let slot = &churn.places[place];
@@ -289,7 +289,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.clients[client_of(place)].begin_calls(number, calls, at);
     }
 
-    /// The connect in `place` has failed, at every address.
+    /// Handles a connect in `place` that failed at every address.
     pub(super) fn connection_failed(
         &mut self,
         place: ConnectionId,
@@ -299,7 +299,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.end_connection(place, at, failed_as(what));
     }
 
-    /// Ends the life in `place` if all its calls have ended; nothing where nobody lives.
+    /// Closes the connection in `place` if all its calls have ended.
     #[inline]
     pub(super) fn end_if_finished(&mut self, place: ConnectionId, at: Instant) {
         if self.churn.is_some() {
@@ -320,12 +320,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// A call of the connection in `place` had no answer in time: whoever asks would hang up.
+    /// Closes the connection in `place` because a call timed out, as an impatient client would.
     pub(super) fn give_up_connection(&mut self, place: ConnectionId, at: Instant) {
         self.end_connection(place, at, ChurnFate::CallTimedOut);
     }
 
-    /// Ends the life in `place`, with everything that is under way on it, and lets the next one in.
+    /// Ends the connection in `place` and everything in flight on it, and frees the slot for the
+    /// next.
     pub(super) fn end_connection(&mut self, place: ConnectionId, at: Instant, fate: ChurnFate) {
         if !self.churn.as_ref().is_some_and(|churn| churn.is_open(place)) {
             return;
@@ -349,14 +350,14 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.churn_ended(end, at);
         churn.free.push_back(place);
         if churn.is_closed() && fate.is_failed() {
-            // Connects that fail at once must not keep the worker from everything else.
+            // Connects that fail at once must not starve the rest of the worker.
             self.arm_opening(at + Span::from_ns(1));
         } else if churn.waiting || churn.is_closed() {
             self.open_due(at);
         }
     }
 
-    /// Closes the connection in `place`; what is under way on it ends as `fate`.
+    /// Closes the connection in `place`; operations in flight on it end as `fate`.
     fn hang_up(&mut self, place: ConnectionId, fate: Fate) {
         let connection = &mut self.connections[place];
         if connection.state() == State::Open {
@@ -368,7 +369,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         client.route.set_available(place, false);
         client.route.free(place, carried);
         if std::mem::replace(&mut client.scheduled, false) {
-            // An entry that stays would keep the next life's calls from their own.
+            // A stale entry would hold back the next connection's calls.
             self.agenda.forget(number);
         }
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
@@ -382,7 +383,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.export();
     }
 
-    /// Connections that were due by `now` and got no place end with the run, and those that live
+    /// Ends the connections that were due by `now` and got no slot, as abandoned. Open connections
     /// make no more calls.
     pub(super) fn stop_openings(&mut self, now: Instant) {
         while let Some(churn) = &self.churn
@@ -394,7 +395,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Lives that are not over end with the run.
+    /// Ends all open connections as abandoned.
     pub(super) fn abandon_connections(&mut self, now: Instant) {
         let places = self.churn.as_ref().map_or(0, |churn| churn.places.len());
         for place in (0..places).map(ConnectionId::at) {

@@ -1,4 +1,4 @@
-//! Connections as the load: each is born at its own instant, makes its calls at theirs, and ends
+//! Connection churn: each connection opens at its own instant, makes its calls at theirs, and ends
 //! in exactly one way, whatever goes wrong.
 
 use crate::rig::{Ran, SEED, START, WARMUP, plan, run};
@@ -14,7 +14,7 @@ fn pace(arrival: Arrival, rate: f64) -> Pace {
     Pace { arrival, draws: Draws::Seed, curve: endless }
 }
 
-/// 200 connections at 100 per second and equal gaps, of 5 calls at 1 000 per second each.
+/// 200 connections at 100 per second with equal gaps, of 5 calls at 1 000 per second each.
 fn churn() -> ChurnPlan {
     ChurnPlan {
         openings: Some(pace(Arrival::Fixed, 100.0)),
@@ -26,7 +26,8 @@ fn churn() -> ChurnPlan {
     }
 }
 
-/// Until all of them have ended, without warm-up; in a closed loop one call at a time.
+/// A plan that runs until all connections have ended, without warm-up; in a closed loop with one
+/// call at a time.
 fn plan_of(planned: ChurnPlan) -> Plan {
     let window = Window {
         warmup: Span::ZERO,
@@ -38,7 +39,7 @@ fn plan_of(planned: ChurnPlan) -> Plan {
     Plan { window, depth, pacing: Pacing::Churn(planned), timeout: Span::from_ms(500), ..plan() }
 }
 
-/// What must hold of all lives together; returns those of the measured ones.
+/// Checks what must hold of all connections together; returns the counts of the measured ones.
 fn checked(plan: &Plan, ran: &Ran) -> ChurnCounters {
     let churn = ran.totals.churn.as_ref().expect("lives are counted");
     let calls = plan.churn().expect("connections are the load").calls;
@@ -116,7 +117,7 @@ fn nobody_there_ends_a_run_without_rates_all_the_same() {
     let plan = plan_of(ChurnPlan { openings: None, call_pace: None, ..churn() });
     let ran = run(&plan, script.clone());
     assert_eq!(fate(&checked(&plan, &ran), ChurnFate::Refused), 200);
-    // Where time ends the run, too.
+    // The same holds when time ends the run.
     let mut plan = plan_of(ChurnPlan { openings: None, openings_max: None, ..churn() });
     plan.window.duration = Span::from_ms(20);
     plan.window.cooldown = Cooldown::Load;
@@ -127,7 +128,7 @@ fn nobody_there_ends_a_run_without_rates_all_the_same() {
 
 #[test]
 fn a_connection_without_a_place_waits_or_is_dropped() {
-    // A life takes 550 µs, and there is one place for a connection each 250 µs.
+    // A connection takes 550 µs, and the one slot has 250 µs for each.
     let planned =
         ChurnPlan { openings: Some(pace(Arrival::Fixed, 4_000.0)), call_pace: None, ..churn() };
     let waiting = Plan { connections: 1, ..plan_of(planned.clone()) };
@@ -135,7 +136,7 @@ fn a_connection_without_a_place_waits_or_is_dropped() {
     let counted = checked(&waiting, &ran);
     assert_eq!(fate(&counted, ChurnFate::Completed), 200);
     let churn = ran.totals.churn.as_ref().expect("they are counted");
-    // The last one has waited for 199 others, each 300 µs longer than the gap.
+    // The last one waited for 199 others, each of which takes 300 µs longer than the gap.
     assert_eq!(churn.connect_response.moments().max, 50_000 + 199 * 300_000);
     assert_eq!(churn.connect_service.moments().max, 50_000);
     let dropping =
@@ -143,7 +144,7 @@ fn a_connection_without_a_place_waits_or_is_dropped() {
     let counted = checked(&dropping, &run(&dropping, Script::default()));
     let dropped = fate(&counted, ChurnFate::Dropped);
     assert_eq!((dropped, counted.started), (133, 67), "one of three finds the place free");
-    // Who waits for longer than the timeout has no place in time.
+    // A connection that waits longer than the timeout gets no slot in time.
     let slow = ChurnPlan { call_pace: Some(pace(Arrival::Fixed, 20.0)), ..planned };
     let late = Plan { connections: 1, ..plan_of(slow) };
     let counted = checked(&late, &run(&late, Script::default()));
@@ -179,7 +180,7 @@ fn what_the_server_closes_or_breaks_ends_its_life_and_no_other() {
 
 #[test]
 fn a_window_measures_what_is_born_in_it_and_waits_for_no_long_life() {
-    // Lives of 40 ms, of which those born before the window and after it are not measured.
+    // Connections of 40 ms; those opened before or after the window are not measured.
     let planned = ChurnPlan { openings_max: None, calls: 41, ..churn() };
     let window = Window { duration: Span::from_ms(500), warmup: WARMUP, ..plan().window };
     let plan = Plan { window, connections: 16, ..plan_of(planned.clone()) };
@@ -188,7 +189,7 @@ fn a_window_measures_what_is_born_in_it_and_waits_for_no_long_life() {
     assert_eq!((counted.intended, fate(&counted, ChurnFate::Completed)), (50, 50));
     let churn = ran.totals.churn.as_ref().expect("they are counted");
     assert_eq!(churn.segments[usize::from(segment::WARMUP)].intended, 10);
-    // Lives that would go on for an hour are abandoned a second after the window.
+    // Connections that would last an hour are abandoned a second after the window.
     let endless = ChurnPlan { calls: 3_600_000, ..planned };
     let plan = Plan { window, connections: 1_000, ..plan_of(endless) };
     let ran = run(&plan, Script::default());

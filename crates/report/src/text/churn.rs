@@ -1,10 +1,10 @@
-//! Lines about connections that were the load: how fast they came, and what became of them.
+//! Lines about connection churn: the rate of connections, and their fates.
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, rate, whole};
 use memtide_schema::record::{ChurnCounts, ChurnRecord, Record};
 
-/// How many connections came per second, where they were the load.
+/// The line with the connections per second, if connections are the load.
 pub(crate) fn churn_rate(out: &mut Sheet, record: &Record) {
     let Some(churn) = &record.churn else { return };
     let begun = rate(churn.started_per_s);
@@ -15,7 +15,7 @@ pub(crate) fn churn_rate(out: &mut Sheet, record: &Record) {
     labelled(out, "connects", &text);
 }
 
-/// What became of them.
+/// The lines with the fates of the connections.
 pub(crate) fn churn(out: &mut Sheet, record: &Record) {
     let Some(churn) = &record.churn else { return };
     let mut text = outcomes(&churn.measure);
@@ -39,7 +39,7 @@ pub(crate) fn churn(out: &mut Sheet, record: &Record) {
     }
 }
 
-/// Whether connections that were due at a rate may have waited for a place.
+/// True if connections that were due at a rate may have waited for a slot.
 fn is_full(churn: &ChurnRecord, record: &Record) -> bool {
     churn.target_per_s.is_some() && churn.concurrent_max >= u64::from(record.plan.connections)
 }

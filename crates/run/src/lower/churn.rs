@@ -1,4 +1,4 @@
-//! Connections that come and go: how many places they have, how deep each is, when they are due.
+//! Connection churn: the number of slots, their pipeline depth, and when connections are due.
 
 use memtide_base::Span;
 use memtide_engine::{ChurnPlan, Pace, Window};
@@ -6,19 +6,20 @@ use memtide_schema::Scenario;
 use memtide_schema::record::ChurnPlanRecord;
 use memtide_workload::{RateCurve, Wave};
 
-/// Places of connections that come at a rate, for each server.
+/// Slots per server for connections that come at a rate.
 const PLACES_PACED: u32 = 1024;
-/// Calls that one of them can have outstanding where they come at a rate.
+/// The largest pipeline depth of a connection whose calls come at a rate.
 const DEPTH_PACED_MAX: u64 = 1024;
 
-/// How many connections to one server may live at once, unless somebody said it.
+/// The number of connections to one server that may be open at once; by default [`PLACES_PACED`]
+/// with a rate.
 pub(super) fn places(scenario: &Scenario) -> u32 {
     let most = if scenario.has_connection_rate() { PLACES_PACED } else { 1 };
     let total = scenario.churn.connections_total.unwrap_or(u64::MAX);
     u64::from(most).min(total) as u32
 }
 
-/// Outstanding calls of each, unless somebody said it.
+/// The pipeline depth of each connection, unless the scenario sets it.
 pub(super) fn depth(scenario: &Scenario) -> u32 {
     match scenario.has_call_rate() {
         true => calls(scenario).min(DEPTH_PACED_MAX) as u32,
@@ -38,7 +39,7 @@ pub(super) fn plan(scenario: &Scenario, window: Window) -> ChurnPlan {
         let arrival = scenario.churn.connection_arrival;
         Pace { arrival, draws: scenario.churn.gap_draws, curve }
     });
-    // A connection may live at any time, so its calls know nothing of the window.
+    // A connection may be open at any time, so its calls are independent of the window.
     let call_pace = scenario.churn.call_rate.filter(|rate| *rate > 0.0).map(|rate| {
         let curve = RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::MAX, scenario.seed);
         Pace { arrival: scenario.arrival, draws: scenario.churn.gap_draws, curve }

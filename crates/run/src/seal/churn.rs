@@ -1,5 +1,4 @@
-//! What is said of connections that were the load: their part of the record, and what their
-//! failures give cause to say.
+//! The record of connection churn, and the warnings about failed connects.
 
 use super::per_second;
 use crate::conduct::Ended;
@@ -10,8 +9,8 @@ use memtide_metrics::{Churn, ChurnCounters, ChurnFate};
 use memtide_schema::Warning;
 use memtide_schema::record::{ChurnCounts, ChurnRecord, Distribution, Phases};
 
-/// The record of the lives in `ended`, whose operations are in `phases`; none if connections
-/// stayed.
+/// The churn record of a run whose operations are in `phases`; `None` if connections are not the
+/// load.
 pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<ChurnRecord> {
     let churn = ended.totals.churn.as_deref()?;
     let planned = plan.churn()?;
@@ -41,7 +40,7 @@ pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<Chur
     })
 }
 
-/// What became of the measured ones; none if connections stayed.
+/// The counts of the measured connections; `None` if connections are not the load.
 pub(super) fn measured_of(ended: &Ended) -> Option<&ChurnCounters> {
     ended.totals.churn.as_deref().map(measured)
 }
@@ -50,16 +49,15 @@ fn measured(churn: &Churn<u64>) -> &ChurnCounters {
     &churn.segments[usize::from(segment::MEASURE)]
 }
 
-/// How many connections the schedule called for from one instant to another; none if each came
-/// when another had ended.
+/// How many connections the schedule asked for between two instants; `None` in a closed loop.
 fn expected(ended: &Ended, planned: &ChurnPlan, (from, to): (Instant, Instant)) -> Option<f64> {
     let Pace { arrival, curve, .. } = planned.openings.as_ref()?;
     let until = |at: Instant| arrival.expected(curve.cumulative(at.since(ended.start)));
     Some(until(to) - until(from))
 }
 
-/// Connections that the schedule called for up to the beginning of the last one, and those that
-/// were begun by then. A schedule that is not kept up with shows in the first being more.
+/// The number of connections that the schedule asked for up to the beginning of the last one, and
+/// the number begun by then. If the first is larger, the schedule was not kept.
 pub(super) fn kept_up(ended: &Ended, plan: &Plan) -> Option<(f64, u64)> {
     let churn = ended.totals.churn.as_deref()?;
     let (start, _) = ended.window(plan);
@@ -68,7 +66,7 @@ pub(super) fn kept_up(ended: &Ended, plan: &Plan) -> Option<(f64, u64)> {
     Some((expected(ended, plan.churn()?, (start, last))?, measured(churn).started))
 }
 
-/// Warnings about connections that could not be opened, with what can be done.
+/// Warnings about connections that could not be opened, with remedies.
 pub(super) fn warnings(ended: &Ended) -> Vec<Warning> {
     let Some(churn) = ended.totals.churn.as_deref() else { return Vec::new() };
     let of = |fate: ChurnFate| measured(churn).fates[fate as usize];
@@ -95,7 +93,7 @@ pub(super) fn warnings(ended: &Ended) -> Vec<Warning> {
     warnings
 }
 
-/// Whether connections were the load and not one of them opened.
+/// True if connections are the load and none of them opened.
 pub(crate) fn none_opened(ended: &Ended) -> bool {
     ended.totals.churn.as_deref().is_some_and(|churn| {
         let sum = |of: fn(&ChurnCounters) -> u64| churn.segments.iter().map(of).sum::<u64>();

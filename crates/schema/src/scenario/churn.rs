@@ -1,4 +1,4 @@
-//! Connections as the load: whether a scenario asks for them, and what does not go with them.
+//! Connection churn: whether a scenario asks for it, and the fields that exclude it.
 
 use super::{Cooldown, OnFull, RateUnit, Scenario, Sharing, Transport, span_word};
 use memtide_base::Span;
@@ -6,30 +6,30 @@ use memtide_workload::{Draws, Wave};
 
 /// The highest rate of connections.
 const CONNECTION_RATE_MAX: f64 = 1e6;
-/// The highest rate of calls on one of them: one each nanosecond.
+/// The highest rate of calls on a connection: one per nanosecond.
 const CALL_RATE_MAX: f64 = 1e9;
-/// Connections of a run, and calls of each, at most; their product numbers operations.
+/// The most connections of a run, and the most calls of each; their product numbers operations.
 const COUNT_MAX: u64 = 1 << 31;
 /// The longest linger.
 const LINGER_MAX: Span = Span::from_s(3600);
 
 impl Scenario {
-    /// Whether connections come and go as the load, and do not stay for all of the run.
+    /// True if connections are opened and closed as the load.
     pub fn is_churn(&self) -> bool {
         self.churn.calls.is_some() || self.churn.connection_rate.is_some()
     }
 
-    /// Whether connections come at a rate, and not each when another has ended.
+    /// True if connections come at a rate; false if each comes when another has ended.
     pub fn has_connection_rate(&self) -> bool {
         self.wave != Wave::Constant || self.churn.connection_rate.is_some_and(|rate| rate > 0.0)
     }
 
-    /// Whether their calls come at a rate, and not each when another has ended.
+    /// True if calls come at a rate; false if each comes when the one before has ended.
     pub fn has_call_rate(&self) -> bool {
         self.churn.call_rate.is_some_and(|rate| rate > 0.0)
     }
 
-    /// What is wrong with the fields of connections that are the load.
+    /// Reports what is wrong with the fields of connection churn.
     pub(super) fn check_churn(&self, mut add: impl FnMut(&'static str, String)) {
         let given = [
             ("call-rate", self.churn.call_rate.is_some()),
@@ -85,7 +85,7 @@ impl Scenario {
         }
     }
 
-    /// What has no meaning where nothing comes at a rate.
+    /// Reports fields that have no meaning unless something comes at a rate.
     fn check_churn_gaps(&self, add: &mut impl FnMut(&'static str, String)) {
         if self.has_connection_rate() || self.has_call_rate() {
             return;
@@ -112,7 +112,7 @@ impl Scenario {
         }
     }
 
-    /// What connections that come and go cannot be besides.
+    /// Reports fields that exclude connection churn.
     fn check_churn_alone(&self, add: &mut impl FnMut(&'static str, String)) {
         let others = [
             ("clients", self.crowd.clients.is_some(), "has clients that keep their connections"),
@@ -129,7 +129,7 @@ impl Scenario {
         }
     }
 
-    /// Single fields against their limits.
+    /// Checks single fields against their limits.
     fn check_churn_bounds(&self, add: &mut impl FnMut(&'static str, String)) {
         for (field, count) in
             [("calls", self.churn.calls), ("connections-total", self.churn.connections_total)]

@@ -1,5 +1,5 @@
-//! Connections as the load, over both doors: counted, closed as asked, and never waited for when
-//! they cannot be had.
+//! Connection churn over both drivers: counted, closed as the scenario says, and not waited for
+//! when connections cannot be opened.
 
 use crate::child::{Finished, Running, assert_counters_equal, memtide, program, scratch, shared};
 use crate::peer::Peer;
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// Runs `line` over every door that this kernel has.
+/// Runs `line` over every driver that this kernel supports.
 fn over_every_door(line: &str, look: impl Fn(&Finished)) {
     for io in ["epoll", "uring"] {
         let run = memtide(&format!("{line} --io {io}"));
@@ -53,7 +53,7 @@ fn a_thousand_connections_of_ten_calls_all_live() {
             assert_eq!(churn(&record).measure, expected, "{run}");
             assert_eq!(record.totals.answered, 10_000, "{run}");
             assert_eq!(record.ended_by, EndedBy::Operations, "{run}");
-            // However slow this machine is, no connection comes before its time.
+            // However slow this machine is, no connection opens early.
             assert!(record.measured_s >= 0.999 && churn(&record).connect.count == 1_000, "{run}");
             assert_counters_equal(&record);
         });
@@ -101,7 +101,7 @@ fn descriptors_that_run_out_are_counted_and_explained() {
     let peer = Peer::memcached("");
     let path = program().get_program().to_string_lossy().into_owned();
     for io in ["epoll", "uring"] {
-        // Some forty of these would live at once.
+        // About forty of these would be open at once.
         let line = format!(
             "run -s {} --connection-rate 200 --calls 5 --call-rate 20 --arrival fixed \
              --connections-total 100 --threads 1 --load never --io {io} --json -",
@@ -155,7 +155,7 @@ fn each_way_to_lose_a_server_has_its_own_count() {
         if is_io_missing(io) {
             continue;
         }
-        // Killed: what it has not read is told to be lost.
+        // Killed: the kernel reports the unread bytes as lost.
         let turn = shared();
         let peer = Peer::memcached("");
         let running = Running::start(&format!("run -s {} {flags} --io {io}", peer.name));
@@ -170,14 +170,14 @@ fn each_way_to_lose_a_server_has_its_own_count() {
         let calls = (churn(&record).calls_planned, churn(&record).calls_intended);
         assert_eq!(calls, (500_000, 500_000 - measure.calls_not_made), "{run}");
 
-        // Stopped: connections open, and nobody answers.
+        // Stopped: connections open, and no reply comes.
         let peer = Peer::memcached("");
         peer.signal(Signal::STOP);
         let flags = format!("{flags} --timeout 300ms --io {io}");
         let run = Running::start(&format!("run -s {} {flags}", peer.name)).finish();
         assert_eq!(churn(&run.record()).measure.causes["call_timed_out"], 5, "{run}");
 
-        // Too busy: they do not even open.
+        // Overloaded: connections do not even open.
         let crowded = Crowded::new();
         let run = Running::start(&format!("run -s {} {flags}", crowded.name)).finish();
         assert_eq!(churn(&run.record()).measure.causes["connect_timed_out"], 5, "{run}");

@@ -1,5 +1,5 @@
-//! Connections as the load, in virtual time: they and their calls follow their laws, and none is
-//! lost from the books, whatever goes wrong.
+//! Connection churn in virtual time: connections and their calls follow their laws, and every one
+//! is counted, whatever goes wrong.
 
 use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
 use crate::harness::{Rehearsal, World};
@@ -31,7 +31,7 @@ fn churn(rehearsal: &Rehearsal) -> &ChurnRecord {
     rehearsal.record.churn.as_ref().expect("connections are the load")
 }
 
-/// When the calls of each connection were intended; nothing was lost. On a place connections
+/// The intended instants of each connection's calls; nothing was lost. The connections of a slot
 /// follow each other, each with all its calls.
 fn calls(rehearsal: &Rehearsal) -> Vec<Vec<Instant>> {
     let mut places: BTreeMap<u32, Vec<Instant>> = BTreeMap::new();
@@ -66,7 +66,7 @@ fn connections_follow_their_law_and_calls_theirs() {
         assert_eq!(churn(&rehearsal).measure.completed, 4_000);
         let calls = calls(&rehearsal);
         assert_eq!(calls.len(), 4_000);
-        // The first call is due when its connection opens, a fixed time after its birth.
+        // The first call is due when its connection opens, a fixed time after the connect begins.
         let gaps = |instants: &[Instant], per_s: f64| -> Vec<f64> {
             let gap = |pair: &[Instant]| pair[1].since(pair[0]).as_s_f64() * per_s;
             instants.windows(2).map(gap).collect()
@@ -78,7 +78,7 @@ fn connections_follow_their_law_and_calls_theirs() {
     }
 }
 
-/// The first instants, in seconds, of who draws gaps from one draw of erand48 on.
+/// The first instants, in seconds, of a client that draws gaps from a given draw of erand48 on.
 fn drawn(gap: impl Fn(f64) -> f64, skipped: u64, count: usize) -> Vec<f64> {
     let mut random = Rand48::new([1, 2, 3]).skip(skipped);
     let mut at = 0.0;
