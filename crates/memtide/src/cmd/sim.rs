@@ -14,7 +14,7 @@ use memtide_engine::{Address, ServerPlan};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{Target, Transport};
 use memtide_server::StoreOptions;
-use memtide_sim::{Network, Setting, SimServer};
+use memtide_sim::{Network, Script, Setting, SimServer};
 
 /// The ports of simulated servers that need one.
 const PORT_FIRST: u16 = 11_211;
@@ -53,7 +53,7 @@ fn servers(scenario: &Scenario) -> Vec<ServerPlan> {
 fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) -> Setting {
     let delay = matches.get_one::<Span>("delay").expect("it has a default");
     let server = |server: &ServerPlan| SimServer {
-        address: server.addresses[0].clone(),
+        addresses: vec![server.addresses[0].clone()],
         store: StoreOptions {
             memory_bytes_max: MEMORY_BYTES_MAX,
             item_bytes_max: scenario.value_max as usize + 1024,
@@ -71,6 +71,7 @@ fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) ->
             ..Network::default()
         },
         servers: servers.iter().map(server).collect(),
+        script: Script::default(),
         pauses: Vec::new(),
         interrupt_at: Instant::NEVER,
     }
