@@ -1,100 +1,55 @@
 //! Connections that are themselves the load: what became of each, how long connecting and living
 //! took. Their calls are operations and counted as such.
 
+use crate::counter::{classes, summed};
 use crate::histogram::{Count, Histogram};
+use std::ops::AddAssign;
 
-/// Where the life of an intended connection ends: each ends in exactly one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LifeFate {
-    /// All its calls were made and ended, and it was closed.
-    Lived,
-    /// Never opened: nobody listens there.
-    Refused,
-    /// Never opened: there is no way there.
-    Unreachable,
-    /// Never opened: not in time, be it for want of an answer or of a place.
-    ConnectTimedOut,
-    /// Never opened: the system gave up on it, for want of an answer.
-    ConnectUnanswered,
-    /// Never opened: reset on the way.
-    ConnectReset,
-    /// Never opened: this process may have no more files open.
-    NoDescriptors,
-    /// Never opened: the system may have no more files open.
-    FileTableFull,
-    /// Never opened: no local port was left.
-    NoPorts,
-    /// Never opened, for another reason.
-    ConnectOther,
-    /// Opened, and closed by the server before its end.
-    Closed,
-    /// Opened, and reset before its end.
-    Reset,
-    /// Opened, and closed because the server broke the protocol.
-    Protocol,
-    /// Opened, and sent away because the server has too many.
-    TurnedAway,
-    /// Opened, and given up because a call had no answer in time.
-    CallTimedOut,
-    /// Opened, and given up by the system, for want of an answer.
-    LostUnanswered,
-    /// Opened, and gone for another reason.
-    LostOther,
-    /// Every place was taken, and the scenario says to drop.
-    Dropped,
-    /// The run ended first.
-    Abandoned,
+classes! {
+    /// Where the life of an intended connection ends: each ends in exactly one.
+    LifeFate {
+        /// All its calls were made and ended, and it was closed.
+        Lived = "lived";
+        /// Never opened: nobody listens there.
+        Refused = "refused";
+        /// Never opened: there is no way there.
+        Unreachable = "unreachable";
+        /// Never opened: not in time, be it for want of an answer or of a place.
+        ConnectTimedOut = "connect_timed_out";
+        /// Never opened: the system gave up on it, for want of an answer.
+        ConnectUnanswered = "connect_unanswered";
+        /// Never opened: reset on the way.
+        ConnectReset = "connect_reset";
+        /// Never opened: this process may have no more files open.
+        NoDescriptors = "no_descriptors";
+        /// Never opened: the system may have no more files open.
+        FileTableFull = "file_table_full";
+        /// Never opened: no local port was left.
+        NoPorts = "no_ports";
+        /// Never opened, for another reason.
+        ConnectOther = "connect_other";
+        /// Opened, and closed by the server before its end.
+        Closed = "closed";
+        /// Opened, and reset before its end.
+        Reset = "reset";
+        /// Opened, and closed because the server broke the protocol.
+        Protocol = "protocol";
+        /// Opened, and sent away because the server has too many.
+        TurnedAway = "turned_away";
+        /// Opened, and given up because a call had no answer in time.
+        CallTimedOut = "call_timed_out";
+        /// Opened, and given up by the system, for want of an answer.
+        LostUnanswered = "lost_unanswered";
+        /// Opened, and gone for another reason.
+        LostOther = "lost_other";
+        /// Every place was taken, and the scenario says to drop.
+        Dropped = "dropped";
+        /// The run ended first.
+        Abandoned = "abandoned";
+    }
 }
 
 impl LifeFate {
-    /// Every fate, in the order of its counters.
-    pub const ALL: [Self; 19] = [
-        Self::Lived,
-        Self::Refused,
-        Self::Unreachable,
-        Self::ConnectTimedOut,
-        Self::ConnectUnanswered,
-        Self::ConnectReset,
-        Self::NoDescriptors,
-        Self::FileTableFull,
-        Self::NoPorts,
-        Self::ConnectOther,
-        Self::Closed,
-        Self::Reset,
-        Self::Protocol,
-        Self::TurnedAway,
-        Self::CallTimedOut,
-        Self::LostUnanswered,
-        Self::LostOther,
-        Self::Dropped,
-        Self::Abandoned,
-    ];
-
-    /// The name in a record.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Lived => "lived",
-            Self::Refused => "refused",
-            Self::Unreachable => "unreachable",
-            Self::ConnectTimedOut => "connect_timed_out",
-            Self::ConnectUnanswered => "connect_unanswered",
-            Self::ConnectReset => "connect_reset",
-            Self::NoDescriptors => "no_descriptors",
-            Self::FileTableFull => "file_table_full",
-            Self::NoPorts => "no_ports",
-            Self::ConnectOther => "connect_other",
-            Self::Closed => "closed",
-            Self::Reset => "reset",
-            Self::Protocol => "protocol",
-            Self::TurnedAway => "turned_away",
-            Self::CallTimedOut => "call_timed_out",
-            Self::LostUnanswered => "lost_unanswered",
-            Self::LostOther => "lost_other",
-            Self::Dropped => "dropped",
-            Self::Abandoned => "abandoned",
-        }
-    }
-
     /// Whether the connect failed.
     pub const fn is_failed(self) -> bool {
         matches!(
@@ -126,19 +81,23 @@ impl LifeFate {
     }
 }
 
-/// Counts of the lives of one phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LifeCounters {
-    /// Connections that their schedule (or the end of another) called for.
-    pub intended: u64,
-    /// Of these, the ones for which a connect was begun.
-    pub started: u64,
-    /// Of these, the ones that opened.
-    pub opened: u64,
-    /// Calls that these never made, because they did not open or came to an early end.
-    pub calls_unmade: u64,
-    /// Ends, in the order of [`LifeFate::ALL`].
-    pub fates: [u64; LifeFate::ALL.len()],
+summed! {
+    /// Counts of the lives of one phase.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    LifeCounters {
+        /// Connections that their schedule (or the end of another) called for.
+        intended;
+        /// Of these, the ones for which a connect was begun.
+        started;
+        /// Of these, the ones that opened.
+        opened;
+        /// Calls that these never made, because they did not open or came to an early end.
+        calls_unmade;
+    }
+    each {
+        /// Ends, in the order of [`LifeFate::ALL`].
+        fates: [u64; LifeFate::COUNT];
+    }
 }
 
 impl LifeCounters {
@@ -151,14 +110,6 @@ impl LifeCounters {
     pub fn of(&self, which: impl Fn(LifeFate) -> bool) -> u64 {
         let chosen = LifeFate::ALL.into_iter().filter(|fate| which(*fate));
         chosen.map(|fate| self.fates[fate as usize]).sum()
-    }
-
-    fn absorb(&mut self, other: &Self) {
-        self.intended += other.intended;
-        self.started += other.started;
-        self.opened += other.opened;
-        self.calls_unmade += other.calls_unmade;
-        self.fates.iter_mut().zip(other.fates).for_each(|(sum, part)| *sum += part);
     }
 }
 
@@ -198,7 +149,7 @@ impl Lives<u32> {
 impl Lives<u64> {
     pub(crate) fn absorb(&mut self, other: &Lives<u32>) {
         for (sum, part) in self.segments.iter_mut().zip(&other.segments) {
-            sum.absorb(part);
+            *sum += part;
         }
         self.connect_response.absorb(&other.connect_response);
         self.connect_service.absorb(&other.connect_service);
