@@ -7,7 +7,7 @@ mod clients;
 mod data;
 mod layer;
 mod limits;
-mod lives;
+mod churn;
 mod load;
 mod measurement;
 mod output;
@@ -124,12 +124,12 @@ pub static FIELDS: &[Field] = &[
     load::WAVE,
     load::BEFORE,
     load::AFTER,
-    lives::CALLS,
-    lives::CONNECTION_RATE,
-    lives::CONNECTION_ARRIVAL,
-    lives::CALL_RATE,
-    lives::GAP_DRAWS,
-    lives::LINGER,
+    churn::CALLS,
+    churn::CONNECTION_RATE,
+    churn::CONNECTION_ARRIVAL,
+    churn::CALL_RATE,
+    churn::GAP_DRAWS,
+    churn::LINGER,
     load::THREADS,
     load::PIN,
     load::WAIT,
@@ -163,7 +163,7 @@ pub static FIELDS: &[Field] = &[
     limits::DURATION,
     limits::WARMUP,
     limits::OPS_MAX,
-    lives::CONNECTIONS_TOTAL,
+    churn::CONNECTIONS_TOTAL,
     limits::TIMEOUT,
     measurement::GOAL,
     measurement::ABORT_ON,

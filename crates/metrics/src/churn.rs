@@ -1,56 +1,56 @@
-//! Connections that are themselves the load: what became of each, how long connecting and living
-//! took. Their calls are operations and counted as such.
+//! Connection churn, where connections are the load: the fate of each, and how long connecting and
+//! the connections lasted. Their calls are operations and counted as such.
 
 use crate::counter::{classes, summed};
 use crate::histogram::{Count, Histogram};
 use std::ops::AddAssign;
 
 classes! {
-    /// Where the life of an intended connection ends: each ends in exactly one.
-    LifeFate {
-        /// All its calls were made and ended, and it was closed.
-        Lived = "lived";
-        /// Never opened: nobody listens there.
+    /// How an intended connection ended. Each ends in exactly one way.
+    ChurnFate {
+        /// All its calls were made and have ended, and it was closed.
+        Completed = "lived";
+        /// Never opened: connection refused.
         Refused = "refused";
-        /// Never opened: there is no way there.
+        /// Never opened: unreachable.
         Unreachable = "unreachable";
-        /// Never opened: not in time, be it for want of an answer or of a place.
+        /// Never opened in time: the server did not answer, or no slot was free.
         ConnectTimedOut = "connect_timed_out";
-        /// Never opened: the system gave up on it, for want of an answer.
+        /// Never opened: the kernel gave up waiting for an answer.
         ConnectUnanswered = "connect_unanswered";
-        /// Never opened: reset on the way.
+        /// Never opened: reset.
         ConnectReset = "connect_reset";
-        /// Never opened: this process may have no more files open.
+        /// Never opened: this process has no file descriptors left.
         NoDescriptors = "no_descriptors";
-        /// Never opened: the system may have no more files open.
+        /// Never opened: the system has no file descriptors left.
         FileTableFull = "file_table_full";
-        /// Never opened: no local port was left.
+        /// Never opened: no local port was free.
         NoPorts = "no_ports";
         /// Never opened, for another reason.
         ConnectOther = "connect_other";
-        /// Opened, and closed by the server before its end.
+        /// Opened, and closed early by the server.
         Closed = "closed";
-        /// Opened, and reset before its end.
+        /// Opened, and reset early.
         Reset = "reset";
         /// Opened, and closed because the server broke the protocol.
         Protocol = "protocol";
-        /// Opened, and sent away because the server has too many.
+        /// Opened, and refused because the server has too many connections.
         TurnedAway = "turned_away";
-        /// Opened, and given up because a call had no answer in time.
+        /// Opened, and closed because a call timed out.
         CallTimedOut = "call_timed_out";
-        /// Opened, and given up by the system, for want of an answer.
+        /// Opened, and the kernel gave up waiting for an answer.
         LostUnanswered = "lost_unanswered";
-        /// Opened, and gone for another reason.
+        /// Opened, and lost for another reason.
         LostOther = "lost_other";
-        /// Every place was taken, and the scenario says to drop.
+        /// Never opened: every slot was taken, and the scenario says to drop.
         Dropped = "dropped";
         /// The run ended first.
         Abandoned = "abandoned";
     }
 }
 
-impl LifeFate {
-    /// Whether the connect failed.
+impl ChurnFate {
+    /// True if the connect failed.
     pub const fn is_failed(self) -> bool {
         matches!(
             self,
@@ -66,7 +66,7 @@ impl LifeFate {
         )
     }
 
-    /// Whether the connection was open and came to an early end.
+    /// True if the connection opened and was lost early.
     pub const fn is_lost(self) -> bool {
         matches!(
             self,
@@ -82,54 +82,54 @@ impl LifeFate {
 }
 
 summed! {
-    /// Counts of the lives of one phase.
+    /// Connection counts of one phase.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    LifeCounters {
-        /// Connections that their schedule (or the end of another) called for.
+    ChurnCounters {
+        /// Connections that the schedule (or the end of another connection) asked for.
         intended;
-        /// Of these, the ones for which a connect was begun.
+        /// Those of `intended` whose connect began.
         started;
-        /// Of these, the ones that opened.
+        /// Those of `started` that opened.
         opened;
-        /// Calls that these never made, because they did not open or came to an early end.
+        /// Calls never made, because their connection did not open or was lost early.
         calls_unmade;
     }
     each {
-        /// Ends, in the order of [`LifeFate::ALL`].
-        fates: [u64; LifeFate::COUNT];
+        /// Fates, in the order of [`ChurnFate::ALL`].
+        fates: [u64; ChurnFate::COUNT];
     }
 }
 
-impl LifeCounters {
-    /// How many ended, in whatever way. In a phase that is over it equals `intended`.
+impl ChurnCounters {
+    /// The number of connections that have ended. It equals `intended` once a phase is over.
     pub fn ended(&self) -> u64 {
         self.fates.iter().sum()
     }
 
-    /// How many ended in a way for which `which` holds.
-    pub fn of(&self, which: impl Fn(LifeFate) -> bool) -> u64 {
-        let chosen = LifeFate::ALL.into_iter().filter(|fate| which(*fate));
+    /// The number of connections whose fate `which` accepts.
+    pub fn of(&self, which: impl Fn(ChurnFate) -> bool) -> u64 {
+        let chosen = ChurnFate::ALL.into_iter().filter(|fate| which(*fate));
         chosen.map(|fate| self.fates[fate as usize]).sum()
     }
 }
 
-/// What is recorded of connections that are the load; times are of the measured ones.
+/// The measurements of connection churn; times cover the measured connections only.
 #[derive(Clone, Debug)]
-pub struct Lives<C: Count> {
-    /// Counts of each segment.
-    pub segments: Vec<LifeCounters>,
-    /// From a connection's intended instant to its being open.
+pub struct Churn<C: Count> {
+    /// Counts, per segment.
+    pub segments: Vec<ChurnCounters>,
+    /// Time from a connection's intended instant until it is open.
     pub connect_response: Histogram<C>,
-    /// From the connect to its being open.
+    /// Time from the connect until the connection is open.
     pub connect_service: Histogram<C>,
-    /// From the connect to the end, of those that opened.
+    /// Time from the connect to the end of a connection that opened.
     pub lifetime: Histogram<C>,
 }
 
-impl<C: Count> Lives<C> {
+impl<C: Count> Churn<C> {
     pub(crate) fn new(segments: usize) -> Self {
         Self {
-            segments: vec![LifeCounters::default(); segments],
+            segments: vec![ChurnCounters::default(); segments],
             connect_response: Histogram::new(),
             connect_service: Histogram::new(),
             lifetime: Histogram::new(),
@@ -137,17 +137,17 @@ impl<C: Count> Lives<C> {
     }
 }
 
-impl Lives<u32> {
+impl Churn<u32> {
     pub(crate) fn clear(&mut self) {
-        self.segments.fill(LifeCounters::default());
+        self.segments.fill(ChurnCounters::default());
         self.connect_response.clear();
         self.connect_service.clear();
         self.lifetime.clear();
     }
 }
 
-impl Lives<u64> {
-    pub(crate) fn absorb(&mut self, other: &Lives<u32>) {
+impl Churn<u64> {
+    pub(crate) fn absorb(&mut self, other: &Churn<u32>) {
         for (sum, part) in self.segments.iter_mut().zip(&other.segments) {
             *sum += part;
         }
@@ -163,28 +163,28 @@ mod tests {
 
     #[test]
     fn every_fate_has_its_own_counter_and_name() {
-        for (place, fate) in LifeFate::ALL.into_iter().enumerate() {
+        for (place, fate) in ChurnFate::ALL.into_iter().enumerate() {
             assert_eq!(fate as usize, place);
-            assert!(LifeFate::ALL[..place].iter().all(|other| other.name() != fate.name()));
+            assert!(ChurnFate::ALL[..place].iter().all(|other| other.name() != fate.name()));
             assert!(!(fate.is_failed() && fate.is_lost()));
         }
     }
 
     #[test]
     fn what_one_worker_counted_is_added_and_gone() {
-        let (mut part, mut sum) = (Lives::<u32>::new(3), Lives::<u64>::new(3));
+        let (mut part, mut sum) = (Churn::<u32>::new(3), Churn::<u64>::new(3));
         for _ in 0..2 {
             part.segments[1].intended += 2;
             part.segments[1].started += 1;
-            part.segments[1].fates[LifeFate::Refused as usize] += 1;
-            part.segments[1].fates[LifeFate::Dropped as usize] += 1;
+            part.segments[1].fates[ChurnFate::Refused as usize] += 1;
+            part.segments[1].fates[ChurnFate::Dropped as usize] += 1;
             part.lifetime.record(5);
             sum.absorb(&part);
             part.clear();
         }
         let counted = sum.segments[1];
         assert_eq!((counted.intended, counted.started, counted.ended()), (4, 2, 4));
-        assert_eq!(counted.of(LifeFate::is_failed), 2);
+        assert_eq!(counted.of(ChurnFate::is_failed), 2);
         assert_eq!((sum.lifetime.count(), part.lifetime.count()), (2, 0));
     }
 }
