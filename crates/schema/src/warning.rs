@@ -46,7 +46,7 @@ pub enum Warning {
     },
     /// A percentile is not printed because too few operations were measured.
     TooFewSamples {
-        /// Of which operations.
+        /// The kind of the operations.
         kind: Kind,
         /// The lowest percentile that is missing.
         percentile: Percentile,
@@ -92,7 +92,7 @@ pub enum Warning {
         /// How many.
         lost: u64,
     },
-    /// The server did work for somebody else during the run.
+    /// The server worked for other clients during the run.
     OtherClients {
         /// Which server.
         server: String,
