@@ -1,7 +1,7 @@
-//! Decisions that a user can say in a word and a plan can hold: each enum stands once, below those
-//! who read it and those who obey it, and spells its words once.
+//! Choices that a user makes with a word and a plan holds. Each is declared once, with its words,
+//! below the crates that parse it and the crates that act on it.
 //!
-//! Flags, files, records, help and reports are made from these words. Nothing is decided here.
+//! Flags, files, records, help and reports use these words. Nothing is decided here.
 
 use crate::Span;
 use crate::units::{self, span_word};
@@ -42,45 +42,45 @@ macro_rules! choice {
 }
 
 choice! {
-    /// Who owns a schedule of intended instants.
+    /// How the schedule of intended instants is divided between connections.
     Sharing {
-        /// One sequence; the least loaded connection is picked when an operation is sent.
+        /// One sequence for all. The least loaded connection is picked when an operation is sent.
         Shared = "shared",
-        /// Each connection has a schedule of its own.
+        /// A schedule of its own for each connection.
         Connection = "connection",
     }
 }
 
 choice! {
-    /// When a connection that has been full takes operations again.
+    /// When a connection at its pipeline depth takes operations again.
     #[derive(Default)]
     Refill {
-        /// As soon as one is answered.
+        /// After every reply (sliding window).
         #[default]
         Each = "each",
-        /// When all that it has outstanding are.
+        /// Only after all its replies (batches).
         Whole = "whole",
     }
 }
 
 choice! {
-    /// What rates and numbers of operations count.
+    /// The unit in which rates and numbers of operations are counted.
     #[derive(Default)]
     RateUnit {
-        /// Operations, whatever they ask for.
+        /// Operations, however many keys each requests.
         #[default]
         Operations = "ops",
-        /// Keys: an operation that asks for n of them counts n.
+        /// Keys: an operation that requests n of them counts n.
         Keys = "keys",
     }
 }
 
 choice! {
-    /// Which of its connections a client uses next.
+    /// Which of its connections a client uses for its next operation.
     ConnectionTurn {
-        /// The one that has waited longest.
+        /// The connection that was used longest ago.
         RoundRobin = "round-robin",
-        /// Any that is open.
+        /// Any open connection.
         Random = "random",
     }
 }
@@ -88,25 +88,26 @@ choice! {
 choice! {
     /// Which keys incr and decr work on.
     NumericKeys {
-        /// On keys of their own beside the others.
+        /// Keys of their own, apart from the others.
         Own = "own",
-        /// On the same keys as everything else, whatever their values are.
+        /// The same keys as all other operations, whatever their values are.
         Shared = "shared",
     }
 }
 
-/// What happens to an operation that is due while every connection is at its depth.
+/// What happens to an operation that is due while every connection is at its pipeline depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFull {
     /// It waits, and the wait is part of its response time.
     Queue,
-    /// It is never sent, and counted.
+    /// It is dropped: never sent, and counted as dropped.
     Drop,
-    /// It waits; once one is further behind than this, all that are are never sent, and counted.
+    /// It waits. Once an operation is more than `behind` late, every operation that is more than
+    /// `until` late is dropped.
     Skip {
-        /// So far behind nothing is sent any more.
+        /// How late an operation must be before any are dropped.
         behind: Span,
-        /// What is not further behind than this waits on; at most `behind`.
+        /// Operations that are at most this late are kept; at most `behind`.
         until: Span,
     },
 }
@@ -148,7 +149,7 @@ impl FromStr for OnFull {
 }
 
 choice! {
-    /// Whether the server is filled before the run.
+    /// Whether the servers are filled before the run.
     Load {
         /// Only when the mix reads and some sampled keys are missing.
         Auto = "auto",
@@ -160,7 +161,7 @@ choice! {
 }
 
 choice! {
-    /// How a worker waits for the next instant or event.
+    /// How a worker waits for its next instant or event.
     Wait {
         /// It sleeps in the kernel.
         Sleep = "sleep",
@@ -171,15 +172,15 @@ choice! {
     }
 }
 
-/// With what workers do input and output. A user says one of the first two, or leaves the choice to
-/// memtide.
+/// The kernel interface that workers use for input and output. A user names `Uring` or `Epoll`, or
+/// leaves the choice to memtide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Io {
-    /// io_uring: completions, and one call for many sends and receives.
+    /// io_uring: completions; one system call for many sends and receives.
     Uring,
-    /// epoll: readiness, and a call for each send and receive.
+    /// epoll: readiness; a system call for each send and receive.
     Epoll,
-    /// No kernel: the world is simulated.
+    /// None: the run is simulated.
     Simulated,
 }
 
@@ -206,13 +207,13 @@ impl FromStr for Io {
 }
 
 choice! {
-    /// What requests and replies look like on the wire.
+    /// The protocol of requests and replies.
     #[derive(Default)]
     Protocol {
-        /// Lines.
+        /// The classic text protocol.
         #[default]
         Text = "text",
-        /// Frames. Every request may go without a reply but touch, which has no quiet form.
+        /// The binary protocol. Every request except touch has a form without a reply.
         Binary = "binary",
     }
 }
@@ -220,49 +221,48 @@ choice! {
 choice! {
     /// How requests and replies travel.
     Transport {
-        /// In a stream: TCP, or a unix socket.
+        /// As a stream: TCP, or a Unix socket.
         Tcp = "tcp",
-        /// In datagrams.
+        /// As datagrams: UDP.
         Udp = "udp",
-        /// Gets in datagrams, and all else in streams.
+        /// Gets over UDP, everything else over TCP.
         Split = "split",
     }
 }
 
 choice! {
-    /// To how many of the servers that are written each write goes.
+    /// How many of the writers each write goes to.
     Replicate {
-        /// To each of them.
+        /// All of them.
         All = "all",
-        /// To one, each in turn.
+        /// One, in turn.
         One = "one",
     }
 }
 
 choice! {
-    /// What is offered to the server while the last measured operations end.
+    /// The load after the measured window, until the last measured operations have ended.
     Cooldown {
         /// The same load, unmeasured.
         Load = "load",
-        /// Nothing more is due; what is behind its schedule is sent.
+        /// No new operations become due; the backlog is sent.
         Drain = "drain",
-        /// Nothing more is sent. What is behind its schedule by then is dropped, and what is in
-        /// flight is awaited for a second at most.
+        /// Nothing more is sent. The backlog is dropped, and replies in flight are awaited for at
+        /// most a second.
         Stop = "stop",
     }
 }
 
-/// What is done about a lost connection. Written `10ms..1s`, where a single span means that every
-/// wait is that long, or `never`.
+/// What happens after a lost connection. Written `10ms..1s`, as one fixed span, or as `never`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconnect {
-    /// It is opened again after a wait.
+    /// The connection is opened again after a wait.
     After(Backoff),
-    /// It stays lost, and ends the run.
+    /// The connection stays lost, and the run ends.
     Never,
 }
 
-/// How long to wait before connecting again: doubling from `first` to `longest`, with jitter.
+/// The wait before connecting again: it doubles from `first` to `longest`, with jitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The wait after the first failure; at least 1 ms.

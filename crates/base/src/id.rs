@@ -1,5 +1,5 @@
-//! Small numbers that name things, typed so that they cannot be mixed up, and tables that only the
-//! right ones are positions in.
+//! Small integers that name things, typed so that they cannot be mixed up, and tables that are
+//! indexed by one kind of id only.
 
 use std::iter::FromIterator;
 use std::marker::PhantomData;
@@ -7,10 +7,10 @@ use std::ops::{Index, IndexMut};
 
 /// A number that names a thing by its position among all of its kind.
 pub trait Id: Copy {
-    /// The id of what is at `position`, which its kind can count to.
+    /// The id of the item at `position`; panics if the kind cannot count that far.
     fn at(position: usize) -> Self;
 
-    /// The position of what it names.
+    /// The position of the item that the id names.
     fn index(self) -> usize;
 }
 
@@ -21,7 +21,7 @@ macro_rules! id {
         pub struct $name(pub $inner);
 
         impl $name {
-            /// The id as a position in a table.
+            /// The id as an index into a table.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -53,7 +53,7 @@ id!(
     ServerId(u16)
 );
 
-/// A row for each thing of a kind, at the position that its id says.
+/// One row for each id of a kind, indexed by the id.
 #[derive(Clone, Debug)]
 pub struct Table<I, T> {
     rows: Vec<T>,
@@ -61,13 +61,13 @@ pub struct Table<I, T> {
 }
 
 impl<I: Id, T> Table<I, T> {
-    /// How many rows it has.
+    /// The number of rows.
     #[inline]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether it has none.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -49,8 +49,8 @@ const ETC_TAIL: (f64, f64, f64) = (15.0, 214.476, 0.348_238);
 const MUTILATE_NORMAL_MEAN: f64 = 0.056_367_058;
 
 impl Law {
-    /// A table from weighted values; weights need not add up to 1. `None` when there is no
-    /// positive, finite weight in all.
+    /// A table from weighted values. Weights need not add up to 1. `None` if their sum is not
+    /// positive and finite.
     pub fn table(weighted: &[(f64, f64)]) -> Option<Self> {
         let total: f64 = weighted.iter().map(|&(_, weight)| weight).sum();
         let usable = weighted.iter().all(|&(_, weight)| weight >= 0.0);
@@ -95,7 +95,7 @@ impl Law {
         }
     }
 
-    /// The mean, or `None` where it is infinite or not finite in closed form here.
+    /// The mean; `None` if it is infinite or has no closed form here.
     pub fn mean(&self) -> Option<f64> {
         match self {
             Self::Fixed(value) => Some(*value),

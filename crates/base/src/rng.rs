@@ -1,22 +1,22 @@
 //! Randomness that is a function of a seed.
 //!
-//! [`hash`] answers "what is draw `index` of stream `stream`?" at once, so operation i is the same
-//! whoever asks and whatever was asked before. [`Random`] is a small sequential generator. The
-//! mixer is SplitMix64's finaliser (Steele, Lea, Flood: "Fast splittable pseudorandom number
-//! generators", OOPSLA 2014). [`Rand48`] is C's, to draw as C drew. None is for secrets.
+//! [`hash`] computes draw `index` of stream `stream` directly, so operation i does not depend on
+//! which thread asks or on earlier draws. [`Random`] is a small sequential generator. The mixer is
+//! SplitMix64's finaliser (Steele, Lea, Flood: "Fast splittable pseudorandom number generators",
+//! OOPSLA 2014). [`Rand48`] reproduces the draws of C programs. None is fit for secrets.
 
 mod rand48;
 
 pub use rand48::Rand48;
 
-/// What a draw is for. Draws of different streams are independent of each other.
+/// The purpose of a draw. Draws of different streams are independent of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream(pub u64);
 
 impl Stream {
-    /// Which kind an operation is.
+    /// The kind of an operation.
     pub const KIND: Self = Self(1);
-    /// Which key an operation asks for.
+    /// The key of an operation.
     pub const KEY: Self = Self(2);
     /// The gap before an operation.
     pub const GAP: Self = Self(3);
@@ -32,38 +32,38 @@ impl Stream {
     pub const WAVE: Self = Self(8);
     /// The jitter of reconnecting.
     pub const RECONNECT: Self = Self(9);
-    /// Which keys a probe asks for.
+    /// The keys that a probe requests.
     pub const SAMPLE: Self = Self(10);
-    /// Which retrievals have their values verified.
+    /// The retrievals whose values are verified.
     pub const VERIFY: Self = Self(11);
-    /// For which keys versions are kept.
+    /// The keys whose versions are tracked.
     pub const VERIFY_KEYS: Self = Self(12);
-    /// How a value says whose it is.
+    /// The proof in a value that names its key.
     pub const VALUE_PROOF: Self = Self(13);
-    /// The gap before a connection that is itself the load.
+    /// The gap before a connection is opened, under connection churn.
     pub const BIRTH: Self = Self(14);
-    /// The gap before a call of such a connection.
+    /// The gap before a call on such a connection.
     pub const CALL: Self = Self(15);
-    /// The entries of the cache that a walk goes through.
+    /// The entries of the cache that a walk visits.
     pub const WALK: Self = Self(16);
-    /// Which of these entries are drawn anew.
+    /// The entries that a walk renews.
     pub const WALK_RENEWAL: Self = Self(17);
-    /// Which gets ask for many keys.
+    /// The gets that request several keys.
     pub const MULTIGET: Self = Self(18);
-    /// What incr and decr change a number by.
+    /// The amount that incr or decr changes a number by.
     pub const DELTA: Self = Self(19);
-    /// Which keys are stored with an expiry.
+    /// The keys that are stored with an expiry.
     pub const EXPIRY: Self = Self(24);
-    /// How long a server takes for a request.
+    /// The service time of a simulated server for a request.
     pub const SERVICE: Self = Self(20);
-    /// Which of its connections a client uses.
+    /// The connection that a client uses.
     pub const CONNECTION: Self = Self(23);
-    /// Which requests a fault strikes.
+    /// The requests that a fault affects.
     pub const FAULT: Self = Self(21);
-    /// What exactly a fault does to a request.
+    /// The details of a fault's effect on a request.
     pub const FAULT_DETAIL: Self = Self(22);
 
-    /// A stream of this purpose for one lane (a worker, a connection) alone.
+    /// The stream of this purpose for one lane (a worker or a connection).
     pub const fn of_lane(self, lane: u64) -> Self {
         Self(self.0 ^ mix(lane.wrapping_add(1)))
     }
@@ -71,7 +71,7 @@ impl Stream {
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A bijection on 64 bits in which every input bit sways every output bit.
+/// A bijection on 64 bits in which every input bit affects every output bit.
 pub const fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -83,16 +83,16 @@ pub const fn hash(seed: u64, stream: Stream, index: u64) -> u64 {
     Draws::new(seed, stream).bits(index)
 }
 
-/// The draws of a stream under a seed: [`hash`] for those who draw often, with the half of it that
-/// does not depend on the draw done before.
+/// The draws of one stream under one seed: [`hash`] with the part that does not depend on the index
+/// computed once, for callers that draw often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draws {
-    /// What draw 0 is mixed from.
+    /// The input of the mixer for draw 0.
     origin: u64,
 }
 
 impl Draws {
-    /// Those of `stream` under `seed`.
+    /// The draws of `stream` under `seed`.
     pub const fn new(seed: u64, stream: Stream) -> Self {
         let lane = mix(seed.wrapping_add(stream.0.wrapping_mul(GOLDEN)));
         Self { origin: lane.wrapping_add(GOLDEN) }
@@ -104,15 +104,15 @@ impl Draws {
         mix(self.origin.wrapping_add(index.wrapping_mul(GOLDEN)))
     }
 
-    /// The generator that belongs to draw `index`.
+    /// A generator seeded by draw `index`.
     #[inline]
     pub const fn generator(self, index: u64) -> Random {
         Random(self.bits(index))
     }
 }
 
-/// Maps 64 uniform bits to the open interval (0, 1); neither 0 nor 1 ever comes out, so that
-/// inverse distribution functions stay finite.
+/// Maps 64 uniform bits to the open interval (0, 1). It returns neither 0 nor 1, so that inverse
+/// distribution functions stay finite.
 pub fn unit(bits: u64) -> f64 {
     ((bits >> 12) as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
 }
@@ -122,12 +122,12 @@ pub fn unit(bits: u64) -> f64 {
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of a seed.
+    /// The generator with this seed.
     pub const fn new(seed: u64) -> Self {
         Self(mix(seed))
     }
 
-    /// The generator that belongs to draw `index` of `stream` under `seed`.
+    /// A generator seeded by draw `index` of `stream` under `seed`.
     pub const fn at(seed: u64, stream: Stream, index: u64) -> Self {
         Draws::new(seed, stream).generator(index)
     }

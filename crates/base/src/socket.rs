@@ -1,18 +1,18 @@
-//! What a user can ask of the sockets of connections. Opens none.
+//! The socket options that a user can set. Opens no socket.
 
 use crate::time::Span;
 
-/// How the kernel shall treat the sockets of connections. Each is a field of a scenario by its own
-/// name; what is absent stays as the system has it.
+/// Options for the sockets of connections. Each is a field of the scenario with a name of its own;
+/// an absent option keeps the system's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
     /// SO_SNDBUF, below 2^31.
     pub send_buffer_bytes: Option<u64>,
     /// SO_RCVBUF, below 2^31.
     pub receive_buffer_bytes: Option<u64>,
-    /// SO_BUSY_POLL: how long the kernel polls the network card for each receive; whole
-    /// microseconds up to a second.
+    /// SO_BUSY_POLL: how long the kernel polls the network card for each receive. Whole
+    /// microseconds, at most a second.
     pub busy_poll: Option<Span>,
-    /// Whether Nagle's algorithm stays on, which holds small requests back.
+    /// True to leave Nagle's algorithm on, which delays small requests.
     pub nagle: bool,
 }

@@ -1,7 +1,7 @@
-//! Time is a number: nanoseconds since the world began.
+//! Time as a number: nanoseconds since the world began.
 //!
-//! Instants can be made in a test, compared across threads and shipped between machines. Reading
-//! a clock is the business of a world (`host`, later `sim`), never of this crate.
+//! An instant can be made in a test, compared across threads and sent between machines. Only a
+//! world (`host` or `sim`) reads a clock.
 
 use std::ops::{Add, AddAssign, Mul, Sub};
 
@@ -16,7 +16,7 @@ pub struct Span(u64);
 impl Instant {
     /// The beginning of the world.
     pub const ZERO: Self = Self(0);
-    /// Later than every real instant: "no timer", "no deadline".
+    /// Later than every real instant: no timer, no deadline.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The instant `ns` nanoseconds after the beginning.
@@ -29,7 +29,7 @@ impl Instant {
         self.0
     }
 
-    /// The time that passed since `earlier`; zero when `earlier` is in fact later.
+    /// The time from `earlier` to this instant; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -61,9 +61,10 @@ impl Span {
         Self(s.saturating_mul(1_000_000_000))
     }
 
-    /// The nearest span to `s` seconds; negative and NaN give zero, too large gives [`Span::MAX`].
+    /// The span nearest to `s` seconds: zero for negative numbers and NaN, [`Span::MAX`] if too
+    /// large.
     pub fn from_s_f64(s: f64) -> Self {
-        // A float-to-int cast saturates, which is exactly what is promised here.
+        // A cast from float to integer saturates, as promised above.
         Self((s * 1e9).round() as u64)
     }
 
@@ -77,12 +78,12 @@ impl Span {
         self.0 as f64 / 1e9
     }
 
-    /// Whether this is no time at all.
+    /// True if the span is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// The difference, or zero when `other` is longer.
+    /// This span minus `other`, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }

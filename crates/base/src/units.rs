@@ -6,12 +6,12 @@
 use crate::time::Span;
 use std::fmt;
 
-/// Why a word is not the number that was expected.
+/// The error for a word that is not the expected number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
-    /// The word as it was given.
+    /// The word as given.
     pub given: String,
-    /// What would have been right, with an example.
+    /// What is expected, with an example.
     pub expected: &'static str,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for UnitError {
 impl std::error::Error for UnitError {}
 
 impl fmt::Display for Span {
-    /// As [`format_span`] writes it.
+    /// Writes the span as [`format_span`] does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&format_span(*self))
     }
@@ -63,7 +63,7 @@ pub fn parse_size(word: &str) -> Result<u64, UnitError> {
     whole(value, word, SIZE)
 }
 
-/// A span with its unit: `500us`, `1.5s`, `2m`; `0` needs none.
+/// A span with its unit: `500us`, `1.5s`, `2m`. `0` needs no unit.
 pub fn parse_span(word: &str) -> Result<Span, UnitError> {
     let seconds = scaled(word, SPAN, |unit| match unit {
         "ns" => Some(1e-9),
@@ -91,7 +91,7 @@ pub fn parse_fraction(word: &str) -> Result<f64, UnitError> {
     }
 }
 
-/// A span as a word that parses back to it: in the largest unit that divides it.
+/// A span as a word that parses back to it, in the largest unit that divides it.
 pub fn span_word(span: Span) -> String {
     let ns = span.ns();
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
@@ -101,7 +101,7 @@ pub fn span_word(span: Span) -> String {
     }
 }
 
-/// A span in the largest unit that keeps it at or above 1, with four significant digits at most:
+/// A span with at most four significant digits, in the largest unit in which it is at least 1:
 /// `1.5s`, `90.25us`.
 pub fn format_span(span: Span) -> String {
     let ns = span.ns() as f64;

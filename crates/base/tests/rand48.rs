@@ -1,5 +1,5 @@
-//! `Rand48` against the C library's `erand48`, draw by draw and bit by bit, and laws fed by it
-//! against C's own arithmetic.
+//! `Rand48` against the C library's `erand48`, bit by bit, and laws fed by it against C's own
+//! arithmetic.
 #![cfg(unix)]
 
 use memtide_base::Law;

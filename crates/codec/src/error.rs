@@ -1,10 +1,10 @@
-//! What can be wrong with a peer's bytes. [`Malformed`] is a server's fault and ends the stream;
-//! [`BadRequest`] is a client's and says what memcached would answer.
+//! Errors in a peer's bytes. [`Malformed`] is a server's fault and ends the stream; [`BadRequest`]
+//! is a client's fault and says what memcached answers.
 
 use crate::reply::{ErrorKind, ErrorReply};
 use std::fmt;
 
-/// The first bytes of a line that was not understood, kept without allocating.
+/// The first bytes of a line that could not be parsed, stored without allocating.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Excerpt {
     bytes: [u8; Self::BYTES_MAX],
@@ -43,50 +43,50 @@ impl fmt::Debug for Excerpt {
     }
 }
 
-/// The server sent what the protocol does not know. Nothing after it can be trusted: close the
+/// The server sent bytes that violate the protocol. Nothing after them can be trusted: close the
 /// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// No line end within the limit.
+    /// A line without an end within the limit.
     LineTooLong {
-        /// How it began.
+        /// The beginning of the line.
         line: Excerpt,
         /// The limit, in bytes.
         bytes_max: usize,
     },
-    /// A line that is no reply.
+    /// A line that is not a reply.
     UnknownReply {
-        /// How it began.
+        /// The beginning of the line.
         line: Excerpt,
     },
-    /// A reply with a number that is missing, not decimal or out of range.
+    /// A reply whose number is missing, not decimal or out of range.
     BadNumber {
-        /// How the line began.
+        /// The beginning of the line.
         line: Excerpt,
-        /// What should have been there.
+        /// What the protocol requires in its place.
         expected: &'static str,
     },
     /// A value whose last byte is not followed by CRLF.
     ValueNotClosed {
-        /// The first byte that is not as it must be.
+        /// The first byte that is not part of CRLF.
         got: u8,
     },
-    /// Bytes that begin no answer of the binary protocol.
+    /// Bytes that do not begin an answer of the binary protocol.
     NoFrame {
-        /// The first of them.
+        /// The first byte.
         got: u8,
     },
-    /// A frame of the binary protocol that is not as it must be.
+    /// An invalid frame of the binary protocol.
     BadFrame {
         /// The number of the command that it answers.
         opcode: u8,
-        /// What should have been there.
+        /// What the protocol requires in its place.
         expected: &'static str,
     },
 }
 
 impl fmt::Display for Malformed {
-    /// A sentence without its subject (the server) and its end.
+    /// Writes the sentence without its subject (the server) and without a full stop.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LineTooLong { line, bytes_max } => write!(
@@ -124,26 +124,26 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// The client sent what the protocol does not know, and what memcached does about it.
+/// A client's bytes that violate the protocol, and what memcached does about them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadRequest {
-    /// What to answer.
+    /// The error reply.
     pub reply: ErrorReply<'static>,
-    /// Whether to say nothing after all: the client asked for no answers, or memcached closes
-    /// without a word.
+    /// True if nothing is sent after all: the client asked for no replies, or memcached closes the
+    /// connection without one.
     pub silent: bool,
-    /// How the stream goes on.
+    /// How the stream continues.
     pub then: Then,
 }
 
-/// How a stream goes on after a bad request.
+/// How a stream continues after a bad request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// The next byte begins a new line.
     Continue,
-    /// The value that belongs to it was read and thrown away; the next byte begins a new line.
+    /// The request's value was skipped; the next byte begins a new line.
     SwallowedValue,
-    /// Nothing can be read any more.
+    /// Nothing more can be read.
     Close,
 }
 

@@ -1,10 +1,9 @@
-//! memcached on the wire, both directions, without sockets, clocks or dependencies.
+//! memcached's protocol on the wire, in both directions, without sockets, clocks or dependencies.
 //!
-//! [`Request`] and [`Reply`] say what is meant; [`text`] is the classic text form of that meaning,
-//! [`binary`] the form in frames, and [`udp`] how either travels in datagrams.
-//! Names in comments such as "Storage commands" are section titles of memcached's protocol
-//! document (`doc/protocol.txt`). It never resynchronises a broken stream: that is the
-//! connection's job.
+//! [`Request`] and [`Reply`] are the meaning; [`text`] encodes it as the classic text protocol,
+//! [`binary`] as frames, and [`udp`] puts either into datagrams. Names in comments such as "Storage
+//! commands" are section titles of memcached's protocol document (`doc/protocol.txt`). The codec
+//! never resynchronises a broken stream; the caller closes the connection.
 #![forbid(unsafe_code)]
 
 pub mod binary;

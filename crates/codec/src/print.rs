@@ -1,5 +1,5 @@
-//! Requests and replies as one line for people to read in a trace. Not a wire form: long values
-//! are only counted, and nothing can be read back.
+//! Requests and replies as one line each for people to read in a trace. Not a wire format: long
+//! values are only counted, and nothing can be parsed back.
 
 use crate::reply::{ErrorReply, Reply};
 use crate::request::Request;

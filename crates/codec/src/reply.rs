@@ -1,4 +1,4 @@
-//! What memcached may answer, whatever the wire form, piece by piece as the bytes pass.
+//! memcached's replies, in any protocol, piece by piece as the bytes arrive.
 
 /// One reply, or one piece of it. A retrieval is answered by any number of
 /// `Value, Data, Data, …` groups and one `End`; statistics by `Stat`s and one `End`.
@@ -6,21 +6,21 @@
 pub enum Reply<'a> {
     /// The head of a value ("Retrieval command").
     Value {
-        /// Whose value it is.
+        /// The key.
         key: &'a [u8],
-        /// The number that was stored with it.
+        /// The number stored with the value.
         flags: u32,
-        /// How many bytes follow in `Data`.
+        /// The length of the value, which follows in `Data`.
         bytes: usize,
-        /// Its cas number, if asked for.
+        /// Its cas number, if requested.
         cas: Option<u64>,
     },
-    /// A piece of the value whose head came before.
+    /// A piece of the value whose head came last.
     Data {
         /// The next bytes of the value.
         bytes: &'a [u8],
-        /// Whether these are the last, and the CRLF after them was there. Exactly one piece of
-        /// each value says so, and that piece may be empty.
+        /// True if these are the last bytes and the CRLF after them has arrived. Exactly one piece
+        /// of each value says so; that piece may be empty.
         ends: bool,
     },
     /// The end of a retrieval or of statistics.
@@ -29,19 +29,19 @@ pub enum Reply<'a> {
     Stored,
     /// The condition of add, replace, append or prepend was not met.
     NotStored,
-    /// Somebody stored since the cas number was read.
+    /// Another client stored the key since the cas number was read.
     Exists,
-    /// There is no such key.
+    /// The key does not exist.
     NotFound,
     /// Removed ("Deletion").
     Deleted,
-    /// Has its new expiry ("Touch").
+    /// The new expiry is set ("Touch").
     Touched,
     /// Done ("Other commands").
     Ok,
-    /// The counters were set back ("Statistics").
+    /// The counters were reset ("Statistics").
     Reset,
-    /// The number after counting ("Increment/Decrement").
+    /// The number after the increment or decrement ("Increment/Decrement").
     Number(u64),
     /// The server's version.
     Version(&'a [u8]),
@@ -56,10 +56,11 @@ pub enum Reply<'a> {
     Error(ErrorReply<'a>),
 }
 
-/// A refusal ("Error strings").
+/// An error reply ("Error strings").
 ///
-/// After `CLIENT_ERROR bad data chunk` memcached takes the misread rest of the value for the next
-/// command line, so a second line, usually `ERROR`, follows that nobody asked for.
+/// After `CLIENT_ERROR bad data chunk` memcached takes the rest of the value, whose length was
+/// wrong, for the next command line. A second line, usually `ERROR`, follows that answers no
+/// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorReply<'a> {
     /// Whose fault the server says it is.
@@ -91,23 +92,23 @@ impl ErrorKind {
 }
 
 impl ErrorReply<'_> {
-    /// Whether a value did not end where its length said, so that a second error line follows.
+    /// True if a value did not end where its length said; a second error line follows.
     pub fn is_bad_data_chunk(&self) -> bool {
         self.kind == ErrorKind::Client && self.message == b"bad data chunk"
     }
 
-    /// Whether credentials were not right.
+    /// True if the credentials were wrong.
     pub fn is_authentication_failure(&self) -> bool {
         self.kind == ErrorKind::Client && self.message == b"authentication failure"
     }
 
-    /// Whether the server wants credentials first: in lines, or in frames.
+    /// True if the server requires authentication first, in either protocol.
     pub fn wants_credentials(&self) -> bool {
         let words: [&[u8]; 2] = [b"unauthenticated", b"Auth failure."];
         self.kind == ErrorKind::Client && words.contains(&self.message)
     }
 
-    /// Whether the server has no room for this connection and is about to close it.
+    /// True if the server has no room for this connection and is about to close it.
     pub fn is_too_many_connections(&self) -> bool {
         self.kind == ErrorKind::Error && self.message.starts_with(b"Too many open connections")
     }

@@ -1,10 +1,10 @@
-//! What a client may ask of memcached, whatever the wire form. Only meaning that is valid can be
-//! decoded into these types; they own nothing and never check a key they are given.
+//! A client's requests to memcached, in any protocol. Only valid requests decode into these types.
+//! They own no memory and do not check keys.
 
 /// The longest key, in bytes ("Keys").
 pub const KEY_BYTES_MAX: usize = 250;
 
-/// Declares the commands of the text protocol: THE table of their words.
+/// Declares the commands of the text protocol and their words; this is their only table.
 macro_rules! verbs {
     ($($(#[$doc:meta])* $verb:ident = $word:literal,)*) => {
         /// The name of a command of the text protocol.
@@ -23,7 +23,7 @@ macro_rules! verbs {
                 match self { $(Self::$verb => $word,)* }
             }
 
-            /// The command of exactly this word.
+            /// The command with exactly this word.
             pub fn from_word(word: &[u8]) -> Option<Self> {
                 $(if word == $word.as_bytes() {
                     return Some(Self::$verb);
@@ -39,119 +39,119 @@ verbs! {
     Get = "get",
     /// Read values and their cas numbers.
     Gets = "gets",
-    /// Read values and give them a new expiry.
+    /// Read values and set a new expiry.
     Gat = "gat",
-    /// Read values and their cas numbers, and give them a new expiry.
+    /// Read values and their cas numbers, and set a new expiry.
     Gats = "gats",
-    /// Store whatever was there before.
+    /// Store unconditionally.
     Set = "set",
-    /// Store only if nothing is there.
+    /// Store only if the key does not exist.
     Add = "add",
-    /// Store only if something is there.
+    /// Store only if the key exists.
     Replace = "replace",
-    /// Lengthen a value at its end.
+    /// Append to a value.
     Append = "append",
-    /// Lengthen a value at its beginning.
+    /// Prepend to a value.
     Prepend = "prepend",
     /// Store only if no other client stored since the cas number was read.
     Cas = "cas",
-    /// Remove.
+    /// Remove a key.
     Delete = "delete",
     /// Add to a decimal number.
     Incr = "incr",
     /// Subtract from a decimal number.
     Decr = "decr",
-    /// Give a new expiry.
+    /// Set a new expiry.
     Touch = "touch",
     /// Read the server's counters.
     Stats = "stats",
     /// Read the server's version.
     Version = "version",
-    /// Forget everything.
+    /// Remove all items.
     FlushAll = "flush_all",
-    /// Set how much the server logs.
+    /// Set the server's log level.
     Verbosity = "verbosity",
     /// Ask the server to close the connection.
     Quit = "quit",
 }
 
-/// One request. Keys are 1 to [`KEY_BYTES_MAX`] bytes without space, CR or LF. An expiry is in
-/// seconds: 0 never, negative at once, up to 30 days from now, above that Unix time ("Expiration
-/// times").
+/// One request. A key has 1 to [`KEY_BYTES_MAX`] bytes without space, CR or LF. An expiry is in
+/// seconds ("Expiration times"): 0 means never, negative means at once, up to 30 days counts from
+/// now, and more is a Unix time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request<'a> {
     /// Read one or more values ("Retrieval command", "Get And Touch").
     Retrieve {
         /// Get, Gets, Gat or Gats.
         verb: Verb,
-        /// The new expiry: given for Gat and Gats, and only for them.
+        /// The new expiry; given for Gat and Gats only.
         expiry: Option<i64>,
-        /// What to read.
+        /// The keys to read.
         keys: Keys<'a>,
     },
     /// Store a value ("Storage commands").
     Store {
         /// Set, Add, Replace, Append, Prepend or Cas.
         verb: Verb,
-        /// Where to.
+        /// The key.
         key: &'a [u8],
         /// A number that the server keeps for the client.
         flags: u32,
-        /// When the value ends.
+        /// The expiry.
         expiry: i64,
-        /// The bytes, any at all.
+        /// The value's bytes; any bytes are allowed.
         value: &'a [u8],
-        /// The cas number which must still be valid: given for Cas, and only for it.
+        /// The cas number that must still be valid; given for Cas only.
         cas: Option<u64>,
-        /// Whether the client wants no answer.
+        /// True if the client wants no reply.
         noreply: bool,
     },
     /// Remove a value ("Deletion").
     Delete {
-        /// Which.
+        /// The key.
         key: &'a [u8],
-        /// Whether the client wants no answer.
+        /// True if the client wants no reply.
         noreply: bool,
     },
-    /// Count up or down ("Increment/Decrement").
+    /// Increment or decrement a number ("Increment/Decrement").
     Arithmetic {
         /// Incr or Decr.
         verb: Verb,
-        /// Which.
+        /// The key.
         key: &'a [u8],
-        /// By how much.
+        /// The amount.
         delta: u64,
-        /// Whether the client wants no answer.
+        /// True if the client wants no reply.
         noreply: bool,
     },
-    /// Give a new expiry ("Touch").
+    /// Set a new expiry ("Touch").
     Touch {
-        /// Which.
+        /// The key.
         key: &'a [u8],
         /// The new expiry.
         expiry: i64,
-        /// Whether the client wants no answer.
+        /// True if the client wants no reply.
         noreply: bool,
     },
     /// Read counters ("Statistics").
     Stats {
-        /// The rest of the line, such as `settings`; never empty, no spaces at its ends.
+        /// The rest of the line, such as `settings`; not empty, and without spaces at either end.
         argument: Option<&'a [u8]>,
     },
     /// Read the version ("Other commands").
     Version,
-    /// Forget everything ("Other commands").
+    /// Remove all items ("Other commands").
     FlushAll {
-        /// Not at once, but after this expiry. A value that is not above 0 means at once.
+        /// Flush after this many seconds instead of at once. 0 and negative numbers mean at once.
         delay: Option<i64>,
-        /// Whether the client wants no answer.
+        /// True if the client wants no reply.
         noreply: bool,
     },
-    /// Set how much the server logs ("Other commands").
+    /// Set the server's log level ("Other commands").
     Verbosity {
-        /// Up to 2 has a meaning.
+        /// The level; 0 to 2 have a meaning.
         level: u32,
-        /// Whether the client wants no answer.
+        /// True if the client wants no reply.
         noreply: bool,
     },
     /// Close the connection ("Other commands").
@@ -165,13 +165,13 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// Keys that stand one after another with at least one space between; there must be at least
-    /// one. A single key is its own list.
+    /// Keys separated by one or more spaces. There must be at least one key; a single key is a
+    /// valid list.
     pub const fn spaced(words: &'a [u8]) -> Self {
         Self { rest: words }
     }
 
-    /// The keys that were not taken yet, as they stand in the request.
+    /// The keys that the iterator has not returned yet, as written in the request.
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }

@@ -1,11 +1,11 @@
-//! SASL PLAIN (RFC 4616): one message that says who one is. It is not hidden in any way; only a
-//! trusted network or encryption around it keeps it secret.
+//! SASL PLAIN (RFC 4616): one message with user name and password. The message is not encrypted;
+//! only a trusted network, or encryption below it, keeps it secret.
 
 /// The mechanism's name.
 pub const PLAIN: &[u8] = b"PLAIN";
 
-/// Appends the initial response: no other identity to act as, NUL, the user's name, NUL, the
-/// password. Neither may hold a NUL.
+/// Appends the initial response: an empty authorization identity, NUL, the user's name, NUL, the
+/// password. Name and password must not contain a NUL.
 pub fn plain(out: &mut Vec<u8>, user: &[u8], password: &[u8]) {
     out.push(0);
     out.extend_from_slice(user);

@@ -1,5 +1,5 @@
-//! Small byte scanners: a line's end, words, decimal numbers. They read each byte once, allocate
-//! nothing and know no command.
+//! Small byte scanners: the end of a line, words, decimal numbers. They read each byte once,
+//! allocate nothing and know no command.
 
 const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
 const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -29,9 +29,9 @@ pub(crate) fn find_end_of_key(bytes: &[u8]) -> Option<usize> {
     )
 }
 
-/// The position of the first byte that is marked, looking at eight bytes at a time: `mark` sets the
-/// high bit of each marked byte of a chunk. A borrow may set it in bytes above the first true one,
-/// so the lowest mark is right.
+/// The position of the first marked byte, eight bytes at a time: `mark` sets the high bit of each
+/// marked byte of a chunk. A borrow may also set it in bytes above the first marked byte, so only
+/// the lowest mark is reliable.
 #[inline]
 fn first_marked(
     bytes: &[u8],
@@ -49,8 +49,8 @@ fn first_marked(
     Some(chunks.len() * 8 + at)
 }
 
-/// Takes the next word from the front: leading spaces are skipped, and one space after it is
-/// taken too. `None` when only spaces are left.
+/// Takes the next word from the front: skips leading spaces, and takes one space after the word.
+/// `None` if only spaces are left.
 pub(crate) fn word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let bytes = *rest;
     let start = bytes.iter().position(|&byte| byte != b' ')?;
@@ -67,7 +67,7 @@ pub(crate) fn word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// Without the spaces at its beginning.
+/// `bytes` without leading spaces.
 pub(crate) fn trimmed_start(mut bytes: &[u8]) -> &[u8] {
     while let [b' ', rest @ ..] = bytes {
         bytes = rest;
@@ -75,7 +75,7 @@ pub(crate) fn trimmed_start(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Without the spaces at its ends.
+/// `bytes` without leading and trailing spaces.
 pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     let mut bytes = trimmed_start(bytes);
     while let [rest @ .., b' '] = bytes {
@@ -84,13 +84,12 @@ pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// A whole word of decimal digits, at least one, as a number. `None` for anything else and above
-/// 64 bits.
+/// Parses a word of at least one decimal digit. `None` for any other byte and above 64 bits.
 pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
     if word.is_empty() {
         return None;
     }
-    // Nineteen digits always fit, so only longer words pay for checking.
+    // Nineteen digits always fit into 64 bits, so only longer words need checked arithmetic.
     let checked_from = word.len().min(19);
     let mut value = 0u64;
     for &byte in &word[..checked_from] {
@@ -110,8 +109,8 @@ pub(crate) fn decimal(word: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// The one to nine digits at the front as a number, and what follows them. `None` without a digit
-/// and with a tenth.
+/// Parses one to nine digits at the front; returns the number and the rest. `None` without a digit
+/// or with a tenth.
 #[inline(always)]
 pub(crate) fn short_decimal(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (first, mut rest) = bytes.split_first()?;
@@ -131,7 +130,7 @@ pub(crate) fn short_decimal(bytes: &[u8]) -> Option<(u32, &[u8])> {
     None
 }
 
-/// As [`decimal`], with an optional sign in front.
+/// Parses a decimal number with an optional sign. `None` if [`decimal`] rejects its digits.
 pub(crate) fn signed_decimal(word: &[u8]) -> Option<i64> {
     match word {
         [b'-', digits @ ..] => 0i64.checked_sub_unsigned(decimal(digits)?),

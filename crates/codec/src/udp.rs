@@ -1,6 +1,6 @@
-//! Datagrams ("UDP protocol"): a header of eight bytes before a request, and before each part of an
-//! answer. What is asked and answered stands behind it, in lines or in frames, and is nothing to
-//! this module; sending, and sending again, is not either.
+//! Datagrams ("UDP protocol"): a header of eight bytes before a request and before each part of an
+//! answer. This module does not read the body, which is text or frames, and neither sends nor
+//! retransmits.
 
 mod reassembler;
 
@@ -10,33 +10,33 @@ use std::fmt;
 
 /// Bytes of the header.
 const HEADER_BYTES: usize = 8;
-/// The longest datagram, header included: what fits through an Ethernet. Servers send none that is
-/// longer, and read no request in several, so a request that does not fit must not be sent.
+/// The longest datagram with its header, which fits an Ethernet frame. Servers send no longer one
+/// and read no request from several datagrams, so a request that does not fit must not be sent.
 pub const DATAGRAM_BYTES_MAX: usize = 1400;
-/// What the header leaves of it.
+/// The longest body of a datagram.
 pub const BODY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX - HEADER_BYTES;
-/// Datagrams of one answer at most: their number has 16 bits.
+/// The most datagrams of one answer: their number has 16 bits.
 const DATAGRAMS_MAX: usize = u16::MAX as usize;
 
-/// What stands before a request or a part of an answer. Of its eight bytes the last two are
-/// reserved: written as zero, and not looked at.
+/// The header of a request or of a part of an answer. The last two of its eight bytes are reserved:
+/// written as zero, and ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The client's number for the request, which all of its answer repeats.
+    /// The client's number of the request, repeated in every part of its answer.
     pub request: u16,
-    /// Which part of the answer it is, from 0; of a request 0.
+    /// The part's number from 0; 0 in a request.
     pub sequence: u16,
-    /// How many parts there are; of a request 1.
+    /// The number of parts; 1 in a request.
     pub total: u16,
 }
 
 impl Header {
-    /// Of a request, which is always one datagram.
+    /// The header of a request, which is always one datagram.
     pub const fn of_request(request: u16) -> Self {
         Self { request, sequence: 0, total: 1 }
     }
 
-    /// Takes the header off a datagram; `None` if it has none.
+    /// Splits a datagram into header and body; `None` if it is too short.
     #[inline]
     pub fn read(datagram: &[u8]) -> Option<(Self, &[u8])> {
         let (header, body) = datagram.split_first_chunk::<HEADER_BYTES>()?;
@@ -53,12 +53,12 @@ impl Header {
     }
 }
 
-/// What is longer than datagrams allow, and would not be understood.
+/// The error for a request that is too long for a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
-    /// How long it is, in bytes.
+    /// The request's length in bytes.
     pub bytes: usize,
-    /// How long it may be.
+    /// The longest length allowed, in bytes.
     pub bytes_max: usize,
 }
 

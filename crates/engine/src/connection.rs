@@ -73,6 +73,11 @@ impl InFlightStage {
         matches!(self, Self::Second | Self::Alone | Self::ExpiredSecond)
     }
 
+    /// Whether its request is the one by which the operation counts as sent.
+    const fn is_first_request(self) -> bool {
+        matches!(self, Self::First | Self::Alone)
+    }
+
     const fn expired(self) -> Self {
         if self.is_second() { Self::ExpiredSecond } else { Self::Expired }
     }
@@ -350,7 +355,7 @@ impl Connection {
     fn date_sent(&mut self, now: Instant, sink: &mut impl Sink) {
         let first = self.pipeline.len() - self.unsent;
         for (entry, outstanding) in self.pipeline.range_mut(first..).zip(first + 1..) {
-            if matches!(entry.stage, InFlightStage::First | InFlightStage::Alone) {
+            if entry.stage.is_first_request() {
                 let late = entry.hand_over(now);
                 sink.sent(entry, late, outstanding);
             }
@@ -541,6 +546,7 @@ impl Connection {
         if self.is_over_datagrams() {
             return self.give_up(now, timeout, sink);
         }
+        assert_eq!(self.unsent, 0, "what is made leaves before its deadline is looked at");
         let mut next = Instant::NEVER;
         for entry in &mut self.pipeline {
             let deadline = entry.intended + timeout;
@@ -559,7 +565,12 @@ impl Connection {
 
     /// The peer is gone, or is given up: everything it still owes ends as `fate`.
     pub(crate) fn handle_closed(&mut self, fate: Fate, sink: &mut impl Sink) {
-        while let Some(entry) = self.pipeline.pop_front() {
+        while let Some(mut entry) = self.pipeline.pop_front() {
+            // Room that a reply made is used at once, and the rest of the same bytes may be the
+            // breach for which the connection is closed: such a request never left.
+            if self.pipeline.len() < self.unsent && entry.stage.is_first_request() {
+                entry.sent = Instant::NEVER;
+            }
             if !entry.stage.is_expired() {
                 sink.settle(&entry, Ending::unanswered(fate));
             }

@@ -13,9 +13,7 @@ use crowd::{Crowd, Data};
 use decide::decide;
 use memtide_base::Span;
 use memtide_engine::plan::{RequestPlan, RowPlan};
-use memtide_engine::{
-    Credentials, Io, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Verify, Window,
-};
+use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Transport, Verify, Window};
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
 use memtide_schema::scenario::{self as word, Outputs, Problem, Tags};
@@ -317,7 +315,6 @@ fn plan_record(
 ) -> PlanRecord {
     let closed = scenario.is_closed_loop();
     let paced = matches!(plan.pacing, Pacing::Open { .. }) && scenario.wave == Wave::Constant;
-    let finite = plan.window.duration != Span::MAX;
     PlanRecord {
         embedded: around.embedded,
         servers: plan
@@ -330,58 +327,21 @@ fn plan_record(
             .collect(),
         loop_kind: if closed { LoopKind::Closed } else { LoopKind::Open },
         rate_per_s: scenario.rate.filter(|_| paced),
-        duration_s: finite.then(|| plan.window.duration.as_s_f64()),
-        warmup_s: plan.window.warmup.as_s_f64(),
-        ops_max: plan.window.ops_max,
         churn: lives::record(scenario),
         workers: u32::from(plan.workers),
         cpus: places.workers.iter().map(|&cpu| cpu as u32).collect(),
         server_cpu: places.server.map(|cpu| cpu as u32),
         connections: plan.connections,
         depth: plan.depth,
-        wait: plan.wait.to_string(),
-        io: plan.io.to_string(),
-        timeout_s: plan.timeout.as_s_f64(),
-        cooldown: plan.window.cooldown.to_string(),
-        decided: scenario.spelled(),
-        why,
-        ..as_said(scenario, plan)
-    }
-}
-
-/// What stays as the user said it, or as it is when nobody says anything.
-fn as_said(scenario: &Scenario, plan: &Plan) -> PlanRecord {
-    PlanRecord {
-        arrival: scenario.arrival.to_string(),
-        wave: scenario.wave.to_string(),
-        schedule: scenario.schedule.to_string(),
-        on_full: scenario.on_full.to_string(),
-        load: scenario.load.to_string(),
-        refill: (plan.refill == Refill::Whole).then(|| scenario.habits.refill.to_string()),
         clients: plan.clients.counted(),
         routes: crowd::reach_words(scenario),
         window: plan.source.window.as_ref().map(|window| window.objects),
-        rate_unit: (plan.unit == RateUnit::Keys).then(|| scenario.rate_unit.to_string()),
         keys: plan.source.keys,
-        key_size: scenario.key_size.to_string(),
-        key_form: scenario.key_shape.form.to_string(),
-        value_size: scenario.value_size.to_string(),
         popularity: match &plan.source.window {
             None => scenario.popularity.to_string(),
             Some(window) => format!("{} in windows of {}", window.pick, window.objects),
         },
-        mix: scenario.mix.to_string(),
-        multiget: scenario.multiget,
-        multiget_share: Some(scenario.multiget_share).filter(|&share| share < 1.0),
-        pause_after_reply_s: scenario.pause_after_reply.as_s_f64(),
-        interval_s: scenario.interval.map(Span::as_s_f64),
-        interval_times: scenario.interval_times,
-        protocol: scenario.protocol.to_string(),
-        reconnect: scenario.reconnect.to_string(),
-        nagle: scenario.sockets.nagle,
-        before: scenario.before.clone(),
-        after: scenario.after.clone(),
-        seed: scenario.seed,
-        ..PlanRecord::default()
+        why,
+        ..PlanRecord::of(scenario)
     }
 }

@@ -1,25 +1,25 @@
-//! The laws of the gaps between operations, scaled to a mean of 1. The rate is somebody else's
-//! business: see [`crate::wave`].
+//! Laws of the gaps between operations, scaled to a mean of 1. [`crate::wave`] holds the rate.
 
 use crate::word::{Grammar, WordError, split};
 use memtide_base::law::{ETC_GAP_US, Law};
 use std::fmt;
 use std::str::FromStr;
 
-/// How operations follow each other. Whatever the law, its gaps are scaled to the asked rate, so
-/// only the shape counts.
+/// The law of the gaps between operations. Gaps are scaled to the requested rate, so only the law's
+/// shape matters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrival {
     /// Exponential gaps: many independent users.
     Poisson,
     /// Equal gaps.
     Fixed,
-    /// Gaps evenly between 0 and twice the mean.
+    /// Gaps uniform between 0 and twice the mean.
     Uniform,
-    /// Gaps evenly between this, from 0 to 1, and 2 less this, in mean gaps.
+    /// Gaps uniform between f and 2 - f mean gaps, for f from 0 to 1.
     UniformFrom(f64),
-    /// The first gap is 1, and each further one is longer by this: what a program does that adds a
-    /// constant to its interval. It has no mean, so the rate is that of the first gap.
+    /// The first gap is 1, and each further gap is longer by this amount: the behaviour of a
+    /// program that adds a constant to its interval. It has no mean; the rate is that of the first
+    /// gap.
     Ascending(f64),
     /// Gaps of a normal law, with none below 0.
     Normal(NormalGaps),
@@ -44,13 +44,13 @@ const GRAMMAR: Grammar = Grammar {
             pareto:LOCATION,SCALE,SHAPE (such as pareto:0,16,0.15)",
 };
 
-/// A normal law of mean 1 whose draws below 0 become 0, which raises its mean: the gaps are scaled
+/// A normal law of mean 1 whose negative draws become 0. That raises the mean, so gaps are scaled
 /// back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NormalGaps {
-    /// Before cutting and scaling, from 0 to 10.
+    /// The standard deviation before cutting and scaling, from 0 to 10.
     deviation: f64,
-    /// After cutting.
+    /// The mean after cutting.
     mean: f64,
     /// The variance of a scaled gap.
     squared_variation: f64,
@@ -61,7 +61,7 @@ impl NormalGaps {
         if deviation <= 0.0 {
             return Self { deviation: 0.0, mean: 1.0, squared_variation: 0.0 };
         }
-        // What lies above 0 lies above this many deviations below the mean.
+        // A draw is above 0 if it is above the mean less this many deviations.
         let below = 1.0 / deviation;
         let density = |z: f64| (-z * z / 2.0).exp() / std::f64::consts::TAU.sqrt();
         let kept = 0.5 + integral(density, below.min(9.0));
@@ -73,7 +73,8 @@ impl NormalGaps {
     }
 }
 
-/// From 0 to `end` by Simpson's rule; good to ten digits for a smooth `f` and an `end` below ten.
+/// Integrates from 0 to `end` by Simpson's rule; ten correct digits for a smooth `f` and `end` <
+/// 10.
 fn integral(f: impl Fn(f64) -> f64, end: f64) -> f64 {
     const STEPS: u32 = 2000;
     let width = end / f64::from(STEPS);
@@ -90,7 +91,7 @@ impl Arrival {
         match self {
             // 1 - u is exact for every u that base::rng::unit gives.
             Self::Poisson => -(1.0 - u).ln(),
-            // Their positions are known without adding up.
+            // Operations of these laws have known positions, so nothing is summed.
             Self::Fixed | Self::Ascending(_) => 1.0,
             Self::Uniform => 2.0 * u,
             Self::UniformFrom(least) => least + (2.0 - 2.0 * least) * u,
@@ -105,8 +106,8 @@ impl Arrival {
         }
     }
 
-    /// Where operation `index` stands, in mean gaps after the first one; `None` where gaps are
-    /// drawn and have to be added up.
+    /// The position of operation `index`, in mean gaps after the first operation; `None` if gaps
+    /// are drawn and must be summed.
     pub(crate) fn position(&self, index: u64) -> Option<f64> {
         let index = index as f64;
         match self {
@@ -116,7 +117,7 @@ impl Arrival {
         }
     }
 
-    /// How many operations are expected within so many mean gaps.
+    /// The expected number of operations within this many mean gaps.
     pub fn expected(&self, gaps: f64) -> f64 {
         match self {
             // The inverse of the position: step/2 · n² + (1 − step/2) · n = gaps.

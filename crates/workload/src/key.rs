@@ -1,5 +1,4 @@
-//! The bytes of the keys, by id. The bytes of a key are a function of (seed, id): however many
-//! keys there are, none is stored.
+//! The bytes of keys, as a function of (seed, id). No key is stored, however many there are.
 
 mod eight;
 
@@ -14,28 +13,28 @@ use std::str::FromStr;
 /// The longest key that memcached takes, in bytes.
 const KEY_BYTES_MAX: usize = 250;
 
-/// Why keys of the asked sizes cannot be made.
+/// Why keys of the requested sizes cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyError {
-    /// Keys this short cannot all differ.
+    /// Keys of this size cannot all differ.
     TooSmall {
-        /// The least size that was asked for, in bytes.
+        /// The smallest size requested, in bytes.
         asked: u64,
-        /// The least size that would do, in bytes.
+        /// The smallest size that is long enough, in bytes.
         needed: u64,
-        /// How many keys there are to be.
+        /// The number of keys.
         keys: u64,
     },
-    /// Longer than memcached allows.
+    /// The keys are longer than memcached allows.
     TooLarge {
-        /// The greatest size that was asked for, in bytes.
+        /// The largest size requested, in bytes.
         asked: u64,
     },
-    /// The sizes are not those of single keys but of a sequence.
+    /// The sizes form a sequence and do not belong to single keys.
     Ascending,
-    /// Their form has not so many.
+    /// The form cannot number this many keys.
     TooMany {
-        /// The number of the last key and one more.
+        /// One more than the number of the last key.
         keys: u64,
     },
 }
@@ -69,21 +68,20 @@ impl fmt::Display for KeyError {
 
 impl std::error::Error for KeyError {}
 
-/// How a key is made of its id.
+/// How a key is made from its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyForm {
-    /// The id in base 32 at a width that all keys share, then filler of the same alphabet (0-9,
+    /// The id in base 32 with a width that all keys share, then filler from the same alphabet (0-9,
     /// a-v) up to the key's size.
     Base32,
-    /// The id in decimal, padded with zeros from the left up to the key's size: the keys of
-    /// mutilate, and their sizes too. A size that is too small for the id, or too large for
-    /// memcached, is moved to the nearest possible one, whatever the law.
+    /// The id in decimal, padded on the left with zeros to the key's size: mutilate's keys and
+    /// sizes. A size that is too small for the id or too large for memcached becomes the nearest
+    /// possible size.
     Decimal,
-    /// The id in hexadecimal (0-9, a-f), otherwise like [`KeyForm::Decimal`] with sizes by the
-    /// seed.
+    /// The id in hexadecimal (0-9, a-f). Padding is as for [`KeyForm::Decimal`]; sizes are drawn by
+    /// the seed.
     Hex,
-    /// The id in eight bytes that nobody can print, then filler as of [`KeyForm::Base32`]: keys
-    /// as memaslap makes them.
+    /// The id in eight unprintable bytes, then filler as for [`KeyForm::Base32`]: memaslap's keys.
     Bytes,
 }
 
@@ -118,14 +116,14 @@ impl fmt::Display for KeyForm {
     }
 }
 
-/// What all keys of a run have in common.
+/// The properties that all keys of a run share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyShape {
-    /// How a key is made of its number.
+    /// How a key is made from its number.
     pub form: KeyForm,
-    /// What every key begins with, in front of its number; a part of its size.
+    /// The prefix of every key, before its number; it counts towards the size.
     pub prefix: String,
-    /// The number of key 0; each further key has the next one.
+    /// The number of key 0; the following keys count up from it.
     pub first: u64,
 }
 
@@ -143,24 +141,24 @@ pub struct KeySpace {
     prefix: Box<[u8]>,
     first: u64,
     count: u64,
-    /// The digits that all numbers have room in.
+    /// The number of digits that every number fits into.
     width: usize,
     size: SizeLaw,
     constant: Option<usize>,
-    /// Ids that leave the same rest when divided by this have the same size, if it is given.
+    /// Ids that are equal modulo this number have the same size, if it is given.
     period: Option<NonZeroU64>,
     seed: u64,
     fillers: Draws,
 }
 
 impl KeySpace {
-    /// The space of `count` keys in base 32, numeric ones included, with sizes by a law. A fixed
-    /// or uniform law or a table must lie within what is possible; other laws are clamped to it.
+    /// A space of `count` keys in base 32, numeric keys included, with sizes by a law. A fixed or
+    /// uniform law and a table must lie within the possible sizes; other laws are clamped to them.
     pub fn new(count: u64, size: SizeLaw, seed: u64) -> Result<Self, KeyError> {
         Self::in_shape(KeyForm::Base32, count, size, seed)
     }
 
-    /// The same in any shape; of decimal and hexadecimal keys no size is refused.
+    /// A space of keys in any shape. Decimal and hexadecimal keys accept every size.
     pub fn in_shape(
         shape: impl Into<KeyShape>,
         count: u64,
@@ -199,12 +197,12 @@ impl KeySpace {
         Ok(Self { form, prefix, first, count, width, size, constant, period, seed, fillers })
     }
 
-    /// The same space with sizes that repeat themselves after `period` ids.
+    /// This space with sizes that repeat after `period` ids.
     pub fn repeating(self, period: NonZeroU64) -> Self {
         Self { period: Some(period), ..self }
     }
 
-    /// How long the key of `id` is, in bytes: from 1 to 250.
+    /// The length of the key of `id`, in bytes: 1 to 250.
     #[inline]
     pub fn len(&self, id: u64) -> usize {
         self.constant.unwrap_or_else(|| self.drawn_len(id))
@@ -238,7 +236,7 @@ impl KeySpace {
         }
     }
 
-    /// Apart from the usual form, which is to stay small.
+    /// A function of its own, so that the usual form stays small.
     #[inline(never)]
     fn write_eight(&self, id: u64, number: u64, len: usize, out: &mut Vec<u8>) {
         let start = out.len();
@@ -249,7 +247,7 @@ impl KeySpace {
 
     fn write_base32(&self, id: u64, number: u64, len: usize, out: &mut Vec<u8>) {
         let start = out.len();
-        // Whole blocks are written, then what is too much is cut off.
+        // Whole blocks are written, and the excess is cut off.
         out.reserve(len + 2 * BLOCK + FILLER);
         if self.width > BLOCK {
             let high = letters(digits(number >> 40)) << (8 * (2 * BLOCK - self.width));
@@ -264,7 +262,7 @@ impl KeySpace {
         self.fill(id, start + len, out);
     }
 
-    /// Appends the filler of `id` until `out` is so long.
+    /// Appends the filler of `id` until `out` has this length.
     #[inline(always)]
     fn fill(&self, id: u64, len: usize, out: &mut Vec<u8>) {
         let mut random = self.fillers.generator(id);
@@ -274,8 +272,8 @@ impl KeySpace {
         out.truncate(len);
     }
 
-    /// The id of a key of this space, read back from its front; `None` for anything that cannot
-    /// be one. The filler behind it is not looked at.
+    /// Parses the id from the front of a key of this space; `None` if the key cannot be one.
+    /// Ignores the filler.
     pub fn id_of(&self, key: &[u8]) -> Option<u64> {
         let digits = key.strip_prefix(&*self.prefix)?;
         let number = match self.form {
@@ -300,29 +298,29 @@ impl KeySpace {
     }
 }
 
-/// Letters of an id that are made at once.
+/// Letters of an id that are computed at once.
 const BLOCK: usize = 8;
-/// Letters of filler that are made at once.
+/// Letters of filler that are computed at once.
 const FILLER: usize = 4 * BLOCK;
 
-/// How many digits in base 32 tell `count` ids apart; at least 1.
+/// The number of base-32 digits that tell `count` ids apart; at least 1.
 fn width_of(count: u64) -> usize {
     let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
     (bits.div_ceil(5) as usize).max(1)
 }
 
-/// How many decimal digits every key has at least: as many as the count itself, as in mutilate.
+/// The least number of decimal digits of a key: as many as `count` has, as in mutilate.
 fn decimal_width_of(count: u64) -> usize {
     count.max(1).ilog10() as usize + 1
 }
 
-/// How many hexadecimal digits tell `count` ids apart; at least 1.
+/// The number of hexadecimal digits that tell `count` ids apart; at least 1.
 fn hex_width_of(count: u64) -> usize {
     let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
     (bits.div_ceil(4) as usize).max(1)
 }
 
-/// The number that digits of this base, in lower case, stand for.
+/// Parses digits of this base, in lower case.
 fn number_of(digits: &[u8], base: u64) -> Option<u64> {
     digits.iter().try_fold(0u64, |number, &letter| {
         let digit = match letter {
@@ -335,9 +333,9 @@ fn number_of(digits: &[u8], base: u64) -> Option<u64> {
     })
 }
 
-/// The uniform number that mutilate draws the size of key `id` from, whatever the seed: the
-/// FNV-1a hash of the id's eight bytes, lowest first. Its exponential and Pareto laws read it from
-/// the other end than ours.
+/// The uniform number from which mutilate draws the size of key `id`, independent of the seed: the
+/// FNV-1a hash of the id's eight bytes, lowest byte first. mutilate's exponential and Pareto laws
+/// use 1 - u where ours use u.
 fn decimal_draw(law: &Law, id: u64) -> f64 {
     let fnv = id.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -380,21 +378,21 @@ const fn digits(bits: u64) -> u64 {
     (x & 0x001f_001f_001f_001f) | ((x << 3) & 0x1f00_1f00_1f00_1f00)
 }
 
-/// Eight digits in base 32, one in each byte, as eight letters: all moved into the two ranges of
-/// the alphabet at once. No byte carries into the next.
+/// Converts eight base-32 digits, one per byte, to eight letters at once: each byte moves into one
+/// of the alphabet's two ranges. No byte carries into the next.
 const fn letters(digits: u64) -> u64 {
     let above_nine = ((digits + 0x7676_7676_7676_7676) & 0x8080_8080_8080_8080) >> 7;
     digits + 0x3030_3030_3030_3030 + above_nine * 39
 }
 
-/// Letters that are drawn, not told apart: each looks evenly drawn, and that those of one key hang
-/// together harms nobody. Of a number five bits of each byte are used, four times over after
-/// multiplications by odd numbers, which cost less than mixing it anew.
+/// Filler letters from one draw. Each letter is uniform; letters of one key may depend on each
+/// other, which does no harm. Five bits of each byte of the number are used, in four multiples by
+/// odd numbers, which is cheaper than mixing four times.
 fn filler(bits: u64) -> [u8; FILLER] {
     const ODD: [u64; 4] = [1, 0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0x1656_67b1_9e37_79f9];
     let mut text = [0; FILLER];
     for (piece, odd) in text.chunks_exact_mut(BLOCK).zip(ODD) {
-        // The high bits of a product depend on all of its factor, the low ones on little of it.
+        // The high bits of a product depend on the whole factor, the low bits on little of it.
         let five = (bits.wrapping_mul(odd) >> 3) & 0x1f1f_1f1f_1f1f_1f1f;
         piece.copy_from_slice(&letters(five).to_be_bytes());
     }

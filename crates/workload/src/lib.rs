@@ -1,9 +1,9 @@
-//! What to ask of a server and when.
+//! What to request from a server, and when.
 //!
-//! Everything here is a function of a seed and an index: operation i, its keys, their bytes and
-//! its intended instant come out the same whoever asks; only a window also remembers what was
-//! stored. No protocol, no clock and no socket is known here. The list below is the reading order;
-//! `use` arrows run only down it.
+//! Everything here is a function of a seed and an index: operation i, its keys, their bytes and its
+//! intended instant do not depend on the caller or the order of calls. Only a window also remembers
+//! what was stored. This crate knows no protocol, clock or socket. The list below is the reading
+//! order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
 
 pub mod source;

@@ -1,4 +1,4 @@
-//! Which kinds of operation there are, and how many of each: weights, and the draw by weight.
+//! The kinds of operations in a workload and their weights, and the draw by weight.
 
 mod turn;
 
@@ -23,11 +23,12 @@ pub struct Mix {
 struct Entry {
     kind: OpKind,
     weight: f64,
-    /// A draw below this, and below no earlier entry's, is this kind; the last needs no look.
+    /// A draw below this bound and not below an earlier entry's is this kind; the last entry needs
+    /// no comparison.
     below: u64,
 }
 
-/// Weights above this would drown all others.
+/// The largest weight; a larger one would make all others vanish.
 const WEIGHT_MAX: f64 = 1e12;
 
 macro_rules! forms {
@@ -43,35 +44,35 @@ macro_rules! forms {
 const GRAMMAR: Grammar = Grammar { what: "a mix", names: &OpKind::NAMES, forms: op_kinds!(forms) };
 
 impl Mix {
-    /// Which share of the operations is of this kind, from 0 to 1.
+    /// The share of the operations that are of this kind, from 0 to 1.
     pub fn share(&self, kind: OpKind) -> f64 {
         let weight = self.entries.iter().find(|entry| entry.kind == kind).map(|e| e.weight);
         weight.unwrap_or(0.0) / self.total()
     }
 
-    /// The kinds that occur, in the order of [`OpKind::ALL`].
+    /// The kinds with a positive weight, in the order of [`OpKind::ALL`].
     pub fn kinds(&self) -> impl Iterator<Item = OpKind> + '_ {
         self.entries.iter().map(|entry| entry.kind)
     }
 
-    /// The kind that belongs to 64 uniform bits.
+    /// The kind drawn by 64 uniform bits.
     pub fn pick(&self, bits: u64) -> OpKind {
         let (last, others) = self.entries.split_last().expect("a mix has a positive weight");
         let found = others.iter().find(|entry| bits < entry.below);
         found.unwrap_or(last).kind
     }
 
-    /// Whether any kind asks for values, so that it matters whether keys are there.
+    /// True if any kind reads values, so that missing keys matter.
     pub fn reads(&self) -> bool {
         self.kinds().any(OpKind::reads)
     }
 
-    /// Whether any kind works on numeric keys.
+    /// True if any kind works on numeric keys.
     pub fn uses_numeric(&self) -> bool {
         self.kinds().any(OpKind::is_numeric)
     }
 
-    /// The mix of these weights per kind, none negative, at least one positive.
+    /// The mix with these weights per kind; no weight is negative, and at least one is positive.
     fn of(weights: &[f64; OpKind::COUNT]) -> Self {
         let total: f64 = weights.iter().sum();
         let mut sum = 0.0;

@@ -1,8 +1,7 @@
-//! The operations that a workload is made of, and what can come of them. Says nothing of how an
-//! operation is spelt on the wire.
+//! The operations of a workload and their outcomes. Does not know how an operation is encoded.
 
-/// Calls the macro `$then` with THE table of operation kinds: for each its variant, its name, what
-/// it does, and its meaning. All that is said of a kind anywhere follows from its row.
+/// Calls the macro `$then` with the table of operation kinds, the only one: for each kind its
+/// variant, name, action and meaning. Everything else about a kind follows from its row.
 #[macro_export]
 macro_rules! op_kinds {
     ($then:ident) => {
@@ -26,30 +25,29 @@ macro_rules! op_kinds {
     };
 }
 
-/// What an operation does: it decides the shape of its request, what may answer it, and which of
-/// the server's counters it moves.
+/// What an operation does. It decides the form of the request, the possible replies, and which of
+/// the server's counters move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Read one or more keys. The server counts each key as a get.
+    /// Read one or more keys. The server counts a get for each key.
     Read,
-    /// Read one key and set its expiry anew. The server counts a touch.
+    /// Read one key and set a new expiry. The server counts a touch.
     ReadAndTouch,
-    /// Carry a value to the server, which counts a set.
+    /// Send a value to the server, which counts a set.
     Store,
-    /// Read, then store if nothing changed: a get and, if there was something, a set.
+    /// Read, then store if the value has not changed: a get and, on a hit, a set.
     CompareAndStore,
     /// Remove a key.
     Remove,
-    /// Change a decimal number, which has keys of its own.
+    /// Increment or decrement a decimal number, which may have keys of its own.
     Count,
-    /// Set an expiry anew. The server counts a touch.
+    /// Set a new expiry. The server counts a touch.
     Touch,
 }
 
 macro_rules! enum_of_kinds {
     ($($kind:ident $name:literal $action:ident $doc:literal,)*) => {
-        /// What is asked of the server. `Cas` is a gets followed by a cas, counted as one
-        /// operation.
+        /// The kind of an operation. `Cas` is a gets followed by a cas, counted as one operation.
         #[repr(u8)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum OpKind {
@@ -60,13 +58,13 @@ macro_rules! enum_of_kinds {
             /// Every kind, in the order of [`OpKind::index`].
             pub const ALL: [Self; Self::COUNT] = [$(Self::$kind,)*];
 
-            /// How many kinds there are.
+            /// The number of kinds.
             pub const COUNT: usize = [$($name,)*].len();
 
             /// The names, in the order of [`OpKind::index`].
             pub(crate) const NAMES: [&'static str; Self::COUNT] = [$($name,)*];
 
-            /// What it does.
+            /// The action of this kind.
             #[inline]
             pub const fn action(self) -> Action {
                 match self { $(Self::$kind => Action::$action,)* }
@@ -83,23 +81,23 @@ impl OpKind {
         self as usize
     }
 
-    /// The name that people write and read: the word of memcached's text protocol.
+    /// The kind's name for users: the word of memcached's text protocol.
     pub const fn name(self) -> &'static str {
         Self::NAMES[self.index()]
     }
 
-    /// The kind of exactly this name.
+    /// The kind with exactly this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().position(|&known| known == name).map(|index| Self::ALL[index])
     }
 
-    /// Whether it does this. Cheaper than to ask for its action: one bit of a constant.
+    /// True if the kind has this action. One bit of a constant, so cheaper than [`OpKind::action`].
     #[inline]
     pub const fn does(self, action: Action) -> bool {
         self.is_among(KINDS_THAT[action as usize])
     }
 
-    /// Whether it asks for a value, so that a miss matters.
+    /// True if the kind reads a value, so that a miss matters.
     #[inline]
     pub const fn reads(self) -> bool {
         const READ: u32 =
@@ -107,30 +105,30 @@ impl OpKind {
         self.is_among(READ)
     }
 
-    /// Whether it carries a value to the server.
+    /// True if the kind sends a value to the server.
     #[inline]
     pub const fn stores_value(self) -> bool {
         const STORE: u32 = kinds_that(&[Action::Store, Action::CompareAndStore]);
         self.is_among(STORE)
     }
 
-    /// Whether it works on decimal numbers, which have keys of their own.
+    /// True if the kind works on decimal numbers, which may have keys of their own.
     #[inline]
     pub const fn is_numeric(self) -> bool {
         self.does(Action::Count)
     }
 
-    /// Whether it can be sent without wanting an answer: all that need not read first.
+    /// True if the operation can be sent without a reply: every kind that does not read first.
     pub const fn allows_noreply(self) -> bool {
         !self.reads()
     }
 
-    /// Whether one operation can ask for several keys.
+    /// True if one operation can read several keys.
     pub const fn allows_many_keys(self) -> bool {
         self.does(Action::Read)
     }
 
-    /// Whether it lengthens a value, so that the length of what is stored is not the one planned.
+    /// True if the kind appends or prepends, so that a stored value is longer than planned.
     pub const fn lengthens_value(self) -> bool {
         matches!(self, Self::Append | Self::Prepend)
     }
@@ -141,7 +139,7 @@ impl OpKind {
     }
 }
 
-/// For each action the kinds that do it.
+/// For each action, the kinds that have it.
 const KINDS_THAT: [u32; 7] = [
     kinds_that(&[Action::Read]),
     kinds_that(&[Action::ReadAndTouch]),
@@ -152,7 +150,7 @@ const KINDS_THAT: [u32; 7] = [
     kinds_that(&[Action::Touch]),
 ];
 
-/// The kinds that do one of these, as a bit each.
+/// The kinds that have one of these actions, one bit each.
 const fn kinds_that(actions: &[Action]) -> u32 {
     const { assert!(OpKind::COUNT <= u32::BITS as usize) };
     let (mut kinds, mut at) = (0, 0);
@@ -166,31 +164,31 @@ const fn kinds_that(actions: &[Action]) -> u32 {
     kinds
 }
 
-/// One operation, decided but not yet rendered.
+/// One operation, decided but not encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Op {
-    /// Position in the one sequence of the run, from 0.
+    /// The position in the run's one sequence, from 0.
     pub index: u64,
-    /// Id of the first key.
+    /// The id of the first key.
     pub key: u64,
-    /// What is asked.
+    /// The kind.
     pub kind: OpKind,
-    /// How many keys, at least 1; more than 1 only for get and gets.
+    /// The number of keys, at least 1; more than 1 for get and gets only.
     pub keys: u16,
 }
 
-/// What came of an operation, as a [`crate::source::Source`] learns it.
+/// The outcome of an operation, as a [`crate::source::Source`] learns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// A value came back; of several keys, at least one.
+    /// A value was returned; for several keys, at least one.
     Hit,
-    /// No value came back.
+    /// No value was returned.
     Miss,
     /// The value was stored.
     Stored,
     /// The condition of add, replace, append or prepend did not hold.
     NotStored,
-    /// Somebody else stored between the two halves of a cas.
+    /// Another client stored the key between the two halves of a cas.
     Exists,
     /// The key to change did not exist.
     NotFound,
@@ -198,17 +196,17 @@ pub enum Outcome {
     Deleted,
     /// The expiry was set.
     Touched,
-    /// The new number came back.
+    /// The new number was returned.
     Number,
-    /// Sent without wanting an answer.
+    /// Sent without a reply.
     Unacknowledged,
     /// The server answered with an error.
     Failed,
-    /// No answer came before the deadline.
+    /// No reply arrived before the timeout.
     TimedOut,
-    /// The connection that carried it went away.
+    /// Its connection was lost.
     Lost,
-    /// Never sent, because there was no room and waiting was not wanted.
+    /// Never sent: no connection had room, and the operation was not to wait.
     Dropped,
     /// Still unanswered when the run was ended early.
     Abandoned,

@@ -1,5 +1,5 @@
-//! Which keys are asked for how often. Draw number n is a function of (seed, n); nothing is
-//! remembered, whatever the number of keys.
+//! How often each key is requested. Draw n is a function of (seed, n); nothing is remembered,
+//! whatever the number of keys.
 
 mod walk;
 
@@ -13,28 +13,29 @@ use std::fmt;
 use std::str::FromStr;
 use walk::{Walk, Walker};
 
-/// How often each key is asked for.
+/// How often each key is requested.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Popularity {
     /// All keys equally often.
     Uniform,
-    /// The key of rank r in proportion to r to the power of minus this; rank r has id r - 1.
+    /// Zipf: the key of rank r with a probability proportional to 1 / r^s; rank r has id r - 1.
     Zipf(f64),
-    /// One key after the other, and again from the first.
+    /// One key after the other, starting over after the last.
     Sequential,
-    /// A few keys take most operations; both parts evenly within.
+    /// A few hot keys take most operations; uniform within the hot keys and within the others.
     Hotspot {
         /// Fraction of the keys that is hot, above 0 and below 1.
         keys: f64,
         /// Fraction of the operations that goes to the hot keys, from 0 to 1.
         ops: f64,
     },
-    /// Every walker goes through a cache of keys, in order, again and again. Operation i is step
-    /// i / walkers of walker i mod walkers.
+    /// Every walker goes through a cache of keys in order, again and again. Operation i is step i /
+    /// walkers of walker i mod walkers.
     Walk(Walk),
-    /// Evenly, drawn apart from every workload's draws: which keys a probe asks for. Not a word.
+    /// Uniform, drawn from a stream of its own: the keys that a probe requests. Users cannot choose
+    /// it.
     Sample,
-    /// One key after the other from this one on: what a fill stores. Not a word.
+    /// One key after the other from this one on: what a fill stores. Users cannot choose it.
     Onward(u64),
 }
 
@@ -103,7 +104,7 @@ pub struct KeyPicker {
     walkers: u64,
 }
 
-/// A popularity with what it needs worked out.
+/// A popularity with its constants computed.
 #[derive(Clone, Debug)]
 enum Draw {
     Even(Draws),
@@ -115,7 +116,7 @@ enum Draw {
 
 impl KeyPicker {
     /// A picker among ids `0..keys`, with one key per operation. There must be at least one key,
-    /// and the parameters of the popularity must be such as its word allows.
+    /// and the popularity's parameters must be in the range that its word allows.
     pub fn new(popularity: Popularity, keys: u64, seed: u64) -> Self {
         assert!(keys > 0, "a popularity needs at least one key");
         let draw = match popularity {
@@ -124,7 +125,8 @@ impl KeyPicker {
             Popularity::Sequential => Draw::Next(0),
             Popularity::Onward(first) => Draw::Next(first),
             Popularity::Zipf(exponent) => {
-                // Next to 1 the general form cancels all its digits away; 1 has a form of its own.
+                // Near 1 the general form loses all its digits to cancellation; 1 has a form of its
+                // own.
                 let exponent = if (exponent - 1.0).abs() < 1e-9 { 1.0 } else { exponent };
                 let zipf = Zipf::new(keys as f64, exponent);
                 Draw::Zipf(zipf.expect("the exponent is at least 0 and there are keys"))
@@ -138,20 +140,20 @@ impl KeyPicker {
         Self { draw, keys, seed, stride: 1, walkers: 1 }
     }
 
-    /// The same picker for so many walkers (at least 1); without a walk they do not matter.
+    /// This picker with `walkers` walkers (at least 1); only a walk uses them.
     pub fn with_walkers(mut self, walkers: u32) -> Self {
         self.walkers = u64::from(walkers.max(1));
         self
     }
 
-    /// The same picker for operations of up to `keys_per_op` keys (at least 1), so that no two
+    /// This picker for operations of up to `keys_per_op` keys (at least 1), so that no two
     /// operations share a draw.
     pub fn with_stride(mut self, keys_per_op: u16) -> Self {
         self.stride = u64::from(keys_per_op.max(1));
         self
     }
 
-    /// The id of the `nth` key of operation `index`; `nth` is below the keys per operation.
+    /// The id of the `nth` key of operation `index`; `nth` is less than the keys per operation.
     #[inline]
     pub fn pick(&self, index: u64, nth: u16) -> u64 {
         let number = index.wrapping_mul(self.stride).wrapping_add(u64::from(nth));
@@ -171,16 +173,16 @@ impl KeyPicker {
         }
     }
 
-    /// Apart from the others, which would otherwise pay for the registers that it needs.
+    /// A function of its own, so that the other popularities do not pay for its registers.
     #[inline(never)]
     fn pick_zipf(&self, zipf: &Zipf<f64>, number: u64) -> u64 {
         let mut bits = Bits(Random::at(self.seed, Stream::KEY, number));
         let rank = zipf.sample(&mut bits) as u64;
-        // Rounding may put the very end of the tail one rank too far.
+        // Rounding can return one rank beyond the last.
         rank.clamp(1, self.keys) - 1
     }
 
-    /// Apart for the same reason.
+    /// A function of its own for the reason of `pick_zipf`.
     #[inline(never)]
     fn pick_walking(&self, index: u64, nth: u16) -> u64 {
         let Draw::Walk(walk) = &self.draw else { unreachable!("only walks are asked for here") };
@@ -193,7 +195,7 @@ impl KeyPicker {
     }
 }
 
-/// Our generator in the shape in which the sampler wants it.
+/// Our generator behind the trait that the sampler requires.
 struct Bits(Random);
 
 impl TryRng for Bits {

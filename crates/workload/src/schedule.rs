@@ -1,5 +1,5 @@
-//! The one place where an intended instant is made. An instant is an offset from the schedule's
-//! start, given out once and never changed afterwards; what became of its operation is not asked.
+//! The only place that makes intended instants. An instant is an offset from the schedule's start,
+//! given out once and never changed; the schedule does not learn the operation's outcome.
 
 use crate::arrival::Arrival;
 use crate::size::Draws;
@@ -7,25 +7,25 @@ use crate::wave::{Cursor, RateCurve};
 use memtide_base::Span;
 use memtide_base::rng::Stream;
 
-/// Which part of the run's one sequence a schedule takes.
+/// The part of the run's one sequence that a schedule takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lane {
-    /// This lane's place among the lanes, below `count`: it takes the operations whose index
-    /// leaves this rest when divided by `count`.
+    /// The lane's number, below `count`. It takes the operations whose index is equal to it modulo
+    /// `count`.
     pub index: u32,
     /// How many lanes share the sequence, at least 1.
     pub count: u32,
-    /// Whether the lane draws gaps of its own instead of the run's; Poisson lanes always do,
-    /// because together they are a Poisson sequence again.
+    /// True if the lane draws gaps of its own instead of the run's. Poisson lanes always do:
+    /// together they are a Poisson sequence again.
     pub own_stream: bool,
 }
 
-/// One operation's place in the plan.
+/// The index and instant of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
     /// Position in the run's sequence.
     pub index: u64,
-    /// When it is intended, from the schedule's start; [`Span::MAX`] means never.
+    /// The intended instant as an offset from the schedule's start; [`Span::MAX`] means never.
     pub at: Span,
 }
 
@@ -42,24 +42,24 @@ pub struct Schedule {
     due: Due,
 }
 
-/// How a lane gets from one of its operations to its next one.
+/// How a lane computes its next operation's position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Walk {
-    /// Where operation i stands is known.
+    /// The position of operation i has a closed form.
     Grid,
-    /// The run's gaps are summed, those of the other lanes' operations too.
+    /// The lane sums the run's gaps, also those of the other lanes' operations.
     Shared,
-    /// The lane's own gaps are summed, and stretched by the number of lanes.
+    /// The lane sums gaps of its own, stretched by the number of lanes.
     Own,
 }
 
-/// A sum of gaps whose mean is 1, kept as a whole number and a fraction so that it does not lose
-/// digits as it grows.
+/// A sum of gaps of mean 1, kept as an integer and a fraction so that it loses no digits as it
+/// grows.
 #[derive(Clone, Debug)]
 struct Gaps {
     draws: Draws,
     stream: Stream,
-    /// The draw that is the first gap's.
+    /// The draw of the first gap.
     first: u64,
     drawn: u64,
     whole: u64,
@@ -67,7 +67,7 @@ struct Gaps {
 }
 
 impl Schedule {
-    /// The schedule of a lane, standing at its first operation.
+    /// The schedule of a lane, at its first operation.
     pub fn new(arrival: Arrival, curve: RateCurve, seed: u64, lane: Lane) -> Self {
         assert!(lane.index < lane.count, "a lane is one of those that share the sequence");
         let walk = if arrival.position(0).is_some() {
@@ -107,8 +107,9 @@ impl Schedule {
         schedule
     }
 
-    /// The same lane with gaps of `draws`. Where these are a C program's, so is the rest: the
-    /// first operation of the run is due at once, and draw i is the gap behind operation i.
+    /// This lane with gaps drawn from `draws`. If these are a C program's draws, it also starts as
+    /// that program does: the run's first operation is due at once, and draw i is the gap after
+    /// operation i.
     pub fn with_draws(mut self, draws: Draws) -> Self {
         if draws == Draws::Seed {
             return self;
@@ -123,8 +124,8 @@ impl Schedule {
         self
     }
 
-    /// Begins anew with the gaps of `stream`, or from draw `first` on where draws have no streams,
-    /// and with an operation that is due at once: something happened that it waited for.
+    /// Starts the schedule over with the gaps of `stream` (from draw `first` on if the draws have
+    /// no streams); its next operation is due at once. For a schedule that waited for an event.
     pub fn restart(&mut self, stream: Stream, first: u64) {
         self.gaps.clear();
         match self.gaps.draws {
@@ -140,13 +141,13 @@ impl Schedule {
         self.due
     }
 
-    /// Goes on to the operation after it.
+    /// Advances to the next operation.
     pub fn advance(&mut self) {
         self.due.index += u64::from(self.lane.count);
         self.step(u64::from(self.lane.count));
     }
 
-    /// Goes on as if it had advanced `times` times (at least once).
+    /// Advances `times` operations (at least one).
     pub fn advance_by(&mut self, times: u16) {
         self.due.index += u64::from(self.lane.count) * u64::from(times);
         if self.walk == Walk::Own {
@@ -155,12 +156,13 @@ impl Schedule {
         self.step(u64::from(self.lane.count) * u64::from(times));
     }
 
-    /// How many operations of the lane, the one that is due first, come before operation `end`.
+    /// How many of the lane's operations, starting with the one due next, come before operation
+    /// `end`.
     pub fn left_before(&self, end: u64) -> u64 {
         end.saturating_sub(self.due.index).div_ceil(u64::from(self.lane.count))
     }
 
-    /// Works out the instant of `due.index`, which lies `ahead` operations of the run further.
+    /// Computes the instant of `due.index`, which is `ahead` operations of the run further on.
     fn step(&mut self, ahead: u64) {
         let position = match self.walk {
             Walk::Grid => self.arrival.position(self.due.index).unwrap_or(f64::INFINITY),
@@ -193,7 +195,7 @@ impl Gaps {
         }
     }
 
-    /// The sum, `factor` times.
+    /// The sum multiplied by `factor`.
     fn times(&self, factor: u64) -> f64 {
         (self.whole * factor) as f64 + self.part * factor as f64
     }

@@ -1,5 +1,5 @@
-//! The laws of sizes in bytes, as people write them. A size is a function of one uniform number;
-//! clamping it to what a key or a value may be is left to those who know.
+//! Laws of sizes in bytes, as users write them. A size is a function of one uniform number; callers
+//! clamp it to what a key or value may be.
 
 mod draws;
 
@@ -18,13 +18,13 @@ pub struct SizeLaw {
     law: Law,
     least: u64,
     most: Option<u64>,
-    /// Each size is the draw of the law and the number of sizes before it.
+    /// True if each size is the law's draw plus the number of sizes before it.
     ascends: bool,
-    /// The word in its canonical form, from which the same law can be read again.
+    /// The word in its canonical form, which parses to an equal law.
     word: String,
 }
 
-/// The largest size that may be asked for: memcached's own limit.
+/// The largest size allowed: memcached's own limit.
 const SIZE_MAX: u64 = 1 << 30;
 /// A table has at most this many rows.
 const ROWS_MAX: usize = 1000;
@@ -60,18 +60,18 @@ impl SizeLaw {
         Self { law, least: bytes, most, ascends: false, word }
     }
 
-    /// The law on the real numbers; a size is its draw rounded to whole bytes. A uniform law
-    /// reaches half a byte past both its ends, so that all its sizes are equally likely.
+    /// The law over real numbers; a size is its draw rounded to whole bytes. A uniform law extends
+    /// half a byte past both ends, so that all sizes are equally likely.
     pub fn law(&self) -> &Law {
         &self.law
     }
 
-    /// The least size in bytes and, where there is one, the greatest.
+    /// The smallest size in bytes, and the largest if there is one.
     pub fn bounds(&self) -> (u64, Option<u64>) {
         (self.least, self.most)
     }
 
-    /// The one size that this law gives, if there is only one.
+    /// The size of a law that has only one.
     pub(crate) fn constant(&self) -> Option<u64> {
         match self.law {
             Law::Fixed(_) if !self.ascends => Some(self.least),
@@ -79,19 +79,19 @@ impl SizeLaw {
         }
     }
 
-    /// Whether both bounds were written by the user, who then means them.
+    /// True if the user wrote both bounds, so that they must not be clamped.
     pub(crate) fn is_spelt_out(&self) -> bool {
         !self.ascends && matches!(self.law, Law::Fixed(_) | Law::Uniform(..) | Law::Table(_))
     }
 
-    /// Whether a size depends on how many there were, so that one draw does not tell it.
+    /// True if a size depends on the number of sizes before it.
     pub fn ascends(&self) -> bool {
         self.ascends
     }
 
-    /// The size that belongs to `u` in (0, 1).
+    /// The size for `u` in (0, 1).
     pub(crate) fn size_at(&self, u: f64) -> u64 {
-        // The cast saturates: what is below zero becomes zero.
+        // A cast saturates: negative numbers become zero.
         let size = (self.law.quantile(u) + 0.5) as u64;
         size.clamp(self.least, self.most.unwrap_or(u64::MAX))
     }
@@ -103,7 +103,7 @@ impl SizeLaw {
     }
 }
 
-/// Between which numbers a law's draws lie, the upper end being open for some.
+/// The range of a law's draws; the upper end may be open.
 fn bounds_of(law: &Law) -> (f64, Option<f64>) {
     match law {
         Law::Fixed(value) => (*value, Some(*value)),
@@ -236,7 +236,7 @@ fn table(word: &str, rows: &str) -> Result<SizeLaw, WordError> {
     Ok(SizeLaw::of(law, format!("table:{}", rows.join(","))))
 }
 
-/// A whole size in bytes.
+/// Parses a whole size in bytes.
 fn size(word: &str, argument: &str) -> Result<u64, WordError> {
     match parse_size(argument) {
         Ok(bytes) if bytes <= SIZE_MAX => Ok(bytes),
@@ -245,7 +245,7 @@ fn size(word: &str, argument: &str) -> Result<u64, WordError> {
     }
 }
 
-/// A parameter in bytes, which need not be whole.
+/// Parses a parameter in bytes, which need not be whole.
 fn amount(word: &str, argument: &str) -> Result<f64, WordError> {
     match argument.parse::<f64>() {
         Ok(value) if (0.0..=SIZE_MAX as f64).contains(&value) => Ok(value),
@@ -272,23 +272,23 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Sizes of `law`, clamped to `0..=size_max`, drawn by the run's seed.
+    /// Sizes by `law`, clamped to `0..=size_max`, drawn by the run's seed.
     pub(crate) fn new(law: SizeLaw, size_max: u64, seed: u64, stream: Stream) -> Self {
         let constant = law.constant().map(|size| size.min(size_max));
         Self { law, constant, size_max, draws: Draws::Seed, seed, stream }
     }
 
-    /// The same drawn in another way.
+    /// These sizes with another source of draws.
     pub(crate) fn with_draws(self, draws: Draws) -> Self {
         Self { draws, ..self }
     }
 
-    /// How they are drawn.
+    /// The source of draws.
     pub(crate) fn draws(&self) -> Draws {
         self.draws
     }
 
-    /// The largest that there can be.
+    /// The largest possible size.
     pub(crate) fn largest(&self) -> u64 {
         self.law.most.map_or(self.size_max, |most| most.min(self.size_max))
     }

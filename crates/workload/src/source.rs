@@ -1,5 +1,5 @@
-//! What to do next, and what came of it: the door through which an engine asks for operations.
-//! Knows neither when (see [`crate::schedule`]) nor over which connection.
+//! The interface through which an engine asks for operations and reports outcomes. Does not know
+//! when they are due (see [`crate::schedule`]) or which connection carries them.
 
 mod window;
 
@@ -11,19 +11,19 @@ use crate::popularity::{KeyPicker, Popularity};
 use memtide_base::Instant;
 use memtide_base::rng::{Draws, Stream, hash};
 
-/// What a source has to say.
+/// A source's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Do this.
+    /// Do this operation.
     Op(Op),
-    /// There is nothing more to do, ever.
+    /// There are no more operations.
     Done,
 }
 
-/// Decides operations and learns what came of them.
+/// Decides operations and learns their outcomes.
 pub trait Source {
-    /// The source of client number `client` of the run, made from one that no client has used.
-    /// Only a source that remembers something tells its clients apart.
+    /// The source for client number `client` of the run, made from an unused source. Only a source
+    /// with a memory differs between clients.
     fn of_client(&self, _client: u32) -> Self
     where
         Self: Sized + Clone,
@@ -31,59 +31,59 @@ pub trait Source {
         self.clone()
     }
 
-    /// The operation at position `index` of the run's sequence, a position which the schedule
-    /// gave out; `now` is for sources that replay recorded times.
+    /// The operation at position `index` of the run's sequence, as given out by the schedule. `now`
+    /// is for sources that replay recorded times.
     fn next(&mut self, index: u64, now: Instant) -> Next;
 
-    /// The same of an operation that is not sent, for want of room or of time: it is settled at
-    /// once, and nobody asks for its further keys.
+    /// The operation at position `index`, which will not be sent for want of room or time. The
+    /// caller settles it at once and asks for none of its further keys.
     fn skip(&mut self, index: u64, now: Instant) -> Next {
         self.next(index, now)
     }
 
-    /// Gives up operation `index`, which is settled with `outcome` at once: returns its kind and
-    /// how many keys it asks for. None when there is nothing more to do, ever.
+    /// Skips operation `index` and settles it with `outcome`. Returns its kind and number of keys;
+    /// `None` if there are no more operations.
     fn forgo(&mut self, index: u64, now: Instant, outcome: Outcome) -> Option<(OpKind, u16)> {
         let Next::Op(op) = self.skip(index, now) else { return None };
         self.settle(&op, outcome);
         Some((op.kind, op.keys))
     }
 
-    /// The id of the `nth` key of an operation of this source, `nth` below `op.keys`; the 0th is
-    /// `op.key`. The keys of one operation may repeat each other. Known until the next `next`.
+    /// The id of the `nth` key of an operation of this source, for `nth` below `op.keys`; key 0 is
+    /// `op.key`. Keys of one operation may repeat. Valid until the next call of `next`.
     fn key(&self, op: &Op, nth: u16) -> u64;
 
-    /// What came of an operation; called exactly once for each.
+    /// Reports the outcome of an operation; called exactly once for each.
     fn settle(&mut self, op: &Op, outcome: Outcome);
 }
 
-/// What a [`PlannedSource`] is made from.
+/// The parameters of a [`PlannedSource`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourcePlan {
     /// The seed of the run.
     pub seed: u64,
-    /// Which kinds, and how many of each.
+    /// The kinds and their weights.
     pub mix: Mix,
-    /// In which order they come.
+    /// The order of the kinds.
     pub order: MixOrder,
-    /// Which keys, and how often each.
+    /// How often each key is requested.
     pub popularity: Popularity,
-    /// How many ordinary keys there are, at least 1: ids `0..keys`.
+    /// The number of ordinary keys, at least 1: ids `0..keys`.
     pub keys: u64,
-    /// How many go side by side when the popularity is a walk, at least 1.
+    /// The number of parallel walkers if the popularity is a walk, at least 1.
     pub walkers: u32,
-    /// How many keys a get or gets asks for, at least 1.
+    /// The number of keys that a get or gets requests, at least 1.
     pub multiget: u16,
-    /// The part of them that does, from 0 to 1; the others ask for one.
+    /// Share of gets that request `multiget` keys, from 0 to 1; the rest request one key.
     pub multiget_share: f64,
-    /// How many numeric keys there are, for incr and decr: the ids that follow `keys`. Without
-    /// any, incr and decr work on the ordinary ones.
+    /// The number of numeric keys for incr and decr: the ids that follow `keys`. If 0, incr and
+    /// decr work on the ordinary keys.
     pub numeric_keys: u64,
-    /// The objects that each client works on instead of keys by popularity, if it does.
+    /// The window of objects that each client works on, in place of keys by popularity.
     pub window: Option<WindowPlan>,
 }
 
-/// The source of a plan, whichever it is.
+/// The source that a plan asks for.
 #[derive(Clone, Debug)]
 pub enum PlannedSource {
     /// Keys by popularity.
@@ -93,7 +93,7 @@ pub enum PlannedSource {
 }
 
 impl PlannedSource {
-    /// The source of a plan, which must keep to the bounds of [`SourcePlan`]'s fields.
+    /// The source of a plan, whose fields must be within the bounds of [`SourcePlan`].
     pub fn new(plan: &SourcePlan) -> Self {
         match &plan.window {
             None => Self::Mix(MixSource::new(plan)),
@@ -149,8 +149,8 @@ impl Source for PlannedSource {
     }
 }
 
-/// Operations without a memory: operation i is a function of (seed, i). Where the kinds come in
-/// turn, that is a function of how many operations the client has made.
+/// Operations without memory: operation i is a function of (seed, i). If the kinds rotate, its kind
+/// is a function of the number of operations that the client has made.
 #[derive(Clone, Debug)]
 pub struct MixSource {
     seed: u64,
@@ -158,17 +158,17 @@ pub struct MixSource {
     kinds: Draws,
     turn: Option<Turn>,
     multiget: u16,
-    /// A get whose draw is below this asks for many keys; all do when there is none.
+    /// A get whose draw is below this requests `multiget` keys; `None` if all do.
     many_below: Option<u64>,
     ordinary: KeyPicker,
     /// The id of the first numeric key.
     numeric_from: u64,
-    /// Made even when no kind uses it; never asked then.
+    /// Made even if no kind uses it.
     numeric: KeyPicker,
 }
 
 impl MixSource {
-    /// The source of a plan, which must keep to the bounds of [`SourcePlan`]'s fields.
+    /// The source of a plan, whose fields must be within the bounds of [`SourcePlan`].
     pub fn new(plan: &SourcePlan) -> Self {
         assert!(plan.multiget > 0, "a get asks for at least one key");
         let picker = |keys| {
@@ -192,7 +192,7 @@ impl MixSource {
 }
 
 impl MixSource {
-    /// The kind of operation `index`. Where kinds come in turn, each is asked for once.
+    /// The kind of operation `index`. If kinds rotate, it must be asked once for each operation.
     #[inline]
     fn kind(&mut self, index: u64) -> OpKind {
         match &mut self.turn {
@@ -201,8 +201,8 @@ impl MixSource {
         }
     }
 
-    /// How many keys operation `index` of this kind asks for. Apart from `next`, which would
-    /// otherwise pay for the registers that it needs.
+    /// The number of keys of operation `index` of this kind. A function of its own, so that `next`
+    /// does not pay for its registers.
     #[inline(never)]
     fn keys_of(&self, kind: OpKind, index: u64) -> u16 {
         match self.many_below {
@@ -225,7 +225,7 @@ impl Source for MixSource {
         Next::Op(Op { index, key, kind, keys })
     }
 
-    /// Its key is not drawn, and nothing is remembered of it.
+    /// Draws no key, and remembers nothing of the operation.
     fn forgo(&mut self, index: u64, _now: Instant, _outcome: Outcome) -> Option<(OpKind, u16)> {
         let kind = self.kind(index);
         Some((kind, if self.multiget > 1 { self.keys_of(kind, index) } else { 1 }))

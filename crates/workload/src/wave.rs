@@ -1,5 +1,5 @@
-//! How the rate changes over time: the words for it, and the curve with which a schedule turns
-//! positions into instants. Draws nothing but the levels of a random wave.
+//! How the rate changes over time: the words for it, and the curve that turns a schedule's
+//! positions into instants. Draws only the levels of a random wave.
 
 mod curve;
 
@@ -11,54 +11,54 @@ use memtide_base::units::{parse_rate, parse_span};
 use std::fmt;
 use std::str::FromStr;
 
-/// The course of the rate, in operations per second over all workers. At least one rate is above
-/// 0, and none is above 1G.
+/// The rate over time, in operations per second over all workers. At least one rate is above 0, and
+/// none is above 1G.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wave {
-    /// The asked rate, always.
+    /// The requested rate, throughout.
     Constant,
-    /// From one rate to another evenly over the measured window; afterwards it stays.
+    /// Linear from one rate to another over the measured window; the second rate afterwards.
     Ramp {
         /// The rate at the beginning of the window.
         from: f64,
         /// The rate at its end.
         to: f64,
     },
-    /// One rate after the other, and again from the first.
+    /// One rate after the other, starting over after the last.
     Step {
         /// The rates, at most 100 000.
         rates: Vec<f64>,
-        /// How long each stays, at least 10 ms.
+        /// The length of each step, at least 10 ms.
         every: Span,
     },
-    /// A sinus wave that starts at its mean, upwards.
+    /// A sine wave that starts at its mean, rising.
     Sine {
         /// The mean rate, above 0.
         mean: f64,
-        /// How far it goes above and below the mean; not above the mean.
+        /// The amplitude; at most the mean.
         amplitude: f64,
-        /// The length of one wave, at least 10 ms.
+        /// The period, at least 10 ms.
         period: Span,
     },
-    /// A rate drawn anew, evenly between two bounds.
+    /// Rates drawn uniformly between two bounds.
     Random {
         /// The lower bound.
         min: f64,
         /// The upper bound, at least 1.
         max: f64,
-        /// How long each rate stays, at least 10 ms.
+        /// The length of each level, at least 10 ms.
         every: Span,
     },
 }
 
-/// More than one operation a nanosecond cannot be told apart.
+/// The highest rate; instants have a resolution of one nanosecond.
 const RATE_MAX: f64 = 1e9;
-/// A random wave sums its levels one by one; this and [`EVERY_MIN`] bound how many lie between
+/// A random wave sums its levels one by one; this rate and [`EVERY_MIN`] bound how many lie between
 /// two operations.
 const RANDOM_RATE_MIN: f64 = 1.0;
-/// Nothing changes more often than this.
+/// The shortest step, level or period.
 const EVERY_MIN: Span = Span::from_ms(10);
-/// A step wave has at most this many rates.
+/// The most rates of a step wave.
 const STEPS_MAX: usize = 100_000;
 
 const GRAMMAR: Grammar = Grammar {

@@ -1,9 +1,9 @@
-//! How the words of this crate are read: `name` or `name:a,b,c`, and what is said of a word that
-//! cannot be read. Knows no particular law.
+//! Parses the words of this crate, `name` or `name:a,b,c`, and words the errors. Knows no
+//! particular law.
 
 use std::fmt;
 
-/// Why a word could not be read: what is wrong with it, and every form that would have been right.
+/// Why a word could not be parsed, and every valid form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordError {
     given: String,
@@ -23,11 +23,11 @@ impl std::error::Error for WordError {}
 
 /// One family of words.
 pub(crate) struct Grammar {
-    /// What a word of the family is, with its article: "a popularity".
+    /// What a word of the family stands for, with its article: "a popularity".
     pub what: &'static str,
-    /// Every name that may stand before the colon, for the nearest one to be found.
+    /// Every name that may stand before the colon, for suggestions.
     pub names: &'static [&'static str],
-    /// Every form, as a person would be told.
+    /// Every form, worded for a user.
     pub forms: &'static str,
 }
 
@@ -42,7 +42,7 @@ impl Grammar {
         }
     }
 
-    /// The error for a name that is none of the family's.
+    /// The error for a name that is not in the family.
     pub fn unknown(&self, given: &str, name: &str) -> WordError {
         let reason = match nearest(name, self.names) {
             Some(near) => format!("there is no '{name}', the nearest name is '{near}'"),
@@ -52,7 +52,7 @@ impl Grammar {
         self.wrong(given, reason)
     }
 
-    /// Exactly `N` arguments, separated by commas.
+    /// Parses exactly `N` arguments, separated by commas.
     pub fn arguments<'a, const N: usize>(
         &self,
         given: &str,
@@ -73,7 +73,7 @@ impl Grammar {
         })
     }
 
-    /// A finite number for which `allowed` holds; `range` says in words what that is.
+    /// Parses a finite number for which `allowed` holds; `range` words the condition.
     pub fn number(
         &self,
         given: &str,
@@ -88,7 +88,7 @@ impl Grammar {
     }
 }
 
-/// Splits `name:arguments`; without a colon there are no arguments.
+/// Splits `name:arguments`; no colon means no arguments.
 pub(crate) fn split(word: &str) -> (&str, Option<&str>) {
     match word.split_once(':') {
         Some((name, arguments)) => (name.trim(), Some(arguments)),
@@ -96,7 +96,7 @@ pub(crate) fn split(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The name closest to `word`, when it is close enough to have been meant.
+/// The name closest to `word`, if close enough to be meant.
 pub(crate) fn nearest<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
     let letters = word.chars().count();
     if letters > 40 {
@@ -111,11 +111,11 @@ pub(crate) fn nearest<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
-/// How many letters must be added, dropped, changed, or swapped with their neighbour.
+/// The number of letters to add, drop, change, or swap with a neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let width = b.len() + 1;
-    // Row i, column j: the distance of the first i letters of one from the first j of the other.
+    // Row i, column j: the distance between the first i letters of one word and j of the other.
     let mut table = vec![0; (a.len() + 1) * width];
     for i in 0..=a.len() {
         for j in 0..=b.len() {

@@ -1,8 +1,8 @@
-//! The generator behind POSIX's `drand48` family, as a value: for runs that must draw what a C
+//! The generator behind POSIX's `drand48` family, as a value, for runs that must draw what a C
 //! program drew.
 //!
-//! Its low bits are poor and its period short, so nothing else should use it. It reads no clock
-//! to seed itself.
+//! Its low bits are poor and its period is short, so use it for nothing else. It never seeds itself
+//! from a clock.
 
 /// Bits of the state.
 const MASK: u64 = (1 << 48) - 1;
@@ -10,17 +10,17 @@ const MASK: u64 = (1 << 48) - 1;
 const FACTOR: u64 = 0x5_deec_e66d;
 const ADDEND: u64 = 0xb;
 
-/// The linear congruential generator of `erand48`: 48 bits of state.
+/// The linear congruential generator of `erand48`, with 48 bits of state.
 ///
-/// Draw i follows from the seed alone in a few steps ([`Rand48::skip`]), and several parties can
-/// deal the draws of one stream among them without asking each other ([`Rand48::every`]).
+/// Draw i is computed from the seed in a few steps ([`Rand48::skip`]), and several parties can
+/// divide one stream between them without coordination ([`Rand48::every`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rand48 {
     state: u64,
     step: Step,
 }
 
-/// Some steps of the recurrence at once, which again is X → X · factor + addend.
+/// Several steps of the recurrence in one, which again has the form X → X · factor + addend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     factor: u64,
@@ -34,13 +34,13 @@ impl Step {
         state.wrapping_mul(self.factor).wrapping_add(self.addend) & MASK
     }
 
-    /// This, then `next`.
+    /// This step followed by `next`.
     const fn then(self, next: Self) -> Self {
         let factor = self.factor.wrapping_mul(next.factor) & MASK;
         Self { factor, addend: next.apply(self.addend) }
     }
 
-    /// This, `times` over, by squaring.
+    /// This step `times` over, by repeated squaring.
     const fn times(self, mut times: u64) -> Self {
         let (mut sum, mut power) = (Self::NONE, self);
         while times > 0 {
@@ -54,7 +54,7 @@ impl Step {
     }
 }
 
-/// The plain recurrence 2^k times at once, for each k.
+/// For each k, the step that applies the recurrence 2^k times.
 const POWERS: [Step; 48] = {
     let mut powers = [Step { factor: FACTOR, addend: ADDEND }; 48];
     let mut k = 1;
@@ -65,29 +65,28 @@ const POWERS: [Step; 48] = {
     powers
 };
 
-/// What `erand48` makes of a state: a multiple of 2^-48 in [0, 1).
+/// The number that `erand48` makes of a state: a multiple of 2^-48 in [0, 1).
 fn unit_of(state: u64) -> f64 {
     state as f64 * (1.0 / (1u64 << 48) as f64)
 }
 
 impl Rand48 {
-    /// The generator of the three words that C keeps in `unsigned short xsubi[3]`, the lowest
-    /// first.
+    /// The generator that starts from C's `unsigned short xsubi[3]`, lowest word first.
     pub const fn new(words: [u16; 3]) -> Self {
         let [low, middle, high] = words;
         let state = low as u64 | (middle as u64) << 16 | (high as u64) << 32;
         Self { state, step: Step { factor: FACTOR, addend: ADDEND } }
     }
 
-    /// What `erand48` gives next: a multiple of 2^-48 in [0, 1). 0 comes out once in a period,
-    /// and every law's quantile that is finite at 0 takes it.
+    /// The next number of `erand48`: a multiple of 2^-48 in [0, 1). 0 comes once in a period; every
+    /// law whose quantile is finite at 0 accepts it.
     pub fn unit(&mut self) -> f64 {
         self.state = self.step.apply(self.state);
         unit_of(self.state)
     }
 
-    /// Draw `index`, from 0, of the generator of these words, in a step for each bit that is set
-    /// in the index.
+    /// Draw `index` (from 0) of the generator with these words. It takes one step for each bit that
+    /// is set in the index.
     pub fn draw(words: [u16; 3], index: u64) -> f64 {
         let mut state = Self::new(words).state;
         let mut steps = index.wrapping_add(1) & MASK;
@@ -98,19 +97,20 @@ impl Rand48 {
         unit_of(state)
     }
 
-    /// The same without its next `draws` draws.
+    /// This generator after its next `draws` draws.
     #[must_use]
     pub const fn skip(self, draws: u64) -> Self {
         Self { state: self.step.times(draws).apply(self.state), ..self }
     }
 
-    /// Every `stride`-th draw, the next one being the first; `stride` must not be 0. Of n parties
-    /// that share a stream, party i takes `skip(i).every(n)`.
+    /// Every `stride`-th draw, beginning with the next one; `stride` must not be 0. When n parties
+    /// share a stream, party i takes `skip(i).every(n)`.
     #[must_use]
     pub const fn every(self, stride: u64) -> Self {
         assert!(stride > 0, "a stride of 0 would repeat one draw for ever");
-        // One step of the old kind must lead to the first draw: back `stride` of them, on by one.
-        // The recurrence's order divides 2^48, so going on by 2^48 less a number goes back.
+        // One step of the new recurrence must give the draw that is next now: go back `stride` old
+        // steps and one on. The recurrence's order divides 2^48, so going on by 2^48 - n steps goes
+        // back by n.
         let back = (MASK + 1).wrapping_sub((stride - 1) & MASK);
         let state = self.step.times(back).apply(self.state);
         Self { state, step: self.step.times(stride) }
@@ -119,7 +119,7 @@ impl Rand48 {
 
 #[cfg(test)]
 mod tests {
-    //! The recurrence against itself; against the C library it stands in `tests/rand48.rs`.
+    //! The recurrence against itself. `tests/rand48.rs` compares it with the C library.
 
     use super::*;
 

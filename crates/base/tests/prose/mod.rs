@@ -1,6 +1,6 @@
-//! What every sentence for people must be, whatever it says. Shared by the tests of several crates.
+//! Rules for every sentence that the program writes for people. Several crates' tests share it.
 
-/// What is wrong with how `text` reads, if anything.
+/// What is wrong with the style of `text`; `None` if nothing.
 pub fn flaw(text: &str) -> Option<String> {
     let flawed = |what: &str| Some(format!("{what} in: {text:?}"));
     if text.trim() != text || text.is_empty() {
@@ -17,7 +17,7 @@ pub fn flaw(text: &str) -> Option<String> {
     }
     let words: Vec<String> = text
         .split(' ')
-        // A word behind punctuation begins another clause.
+        // Punctuation before a word begins another clause.
         .map(|word| word.trim_start_matches('(').to_lowercase())
         .collect();
     for pair in words.windows(2) {
@@ -33,7 +33,7 @@ pub fn flaw(text: &str) -> Option<String> {
     None
 }
 
-/// What is wrong with a sentence that lacks its subject, a server.
+/// What is wrong with a sentence whose subject, a server, is left out.
 #[allow(dead_code, reason = "not every crate has such sentences")]
 pub fn flaw_of_predicate(text: &str) -> Option<String> {
     let first = text.split(' ').next().unwrap_or_default();

@@ -1,22 +1,22 @@
-//! Requests and answers as frames. Everything appends to the caller's buffer; keys and values are
-//! taken as they are, unchecked.
+//! Encodes requests and answers as frames. Appends to the caller's buffer; does not check keys and
+//! values.
 
 use super::frame::{Answer, Extras, Header, MAGIC_ANSWER, MAGIC_REQUEST, Request};
 use super::opcode::{Opcode, Status};
 use crate::reply::{ErrorReply, Reply};
 
-/// What a request's header says beside lengths.
+/// The fields of a request's header, without the lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// What to do.
+    /// The command.
     pub opcode: Opcode,
     /// A number that the answer repeats.
     pub opaque: u32,
-    /// The cas number which must still be valid; 0 for none.
+    /// The cas number that must still be valid; 0 for none.
     pub cas: u64,
 }
 
-/// A whole request.
+/// Writes a whole request.
 pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
     let Request { opcode, opaque, cas, extras, key, value } = *request;
     let write_key = |out: &mut Vec<u8>| out.extend_from_slice(key);
@@ -24,8 +24,8 @@ pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
     request_with(out, Head { opcode, opaque, cas }, extras, write_key, write_value);
 }
 
-/// A whole request whose key and value the closures write. They must only append: at most 250
-/// bytes of key, and 1 GiB of value.
+/// Writes a whole request whose key and value the closures append: at most 250 bytes of key and 1
+/// GiB of value.
 pub fn request_with(
     out: &mut Vec<u8>,
     head: Head,
@@ -56,14 +56,14 @@ pub fn request_with(
     out[begin..body].copy_from_slice(&header.bytes(MAGIC_REQUEST));
 }
 
-/// A whole request without extras, key and value.
+/// Writes a whole request without extras, key and value.
 pub fn bare(out: &mut Vec<u8>, opcode: Opcode, opaque: u32) {
     let request = Request { opcode, opaque, cas: 0, extras: Extras::None, key: &[], value: &[] };
     self::request(out, &request);
 }
 
-/// A whole answer, or one piece of it as it was decoded: nothing follows the last piece of a
-/// value, and an `End` that only says that its value was the last is no bytes at all.
+/// Writes a whole answer, or one decoded piece of it. Nothing follows the last piece of a value; an
+/// `End` that only marks the end of its value writes no bytes.
 pub fn answer(out: &mut Vec<u8>, answer: &Answer<'_>) {
     let Answer { opcode, opaque, status, reply } = *answer;
     let mut frame = |cas: u64, (extras, key): (&[u8], &[u8]), value: &[u8], left: usize| {
@@ -92,7 +92,8 @@ pub fn answer(out: &mut Vec<u8>, answer: &Answer<'_>) {
         Reply::Number(number) => frame(0, none, &number.to_be_bytes(), 0),
         Reply::Version(version) => frame(0, none, version, 0),
         Reply::Stat { name, value } => frame(0, (&[], name), value, 0),
-        // The server turns connections away before it knows what they speak.
+        // The server refuses a connection before it knows the client's protocol, so the refusal is
+        // text.
         Reply::Error(error) if error.is_too_many_connections() => {
             crate::text::encode::reply(out, &reply);
         }
@@ -101,7 +102,7 @@ pub fn answer(out: &mut Vec<u8>, answer: &Answer<'_>) {
     }
 }
 
-/// An answer in the words of its status to a command of any number, be it none.
+/// Writes a refusal with the words of its status. `opcode` may be one that no command has.
 pub fn refusal(out: &mut Vec<u8>, opcode: u8, opaque: u32, status: Status) {
     let words = status.words();
     let body_bytes = words.len() as u32;

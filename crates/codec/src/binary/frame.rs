@@ -1,54 +1,53 @@
-//! Frames: the header as it stands on the wire ("Packet Structure"), and what whole requests and
-//! answers are made of. Nothing is refused here but a header that contradicts itself.
+//! Frames: the header on the wire ("Packet Structure"), and the parts of whole requests and
+//! answers. Rejects only a header whose lengths contradict each other.
 
 use super::opcode::{Opcode, Status};
 use crate::reply::Reply;
 
-/// How long a header is.
+/// The length of a header.
 pub(crate) const HEADER_BYTES: usize = 24;
 /// The first byte of a request.
 pub(crate) const MAGIC_REQUEST: u8 = 0x80;
 /// The first byte of an answer.
 pub(crate) const MAGIC_ANSWER: u8 = 0x81;
-/// The expiry of an increment or decrement that must not make the key.
+/// The expiry of an increment or decrement that must not create the key.
 pub const NEVER_CREATE: u32 = u32::MAX;
-/// An expiry that is long past: the second after the longest that counts from now, and so a Unix
-/// time of January 1970.
+/// An expiry in the distant past. Expiries up to 30 days count from now; one second more is a Unix
+/// time, in January 1970.
 const EXPIRED: u32 = 60 * 60 * 24 * 30 + 1;
 
-/// One answer, or one piece of it: a value is `Value, Data, …`, and a retrieval that is not quiet
+/// One answer, or one piece of it. A value comes as `Value, Data, …`; a retrieval that is not quiet
 /// ends with `End`, as do statistics and a noop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer<'a> {
     /// The command that is answered.
     pub opcode: Opcode,
-    /// The number that its request bore.
+    /// The opaque number of its request.
     pub opaque: u32,
-    /// How it went.
+    /// The status.
     pub status: Status,
-    /// What that means.
+    /// The meaning of the status and body.
     pub reply: Reply<'a>,
 }
 
-/// One request, with everything that its frame says.
+/// One request, with every field of its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// What to do.
+    /// The command.
     pub opcode: Opcode,
     /// A number that the answer repeats.
     pub opaque: u32,
-    /// The cas number which must still be valid; 0 for none.
+    /// The cas number that must still be valid; 0 for none.
     pub cas: u64,
-    /// What its command needs beside key and value.
+    /// The extras of its command.
     pub extras: Extras,
-    /// Up to 250 bytes: the key; of statistics which; of authentication the mechanism.
+    /// Up to 250 bytes: the key; for stats the group of statistics; for SASL the mechanism.
     pub key: &'a [u8],
-    /// The value; of authentication what the mechanism says.
+    /// The value; for SASL the mechanism's message.
     pub value: &'a [u8],
 }
 
-/// What a command needs beside key and value. An expiry is as in the text protocol, but never
-/// negative.
+/// The extras of a command. An expiry has the meaning of the text protocol, but is never negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extras {
     /// Nothing.
@@ -57,45 +56,45 @@ pub enum Extras {
     Store {
         /// A number that the server keeps for the client.
         flags: u32,
-        /// When the value ends.
+        /// The expiry.
         expiry: u32,
     },
     /// Increment and decrement.
     Count {
-        /// By how much.
+        /// The amount.
         delta: u64,
-        /// The number to begin with if there is no such key.
+        /// The initial number, if the key does not exist.
         initial: u64,
-        /// When the key ends that is then made; [`NEVER_CREATE`] to make none.
+        /// The expiry of a key that is created; [`NEVER_CREATE`] to create none.
         expiry: u32,
     },
-    /// Touch, gat, and a flush that is not at once.
+    /// Touch, gat, and a delayed flush.
     Expiry(u32),
-    /// Verbosity: how much to log.
+    /// Verbosity: the log level.
     Level(u32),
 }
 
-/// An expiry of the text protocol in 32 bits. A negative one, which ends at once, becomes an
-/// instant long past; one after the year 2106 becomes the last second there is.
+/// Converts an expiry of the text protocol to 32 bits. A negative one, which expires at once,
+/// becomes an instant in the distant past; one after 2106 becomes the latest second possible.
 pub fn expiry(expiry: i64) -> u32 {
     if expiry < 0 { EXPIRED } else { u32::try_from(expiry).unwrap_or(u32::MAX) }
 }
 
-/// A header, without its magic.
+/// A header without its magic byte.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub opcode: u8,
     pub key_bytes: u16,
     pub extras_bytes: u8,
     pub status: Status,
-    /// Of extras, key and value together.
+    /// The length of extras, key and value together.
     pub body_bytes: u32,
     pub opaque: u32,
     pub cas: u64,
 }
 
 impl Header {
-    /// The header at the front of `bytes`.
+    /// Reads the header at the front of `bytes`.
     pub fn read(bytes: &[u8; HEADER_BYTES]) -> Self {
         let [_, opcode, k0, k1, extras_bytes, _, s0, s1, rest @ ..] = *bytes;
         let [b0, b1, b2, b3, o0, o1, o2, o3, cas @ ..] = rest;
@@ -110,7 +109,7 @@ impl Header {
         }
     }
 
-    /// Its bytes.
+    /// The header's bytes.
     pub fn bytes(&self, magic: u8) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0] = magic;
@@ -124,17 +123,17 @@ impl Header {
         bytes
     }
 
-    /// How long extras and key are together.
+    /// The length of extras and key together.
     pub fn before_value(&self) -> usize {
         usize::from(self.extras_bytes) + usize::from(self.key_bytes)
     }
 
-    /// How long the value is; `None` when extras and key alone are longer than the body.
+    /// The length of the value; `None` if extras and key are longer than the body.
     pub fn value_bytes(&self) -> Option<usize> {
         usize::try_from(self.body_bytes).ok()?.checked_sub(self.before_value())
     }
 
-    /// The parts of a frame whose header this is: extras, key and value.
+    /// Splits the frame that this header begins: extras, key and value.
     pub fn parts<'a>(&self, frame: &'a [u8]) -> (&'a [u8], &'a [u8], &'a [u8]) {
         let body = &frame[HEADER_BYTES..];
         let (extras, rest) = body.split_at(usize::from(self.extras_bytes));
@@ -143,13 +142,13 @@ impl Header {
     }
 }
 
-/// The 32-bit number at `at`.
+/// Reads the 32-bit number at `at`.
 pub(crate) fn number_32(bytes: &[u8], at: usize) -> u32 {
     let bytes = bytes[at..at + 4].try_into();
     u32::from_be_bytes(bytes.expect("four bytes are four bytes"))
 }
 
-/// The 64-bit number at `at`.
+/// Reads the 64-bit number at `at`.
 pub(crate) fn number_64(bytes: &[u8], at: usize) -> u64 {
     let bytes = bytes[at..at + 8].try_into();
     u64::from_be_bytes(bytes.expect("eight bytes are eight bytes"))

@@ -1,8 +1,8 @@
 //! The binary protocol: frames of a 24-byte header, extras, key and value, as memcached's
 //! `protocol_binary.h` and the document "BinaryProtocolRevamped" describe them.
 //!
-//! Answers come in order here, too, but quiet commands are answered only when something is to be
-//! told; that is why an answer says which command it belongs to.
+//! Answers come in the order of requests here, too, but a quiet command is answered only when there
+//! is something to report. An answer therefore names its command.
 
 pub mod encode;
 mod reply_decoder;

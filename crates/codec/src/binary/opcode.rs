@@ -1,21 +1,22 @@
-//! The numbers of the binary protocol: commands and statuses, and what follows from each alone.
+//! The numbers of the binary protocol: commands and statuses, and the properties that follow from
+//! each.
 
 use crate::reply::ErrorKind;
 
-/// A command ("Command Opcodes"). A quiet one is answered only when it has something to tell: a
-/// quiet retrieval when it hits, any other when it fails.
+/// A command ("Command Opcodes"). A quiet command is answered only when there is something to
+/// report: a quiet retrieval on a hit, any other quiet command on failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Opcode {
     /// Read a value.
     Get = 0x00,
-    /// Store whatever was there before, or only if the cas number is still valid.
+    /// Store unconditionally, or only if the cas number is still valid.
     Set = 0x01,
-    /// Store only if nothing is there.
+    /// Store only if the key does not exist.
     Add = 0x02,
-    /// Store only if something is there.
+    /// Store only if the key exists.
     Replace = 0x03,
-    /// Remove.
+    /// Remove a key.
     Delete = 0x04,
     /// Add to a number.
     Increment = 0x05,
@@ -23,61 +24,61 @@ pub enum Opcode {
     Decrement = 0x06,
     /// Close the connection.
     Quit = 0x07,
-    /// Forget everything.
+    /// Remove all items.
     Flush = 0x08,
-    /// Get, quietly.
+    /// Get, quiet.
     GetQ = 0x09,
-    /// Nothing; its answer shows that all before it is done.
+    /// Do nothing. Its answer shows that all commands before it are done.
     Noop = 0x0a,
     /// Read the server's version.
     Version = 0x0b,
-    /// Get, answered with the key.
+    /// Get whose answer repeats the key.
     GetK = 0x0c,
-    /// Get, answered with the key, quietly.
+    /// Get whose answer repeats the key, quiet.
     GetKQ = 0x0d,
-    /// Lengthen a value at its end.
+    /// Append to a value.
     Append = 0x0e,
-    /// Lengthen a value at its beginning.
+    /// Prepend to a value.
     Prepend = 0x0f,
     /// Read the server's counters.
     Stat = 0x10,
-    /// Set, quietly.
+    /// Set, quiet.
     SetQ = 0x11,
-    /// Add, quietly.
+    /// Add, quiet.
     AddQ = 0x12,
-    /// Replace, quietly.
+    /// Replace, quiet.
     ReplaceQ = 0x13,
-    /// Delete, quietly.
+    /// Delete, quiet.
     DeleteQ = 0x14,
-    /// Increment, quietly.
+    /// Increment, quiet.
     IncrementQ = 0x15,
-    /// Decrement, quietly.
+    /// Decrement, quiet.
     DecrementQ = 0x16,
-    /// Quit, quietly.
+    /// Quit, quiet.
     QuitQ = 0x17,
-    /// Flush, quietly.
+    /// Flush, quiet.
     FlushQ = 0x18,
-    /// Append, quietly.
+    /// Append, quiet.
     AppendQ = 0x19,
-    /// Prepend, quietly.
+    /// Prepend, quiet.
     PrependQ = 0x1a,
-    /// Set how much the server logs.
+    /// Set the server's log level.
     Verbosity = 0x1b,
-    /// Give a new expiry.
+    /// Set a new expiry.
     Touch = 0x1c,
-    /// Read a value and give it a new expiry.
+    /// Read a value and set a new expiry.
     Gat = 0x1d,
-    /// Gat, quietly.
+    /// Gat, quiet.
     GatQ = 0x1e,
-    /// Which mechanisms there are to authenticate with.
+    /// List the SASL mechanisms.
     SaslList = 0x20,
-    /// Begin to authenticate.
+    /// Begin SASL authentication.
     SaslAuth = 0x21,
-    /// Go on to authenticate.
+    /// Continue SASL authentication.
     SaslStep = 0x22,
-    /// Gat, answered with the key.
+    /// Gat whose answer repeats the key.
     GatK = 0x23,
-    /// Gat, answered with the key, quietly.
+    /// Gat whose answer repeats the key, quiet.
     GatKQ = 0x24,
 }
 
@@ -122,9 +123,9 @@ impl Opcode {
         Self::GatKQ,
     ];
 
-    /// The command of this number, if there is one.
+    /// The command with this number; `None` if there is none.
     pub fn from_byte(byte: u8) -> Option<Self> {
-        // There is a gap at 0x1f, and nothing above 0x24.
+        // 0x1f is not assigned, nor is anything above 0x24.
         let place = match byte {
             0..=0x1e => byte,
             0x20..=0x24 => byte - 1,
@@ -133,12 +134,12 @@ impl Opcode {
         Some(Self::ALL[usize::from(place)])
     }
 
-    /// Whether it is answered only when it has something to tell.
+    /// True if the command is answered only when there is something to report.
     pub const fn is_quiet(self) -> bool {
         self as u8 != self.loud() as u8
     }
 
-    /// The same command with an answer in any case.
+    /// The form of this command that is always answered.
     pub const fn loud(self) -> Self {
         match self {
             Self::GetQ => Self::Get,
@@ -159,59 +160,59 @@ impl Opcode {
         }
     }
 
-    /// Whether it is answered with a value.
+    /// True if an answer to the command can carry a value.
     pub const fn retrieves(self) -> bool {
         matches!(self.loud(), Self::Get | Self::GetK | Self::Gat | Self::GatK)
     }
 
-    /// Whether an answer of this status carries a value.
+    /// True if an answer with this status carries a value.
     pub(crate) fn brings_value(self, status: Status) -> bool {
         status == Status::SUCCESS && (self.retrieves() || self == Self::SaslList)
     }
 
-    /// Whether its answer repeats the key.
+    /// True if its answer repeats the key.
     pub const fn repeats_key(self) -> bool {
         matches!(self.loud(), Self::GetK | Self::GatK)
     }
 }
 
-/// How a command went ("Response Status"). Servers may know more of them than are named here.
+/// The result of a command ("Response Status"). Servers may send numbers that have no name here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Status(pub u16);
 
 impl Status {
-    /// Well.
+    /// The command succeeded.
     pub const SUCCESS: Self = Self(0x00);
-    /// There is no such key.
+    /// The key does not exist.
     pub const KEY_NOT_FOUND: Self = Self(0x01);
-    /// There is one, or it has another cas number.
+    /// The key exists, or its cas number differs.
     pub const KEY_EXISTS: Self = Self(0x02);
     /// The value is too large.
     pub const TOO_LARGE: Self = Self(0x03);
-    /// The frame is not as its command wants it.
+    /// The frame does not have the form that its command requires.
     pub const INVALID_ARGUMENTS: Self = Self(0x04);
-    /// There is nothing to lengthen.
+    /// There is no value to append or prepend to.
     pub const NOT_STORED: Self = Self(0x05);
-    /// The value is no number.
+    /// The value is not a number.
     pub const NOT_A_NUMBER: Self = Self(0x06);
-    /// The credentials are refused, or there have been none.
+    /// The credentials are wrong or missing.
     pub const AUTHENTICATION_ERROR: Self = Self(0x20);
-    /// The mechanism wants another step.
+    /// The mechanism needs another step.
     pub const AUTHENTICATION_CONTINUE: Self = Self(0x21);
-    /// There is no such command.
+    /// The server does not know the command.
     pub const UNKNOWN_COMMAND: Self = Self(0x81);
-    /// There is no memory for it.
+    /// The server has no memory for the item.
     pub const OUT_OF_MEMORY: Self = Self(0x82);
-    /// The server knows the command and does not do it.
+    /// The server knows the command but does not support it.
     pub const NOT_SUPPORTED: Self = Self(0x83);
     /// The server failed.
     pub const INTERNAL_ERROR: Self = Self(0x84);
-    /// The server has too much to do.
+    /// The server is too busy.
     pub const BUSY: Self = Self(0x85);
-    /// The server failed for now.
+    /// The server failed temporarily.
     const TEMPORARY_FAILURE: Self = Self(0x86);
 
-    /// What a server's own words would be, if it gave none.
+    /// memcached's message for this status, for an answer without one.
     pub(crate) const fn words(self) -> &'static [u8] {
         match self {
             Self::KEY_NOT_FOUND => b"Not found",
@@ -232,7 +233,7 @@ impl Status {
         }
     }
 
-    /// Whose fault it is. The text protocol's words for the same say so.
+    /// Whose fault it is, as the text protocol's word for the same error says.
     pub(crate) const fn kind(self) -> ErrorKind {
         match self {
             Self::INVALID_ARGUMENTS

@@ -1,6 +1,6 @@
-//! A server's frames in, answers out. What arrives whole is decoded where it lies; values pass
-//! through in pieces and are never read, only counted. What an answer belongs to is not known
-//! here.
+//! Decodes a server's frames into answers. A frame that arrives whole is decoded in place; values
+//! pass through in pieces and are counted, never read. Does not know which request an answer
+//! belongs to.
 
 use super::frame::{Answer, HEADER_BYTES, Header, MAGIC_ANSWER, number_32, number_64};
 use super::opcode::{Opcode, Status};
@@ -8,22 +8,22 @@ use crate::error::Malformed;
 use crate::reply::{ErrorKind, ErrorReply, Reply};
 use crate::request::KEY_BYTES_MAX;
 
-/// The longest value: the most that memcached's `-I` takes.
+/// The longest value: the maximum of memcached's `-I`.
 const VALUE_BYTES_MAX: usize = 1 << 30;
 /// The longest body of an answer without a value.
 const WORDS_BYTES_MAX: usize = 4096;
-/// How much memory for cut frames is kept between them.
+/// How much memory for cut frames the decoder keeps between them.
 const PARTIAL_BYTES_KEPT: usize = 96;
-/// What memcached says, whatever the protocol, to a connection that it has no room for.
+/// memcached's reply, in any protocol, to a connection that it has no room for.
 const TURNED_AWAY: &[u8] = b"ERROR Too many open connections\r\n";
 
 /// Decodes what a server sends on one connection.
 #[derive(Debug, Default)]
 pub struct ReplyDecoder {
     expect: Expect,
-    /// The beginning of a frame that has not come whole, or one that was just given out.
+    /// The beginning of a frame that has not arrived whole, or a frame that was just returned.
     partial: Vec<u8>,
-    /// Whether `partial` was given out and must be forgotten.
+    /// True if `partial` was returned and must be cleared.
     partial_spent: bool,
 }
 
@@ -31,13 +31,13 @@ pub struct ReplyDecoder {
 enum Expect {
     #[default]
     Frame,
-    /// This many bytes of a value, answering so.
+    /// The given number of bytes of a value, in an answer with this mark.
     Value(usize, Mark),
-    /// Nothing but to say that the value was the last.
+    /// No bytes: only the event that the value was the last is left to return.
     End(Mark),
 }
 
-/// What all pieces of one answer have in common.
+/// The fields that all pieces of one answer share.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     opcode: Opcode,
@@ -53,13 +53,13 @@ impl Mark {
 }
 
 impl ReplyDecoder {
-    /// A decoder at the beginning of a stream. It owns no memory until a frame is cut in two.
+    /// A decoder at the beginning of a stream. It allocates nothing until a frame is cut in two.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Takes the next answer from the front of `input`. `None` means that more bytes are needed;
-    /// `input` is then empty. An error is the server's fault; after it the stream is lost.
+    /// `input` is then empty. An error is the server's fault, and nothing can be decoded after it.
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
@@ -74,7 +74,7 @@ impl ReplyDecoder {
         }
     }
 
-    /// Whether the stream stands between answers: no frame is partly read and no value is open.
+    /// True if the stream stands between answers: no frame is partly read and no value is open.
     pub fn is_idle(&self) -> bool {
         matches!(self.expect, Expect::Frame) && (self.partial.is_empty() || self.partial_spent)
     }
@@ -145,8 +145,8 @@ impl ReplyDecoder {
     }
 }
 
-/// How many bytes from the front of `bytes` are read in one go, as far as can be told from those
-/// that are there: all of a frame, or all but its value.
+/// How many bytes at the front of `bytes` to read at once, as far as the bytes present tell: the
+/// whole frame, or the frame without its value.
 fn needed(bytes: &[u8]) -> Result<usize, Malformed> {
     match bytes.first() {
         Some(&MAGIC_ANSWER) | None => {}
@@ -183,7 +183,7 @@ fn needed(bytes: &[u8]) -> Result<usize, Malformed> {
     Ok(HEADER_BYTES + header.before_value())
 }
 
-/// Reads what [`needed`] asked for.
+/// Reads the bytes that [`needed`] asked for.
 fn parse(front: &[u8]) -> Result<(Answer<'_>, Expect), Malformed> {
     let header = match front.first_chunk::<HEADER_BYTES>() {
         Some(header) if header[0] == MAGIC_ANSWER => Header::read(header),
@@ -210,7 +210,7 @@ fn parse(front: &[u8]) -> Result<(Answer<'_>, Expect), Malformed> {
     Ok((mark.with(reply), Expect::Frame))
 }
 
-/// What it means that a command without a value went well.
+/// The reply of a successful command that returns no value.
 fn success<'a>(opcode: Opcode, key: &'a [u8], value: &'a [u8]) -> Result<Reply<'a>, Malformed> {
     Ok(match opcode.loud() {
         Opcode::Set | Opcode::Add | Opcode::Replace | Opcode::Append | Opcode::Prepend => {
@@ -233,8 +233,8 @@ fn success<'a>(opcode: Opcode, key: &'a [u8], value: &'a [u8]) -> Result<Reply<'
     })
 }
 
-/// What it means that a command did not go well. An add that finds its key, or a replace that does
-/// not, is a condition that was not met and no fault.
+/// The reply of an unsuccessful command. An add that finds its key, or a replace that does not, is
+/// an unmet condition and no error.
 fn failure(opcode: Opcode, status: Status, words: &[u8]) -> Reply<'_> {
     match (status, opcode.loud()) {
         (Status::KEY_NOT_FOUND, Opcode::Get | Opcode::GetK | Opcode::Gat | Opcode::GatK)

@@ -1,6 +1,5 @@
-//! A client's frames in, requests out, with memcached's own idea of what is wrong and how the
-//! stream goes on then. A request that arrives whole is decoded where it lies. Nothing is
-//! answered here.
+//! Decodes a client's frames into requests; rejects what memcached rejects, and continues the
+//! stream as memcached does. A request that arrives whole is decoded in place. Answers nothing.
 
 use super::frame::{Extras, HEADER_BYTES, Header, MAGIC_REQUEST, Request, number_32, number_64};
 use super::opcode::{Opcode, Status};
@@ -8,9 +7,9 @@ use crate::error::Then;
 use crate::request::KEY_BYTES_MAX;
 use crate::text;
 
-/// The most that a mechanism may say.
+/// The longest message of a SASL mechanism.
 const SASL_BYTES_MAX: usize = 4096;
-/// How much memory for cut requests is kept between them.
+/// How much memory for cut requests the decoder keeps between them.
 const BUFFER_BYTES_KEPT: usize = 2048;
 
 /// Decodes what a client sends on one connection.
@@ -18,53 +17,53 @@ const BUFFER_BYTES_KEPT: usize = 2048;
 pub struct RequestDecoder {
     item_bytes_max: usize,
     expect: Expect,
-    /// The beginning of a frame, or a request that was just given out.
+    /// The beginning of a frame, or a request that was just returned.
     buffer: Vec<u8>,
-    /// Whether `buffer` was given out and must be forgotten.
+    /// True if `buffer` was returned and must be cleared.
     buffer_spent: bool,
 }
 
-/// A frame that is no request, and what memcached does about it.
+/// A frame that is not a valid request, and what memcached does about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The command's number, whether there is such a command or not.
+    /// The command's number, known or not.
     pub opcode: u8,
     /// The number that the answer repeats.
     pub opaque: u32,
-    /// What to answer; `None` when memcached closes without a word.
+    /// The status to answer with; `None` if memcached closes the connection without an answer.
     pub status: Option<Status>,
-    /// How the stream goes on.
+    /// How the stream continues.
     pub then: Then,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Expect {
     Frame,
-    /// This many bytes that belong to a refused frame.
+    /// The given number of bytes of a refused frame, to skip.
     Swallow(usize, Refused),
-    /// A store was refused for its size, just now; its front is all of the buffer.
+    /// A store was just refused for its size; the buffer holds its front.
     RefusedTold,
-    /// Nothing any more.
+    /// Nothing more.
     Closed,
 }
 
-/// What is to be done with the front of a stream.
+/// What to do with the front of a stream.
 enum Front {
-    /// It is read as soon as this many bytes are there.
+    /// Read it as soon as this many bytes have arrived.
     Read(usize),
-    /// This many bytes are looked at, and this many after them are thrown away.
+    /// Look at the first number of bytes, then skip the second.
     Refuse(usize, usize, Refused),
 }
 
 impl RequestDecoder {
-    /// A decoder at the beginning of a stream. A value is too large when [`text::item_bytes`] of
-    /// it is above `item_bytes_max`.
+    /// A decoder at the beginning of a stream. A value is too large if its [`text::item_bytes`]
+    /// exceed `item_bytes_max`.
     pub fn new(item_bytes_max: usize) -> Self {
         Self { item_bytes_max, expect: Expect::Frame, buffer: Vec::new(), buffer_spent: false }
     }
 
     /// Takes the next request from the front of `input`. `None` means that more bytes are needed;
-    /// `input` is then empty. After an error that does not close, decoding goes on.
+    /// `input` is then empty. Decoding continues after an error that does not close the stream.
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
@@ -79,8 +78,8 @@ impl RequestDecoder {
         }
     }
 
-    /// The command and key of the store that was too large: right after [`Then::SwallowedValue`]
-    /// was told, and only then. memcached forgets the old value of a set which it refused.
+    /// The command and key of a store that was too large. Available only directly after an error
+    /// with [`Then::SwallowedValue`]. memcached removes the old value of a set that it refuses.
     pub fn refused(&self) -> Option<(Opcode, &[u8])> {
         let Expect::RefusedTold = self.expect else { return None };
         let header = Header::read(self.buffer.first_chunk()?);
@@ -126,12 +125,12 @@ impl RequestDecoder {
         Ok(Some(parse(&self.buffer)))
     }
 
-    /// Whether `frame` is all that has to be read of a request.
+    /// True if `frame` holds everything that must be read of a request.
     fn is_whole(&self, frame: &[u8]) -> bool {
         matches!(self.front(frame), Front::Read(needed) if needed == frame.len())
     }
 
-    /// What is to be done, as far as can be told from the bytes that are there.
+    /// What to do, as far as the bytes present tell.
     fn front(&self, bytes: &[u8]) -> Front {
         let refuse = |header: &Header, status, left, then| {
             let Header { opcode, opaque, .. } = *header;
@@ -157,7 +156,7 @@ impl RequestDecoder {
             return refuse(&header, Some(Status::INVALID_ARGUMENTS), 0, Then::Close);
         }
         let flags = match opcode.loud() {
-            // Not yet there; flags other than 0 would cost four bytes more.
+            // The flags have not arrived; flags other than 0 cost four bytes more.
             Opcode::Set | Opcode::Add | Opcode::Replace => bytes.get(HEADER_BYTES..).map(flags),
             Opcode::Append | Opcode::Prepend => Some(Some(0)),
             _ => return Front::Read(HEADER_BYTES + before_value + value_bytes),
@@ -202,17 +201,17 @@ impl RequestDecoder {
     }
 }
 
-/// The flags at the front of the extras, once they are there.
+/// The flags at the front of the extras; `None` until they have arrived.
 fn flags(extras: &[u8]) -> Option<u32> {
     extras.first_chunk().map(|flags| u32::from_be_bytes(*flags))
 }
 
-/// What a command's frame is made of.
+/// The parts of a command's frame.
 struct Shape {
     extras_bytes: u8,
-    /// Whether the extras may be left out.
+    /// True if the extras may be left out.
     extras_optional: bool,
-    /// Whether there must be a key (or must be none).
+    /// `Some(true)` if a key is required, `Some(false)` if it is forbidden.
     key: Option<bool>,
     value_bytes_max: usize,
 }
@@ -249,7 +248,7 @@ impl Shape {
     }
 }
 
-/// Reads a frame that is whole and as its command wants it.
+/// Reads a frame that is whole and has the form that its command requires.
 fn parse(frame: &[u8]) -> Request<'_> {
     let header = Header::read(frame.first_chunk().expect("a whole frame has a header"));
     let opcode = Opcode::from_byte(header.opcode).expect("the header was looked at");

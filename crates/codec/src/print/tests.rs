@@ -1,4 +1,4 @@
-//! A line of a trace is one line, whatever the bytes are.
+//! A line of a trace is one line, whatever its bytes are.
 
 use crate::{Keys, Reply, Request, Verb};
 

@@ -6,7 +6,7 @@ use super::*;
 fn a_byte_is_found_wherever_it_stands() {
     for len in 0..40 {
         for first in 0..=len {
-            // Neighbours of LF in value are where a borrow could lie.
+            // A borrow could mark a neighbour of LF by mistake.
             for filler in [0x00, 0x09, 0x0b, 0x8a, 0xff, b'a'] {
                 let mut bytes = vec![filler; len];
                 for byte in bytes.iter_mut().skip(first).step_by(3) {

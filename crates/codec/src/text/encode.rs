@@ -1,10 +1,10 @@
-//! Requests and replies as text. Everything appends to the caller's buffer; nothing goes through
-//! formatting machinery, and keys and values are taken as they are, unchecked.
+//! Encodes requests and replies as text. Appends to the caller's buffer without formatting
+//! machinery; does not check keys and values.
 
 use crate::reply::{ErrorReply, Reply};
 use crate::request::{Request, Verb};
 
-/// A whole request ("Commands").
+/// Writes a whole request ("Commands").
 pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
     match *request {
         Request::Retrieve { verb, expiry, keys } => {
@@ -64,8 +64,7 @@ pub fn request(out: &mut Vec<u8>, request: &Request<'_>) {
     }
 }
 
-/// A whole reply, or one piece of it as it was decoded: after the piece of a value that ends it
-/// comes the closing CRLF.
+/// Writes a whole reply, or one decoded piece of it. The last piece of a value is followed by CRLF.
 pub fn reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
     match *reply {
         Reply::Value { key: name, flags, bytes, cas } => {
@@ -118,70 +117,70 @@ pub fn reply(out: &mut Vec<u8>, reply: &Reply<'_>) {
     }
 }
 
-/// The word that begins a request.
+/// Writes the command's word.
 #[inline]
 pub fn command(out: &mut Vec<u8>, verb: Verb) {
     match verb {
-        // Bytes whose number is known are cheaper to copy.
+        // A copy of known length is cheaper.
         Verb::Get => out.extend_from_slice(b"get"),
         Verb::Set => out.extend_from_slice(b"set"),
         _ => out.extend_from_slice(verb.word().as_bytes()),
     }
 }
 
-/// A space, then the key that the closure writes; the closure must only append, and 1 to 250
-/// bytes without space, CR and LF ("Keys").
+/// Writes a space, then the key that the closure appends: 1 to 250 bytes without space, CR or LF
+/// ("Keys").
 pub fn key_with(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(b' ');
     write(out);
 }
 
-/// A space and a decimal number.
+/// Writes a space and a decimal number.
 pub fn number(out: &mut Vec<u8>, value: u64) {
     out.push(b' ');
     digits(out, value);
 }
 
-/// A space and a decimal number with its sign, if negative.
+/// Writes a space and a decimal number, with its sign if negative.
 pub fn signed(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(if value < 0 { b" -" } else { b" " });
     digits(out, value.unsigned_abs());
 }
 
-/// What stands after the key of a storage command ("Storage commands").
+/// The part of a storage command's line after the key ("Storage commands").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreTail {
     /// The number that the server keeps for the client.
     pub flags: u32,
-    /// When the value ends, in seconds ("Expiration times").
+    /// The expiry in seconds ("Expiration times").
     pub expiry: i64,
-    /// How long the value is; its bytes and CRLF must follow.
+    /// The length of the value, whose bytes and CRLF must follow.
     pub bytes: usize,
-    /// The cas number which must still be valid: for cas alone.
+    /// The cas number that must still be valid; given for cas only.
     pub cas: Option<u64>,
-    /// How the line ends.
+    /// The end of the line.
     pub end: LineEnd,
 }
 
-/// How a request's line ends.
+/// The end of a request's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineEnd {
-    /// With what it asks for.
+    /// CRLF.
     Plain,
-    /// With the wish for no answer.
+    /// ` noreply`, then CRLF.
     Noreply,
-    /// With a blank, which servers pass over: so some clients write.
+    /// A space, then CRLF, as some clients write it; servers ignore the space.
     Blank,
 }
 
 impl From<bool> for LineEnd {
-    /// Whether no answer is wished for.
+    /// The end of a line with or without `noreply`.
     fn from(noreply: bool) -> Self {
         if noreply { Self::Noreply } else { Self::Plain }
     }
 }
 
-/// The end of a storage command's line.
+/// Writes the rest of a storage command's line.
 pub fn store_tail(out: &mut Vec<u8>, tail: StoreTail) {
     number(out, u64::from(tail.flags));
     signed(out, tail.expiry);
@@ -192,7 +191,7 @@ pub fn store_tail(out: &mut Vec<u8>, tail: StoreTail) {
     line_end(out, tail.end);
 }
 
-/// The end of any line.
+/// Writes the end of any line.
 #[inline]
 pub fn line_end(out: &mut Vec<u8>, end: impl Into<LineEnd>) {
     match end.into() {
@@ -212,7 +211,7 @@ fn key(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Decimal digits, two at a time from the right.
+/// Writes decimal digits, two at a time from the right.
 fn digits(out: &mut Vec<u8>, mut value: u64) {
     let mut room = [0u8; 20];
     let mut at = room.len();
@@ -232,7 +231,7 @@ fn digits(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&room[at..]);
 }
 
-/// The digits of 0 to 99.
+/// The two digits of each number from 0 to 99.
 const PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[0; 2]; 100];
     let mut value = 0;

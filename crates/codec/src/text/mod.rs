@@ -1,5 +1,5 @@
-//! The classic text protocol: lines that end in CRLF, and values whose length a line gave.
-//! Encoding appends to a buffer; decoding borrows from the input wherever it can.
+//! The classic text protocol: lines that end in CRLF, and values whose length a line announces.
+//! Encoding appends to a buffer; decoding borrows from the input where it can.
 
 pub mod encode;
 mod reply_decoder;

@@ -1,6 +1,6 @@
-//! A server's bytes in, replies out. A reply that arrives whole is decoded where it lies; values
-//! pass through in pieces and are never read, only counted. Only a line that is cut in two is
-//! copied. What a reply belongs to is not known here.
+//! Decodes a server's bytes into replies. A reply that arrives whole is decoded in place; values
+//! pass through in pieces and are counted, never read. Only a line that is cut in two is copied.
+//! Does not know which request a reply belongs to.
 
 use crate::error::{Excerpt, Malformed};
 use crate::reply::{ErrorKind, ErrorReply, Reply};
@@ -9,20 +9,20 @@ use crate::scan;
 
 /// The longest line, in bytes, without its CRLF.
 const LINE_BYTES_MAX: usize = 2048;
-/// The same with it.
+/// The longest line with its CRLF.
 const LINE_ENDED_BYTES_MAX: usize = LINE_BYTES_MAX + 2;
-/// The longest value: the most that memcached's `-I` takes.
+/// The longest value: the maximum of memcached's `-I`.
 const VALUE_BYTES_MAX: u64 = 1 << 30;
-/// How much memory for cut lines is kept between them.
+/// How much memory for cut lines the decoder keeps between them.
 const PARTIAL_BYTES_KEPT: usize = 96;
 
 /// Decodes what a server sends on one connection.
 #[derive(Debug, Default)]
 pub struct ReplyDecoder {
     expect: Expect,
-    /// The beginning of a line whose end has not come, or a cut line that was just given out.
+    /// The beginning of a line whose end has not arrived, or a cut line that was just returned.
     partial: Vec<u8>,
-    /// Whether `partial` was given out as a whole line and must be forgotten.
+    /// True if `partial` was returned as a whole line and must be cleared.
     partial_spent: bool,
 }
 
@@ -30,9 +30,9 @@ pub struct ReplyDecoder {
 enum Expect {
     #[default]
     Line,
-    /// This many bytes of a value, then its CRLF.
+    /// The given number of bytes of a value, then its CRLF.
     Value(usize),
-    /// The LF that closes a value.
+    /// The LF that ends a value.
     ValueLineFeed,
 }
 
@@ -46,13 +46,13 @@ impl Expect {
 }
 
 impl ReplyDecoder {
-    /// A decoder at the beginning of a stream. It owns no memory until a line is cut in two.
+    /// A decoder at the beginning of a stream. It allocates nothing until a line is cut in two.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Takes the next reply from the front of `input`. `None` means that more bytes are needed;
-    /// `input` is then empty. An error is the server's fault; after it the stream is lost.
+    /// `input` is then empty. An error is the server's fault, and nothing can be decoded after it.
     #[inline(always)]
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
@@ -63,7 +63,7 @@ impl ReplyDecoder {
         }
         match self.expect {
             Expect::Line => self.next_line(input),
-            // Most values are there whole.
+            // Most values have arrived whole.
             Expect::Value(left) => match input.split_at_checked(left) {
                 Some((bytes, [b'\r', b'\n', rest @ ..])) => {
                     self.expect = Expect::Line;
@@ -76,13 +76,13 @@ impl ReplyDecoder {
         }
     }
 
-    /// Whether the stream stands between replies: no line is partly read and no value is open.
+    /// True if the stream stands between replies: no line is partly read and no value is open.
     pub fn is_idle(&self) -> bool {
         matches!(self.expect, Expect::Line) && (self.partial.is_empty() || self.partial_spent)
     }
 
-    /// Looks at the beginning of a line whose end has not come. An error when no reply begins so,
-    /// however it goes on: a server of another kind is known by its first bytes, not by a timeout.
+    /// Checks the beginning of a line whose end has not arrived. An error if no reply can begin
+    /// like this: a server of another kind is recognised by its first bytes, not by a timeout.
     #[inline]
     pub fn check_partial(&self) -> Result<(), Malformed> {
         if self.partial.is_empty() || self.partial_spent || may_become_reply(&self.partial) {
@@ -100,7 +100,7 @@ impl ReplyDecoder {
             self.forget_partial();
         }
         if self.partial.is_empty() {
-            // The answers that make up most of all traffic are compared whole.
+            // The replies that make up most traffic are compared whole.
             if let Some(rest) = input.strip_prefix(b"STORED\r\n") {
                 *input = rest;
                 return Ok(Some(Reply::Stored));
@@ -118,8 +118,8 @@ impl ReplyDecoder {
         self.next_unusual_line(input)
     }
 
-    /// A line that is none of these, or comes in pieces. Apart from the usual ones, which must not
-    /// pay for it.
+    /// Reads a line that is none of the usual ones, or that arrives in pieces. A function of its
+    /// own, so that the usual lines do not pay for it.
     #[inline(never)]
     fn next_unusual_line<'a, 'i: 'a>(
         &'a mut self,
@@ -181,7 +181,7 @@ impl ReplyDecoder {
                 let piece = Reply::Data { bytes, ends: false };
                 Ok((!bytes.is_empty()).then_some(piece))
             }
-            // What was good so far is given out first, as it would be had it come alone.
+            // The bytes before the error are returned first, as if they had arrived alone.
             _ if !bytes.is_empty() => {
                 self.expect = Expect::Value(left - bytes.len());
                 *input = rest;
@@ -204,7 +204,7 @@ impl ReplyDecoder {
         }
     }
 
-    /// Keeps the beginning of a line, all that is left of the input.
+    /// Keeps the beginning of a line, which is all that is left of the input.
     fn keep(&mut self, input: &mut &[u8]) {
         if self.partial.capacity() == 0 {
             self.partial.reserve_exact(input.len().max(PARTIAL_BYTES_KEPT));
@@ -222,8 +222,8 @@ impl ReplyDecoder {
     }
 }
 
-/// The head of a value as servers write it, with numbers of at most nine digits and without a cas
-/// number, in one pass; and what follows it. `None` for all else, which is read the longer way.
+/// Parses the head of a value in one pass if its numbers have at most nine digits and it has no cas
+/// number; returns it and the rest. `None` for every other line, which the general parser reads.
 #[inline(always)]
 fn plain_value(input: &[u8]) -> Option<(Reply<'_>, &[u8])> {
     let rest = input.strip_prefix(b"VALUE ")?;
@@ -238,7 +238,7 @@ fn plain_value(input: &[u8]) -> Option<(Reply<'_>, &[u8])> {
     Some((Reply::Value { key, flags, bytes: bytes as usize, cas: None }, rest))
 }
 
-/// Whether a line that begins with `partial` can be a reply.
+/// True if a line that begins with `partial` can be a reply.
 fn may_become_reply(partial: &[u8]) -> bool {
     const REPLIES: [&[u8]; 15] = [
         b"VALUE ",
@@ -261,10 +261,10 @@ fn may_become_reply(partial: &[u8]) -> bool {
     partial.first().is_some_and(u8::is_ascii_digit) || REPLIES.iter().any(is_begun)
 }
 
-/// There is no line end where there had to be one.
+/// The line has no end within the limit.
 struct TooLong;
 
-/// Takes a line with its LF from the front of `input`. `None` when it has none yet.
+/// Takes a line with its LF from the front of `input`. `None` if the LF has not arrived.
 fn take_line<'i>(input: &mut &'i [u8], bytes_max: usize) -> Result<Option<&'i [u8]>, TooLong> {
     match scan::find(b'\n', &input[..input.len().min(bytes_max)]) {
         Some(at) => {
@@ -293,7 +293,7 @@ fn parse_line(line: &[u8]) -> Result<Reply<'_>, Malformed> {
         });
     }
     if text.first().is_some_and(u8::is_ascii_digit) {
-        // "Increment/Decrement": a number that got shorter may have trailing spaces.
+        // "Increment/Decrement": a number that became shorter may have trailing spaces.
         return scan::decimal(scan::trimmed(text)).map(Reply::Number).ok_or(Malformed::BadNumber {
             line: Excerpt::of(line),
             expected: "a decimal number of at most 64 bits",
@@ -328,7 +328,7 @@ fn parse_value(mut rest: &[u8]) -> Option<Reply<'_>> {
     Some(Reply::Value { key, flags, bytes: usize::try_from(bytes).ok()?, cas })
 }
 
-/// The replies that carry words of the server's own.
+/// Parses the replies that carry text of the server's own.
 fn parse_words(text: &[u8]) -> Option<Reply<'_>> {
     if let Some(rest) = text.strip_prefix(b"STAT ") {
         // "Statistics": some settings have an empty value.

@@ -1,6 +1,5 @@
-//! A client's bytes in, requests out, with memcached's own idea of what is wrong and how the
-//! stream goes on then. A request that arrives whole is decoded where it lies. Nothing is
-//! answered here.
+//! Decodes a client's bytes into requests; rejects what memcached rejects, and continues the stream
+//! as memcached does. A request that arrives whole is decoded in place. Answers nothing.
 
 use crate::error::{BadRequest, Then};
 use crate::reply::ErrorKind;
@@ -11,10 +10,10 @@ use crate::scan;
 const LINE_BYTES_MAX: usize = 2048;
 /// The longest line of get and gets.
 const KEYS_LINE_BYTES_MAX: usize = 1 << 20;
-/// How much memory for cut requests is kept between them.
+/// How much memory for cut requests the decoder keeps between them.
 const BUFFER_BYTES_KEPT: usize = 2048;
-/// What memcached 1.6.18 needs for an item beside key and value: its header with the cas number,
-/// a byte that ends the key, and CRLF.
+/// memcached 1.6.18's overhead of an item beside key and value: the header with the cas number, a
+/// byte that ends the key, and CRLF.
 const ITEM_BYTES_OVERHEAD: usize = 48 + 8 + 1 + 2;
 
 const UNKNOWN: BadRequest = BadRequest::answer(ErrorKind::Error, b"");
@@ -28,7 +27,7 @@ const TOO_LARGE: BadRequest = BadRequest {
     then: Then::SwallowedValue,
     ..BadRequest::answer(ErrorKind::Server, b"object too large for cache")
 };
-/// memcached hangs up without a word on lines without an end, and on HTTP.
+/// memcached closes the connection without a reply on a line without an end, and on HTTP.
 const HANG_UP: BadRequest =
     BadRequest { silent: true, then: Then::Close, ..BadRequest::client(b"line too long") };
 
@@ -37,10 +36,10 @@ const HANG_UP: BadRequest =
 pub struct RequestDecoder {
     item_bytes_max: usize,
     expect: Expect,
-    /// The beginning of a line; or the key of a store, then its value as far as it came; or a
-    /// request that was just given out.
+    /// The beginning of a line; or the key of a store and the part of its value that has arrived;
+    /// or a request that was just returned.
     buffer: Vec<u8>,
-    /// Whether `buffer` was given out and must be forgotten.
+    /// True if `buffer` was returned and must be cleared.
     buffer_spent: bool,
 }
 
@@ -49,15 +48,15 @@ enum Expect {
     Line,
     /// The value of this store, whose key is at the front of the buffer.
     Value(StoreHead),
-    /// This many bytes that belong to a refused store, whose key is all of the buffer.
+    /// The rest of a refused store, to skip; the buffer holds its key.
     Refused {
         verb: Verb,
         silent: bool,
         left: usize,
     },
-    /// A refused store, just told, whose key is all of the buffer.
+    /// A refused store that was just returned; the buffer holds its key.
     RefusedTold(Verb),
-    /// Nothing any more.
+    /// Nothing more.
     Closed,
 }
 
@@ -85,7 +84,7 @@ impl StoreHead {
         &line[self.key_start..self.key_start + self.key_bytes]
     }
 
-    /// The request, once the value and the two bytes after it are there.
+    /// The request, once the value and the two bytes after it have arrived.
     fn with<'a>(&self, key: &'a [u8], closed: &'a [u8]) -> Result<Request<'a>, BadRequest> {
         let Some(value) = closed.strip_suffix(b"\r\n") else {
             return Err(BAD_CHUNK.silent_if(self.noreply));
@@ -96,15 +95,15 @@ impl StoreHead {
 }
 
 impl RequestDecoder {
-    /// A decoder at the beginning of a stream. A value is too large when [`item_bytes`] of it
-    /// is above `item_bytes_max`.
+    /// A decoder at the beginning of a stream. A value is too large if its [`item_bytes`] exceed
+    /// `item_bytes_max`.
     pub fn new(item_bytes_max: usize) -> Self {
         let expect = Expect::Line;
         Self { item_bytes_max, expect, buffer: Vec::new(), buffer_spent: false }
     }
 
     /// Takes the next request from the front of `input`. `None` means that more bytes are needed;
-    /// `input` is then empty. After an error that does not close, decoding goes on.
+    /// `input` is then empty. Decoding continues after an error that does not close the stream.
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
@@ -120,8 +119,8 @@ impl RequestDecoder {
         }
     }
 
-    /// The verb and key of the store that was too large: right after [`Then::SwallowedValue`] was
-    /// told, and only then. memcached forgets the old value of a set which it refused.
+    /// The verb and key of a store that was too large. Available only directly after an error with
+    /// [`Then::SwallowedValue`]. memcached removes the old value of a set that it refuses.
     pub fn refused(&self) -> Option<(Verb, &[u8])> {
         match self.expect {
             Expect::RefusedTold(verb) => Some((verb, &self.buffer)),
@@ -155,7 +154,7 @@ impl RequestDecoder {
         if whole { self.read(without_cr(piece), input) } else { self.read_buffer(input) }
     }
 
-    /// Reads a line that lies whole in the input.
+    /// Reads a line that is whole in the input.
     fn read<'a, 'i: 'a>(
         &'a mut self,
         line: &'i [u8],
@@ -197,7 +196,7 @@ impl RequestDecoder {
         self.open_value(head, input)
     }
 
-    /// Goes on to the value of a store whose key is all of the buffer.
+    /// Begins to read the value of a store; the buffer holds its key.
     fn open_value<'a, 'i: 'a>(
         &'a mut self,
         head: StoreHead,
@@ -266,14 +265,14 @@ impl RequestDecoder {
     }
 }
 
-/// How many bytes memcached 1.6.18 counts for an item, for its limits and for `stats`. Flags other
-/// than 0 cost four.
+/// The size of an item as memcached 1.6.18 counts it, for its limits and for `stats`. Flags other
+/// than 0 add four bytes.
 pub fn item_bytes(key_bytes: usize, value_bytes: usize, flags: u32) -> usize {
     let flags_bytes = if flags == 0 { 0 } else { 4 };
     ITEM_BYTES_OVERHEAD + key_bytes + value_bytes + flags_bytes
 }
 
-/// A line that has not ended by now never will, unless it is a long list of keys.
+/// True if the line is too long to end any more, unless it is a long list of keys.
 fn line_is_too_long(line: &[u8]) -> bool {
     let limit = match scan::trimmed_start(line) {
         [b'g', b'e', b't', b' ', ..] | [b'g', b'e', b't', b's', b' ', ..] => KEYS_LINE_BYTES_MAX,
@@ -300,9 +299,9 @@ fn verb_of(line: &[u8]) -> Result<Verb, BadRequest> {
     })
 }
 
-/// "Storage commands": `<key> <flags> <exptime> <bytes> [<cas unique>] [noreply]`. As in
-/// memcached, any word may stand where `noreply` does, and a refused line is not followed by its
-/// value: those bytes are read as lines.
+/// "Storage commands": `<key> <flags> <exptime> <bytes> [<cas unique>] [noreply]`. As in memcached,
+/// any word may stand in the place of `noreply`. The value of a refused line is not skipped: its
+/// bytes are read as lines.
 fn parse_store(verb: Verb, line: &[u8]) -> Result<StoreHead, BadRequest> {
     let words = arguments(line);
     let fixed = if verb == Verb::Cas { 5 } else { 4 };
@@ -324,7 +323,7 @@ fn parse_store(verb: Verb, line: &[u8]) -> Result<StoreHead, BadRequest> {
     Ok(StoreHead { verb, key_start, key_bytes, flags, expiry, value_bytes, cas, noreply })
 }
 
-/// Every command that is a line and nothing more.
+/// Parses the commands that consist of one line.
 fn parse_simple(verb: Verb, line: &[u8]) -> Result<Request<'_>, BadRequest> {
     let words = arguments(line);
     match verb {
@@ -389,12 +388,12 @@ fn parse_retrieval(verb: Verb, words: &[u8]) -> Result<Request<'_>, BadRequest> 
     Ok(Request::Retrieve { verb, expiry, keys })
 }
 
-/// "Deletion": `<key> [noreply]`. An ancient `0` after the key is still understood.
+/// "Deletion": `<key> [noreply]`. The obsolete `0` after the key is still accepted.
 fn parse_delete(words: &[u8]) -> Result<Request<'_>, BadRequest> {
     let noreply = ends_in_noreply(words, 1..4)?;
     let rest = &mut &*words;
     let key = scan::word(rest).ok_or(UNKNOWN)?;
-    // A key by the name of noreply is a key.
+    // A key may be called `noreply`.
     let (first, second) = (scan::word(rest), scan::word(rest));
     let noreply = noreply && first.is_some();
     let valid = match (first, second) {
@@ -409,14 +408,14 @@ fn parse_delete(words: &[u8]) -> Result<Request<'_>, BadRequest> {
     }
 }
 
-/// What stands after the command's word.
+/// The part of the line after the command's word.
 fn arguments(line: &[u8]) -> &[u8] {
     let mut rest = line;
     scan::word(&mut rest);
     rest
 }
 
-/// Whether the last word asks for no answer; an error when there are too few or too many words.
+/// True if the last word is `noreply`; an error if there are too few or too many words.
 fn ends_in_noreply(words: &[u8], allowed: std::ops::Range<usize>) -> Result<bool, BadRequest> {
     let (count, last) = Keys::spaced(words).fold((0, &b""[..]), |(n, _), word| (n + 1, word));
     if allowed.contains(&count) { Ok(last == b"noreply") } else { Err(UNKNOWN) }

@@ -1,40 +1,39 @@
-//! Puts the parts of an answer together, in whatever order they come, for one request at a time.
-//! What belongs to another request, or came before, is named and thrown away. All memory is there
-//! from the beginning.
+//! Reassembles the parts of an answer, in any order, for one request at a time. Names and discards
+//! datagrams of other requests and duplicates. Allocates all memory at the start.
 
 use super::{BODY_BYTES_MAX, DATAGRAMS_MAX, Header};
 use std::iter;
 
-/// The receiving end of one client socket, on which one request at a time is under way.
+/// The receiving end of a client socket with one request outstanding at a time.
 ///
-/// [`Reassembler::begin`] numbers a request; what comes is handed to [`Reassembler::take`]; and
-/// [`Reassembler::answered`] or [`Reassembler::give_up`] end it. memcached from 1.6 on answers a
-/// retrieval of several keys in several messages, each with a numbering of its own: the next
-/// datagram after a whole message begins another one.
+/// [`Reassembler::begin`] numbers a request, [`Reassembler::take`] takes each datagram, and
+/// [`Reassembler::answered`] or [`Reassembler::give_up`] ends the request. memcached 1.6 and later
+/// answers a retrieval of several keys with several messages, each numbered on its own: the next
+/// datagram after a complete message begins another one.
 #[derive(Debug)]
 pub struct Reassembler {
     /// The number of the last request.
     request: u16,
-    /// How many requests there were, as far as it matters.
+    /// The number of requests so far; it stops at [`REMEMBERED`].
     begun: u32,
     fate: Fate,
-    /// Bit n tells whether the request n + 1 before the last was answered.
+    /// Bit n is set if the request n + 1 before the last was answered.
     answered_before: u64,
-    /// Parts of the message that is under way; 0 when none is.
+    /// The number of parts of the message being received; 0 if there is none.
     total: u16,
-    /// Those that are here.
+    /// The number of parts received.
     received: u16,
-    /// The first that is not.
+    /// The first part that is missing.
     next: u16,
-    /// All but the last are as long as they can be, so that they lie side by side.
+    /// True while all parts but the last have the full length, so that the bodies are contiguous.
     even: bool,
     /// The length of each part, or [`MISSING`].
     lengths: Box<[u16]>,
-    /// The parts, each at its place.
+    /// The body of each part, at its position.
     bodies: Box<[u8]>,
 }
 
-/// How far the last request has come.
+/// The state of the last request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Awaited,
@@ -43,34 +42,35 @@ enum Fate {
 }
 
 const MISSING: u16 = u16::MAX;
-/// Requests before the last of which it is known whether they were answered.
+/// The number of earlier requests for which it is remembered whether they were answered.
 const REMEMBERED: u16 = u64::BITS as u16;
 
-/// What a datagram was.
+/// What a datagram turned out to be.
 #[derive(Clone, Copy, Debug)]
 pub enum Taken<'a> {
-    /// The last that was missing of a message.
+    /// The last missing part: the message is complete.
     Message(Message<'a>),
-    /// A part of a message of which others are missing.
+    /// A part of a message that is still incomplete.
     Part {
-        /// Whether one of the missing stands before it.
+        /// True if an earlier part is missing.
         disordered: bool,
     },
-    /// A part that was here before.
+    /// A part that was received before.
     Duplicate,
-    /// Of a request that was given up.
+    /// A part of the answer to a request that was given up.
     Late,
-    /// A header alone that numbers no part, which memcached sends in place of a missing first key.
+    /// A header without a body whose total is 0, which memcached sends if the first key of a
+    /// retrieval is missing.
     Empty,
-    /// Of no request that was made, of another message than the one under way, of an answer too
-    /// long, or nothing of memcached's.
+    /// A datagram of an unknown request, of another message than the current one, of an answer that
+    /// is too long, or not of memcached's protocol.
     Foreign,
 }
 
 /// An answer, or one of the messages of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// The whole of one whose bytes lie side by side.
+    /// The whole message, if its bytes are contiguous.
     single: Option<&'a [u8]>,
     lengths: &'a [u16],
     bodies: &'a [u8],
@@ -81,7 +81,7 @@ impl<'a> Message<'a> {
         Self { single: Some(bytes), lengths: &[], bodies: &[] }
     }
 
-    /// Its bytes: in one piece, unless its parts have lengths that no server gives them.
+    /// The message's bytes: one piece, unless the parts have lengths that no server uses.
     #[inline]
     pub fn pieces(self) -> impl Iterator<Item = &'a [u8]> {
         let places = iter::zip(self.lengths, self.bodies.chunks(BODY_BYTES_MAX));
@@ -91,7 +91,8 @@ impl<'a> Message<'a> {
 }
 
 impl Reassembler {
-    /// For messages of at most `bytes_max` bytes; any that fits into one datagram is taken.
+    /// A reassembler for messages of at most `bytes_max` bytes. It accepts any message that fits
+    /// into one datagram.
     pub fn new(bytes_max: usize) -> Self {
         let datagrams = match bytes_max.div_ceil(BODY_BYTES_MAX) {
             0 | 1 => 0,
@@ -111,7 +112,8 @@ impl Reassembler {
         }
     }
 
-    /// Begins a request and numbers it. If the one before is still awaited it is given up.
+    /// Begins a request and returns its number. Gives up the request before it if that is
+    /// unanswered.
     pub fn begin(&mut self) -> u16 {
         self.total = 0;
         self.answered_before <<= 1;
@@ -122,14 +124,14 @@ impl Reassembler {
         self.request
     }
 
-    /// The answer is complete: what comes of it now was sent twice.
+    /// Marks the answer as complete: further datagrams of it are duplicates.
     pub fn answered(&mut self) {
         self.fate = Fate::Answered;
         self.total = 0;
     }
 
-    /// Nobody waits for the answer any more. Returns how many parts are missing of the message
-    /// that was under way; none if nothing of it came.
+    /// Gives up the current request. Returns how many parts are missing of the message being
+    /// received; 0 if nothing of it arrived.
     pub fn give_up(&mut self) -> u16 {
         self.fate = Fate::GivenUp;
         match std::mem::take(&mut self.total) {
@@ -138,7 +140,7 @@ impl Reassembler {
         }
     }
 
-    /// Takes a datagram as it came.
+    /// Takes a datagram as it arrived.
     #[inline]
     pub fn take<'a>(&'a mut self, datagram: &'a [u8]) -> Taken<'a> {
         let Some((header, body)) = Header::read(datagram) else { return Taken::Foreign };
@@ -188,7 +190,7 @@ impl Reassembler {
         Taken::Message(Message { single: None, lengths, bodies: &self.bodies })
     }
 
-    /// What a datagram is whose request is not awaited.
+    /// What a datagram of a request other than the current one is.
     fn of_another(&self, request: u16) -> Taken<'static> {
         let age = self.request.wrapping_sub(request);
         let answered = match age {

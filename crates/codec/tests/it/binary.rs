@@ -1,4 +1,4 @@
-//! The binary protocol from outside: vectors, round trips, and streams cut at every place.
+//! The binary protocol from outside: vectors, round trips, and streams cut at every byte.
 
 use crate::events::every_cut;
 use crate::generate;
@@ -11,7 +11,7 @@ use memtide_codec::{Reply, Then};
 
 const SEED: u64 = 0x6269_6e61_7279_0000;
 const ROUNDS: u64 = 4000;
-/// Small, so that too large a value fits in a test.
+/// Small, so that a test can exceed it.
 const ITEM_BYTES_MAX: usize = 1024;
 
 #[test]
@@ -31,7 +31,7 @@ fn check(case: &Case, place: &str) {
     every_cut(&case.server, |pieces| {
         assert_eq!(read_answers(pieces).0, answers, "{place}: {pieces:?}");
     });
-    // What was understood means the same when it is written again.
+    // Re-encoding what was decoded must keep the meaning.
     let (_, again) = read_answers(&[&case.server]);
     let understood = |events: &[String]| {
         let good = |event: &&String| !event.starts_with("malformed") && !event.starts_with("cut");
@@ -99,7 +99,7 @@ fn a_stream_means_the_same_wherever_it_is_cut() {
     }
 }
 
-/// Everything a server's stream says, given in these pieces, and the same written anew.
+/// Decodes a server's stream from these pieces; returns the events and the stream encoded again.
 fn read_answers(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     let mut decoder = ReplyDecoder::new();
     let (mut events, mut again, mut value) = (Vec::new(), Vec::new(), Vec::new());
@@ -139,7 +139,7 @@ fn answer_event(answer: &Answer<'_>) -> String {
     format!("{opcode:?} {opaque}{status}: {reply}")
 }
 
-/// Everything a client's stream says, given in these pieces, and the same written anew.
+/// Decodes a client's stream from these pieces; returns the events and the stream encoded again.
 fn read_requests(pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     let mut decoder = RequestDecoder::new(ITEM_BYTES_MAX);
     let (mut events, mut again) = (Vec::new(), Vec::new());

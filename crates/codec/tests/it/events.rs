@@ -1,10 +1,10 @@
-//! What a stream decodes to, written down so that two ways to cut it can be compared. Pieces of
-//! one value are joined, since where they are cut is all that may differ.
+//! The events of a decoded stream as text, to compare two ways to cut it. The pieces of one value
+//! are joined, because only their boundaries may differ.
 
 use memtide_codec::text::{ReplyDecoder, RequestDecoder};
 use memtide_codec::{BadRequest, Reply, Then};
 
-/// Everything a server's stream says, given in these pieces.
+/// The events of a server's stream that arrives in these pieces.
 pub fn replies(pieces: &[&[u8]]) -> Vec<String> {
     let mut decoder = ReplyDecoder::new();
     let mut events = Vec::new();
@@ -42,7 +42,7 @@ pub fn replies(pieces: &[&[u8]]) -> Vec<String> {
     events
 }
 
-/// Everything a client's stream says, given in these pieces.
+/// The events of a client's stream that arrives in these pieces.
 pub fn requests(pieces: &[&[u8]], item_bytes_max: usize) -> Vec<String> {
     let mut decoder = RequestDecoder::new(item_bytes_max);
     let mut events = Vec::new();
@@ -72,7 +72,7 @@ fn refusal(bad: &BadRequest) -> String {
     format!("refused{silent}: {}{then}", bad.reply)
 }
 
-/// Cuts `bytes` in two at every place, and in three if it is short, and hands each way to `check`.
+/// Cuts `bytes` in two at every byte, and in three if it is short; passes each way to `check`.
 pub fn every_cut(bytes: &[u8], mut check: impl FnMut(&[&[u8]])) {
     for first in 0..=bytes.len() {
         let (head, tail) = bytes.split_at(first);

@@ -1,11 +1,11 @@
-//! Requests and replies drawn at random: every field takes its bounds often, and values like to
-//! look like protocol.
+//! Random requests and replies: every field often takes its bounds, and values often look like
+//! protocol.
 
 use memtide_base::Random;
 use memtide_codec::binary::{self, Answer, Extras, Opcode, Status};
 use memtide_codec::{ErrorKind, ErrorReply, Keys, Reply, Request, Verb};
 
-/// What one draw borrows from.
+/// The memory that one draw borrows from.
 pub struct Words {
     pub key: Vec<u8>,
     pub keys: Vec<u8>,
@@ -81,7 +81,7 @@ pub fn request<'a>(random: &mut Random, words: &'a Words) -> Request<'a> {
     }
 }
 
-/// One reply, or for a value its head and its one piece.
+/// One reply; for a value its head and one piece.
 pub fn replies<'a>(random: &mut Random, words: &'a Words) -> Vec<Reply<'a>> {
     let kinds = [ErrorKind::Error, ErrorKind::Client, ErrorKind::Server];
     vec![match random.below(18) {
@@ -148,7 +148,7 @@ pub fn binary_request<'a>(random: &mut Random, words: &'a Words) -> binary::Requ
     binary::Request { opcode, opaque, cas, extras, key, value }
 }
 
-/// One answer of the binary protocol, in the pieces in which it is decoded when it comes whole.
+/// One answer of the binary protocol, in the pieces into which it decodes when it arrives whole.
 pub fn answers<'a>(random: &mut Random, words: &'a Words) -> Vec<Answer<'a>> {
     let opcode = Opcode::ALL[random.below(Opcode::ALL.len() as u64) as usize];
     let opaque = number(random) as u32;

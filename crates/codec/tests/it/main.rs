@@ -1,4 +1,4 @@
-//! The codec from outside: vectors, round trips, and streams cut at every place.
+//! The codec from outside: vectors, round trips, and streams cut at every byte.
 
 mod binary;
 mod events;

@@ -1,4 +1,4 @@
-//! What is written is what is read, in both directions, whole and cut.
+//! Decoding inverts encoding, in both directions, whole and cut.
 
 use crate::events;
 use crate::generate;

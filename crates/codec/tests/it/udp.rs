@@ -1,14 +1,14 @@
-//! Datagrams: the vectors in `tests/wire/udp`, in which each line is one; and answers that are cut
-//! up, shuffled, sent twice, lost and late come out whole or not at all.
+//! Datagrams: the vectors in `tests/wire/udp`, one datagram a line; and answers whose parts are
+//! shuffled, duplicated, lost and late arrive whole or not at all.
 
 use crate::wire::{repeated, unhex};
 use memtide_base::Random;
 use memtide_codec::udp::{self, BODY_BYTES_MAX, Header, Reassembler, Taken};
 use std::path::Path;
 
-/// Messages in vectors are this long at most.
+/// The longest message in the vectors.
 const BYTES_MAX: usize = 10 * BODY_BYTES_MAX;
-/// Of the first random client; the others follow.
+/// The seed of the first random client; the others follow.
 const SEED: u64 = 20_260_731;
 
 #[test]
@@ -34,7 +34,7 @@ fn every_vector_of_datagrams_means_what_it_says() {
     assert!(count >= 10, "only {count} cases were found");
 }
 
-/// A client that waits for one answer at a time, and what it makes of what it sees.
+/// A client with one request outstanding, and what it makes of the datagrams it receives.
 struct Ends {
     reassembler: Reassembler,
     awaits: bool,
@@ -79,10 +79,10 @@ impl Ends {
     }
 }
 
-/// A datagram as it travels.
+/// A datagram on the wire.
 type Datagram = Vec<u8>;
 
-/// An answer whose parts are as long as they happen to be.
+/// An answer whose parts have random lengths.
 fn uneven(random: &mut Random, request: u16, answer: &[u8]) -> Vec<Datagram> {
     let mut bodies = Vec::new();
     let mut rest = answer;
@@ -114,7 +114,7 @@ fn drawn_answer(random: &mut Random) -> Vec<u8> {
     (0..bytes).map(|_| random.bits() as u8).collect()
 }
 
-/// What a network made of an answer, and the books that must come out.
+/// What a simulated network did to an answer, and the counts that the reassembler must report.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Books {
     whole: u64,
@@ -131,8 +131,8 @@ fn answers_come_out_whole_or_not_at_all_whatever_the_network_does() {
     }
 }
 
-/// Some hundred requests on one socket: parts are lost, sent twice, shuffled, or come after the
-/// next request was begun.
+/// Some hundred requests on one socket: parts are lost, duplicated, shuffled, or arrive after the
+/// next request began.
 fn check_one_client(random: &mut Random, seed: u64) {
     let mut reassembler = Reassembler::new(BYTES_MAX);
     let (mut books, mut expected) = (Books::default(), Books::default());
@@ -173,7 +173,7 @@ fn check_one_client(random: &mut Random, seed: u64) {
         if !answered {
             books.missing += u64::from(reassembler.give_up());
         }
-        // What comes when nobody waits, for the last request or an older one.
+        // Datagrams that arrive when no answer is awaited, for the last request or an earlier one.
         expected.late += stragglers.len() as u64;
         for datagram in stragglers.drain(..) {
             receive(&mut reassembler, &datagram, (&answer, seed), &mut books);
@@ -182,7 +182,7 @@ fn check_one_client(random: &mut Random, seed: u64) {
     assert_eq!(books, expected, "seed {seed}");
 }
 
-/// Whether the datagram completed the answer, which must be `answer`.
+/// True if the datagram completed the answer, which must equal `answer`.
 fn receive(
     reassembler: &mut Reassembler,
     datagram: &[u8],
@@ -204,7 +204,7 @@ fn receive(
     false
 }
 
-/// How many datagrams come before one that they should follow, by the long way round.
+/// How many datagrams arrive before one that they should follow, counted naively.
 fn disordered(sent: &[Datagram]) -> u64 {
     let numbers = sent.iter().map(|datagram| Header::read(datagram).unwrap().0.sequence);
     let mut seen: Vec<u16> = Vec::new();

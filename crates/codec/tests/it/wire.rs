@@ -9,7 +9,7 @@ use crate::events;
 use memtide_codec::text::encode;
 use std::path::Path;
 
-/// Small, so that too large a value fits in a test.
+/// Small, so that a test can exceed it.
 const ITEM_BYTES_MAX: usize = 1024;
 
 #[derive(Default)]
@@ -27,7 +27,7 @@ fn every_vector_means_what_it_says_however_it_is_cut() {
     assert!(cases >= 70, "only {cases} cases were found");
 }
 
-/// Hands every case of the files in `folder` to `check`, with its place; says how many there were.
+/// Passes every case of the files in `folder`, with its place, to `check`; returns their number.
 pub fn for_each_case(folder: &str, check: impl Fn(&Case, &str)) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut cases = 0;
@@ -58,7 +58,7 @@ fn check(case: &Case, place: &str) {
     check_encoding(case, place);
 }
 
-/// What was understood means the same when it is written again.
+/// Re-encoding what was decoded must keep the meaning.
 fn check_encoding(case: &Case, place: &str) {
     let mut again = Vec::new();
     let mut input = &case.server[..];

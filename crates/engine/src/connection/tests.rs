@@ -34,6 +34,8 @@ struct Seen {
     lines: Vec<String>,
     sent: Vec<(u64, Span)>,
     outstanding: Vec<usize>,
+    /// When each operation that ended was sent.
+    settled_sent: Vec<Instant>,
 }
 
 impl Sink for Seen {
@@ -47,6 +49,7 @@ impl Sink for Seen {
     }
 
     fn settle(&mut self, entry: &InFlight, ending: Ending) {
+        self.settled_sent.push(entry.sent);
         let Ending { fate, outcome, reply, error, received, bytes } = ending;
         let what = match (reply, error) {
             (Some(reply), None) => format!("{reply:?}"),
@@ -501,6 +504,18 @@ fn a_lost_connection_fails_what_it_carried_and_starts_anew() {
         talk.recv(b"STORED\r\n");
         talk.sees(&["2 set: Answered Stored, Stored, 0 hits, 8 bytes"]);
     });
+}
+
+/// A reply's room is used at once; when the rest of the same bytes closes the connection, the new
+/// request never left, and a sample of it must not name an instant at which it was sent.
+#[test]
+fn what_was_made_and_never_left_was_not_sent() {
+    let mut talk = Talk::new(usize::MAX);
+    talk.send(Get);
+    let entry = InFlight { index: 1, ..talk.connection.pipeline[0] };
+    talk.connection.carry(entry);
+    talk.connection.handle_closed(Fate::Lost, &mut talk.seen);
+    assert_eq!(talk.seen.settled_sent, [talk.now, Instant::NEVER]);
 }
 
 #[test]

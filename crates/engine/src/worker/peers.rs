@@ -342,6 +342,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Times out what is overdue on `connection`, be it operations or its connect.
     pub(super) fn check_deadlines(&mut self, connection: ConnectionId, now: Instant) {
+        // After a pause of the worker a request can be made and overdue in one turn: it leaves, and
+        // counts as sent, before it times out.
+        self.flush();
         let at_connection = &mut self.connections[connection];
         at_connection.deadline_armed = Instant::NEVER;
         match at_connection.state() {

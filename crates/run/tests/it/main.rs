@@ -9,5 +9,6 @@ mod cpus;
 mod figures;
 mod goals;
 mod lowering;
+mod plans;
 mod toy;
 mod trouble;

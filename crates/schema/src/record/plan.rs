@@ -1,7 +1,11 @@
 //! What was decided before the run, and the machine it was decided for.
 //!
-//! Words stay words here; nothing is computed from them.
+//! Words stay words here; nothing is computed from them. Those of a field are taken from the table
+//! of fields: one more is named twice in this file and nowhere else.
 
+use crate::field::find;
+use crate::scenario::Scenario;
+use memtide_base::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -146,6 +150,66 @@ pub struct PlanRecord {
     pub why: BTreeMap<String, String>,
 }
 
+/// The members that are words of the field that they are named after, by how they hold them.
+macro_rules! words_of_fields {
+    (always $($always:ident)*; given $($given:ident)*; unusual $($unusual:ident)*) => {
+        impl PlanRecord {
+            /// The members that hold the words of a field, of a scenario that is decided; those
+            /// that are given, where it is; and those that are unusual, where it is not as it is
+            /// when nobody says anything.
+            fn words(decided: BTreeMap<String, String>) -> Self {
+                let word = |member: &str| decided.get(&member.replace('_', "-")).cloned();
+                let other = |member: &str| {
+                    let usual = find(member).map(|field| field.default);
+                    word(member).filter(|word| usual != Some(&**word))
+                };
+                Self {
+                    $($always: word(stringify!($always)).unwrap_or_default(),)*
+                    $($given: word(stringify!($given)),)*
+                    $($unusual: other(stringify!($unusual)),)*
+                    decided,
+                    ..Self::default()
+                }
+            }
+
+            #[cfg(test)]
+            const OF_FIELDS: &[&str] = &[
+                $(stringify!($always),)* $(stringify!($given),)* $(stringify!($unusual),)*
+            ];
+        }
+    };
+}
+
+words_of_fields! {
+    always
+        arrival wave schedule on_full wait io cooldown load key_size value_size popularity key_form
+        mix protocol reconnect;
+    given before after;
+    unusual refill rate_unit
+}
+
+impl PlanRecord {
+    /// What fields say of a plan, of a scenario that is decided: their words, and what counts or
+    /// measures one of them. Where it will run, and who makes it of what, is left open.
+    pub fn of(decided: &Scenario) -> Self {
+        let duration = decided.duration.filter(|duration| *duration != Span::MAX);
+        Self {
+            duration_s: duration.map(Span::as_s_f64),
+            warmup_s: decided.warmup.as_s_f64(),
+            ops_max: decided.ops_max,
+            timeout_s: decided.timeout.as_s_f64(),
+            multiget: decided.multiget,
+            multiget_share: Some(decided.multiget_share).filter(|&share| share < 1.0),
+            pause_after_reply_s: decided.pause_after_reply.as_s_f64(),
+            interval_s: decided.interval.map(Span::as_s_f64),
+            interval_times: decided.interval_times,
+            nagle: decided.sockets.nagle,
+            seed: decided.seed,
+            ..Self::words(decided.spelled())
+        }
+    }
+}
+
 /// How connections come and go, where they are the load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChurnPlanRecord {
@@ -197,4 +261,19 @@ pub struct MachineRecord {
     pub clock_source: Option<String>,
     /// The version of memtide.
     pub memtide_version: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_that_holds_words_of_a_field_is_named_after_one() {
+        for member in PlanRecord::OF_FIELDS {
+            assert!(find(member).is_some(), "{member} is no field");
+        }
+        let usual = PlanRecord::of(&Scenario::default());
+        assert_eq!((usual.refill, usual.rate_unit, usual.before), (None, None, None));
+        assert_eq!(usual.on_full, Scenario::default().on_full.to_string());
+    }
 }

@@ -2,7 +2,7 @@
 //! is forgotten, whatever the connections, the depth and the schedule.
 
 use crate::harness::{Rehearsal, World};
-use memtide_base::Span;
+use memtide_base::{Instant, Span};
 use memtide_schema::Kind;
 use memtide_schema::record::Verdict;
 use memtide_sim::WorkerPause;
@@ -73,4 +73,25 @@ fn a_client_that_pauses_is_charged_itself_and_not_believed() {
         assert!(server < 20_000_000, "{:?}", record.lag_split.server);
         assert_eq!(record.believable.verdict, Verdict::No);
     }
+}
+
+/// After a pause that is longer than the timeout, a request is made and overdue in one turn. It
+/// leaves all the same, so it was sent, by the record as by its sample.
+#[test]
+fn what_leaves_after_its_time_is_up_counts_as_sent() {
+    let mut world = World::new(&[
+        ("rate", "0"),
+        ("ops-max", "500"),
+        ("connections", "5"),
+        ("pause-after-reply", "2ms"),
+        ("timeout", "12ms"),
+        ("load", "never"),
+    ])
+    .behaviour("fixed:100us");
+    world.pauses =
+        vec![WorkerPause { worker: 0, from: Span::from_ms(53), length: Span::from_ms(79) }];
+    let rehearsal = world.rehearse();
+    let sent = rehearsal.samples.iter().filter(|sample| sample.sent != Instant::NEVER).count();
+    assert_eq!(rehearsal.record.totals.timed_out, 5, "one on each connection");
+    assert_eq!((rehearsal.record.totals.sent, sent), (500, 500));
 }

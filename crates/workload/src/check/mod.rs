@@ -1,5 +1,5 @@
-//! What the tests of this crate share: distances between a sample and a law, and words that must
-//! be refused. No seed is drawn here.
+//! Shared by this crate's tests: distances between a sample and a law, and words that must be
+//! refused. Draws no seed.
 
 use memtide_base::Random;
 use std::fmt::{Debug, Display};
@@ -26,7 +26,7 @@ pub(crate) fn exponential(x: f64) -> f64 {
     -(-x).exp_m1()
 }
 
-/// Holds that counts agree with shares which add up to 1: Pearson's χ² stays below its critical
+/// Asserts that counts agree with shares that add up to 1: Pearson's χ² stays below its critical
 /// value at 0.1 %, by Wilson and Hilferty's approximation.
 pub(crate) fn assert_shares(counts: &[u64], shares: &[f64]) {
     assert_eq!(counts.len(), shares.len());
@@ -42,7 +42,7 @@ pub(crate) fn assert_shares(counts: &[u64], shares: &[f64]) {
     assert!(chi < critical, "χ² = {chi} is not below {critical}: {counts:?} for {shares:?}");
 }
 
-/// Holds that a word is read and that what is written for it is read as the same again.
+/// Asserts that a word parses, and that its formatted form parses to an equal value.
 pub(crate) fn assert_round_trip<T>(word: &str)
 where
     T: FromStr<Err: Display> + Display + PartialEq + Debug,
@@ -54,8 +54,8 @@ where
     assert_eq!(value.to_string(), again.to_string());
 }
 
-/// Holds that nonsense made of pieces of right words is refused or survives the round trip, and
-/// never panics.
+/// Asserts that random recombinations of valid words are refused or survive the round trip, and
+/// never panic.
 pub(crate) fn assert_survives_nonsense<T>(seed: u64, words: &[&str])
 where
     T: FromStr<Err: Display> + Display + PartialEq + Debug,

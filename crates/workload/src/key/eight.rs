@@ -1,13 +1,13 @@
-//! A number as eight bytes with which a key may begin, none of them a blank or the end of a line.
+//! A number as the first eight bytes of a key, none of them a space or the end of a line.
 //!
-//! Seven bits of the number are in each byte, the lowest first; the bit between them is always
-//! set, which keeps the byte away from everything that a line cannot hold.
+//! Each byte holds seven bits of the number, lowest first. A bit between them is always set, which
+//! avoids every byte that a line of the protocol cannot contain.
 
-/// How many bytes there are.
+/// The number of bytes.
 pub(super) const BYTES: usize = 8;
-/// Numbers below this have room.
+/// One more than the largest number.
 pub(super) const END: u64 = 1 << (7 * BYTES);
-/// The bit that every byte has.
+/// The bit that is set in every byte.
 const SET: u8 = 0x10;
 
 /// The bytes of `number`, which must be below [`END`].
@@ -18,7 +18,7 @@ pub(super) fn bytes(number: u64) -> [u8; BYTES] {
     })
 }
 
-/// The number that `key` begins with; none when it begins with no bytes of that kind.
+/// The number at the front of `key`; `None` if its bytes do not encode one.
 pub(super) fn number(key: &[u8]) -> Option<u64> {
     key.get(..BYTES)?.iter().rev().try_fold(0, |number, &byte| {
         let seven = (byte & 0xe0) >> 1 | byte & 0x0f;

@@ -1,4 +1,4 @@
-//! Keys differ, can be read back, and have the sizes that their law promises.
+//! Keys differ, parse back to their ids, and have the sizes of their law.
 
 use super::*;
 use std::collections::HashSet;
@@ -142,7 +142,7 @@ fn decimal_keys_are_those_of_mutilate() {
     assert!((mean - 36.1).abs() < 0.05, "mean {mean}");
 }
 
-/// mutilate's draw for key `id`, as its sources have it: the hash by the greatest hash.
+/// mutilate's draw for key `id`, as in its source: the hash divided by the largest hash.
 fn mutilates_draw(id: u64) -> f64 {
     let hash = id.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,5 +1,5 @@
-//! Kinds of operation in turn instead of drawn, so that the shares of a mix hold at every moment
-//! and not only in the long run. Counts what it gave out, whatever came of it.
+//! Kinds of operation in rotation instead of drawn, so that the shares of a mix hold at every
+//! moment and not only in the long run. Counts the operations made, whatever their outcome.
 
 use super::Mix;
 use crate::op::OpKind;
@@ -7,13 +7,13 @@ use crate::word::{Grammar, WordError};
 use std::fmt;
 use std::str::FromStr;
 
-/// In which order the kinds of a mix come.
+/// The order in which the kinds of a mix come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MixOrder {
-    /// Each is drawn, whatever came before.
+    /// Each is drawn independently.
     #[default]
     Drawn,
-    /// The one that is furthest behind its share comes next; where several are, a store first.
+    /// The kind furthest behind its share comes next; in a tie, a store.
     Turn,
 }
 
@@ -41,10 +41,10 @@ impl fmt::Display for MixOrder {
     }
 }
 
-/// The kinds of a mix in turn.
+/// Takes the kinds of a mix in rotation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Turn {
-    /// Stores stand first; never empty.
+    /// Stores come first; never empty.
     entries: Vec<Entry>,
 }
 
@@ -56,14 +56,14 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether it has had less of its share than `other` has of its own.
+    /// True if this entry has had a smaller part of its share than `other`.
     fn is_behind(&self, other: &Self) -> bool {
         (self.given as f64) * other.weight < (other.given as f64) * self.weight
     }
 }
 
 impl Turn {
-    /// The kinds of `mix`, of which none has come yet.
+    /// A rotation of the kinds of `mix` at its beginning.
     pub(crate) fn new(mix: &Mix) -> Self {
         let entry = |of: &super::Entry| Entry { kind: of.kind, weight: of.weight, given: 0 };
         let mut entries: Vec<Entry> = mix.entries.iter().map(entry).collect();
@@ -71,7 +71,7 @@ impl Turn {
         Self { entries }
     }
 
-    /// The kind whose turn it is.
+    /// The kind that comes next.
     pub(crate) fn next(&mut self) -> OpKind {
         let mut next = 0;
         for at in 1..self.entries.len() {

@@ -102,7 +102,7 @@ fn a_walk_begins_at_its_second_key_and_ends_each_pass_at_its_first() {
         (0..count).map(|index| picker.pick(index, 0)).collect()
     };
     assert_eq!(first(&walk("walk:4", 100, 1), 9), [1, 2, 3, 0, 1, 2, 3, 0, 1]);
-    // Never beyond the keys; side by side the walkers are in step.
+    // Never beyond the keys; walkers step in parallel.
     assert_eq!(first(&walk("walk:10k", 3, 1), 4), [1, 2, 0, 1]);
     assert_eq!(first(&walk("walk:3", 100, 2), 8), [1, 1, 2, 2, 0, 0, 1, 1]);
     assert_eq!(first(&walk("walk:1", 100, 1), 3), [0, 0, 0]);

@@ -1,5 +1,5 @@
-//! A walk through a cache of keys, as mcperf asks for them. Nothing is cached: which key stands at
-//! an entry is worked out anew for each step.
+//! A walk through a cache of keys, as in mcperf. Nothing is stored: the key at an entry is computed
+//! anew for each step.
 
 use super::GRAMMAR;
 use crate::size::SizeLaw;
@@ -8,22 +8,22 @@ use memtide_base::rng::{Random, Stream, below, hash, unit};
 use memtide_base::units::{parse_count, parse_fraction};
 use std::fmt;
 
-/// Through which keys a walk goes, again and again.
+/// The keys that a walk visits, again and again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walk {
-    /// Entries of the cache at most; never more than there are keys.
+    /// The cache's largest number of entries; never more than there are keys.
     capacity: u64,
-    /// Entry n is key n without this; with it a draw, modulo the number of keys.
+    /// Without a law, entry n is key n; with a law, a draw modulo the number of keys.
     law: Option<SizeLaw>,
     renewal: Option<Renewal>,
 }
 
-/// When entries are drawn anew, and how many.
+/// When entries are redrawn, and how many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Renewal {
-    /// Whole walks between two renewals, at least 1.
+    /// Whole passes between two renewals, at least 1.
     passes: u64,
-    /// The smallest part of the entries that one renewal changes, above 0 and at most 1.
+    /// The smallest share of the entries that one renewal redraws, above 0 and at most 1.
     fraction: f64,
 }
 
@@ -78,7 +78,7 @@ impl fmt::Display for Walk {
     }
 }
 
-/// A walk with what it needs worked out.
+/// A walk with its constants computed.
 #[derive(Clone, Debug)]
 pub(super) struct Walker {
     entries: u64,
@@ -90,14 +90,14 @@ pub(super) struct Walker {
 #[derive(Clone, Debug)]
 struct Drawn {
     law: SizeLaw,
-    /// Whole walks between two renewals; none when there are no renewals.
+    /// Whole passes between two renewals; `None` without renewals.
     passes: Option<u64>,
-    /// Entries that one renewal changes are at most this far apart.
+    /// The largest distance between two entries that one renewal redraws.
     apart_max: u64,
 }
 
 impl Walker {
-    /// Among ids `0..keys`, of which there is at least one.
+    /// A walk among ids `0..keys`; there is at least one.
     pub(super) fn new(walk: &Walk, keys: u64, seed: u64) -> Self {
         let entries = walk.capacity.min(keys);
         let drawn = walk.law.clone().map(|law| {
@@ -116,7 +116,7 @@ impl Walker {
         self.key(walker, entry, pass)
     }
 
-    /// A key from anywhere in what the walker has at that step; `bits` decide which.
+    /// Any key in the walker's cache at that step, chosen by `bits`.
     pub(super) fn any(&self, walker: u64, step: u64, bits: u64) -> u64 {
         self.key(walker, below(bits, self.entries), step / self.entries)
     }
@@ -131,8 +131,8 @@ impl Walker {
         drawn.law.size_at(unit(draw)) % self.keys
     }
 
-    /// The last of `renewals` that drew this entry; 0 when it still is the first draw. It looks
-    /// back until it finds it, which is as far as a renewal is thin at most times.
+    /// The last of `renewals` that redrew this entry; 0 if none did. It searches backwards, so it
+    /// is slow only if renewals redraw few entries.
     fn last_renewal(&self, walker: u64, entry: u64, renewals: u64, apart_max: u64) -> u64 {
         let stream = Stream::WALK_RENEWAL.of_lane(walker);
         let draws = |renewal: u64| {

@@ -1,5 +1,5 @@
-//! Intended instants: golden, the same for any number of lanes, true to their law under every
-//! wave, and without drift.
+//! Intended instants: golden values, independent of the number of lanes, true to their law under
+//! every wave, and without drift.
 
 use super::*;
 use crate::check::{critical_distance, distance, exponential};
@@ -28,7 +28,7 @@ fn take(mut schedule: Schedule, n: usize) -> Vec<Due> {
         .collect()
 }
 
-/// What `count` lanes plan together for the first `n` operations, in the order of time.
+/// The first `n` operations of `count` lanes together, ordered by time.
 fn merged(arrival: Arrival, count: u32, own_stream: bool, n: usize) -> Vec<Due> {
     let mut all: Vec<Due> = (0..count)
         .map(|index| lane(index, count, own_stream))
@@ -84,7 +84,7 @@ fn any_number_of_lanes_plans_the_same_operations() {
             assert_eq!(merged(arrival, count, false, 4200), whole, "{arrival}, {count} lanes");
         }
     }
-    // The grid of equal gaps is shared even by lanes that draw for themselves.
+    // Lanes that draw gaps of their own share the grid of equal gaps.
     assert_eq!(merged(Arrival::Fixed, 7, true, 700), take(single(Arrival::Fixed, 1e4), 700));
 }
 
@@ -117,7 +117,7 @@ fn gaps_follow_their_law() {
 #[test]
 fn poisson_lanes_are_poisson_together_and_alone() {
     for count in [2, 3, 7] {
-        // Lanes end at different times; what follows the first end is not complete.
+        // Lanes end at different times; the merged sequence is incomplete after the first end.
         let together = merged(Arrival::Poisson, count, false, 42_000);
         let complete = &together[..40_000];
         let critical = critical_distance(complete.len() - 1);
@@ -167,7 +167,7 @@ fn poisson_arrivals_follow_every_wave() {
 
 #[test]
 fn a_grid_does_not_drift() {
-    // One lane of very many comes to operation 10^12 in a few hundred steps.
+    // One lane of very many reaches operation 10^12 in a few hundred steps.
     let count = 4_000_000_000;
     let mut schedule = Schedule::new(Arrival::Fixed, constant(3e6), 1, lane(1, count, false));
     for _ in 0..300 {
@@ -179,7 +179,7 @@ fn a_grid_does_not_drift() {
     assert!(schedule.due().index > 1_000_000_000_000);
 }
 
-/// The same gaps, added far from the beginning, must add up to the same.
+/// Equal gaps, summed far from the start, must give equal sums.
 #[test]
 fn sums_keep_their_digits_after_a_week_at_a_million_a_second() {
     let week: u64 = 604_800 * 1_000_000;
@@ -306,7 +306,7 @@ fn gaps_of_a_c_program_are_its_own_for_any_number_of_lanes() {
             assert_eq!(all[0], Due { index: 0, at: Span::ZERO });
             assert_near(&all, &expected);
         }
-        // Who begins anew goes on in the stream where it is told to.
+        // A schedule that starts over continues its stream where it is told to.
         let own = Schedule::new(arrival, constant(1e3 / 3.0), 1, lane(0, 1, true));
         let mut own = own.with_draws(Draws::Rand48(WORDS));
         own.advance();

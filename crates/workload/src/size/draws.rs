@@ -1,17 +1,17 @@
-//! Where uniform numbers come from. Which law they are fed to is not known here.
+//! Sources of uniform numbers. Does not know which law uses them.
 
 use crate::word::{Grammar, WordError, split};
 use memtide_base::rng::{Rand48, Stream, hash, unit};
 use std::fmt;
 use std::str::FromStr;
 
-/// Where the uniform numbers of one purpose come from, each by its index.
+/// The source of uniform numbers for one purpose, by index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Draws {
     /// The seed of the run.
     #[default]
     Seed,
-    /// C's `erand48`, whose state begins with these words, the lowest first; whatever the seed.
+    /// C's `erand48` with this initial state, lowest word first; independent of the seed.
     Rand48([u16; 3]),
 }
 
@@ -22,7 +22,7 @@ const GRAMMAR: Grammar = Grammar {
 };
 
 impl Draws {
-    /// Draw `index`, in [0, 1); `seed` and `stream` are those of a run that draws by its seed.
+    /// Draw `index`, in [0, 1). `Draws::Seed` uses `seed` and `stream`.
     pub(crate) fn unit(self, seed: u64, stream: Stream, index: u64) -> f64 {
         match self {
             Self::Seed => unit(hash(seed, stream, index)),

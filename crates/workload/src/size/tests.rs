@@ -1,4 +1,4 @@
-//! The laws as sizes, and the words for them.
+//! The laws as sizes, and their words.
 
 use super::*;
 use crate::check::{assert_round_trip, assert_shares, assert_survives_nonsense};
@@ -109,7 +109,7 @@ fn refusals_name_the_fault_and_every_form() {
     assert!(refused(&format!("table:{}", long.join(","))).contains("at most 1000 rows"));
 }
 
-/// The first sizes of `word` as a client of twemperf draws them whose words are these.
+/// The first `n` sizes of `word`, drawn as the twemperf client with these state words does.
 fn drawn(word: &str, words: &str, n: u64) -> Vec<u64> {
     let sizes = Sizes::new(law(word), 1 << 20, 1, Stream::VALUE_SIZE);
     let sizes = sizes.with_draws(words.parse().unwrap());
@@ -118,7 +118,7 @@ fn drawn(word: &str, words: &str, n: u64) -> Vec<u64> {
 
 #[test]
 fn sizes_can_be_those_that_a_c_program_drew() {
-    // Seen of mcperf 0.1.1 with --client=0/1 and --client=3/8.
+    // Observed with mcperf 0.1.1, --client=0/1 and --client=3/8.
     let (first, third) = ("rand48:4660,22136,25923", "rand48:4663,21880,25920");
     let even = "uniform-real:1,16";
     assert_eq!(drawn(even, first, 12), [13, 5, 2, 7, 11, 5, 3, 6, 12, 3, 11, 5]);

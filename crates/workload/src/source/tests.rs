@@ -1,4 +1,4 @@
-//! The sequence of operations: golden, the same in any order, and within its keys.
+//! The sequence of operations: golden values, independent of order, and within its keys.
 
 use super::*;
 use memtide_base::rng::mix;
@@ -25,7 +25,7 @@ fn op(source: &mut MixSource, index: u64) -> Op {
     }
 }
 
-/// All that is decided about the first thousand operations, in one number.
+/// A hash of everything that is decided about the first thousand operations.
 fn fingerprint(plan: &SourcePlan) -> u64 {
     let mut source = MixSource::new(plan);
     (0..1000).fold(0, |sum, index| {

@@ -1,8 +1,8 @@
-//! A window of objects for each client: it stores new ones, overwrites some, reads those that it
-//! has stored, and lets the oldest go for the newest. No two clients share an object.
+//! A window of objects for each client. The client stores new objects, overwrites some, reads those
+//! it has stored, and replaces the oldest by the newest. No two clients share an object.
 //!
-//! Remembers four bytes for each object, however long the run. What fails changes nothing: the
-//! object in whose place a new one should have come is still there.
+//! Takes four bytes of memory per object, however long the run. A failed operation changes nothing:
+//! the object that a new one should have replaced is still there.
 
 mod law;
 
@@ -15,40 +15,40 @@ use memtide_base::Instant;
 use memtide_base::rng::{Stream, below, hash};
 use std::num::NonZeroU64;
 
-/// How many objects come to one place, one after the other, before the first comes again.
+/// The number of objects that occupy one slot in turn before the first returns.
 const GENERATIONS: u32 = 1 << 20;
-/// The index of no operation.
+/// Not the index of any operation.
 const NO_OP: u64 = u64::MAX;
 
-/// The windows of all clients of a run. The mix of the plan may name get and set alone, and a
-/// client may have one operation outstanding at most.
+/// The windows of all clients of a run. The plan's mix may contain only get and set, and a client
+/// may have at most one operation outstanding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WindowPlan {
-    /// How many clients there are, at least 1. Client c makes the operations whose index leaves c
-    /// as its rest when divided by this.
+    /// The number of clients, at least 1. Client c makes the operations whose index is c modulo
+    /// this number.
     pub clients: u32,
-    /// How many objects each has in its window, at least 1.
+    /// The number of objects in each client's window, at least 1.
     pub objects: u32,
-    /// The part of its sets that overwrites an object, from 0 to 1; others store a new one.
+    /// The share of its sets that overwrite an object, from 0 to 1; the rest store a new one.
     pub overwrite: f64,
-    /// Which of the objects is read or overwritten.
+    /// The object that is read or overwritten.
     pub pick: Pick,
-    /// Whether the windows are full from the beginning: the first objects were stored before.
+    /// True if the windows start full, because the first objects were stored before.
     pub full: bool,
-    /// Operations before this index are made, each key of a get being one; what has been
-    /// gathered for a get of many keys is asked for when nothing else is left.
+    /// Operations before this index are made, counting each key of a get. Keys gathered for a get
+    /// of many keys are requested once nothing else is left.
     pub keys_end: Option<u64>,
 }
 
 impl WindowPlan {
-    /// How many places there are in all windows. The first objects have the ids below this; ids
-    /// that leave the same rest when divided by it come to the same place one after the other.
+    /// The number of slots in all windows. The first objects have the ids below it; ids that are
+    /// equal modulo this number occupy the same slot in turn.
     pub fn places(&self) -> NonZeroU64 {
         let places = u64::from(self.clients.max(1)) * u64::from(self.objects.max(1));
         NonZeroU64::new(places).expect("both factors are at least 1")
     }
 
-    /// All ids are below this.
+    /// One more than the largest id.
     pub fn ids(&self) -> u64 {
         self.places().get().saturating_mul(u64::from(GENERATIONS))
     }
@@ -63,15 +63,15 @@ pub struct WindowSource {
     mix: Mix,
     turn: Option<Turn>,
     multiget: u16,
-    /// By place, how many objects were there before the present one.
+    /// For each slot, the number of objects before the present one.
     generations: Vec<u32>,
-    /// Places below this have an object.
+    /// Slots below this hold an object.
     filled: u32,
-    /// The place of the oldest object, if all have one.
+    /// The slot of the oldest object, once all slots are filled.
     oldest: u32,
-    /// The place that is picked next, if they are picked in sequence.
+    /// The slot that a sequential pick takes next.
     picked: u32,
-    /// What was decided so far, so that each draw has a number: kinds and picks.
+    /// The number of decisions so far, which numbers the draws: kinds and picks.
     kinds: u64,
     picks: u64,
     sets: u64,
@@ -81,7 +81,7 @@ pub struct WindowSource {
     under_way: Batch,
 }
 
-/// The keys of the latest get, whose answer may come even after it has ended.
+/// The keys of the last get, whose reply may arrive after it has ended.
 #[derive(Clone, Debug)]
 struct Batch {
     index: u64,
@@ -89,8 +89,8 @@ struct Batch {
 }
 
 impl WindowSource {
-    /// A source from which those of the clients are made; it remembers nothing and allocates
-    /// nothing itself.
+    /// A template from which the clients' sources are made; it remembers nothing and allocates
+    /// nothing.
     pub(super) fn new(plan: &SourcePlan, window: &WindowPlan) -> Self {
         assert!(plan.multiget > 0, "a get asks for at least one key");
         Self {
@@ -113,7 +113,7 @@ impl WindowSource {
         }
     }
 
-    /// The kind that comes next. Before anything was ever set, there is nothing to read.
+    /// The next kind. Before the first set there is nothing to read.
     fn kind(&mut self) -> OpKind {
         let kind = match &mut self.turn {
             Some(turn) => turn.next(),
@@ -141,7 +141,7 @@ impl WindowSource {
         self.id(self.oldest, generation % GENERATIONS)
     }
 
-    /// One of the objects that are there; the one to come when there is none.
+    /// An object that is present; if none is, the first to be stored.
     fn any(&mut self) -> u64 {
         let place = match self.plan.pick {
             _ if self.filled == 0 => 0,
@@ -164,7 +164,7 @@ impl WindowSource {
         u64::from(generation) * self.plan.places().get() + u64::from(place) * clients + self.client
     }
 
-    /// The operation at `index`; of a get's keys only the first is known yet.
+    /// The operation at `index`; only the first key of a get is known yet.
     fn decide(&mut self, index: u64) -> Op {
         let left = self.plan.keys_end.map_or(u64::MAX, |end| {
             end.saturating_sub(index).div_ceil(u64::from(self.plan.clients)).max(1)
@@ -180,7 +180,7 @@ impl WindowSource {
         Op { index, key: self.any(), kind: OpKind::Get, keys }
     }
 
-    /// `id` was stored.
+    /// Records that `id` was stored.
     fn stored(&mut self, id: u64) {
         let (generation, place) = (id / self.plan.places(), id % self.plan.places());
         let place = (place / u64::from(self.plan.clients)) as u32;

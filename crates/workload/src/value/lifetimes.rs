@@ -1,5 +1,5 @@
-//! Which keys are stored with an expiry, and whether what was stored so must still be there or must
-//! be gone. Counts with the whole seconds in which servers count; reads no clock.
+//! Which keys are stored with an expiry, and whether such a value must still be present or must be
+//! gone. Calculates in whole seconds, as servers do; reads no clock.
 
 use memtide_base::rng::{Stream, hash};
 use memtide_base::{Instant, Span};
@@ -11,12 +11,12 @@ pub enum Expiring {
     /// All.
     #[default]
     All,
-    /// Those whose draw is below this.
+    /// The keys whose draw is below this.
     Below(u64),
 }
 
 impl Expiring {
-    /// This part of the keys, from 0 to 1.
+    /// This share of the keys, from 0 to 1.
     pub fn part(part: f64) -> Self {
         // 2^64 as a double; the cast saturates.
         if part < 1.0 {
@@ -26,7 +26,7 @@ impl Expiring {
         }
     }
 
-    /// Whether key `id` of a run of this seed is among them.
+    /// True if key `id` of a run with this seed is among them.
     pub fn includes(self, seed: u64, id: u64) -> bool {
         match self {
             Self::All => true,
@@ -35,12 +35,12 @@ impl Expiring {
     }
 }
 
-/// How far the server's end of a value may be from ours. It counts whole seconds by a clock that
-/// goes on once a second: one second is lost by each, at the store and at the look.
+/// How far the server's expiry of a value may differ from ours. The server counts whole seconds
+/// with a clock that ticks once a second: the store and the read each lose up to one second.
 const SLACK: Span = Span::from_s(2);
 
-/// When the keys of windows were last stored. One key has a place at a time, and whoever stores it
-/// is the only one that reads it, so that there is always one answer.
+/// When the keys of windows were last stored. A slot holds one key at a time, and only the client
+/// that stores it reads it, so the answer is always unique.
 #[derive(Debug)]
 pub struct Lifetimes {
     seed: u64,
@@ -49,7 +49,7 @@ pub struct Lifetimes {
     places: Box<[Stored]>,
 }
 
-/// Between which instants the store of a value was carried out; not known when it never was.
+/// The interval in which the server carried out a store; unknown if there was none.
 #[derive(Debug)]
 struct Stored {
     sent_ns: AtomicU64,
@@ -60,38 +60,38 @@ struct Stored {
 const UNKNOWN: u64 = u64::MAX;
 
 impl Lifetimes {
-    /// Of keys whose ids, divided by `places` (at least 1), leave their place as the rest; those
-    /// of `expiring` end `expiry` after their store. Allocates 16 bytes for each place.
+    /// Lifetimes of keys by slot, which is the id modulo `places` (at least 1). Keys of `expiring`
+    /// expire `expiry` after their store. Allocates 16 bytes for each slot.
     pub fn new(places: u64, expiry: Span, expiring: Expiring, seed: u64) -> Self {
         let unknown =
             |_| Stored { sent_ns: AtomicU64::new(UNKNOWN), answered_ns: AtomicU64::new(UNKNOWN) };
         Self { seed, expiring, expiry, places: (0..places.max(1)).map(unknown).collect() }
     }
 
-    /// Whether key `id` is stored with an expiry.
+    /// True if key `id` is stored with an expiry.
     pub fn includes(&self, id: u64) -> bool {
         self.expiring.includes(self.seed, id)
     }
 
-    /// A store of key `id` is about to be sent: until it is answered nothing is known.
+    /// Announces a store of key `id` before it is sent: nothing is known until it is answered.
     pub fn announce(&self, id: u64) {
         self.place(id).sent_ns.store(UNKNOWN, Ordering::Relaxed);
     }
 
-    /// A store of key `id` that was sent and answered at these instants was carried out.
+    /// Records that a store of key `id`, sent and answered at these instants, was carried out.
     pub fn stored(&self, id: u64, sent: Instant, answered: Instant) {
         let place = self.place(id);
         place.answered_ns.store(answered.ns(), Ordering::Relaxed);
         place.sent_ns.store(sent.ns(), Ordering::Relaxed);
     }
 
-    /// Whether key `id` must be found by a read that was answered at `answered`.
+    /// True if a read of key `id` that was answered at `answered` must have found it.
     pub fn must_be_there(&self, id: u64, answered: Instant) -> bool {
         let sent_ns = self.place(id).sent_ns.load(Ordering::Relaxed);
         sent_ns != UNKNOWN && answered + SLACK <= Instant::from_ns(sent_ns) + self.expiry
     }
 
-    /// Whether key `id` must not be found by a read that was sent at `sent`.
+    /// True if a read of key `id` that was sent at `sent` must not have found it.
     pub fn must_be_gone(&self, id: u64, sent: Instant) -> bool {
         let place = self.place(id);
         let answered = Instant::from_ns(place.answered_ns.load(Ordering::Relaxed));

@@ -1,37 +1,38 @@
-//! What one server may answer: the versions of a bounded sample of its keys, as all workers
-//! together wrote them. Lock-free; needs to know neither times nor connections.
+//! The versions that one server may return: for a bounded sample of its keys, the versions that all
+//! workers together have written. Lock-free; uses neither times nor connections.
 //!
-//! A write that may still be carried out shares its version with all writes issued meanwhile, so
-//! that of two different versions it is always certain which came first.
+//! A write that may still be carried out shares its version with all writes issued meanwhile. Of
+//! two different versions it is therefore always certain which came first.
 
 use memtide_base::rng::{Stream, below, hash};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The versions of one server's keys. A write is announced before it is sent and answered at most
-/// once; one that nobody answers is open for ever, and its key's version then stays as it is.
+/// once. A write that is never answered stays open, and its key's version no longer changes.
 #[derive(Debug)]
 pub struct Oracle {
     seed: u64,
     keys: u64,
-    /// Whether ids go on beyond `keys`, each in the place of the one that leaves the same rest.
+    /// True if ids continue beyond `keys`, each in the slot of its id modulo `keys`.
     endless: bool,
-    /// One key of each group of this many ids is in the sample.
+    /// One key in each group of this many ids is in the sample.
     group: u64,
     states: Box<[AtomicU64]>,
 }
 
-/// What is known of one key.
+/// The state of one key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State {
-    /// The version of the latest writes; 0 before the first.
+    /// The version of the last writes; 0 before the first.
     issued: u32,
-    /// The highest version of which a write was carried out for certain.
+    /// The highest version that was certainly carried out.
     done: u32,
-    /// Writes of the latest version that were not answered; at the highest number for ever.
+    /// The number of unanswered writes of the last version; once it is at its maximum it stays
+    /// there.
     open: u16,
 }
 
-/// Versions have as many bits as a value's proof has room for.
+/// The bits of a version, as many as a value's proof has room for.
 const NUMBER_BITS: u32 = 24;
 const NUMBER_MAX: u32 = super::Version::NUMBER_MAX;
 
@@ -48,17 +49,17 @@ impl State {
         (self.issued as u64) << (64 - NUMBER_BITS) | (self.done as u64) << 16 | self.open as u64
     }
 
-    /// One more write is issued.
+    /// The state after one more write is issued.
     fn issue(self) -> Self {
         match self.open {
             0 if self.issued < NUMBER_MAX => Self { issued: self.issued + 1, open: 1, ..self },
-            // There are no more versions: nothing is told apart from here on.
+            // Versions are used up: from here on none can be told apart.
             0 => Self { open: u16::MAX, ..self },
             open => Self { open: open.saturating_add(1), ..self },
         }
     }
 
-    /// One of the open writes was answered.
+    /// The state after one of the open writes is answered.
     fn answer(self, done: bool) -> Self {
         assert!(self.open > 0, "only an announced write is answered, and only once");
         let open = if self.open == u16::MAX { u16::MAX } else { self.open - 1 };
@@ -67,8 +68,8 @@ impl State {
 }
 
 impl Oracle {
-    /// Of a server that will hold keys `0..keys`, of which at most `keys_max` (at least 1) are
-    /// sampled. Allocates 8 bytes for each of these.
+    /// For a server with keys `0..keys`, of which at most `keys_max` (at least 1) are sampled.
+    /// Allocates 8 bytes for each of these.
     pub fn new(keys: u64, keys_max: u64, seed: u64) -> Self {
         let group = keys.max(1).div_ceil(keys_max.max(1));
         let sampled = keys.max(1).div_ceil(group);
@@ -76,32 +77,31 @@ impl Oracle {
         Self { seed, keys, endless: false, group, states }
     }
 
-    /// Of servers that will hold one key of each of `places` at a time: the id of a key, divided
-    /// by `places`, leaves the place as its rest. Each key that comes to a place has higher
-    /// versions than the one before. Allocates 8 bytes for each place.
+    /// For servers that hold one key per slot, which is the id modulo `places`. Each key that takes
+    /// a slot has higher versions than the one before. Allocates 8 bytes for each slot.
     pub fn of_places(places: u64) -> Self {
         Self { endless: true, ..Self::new(places, places, 0) }
     }
 
-    /// A write (or delete) of key `id` is about to be sent; its value must say this version. 0 for
-    /// a key that is not sampled.
+    /// Announces a write or delete of key `id` before it is sent; returns the version that its
+    /// value must carry. 0 for a key that is not sampled.
     pub fn issue(&self, id: u64) -> u32 {
         self.change(id, State::issue).issued
     }
 
-    /// An announced write of key `id` was answered: it was carried out, or (not `done`) refused
-    /// and never will be.
+    /// Reports that an announced write of key `id` was answered: it was carried out or, if not
+    /// `done`, refused for good.
     pub fn answer(&self, id: u64, done: bool) {
         self.change(id, |state| state.answer(done));
     }
 
-    /// The oldest version that a read of key `id` may find which is issued from now on; a lower
-    /// one is stale. 0 when all are allowed.
+    /// The oldest version that a read of key `id`, issued from now on, may return; a lower one is
+    /// stale. 0 if every version is allowed.
     pub fn oldest(&self, id: u64) -> u32 {
         self.state_of(id).map_or(0, |state| State::unpack(state.load(Ordering::Acquire)).done)
     }
 
-    /// Changes what is known of a key, and returns what is known then.
+    /// Changes the state of a key and returns the new state.
     fn change(&self, id: u64, change: impl Fn(State) -> State) -> State {
         let Some(state) = self.state_of(id) else { return State::default() };
         let change = |bits| change(State::unpack(bits));
@@ -116,7 +116,7 @@ impl Oracle {
         }
     }
 
-    /// Where the state of key `id` is, if the key is sampled.
+    /// The state of key `id`, if it is sampled.
     fn state_of(&self, id: u64) -> Option<&AtomicU64> {
         let id = if self.endless { id % self.keys } else { id };
         if id >= self.keys {

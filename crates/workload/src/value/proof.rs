@@ -1,20 +1,20 @@
-//! Values that prove themselves. A value of 16 bytes or more begins with four words of four
-//! letters: whose it is (key, length, seed), who wrote it, which of his versions it is, and a check
-//! of the three. What follows comes from the pool, at a place that depends on all of them.
+//! Values that prove what they are. A value of 16 bytes or more begins with four words of four
+//! letters: its owner (key, length, seed), its writer, its version, and a checksum of the three.
+//! The rest comes from the pool, at a position that depends on all of them.
 //!
-//! Below 16 bytes there is no room, and all versions are alike. Only bytes are judged here:
-//! whether a version is too old is the oracle's matter.
+//! Values below 16 bytes have no room for a proof, and all their versions are equal. Only bytes are
+//! judged here; the oracle judges whether a version is too old.
 
 use super::{LETTERS, ValueSpace};
 use memtide_base::rng::{Stream, hash, mix};
 
-/// How long the proof is.
+/// The length of the proof.
 const PROOF_BYTES: usize = 16;
 const WORD_LETTERS: usize = 4;
-/// A word's letters have six bits each.
+/// A word has four letters of six bits each.
 const WORD_BITS: u32 = 24;
 
-/// Who wrote a value, and which of his versions it is.
+/// A value's writer, and the writer's version of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     writer: u32,
@@ -22,20 +22,20 @@ pub struct Version {
 }
 
 impl Version {
-    /// The highest number that a writer or a version can have.
+    /// The highest number of a writer or a version.
     pub const NUMBER_MAX: u32 = (1 << WORD_BITS) - 1;
 
-    /// Version `number` of `writer`, of which 24 bits each are kept.
+    /// Version `number` of `writer`; 24 bits of each are kept.
     pub const fn new(writer: u32, number: u32) -> Self {
         Self { writer: writer & Self::NUMBER_MAX, number: number & Self::NUMBER_MAX }
     }
 
-    /// Who wrote it.
+    /// The writer's number.
     pub const fn writer(self) -> u32 {
         self.writer
     }
 
-    /// Which of the writer's versions it is.
+    /// The number of the version, counted per writer.
     pub const fn number(self) -> u32 {
         self.number
     }
@@ -45,27 +45,27 @@ impl Version {
     }
 }
 
-/// What is to be said of a value that a server answered with.
+/// The result of checking a value that a server returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// It is a value of its key. Its version is not known when it has no proof: it is short, or
-    /// was stored by a run that did not verify.
+    /// A value of its key. The version is unknown if the value has no proof: it is short, or a run
+    /// without verification stored it.
     Right(Option<Version>),
-    /// It is not.
+    /// Not a value of its key.
     Wrong {
-        /// In what way.
+        /// The kind of error.
         wrong: Wrong,
-        /// The first byte that is not what it had to be, from 0; of a truncated value its end.
+        /// The first wrong byte, counted from 0; the end of a truncated value.
         offset: usize,
-        /// The version that it claims, if its proof is whole.
+        /// The version in its proof, if that is intact.
         version: Option<Version>,
     },
 }
 
-/// In what way a value is wrong.
+/// How a value is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// Some bytes are not those of any value of the key.
+    /// Some bytes belong to no value of the key.
     Corrupt,
     /// It is the value of another key.
     WrongKey,
@@ -74,7 +74,7 @@ pub enum Wrong {
 }
 
 impl ValueSpace {
-    /// Appends the value of key `id` in this version; without a proof if it has no room for one.
+    /// Appends the value of key `id` in this version, without a proof if it is too short for one.
     pub fn write(&self, id: u64, version: Version, out: &mut Vec<u8>) {
         let len = self.len(id);
         if len < PROOF_BYTES {
@@ -85,13 +85,13 @@ impl ValueSpace {
         out.extend_from_slice(&self.body(id, version, len)[PROOF_BYTES..]);
     }
 
-    /// What surrounds the proof of a value: as long as the whole value.
+    /// The bytes around a value's proof, as long as the whole value.
     fn body(&self, id: u64, version: Version, len: usize) -> &[u8] {
         let stream = Stream::VALUE_BYTES.of_lane(version.bits());
         &self.pool[self.place(stream, id, len)..][..len]
     }
 
-    /// The word that says whose a value is.
+    /// The word for the owner of a value.
     fn owner(&self, id: u64, len: usize) -> u32 {
         word_of(mix(hash(self.seed, Stream::VALUE_PROOF, id).wrapping_add(len as u64)))
     }
@@ -106,7 +106,7 @@ impl ValueSpace {
         proof
     }
 
-    /// Whose value and which version a proof stands for; `None` if it is not one.
+    /// The owner and version that a proof names; `None` if it is not a proof.
     fn read_proof(&self, proof: &[u8; PROOF_BYTES]) -> Option<(u32, Version)> {
         let word = |at: usize| read(&proof[at * WORD_LETTERS..][..WORD_LETTERS]);
         let (owner, version) = (word(0)?, Version { writer: word(1)?, number: word(2)? });
@@ -114,17 +114,17 @@ impl ValueSpace {
     }
 }
 
-/// The check of one value while its bytes pass, however they are cut.
+/// The check of one value while its bytes arrive, however they are cut.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueCheck {
     id: u64,
-    /// How long the value has to be, and how long the server says it is.
+    /// The expected length, and the length that the server announced.
     len: usize,
     told: usize,
     seen: usize,
     /// The first bytes.
     head: [u8; PROOF_BYTES],
-    /// Where it departs from the value without a proof.
+    /// The first byte that differs from the value without a proof.
     plain_wrong: Option<usize>,
     proof: Proof,
 }
@@ -132,18 +132,18 @@ pub struct ValueCheck {
 /// What the first bytes turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Proof {
-    /// They have not all come.
+    /// They have not all arrived.
     Awaited,
     /// No proof.
     None,
     /// The proof of another key's value.
     Foreign(Version),
-    /// The proof of this key; the place is where the rest departs from it.
+    /// The proof of this key, and the first byte after it that is wrong.
     Own(Version, Option<usize>),
 }
 
 impl ValueCheck {
-    /// Begins with the value of key `id`, of which the server says that it is `told` bytes long.
+    /// Begins to check the value of key `id`, whose length the server announced as `told` bytes.
     pub fn new(values: &ValueSpace, id: u64, told: usize) -> Self {
         Self {
             id,
@@ -156,12 +156,12 @@ impl ValueCheck {
         }
     }
 
-    /// The key that this is about.
+    /// The key whose value is checked.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The next bytes came; `values` are the same as at the beginning.
+    /// Checks the next bytes; `values` must be the space given to [`ValueCheck::new`].
     pub fn handle_bytes(&mut self, values: &ValueSpace, bytes: &[u8]) {
         let from = self.seen;
         self.seen += bytes.len();
@@ -185,7 +185,7 @@ impl ValueCheck {
         }
     }
 
-    /// The last bytes have come: what it is.
+    /// The result, once the last bytes have arrived.
     pub fn finding(&self, values: &ValueSpace) -> Finding {
         if self.plain_wrong.is_none() {
             return self.as_long_as_right(None);
@@ -206,7 +206,7 @@ impl ValueCheck {
         }
     }
 
-    /// Every byte that came is right; whether as many came as there have to be.
+    /// The result if every byte is right, which still depends on their number.
     fn as_long_as_right(&self, version: Option<Version>) -> Finding {
         if self.told == self.len {
             return Finding::Right(version);
@@ -218,14 +218,14 @@ impl ValueCheck {
         self.len >= PROOF_BYTES && owner == values.owner(self.id, self.len)
     }
 
-    /// Where the first word departs from the one of this key.
+    /// Where the first word differs from this key's.
     fn owner_departure(&self, values: &ValueSpace) -> Option<usize> {
         let letters = spell(values.owner(self.id, self.len));
         departure(&self.head[..self.seen.min(WORD_LETTERS)], &letters, 0)
     }
 
-    /// Where the first bytes depart from any proof of this key, whatever its version; `None` when
-    /// they may be the beginning of one.
+    /// Where the first bytes differ from every proof of this key, whatever its version; `None` if
+    /// they may begin one.
     fn head_departure(&self, values: &ValueSpace) -> Option<usize> {
         if self.len < PROOF_BYTES {
             return Some(0);
@@ -245,7 +245,7 @@ fn corrupt(offset: usize, version: Option<Version>) -> Finding {
     Finding::Wrong { wrong: Wrong::Corrupt, offset, version }
 }
 
-/// The first place at which `bytes`, which stand from `from` on, are not those of `whole`.
+/// The first position at which `bytes`, which begin at `from`, differ from `whole`.
 fn departure(bytes: &[u8], whole: &[u8], from: usize) -> Option<usize> {
     let right = whole.get(from..).unwrap_or_default();
     let common = bytes.len().min(right.len());
@@ -255,7 +255,7 @@ fn departure(bytes: &[u8], whole: &[u8], from: usize) -> Option<usize> {
     bytes.iter().zip(right).position(|(byte, right)| byte != right).map(|at| from + at)
 }
 
-/// The topmost bits, of which a word is made.
+/// The highest bits, which make a word.
 fn word_of(bits: u64) -> u32 {
     (bits >> (u64::BITS - WORD_BITS)) as u32
 }
@@ -264,7 +264,7 @@ fn spell(word: u32) -> [u8; WORD_LETTERS] {
     [18, 12, 6, 0].map(|shift| LETTERS[(word >> shift) as usize & 63])
 }
 
-/// The number that letters stand for, the first being the highest.
+/// Decodes letters to a number, highest letter first.
 fn read(letters: &[u8]) -> Option<u32> {
     letters.iter().try_fold(0, |word, letter| {
         let digit = match letter {

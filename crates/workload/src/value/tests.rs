@@ -1,4 +1,4 @@
-//! Values have the sizes that their law promises, differ, and stay within their limit.
+//! Values have the sizes of their law, differ, and stay within their limit.
 
 use super::*;
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ fn etc_values_have_the_published_moments() {
         assert!((got / size - 1.0).abs() < tolerance, "quantile {p}: {got} for {size}");
     }
     let small = sizes.iter().filter(|&&size| size < 15.0).count() as f64 / n as f64;
-    // Four standard errors; rounding moves none across the seam at 15.
+    // Four standard errors; rounding moves no value across the boundary at 15.
     assert!((small - 0.44155).abs() < 4.0 * (0.44155f64 * 0.55845 / n as f64).sqrt(), "{small}");
 }
 
@@ -50,7 +50,7 @@ fn values_are_what_their_length_says_and_stay_in_their_limit() {
 fn values_of_different_keys_differ() {
     let space = space("fixed:200", MIB);
     let distinct: HashSet<&[u8]> = (0..1000).map(|id| space.slice(id)).collect();
-    // Two of a thousand may by chance begin at the same one of the 131 000 places.
+    // Two of a thousand may by chance begin at the same one of 131 000 positions.
     assert!(distinct.len() > 980, "{}", distinct.len());
     let other = ValueSpace::new("fixed:200".parse().unwrap(), MIB, 2);
     assert_ne!(space.slice(7), other.slice(7));

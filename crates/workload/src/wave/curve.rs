@@ -1,6 +1,6 @@
-//! The rate as a function of time, its integral, and the inverse of that: at which instant is the
-//! n-th operation expected? A position is a double, so at 10^12 operations it resolves 10^-4 of
-//! one.
+//! The rate as a function of time, its integral, and the integral's inverse: the instant at which
+//! the n-th operation is expected. A position is a double, which resolves 10^-4 of an operation
+//! after 10^12 operations.
 
 use super::Wave;
 use memtide_base::Span;
@@ -12,22 +12,22 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct RateCurve {
     shape: Shape,
-    /// Until here, in seconds, the wave stands still at its first rate.
+    /// The wave keeps its first rate until this many seconds.
     before_s: f64,
-    /// That rate, and how many operations it makes until then.
+    /// The first rate, and the number of operations expected until then.
     before_rate: f64,
     before_ops: f64,
 }
 
-/// Where an inversion of a random wave got to, so that the next one need not sum all levels again.
-/// It changes how long an answer takes, never the answer.
+/// The position that the last inversion of a random wave reached, so that the next one need not sum
+/// all levels again. It affects the time to compute an answer, never the answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor {
     level: u64,
     ops_before: f64,
 }
 
-/// A wave with its spans in seconds and its sums worked out.
+/// A wave with its spans in seconds and its sums computed.
 #[derive(Clone, Debug)]
 enum Shape {
     Constant { rate: f64, ns_per_op: f64 },
@@ -38,8 +38,8 @@ enum Shape {
 }
 
 impl RateCurve {
-    /// The curve of a wave. `rate` counts for a constant wave only. The wave begins at
-    /// `window_start`; before that its first rate holds. A ramp takes `window` to its end.
+    /// The curve of a wave. Only a constant wave uses `rate`. The wave begins at `window_start`;
+    /// its first rate holds before that. A ramp ends after `window`.
     pub fn new(wave: &Wave, rate: f64, window_start: Span, window: Span, seed: u64) -> Self {
         let shape = match wave {
             Wave::Constant => Shape::Constant { rate, ns_per_op: 1e9 / rate },
@@ -74,8 +74,8 @@ impl RateCurve {
         if s < self.before_s { self.before_rate } else { self.shape.rate(s - self.before_s) }
     }
 
-    /// How many operations are expected until `at`. For a random wave this takes as long as there
-    /// are levels until then.
+    /// The number of operations expected until `at`. For a random wave this takes time in
+    /// proportion to the number of levels until then.
     pub fn cumulative(&self, at: Span) -> f64 {
         let s = at.as_s_f64();
         if s < self.before_s {
@@ -85,10 +85,10 @@ impl RateCurve {
         }
     }
 
-    /// When more than `target` operations begin to be expected, to the nearest nanosecond: the
-    /// inverse of [`RateCurve::cumulative`], and past the end of any stretch in which nothing is.
-    /// [`Span::MAX`] when that is never. Never decreasing in `target`, except that within a sine
-    /// the last nanosecond may waver.
+    /// The instant after which more than `target` operations are expected, to the nearest
+    /// nanosecond: the inverse of [`RateCurve::cumulative`], at the end of any stretch with rate 0.
+    /// [`Span::MAX`] means never. It does not decrease in `target`, except that within a sine the
+    /// last nanosecond may vary.
     pub fn invert(&self, target: f64, cursor: &mut Cursor) -> Span {
         if let Shape::Constant { rate, ns_per_op } = &self.shape {
             return if *rate > 0.0 {
@@ -134,7 +134,7 @@ impl Shape {
         }
     }
 
-    /// The operations expected in the first `s` seconds of the wave.
+    /// The number of operations expected in the first `s` seconds of the wave.
     fn ops(&self, s: f64) -> f64 {
         match self {
             Self::Constant { rate, .. } => rate * s,
@@ -167,7 +167,7 @@ impl Shape {
         }
     }
 
-    /// How many seconds into the wave more than `ops` operations begin to be expected.
+    /// The seconds into the wave after which more than `ops` operations are expected.
     fn invert(&self, ops: f64, cursor: &mut Cursor) -> Option<f64> {
         match self {
             Self::Constant { rate, .. } => (*rate > 0.0).then(|| ops / rate),
@@ -206,7 +206,7 @@ fn level(min: f64, max: f64, seed: u64, k: u64) -> f64 {
     min + (max - min) * unit(hash(seed, Stream::WAVE, k))
 }
 
-/// How often `part` goes into `whole`, and what is left: from 0 up to but not including `part`.
+/// How often `part` goes into `whole`, and the remainder, which is less than `part`.
 fn divide(whole: f64, part: f64) -> (f64, f64) {
     let times = (whole / part).floor();
     let rest = (whole - times * part).max(0.0);
@@ -221,19 +221,19 @@ fn invert_ramp(ops: f64, from: f64, to: f64, window_s: f64) -> Option<f64> {
     if ops <= 0.0 {
         return Some(0.0);
     }
-    // The positive root of from·s + slope·s²/2 = ops, in the form that cancels no digits.
+    // The positive root of from·s + slope·s²/2 = ops, in the form without cancellation.
     let slope = (to - from) / window_s;
     let reached = (from * from + 2.0 * slope * ops).max(0.0).sqrt();
     Some((2.0 * ops / (from + reached)).min(window_s))
 }
 
-/// One wave of a sine, with its sum at evenly spaced nodes, from which an inversion starts.
+/// One period of a sine, with its sum at evenly spaced nodes from which an inversion starts.
 #[derive(Clone, Debug)]
 struct Sine {
     mean: f64,
     amplitude: f64,
     period_s: f64,
-    /// The operations until node k, at k / [`NODES`] of the period.
+    /// The operations until node k, which is at k / [`NODES`] of the period.
     ops_until: Arc<[f64]>,
 }
 
@@ -254,15 +254,15 @@ impl Sine {
     /// The operations of the first `s` seconds, and the rate at their end.
     fn ops_and_rate(&self, s: f64) -> (f64, f64) {
         let Self { mean, amplitude, period_s, .. } = self;
-        // In terms of half the angle, because 1 - cos of a small angle would lose its digits.
+        // Uses half the angle, because 1 - cos of a small angle loses digits.
         let (sin, cos) = (TAU / 2.0 * (s / period_s)).sin_cos();
         let swing = amplitude * period_s / TAU * 2.0 * sin * sin;
         (mean * s + swing, mean + amplitude * 2.0 * sin * cos)
     }
 
-    /// When `ops` are expected, below those of one wave: Newton's method between two nodes. A step
-    /// that would leave the bracket is replaced by halving it, which is needed only where the rate
-    /// is all but 0; the bound on the steps is for there too.
+    /// The time at which `ops` operations are expected; `ops` is less than one period's. Newton's
+    /// method between two nodes. A step that would leave the bracket is replaced by halving it,
+    /// which happens only where the rate is almost 0; the bound on the steps is for that case too.
     fn invert(&self, ops: f64) -> f64 {
         const STEPS_MAX: usize = 60;
         const ERROR_MAX_S: f64 = 1e-11;
@@ -271,7 +271,7 @@ impl Sine {
         let (mut low, mut high) = ((above - 1) as f64 * node_s, above as f64 * node_s);
         let (ops_low, ops_high) = (self.ops_until[above - 1], self.ops_until[above]);
         let mut s = low + (ops - ops_low) / (ops_high - ops_low) * node_s;
-        // The second derivative is nowhere above this.
+        // The largest second derivative.
         let bend = self.amplitude * TAU / self.period_s;
         for _ in 0..STEPS_MAX {
             let (got, rate) = self.ops_and_rate(s);

@@ -1,4 +1,4 @@
-//! The curve against its own integral and inverse, at its corners too, and the words for waves.
+//! The curve against its own integral and inverse, also at its corners, and the words for waves.
 
 use super::*;
 use crate::check::{assert_round_trip, assert_survives_nonsense};
@@ -74,7 +74,7 @@ fn the_inverse_undoes_the_sum_to_the_nanosecond() {
             }
             let back = invert(&curve, curve.cumulative(at));
             let off_ns = back.ns().abs_diff(at.ns());
-            // Half a nanosecond of rounding, and what the digits of the sum leave at low rates.
+            // Half a nanosecond of rounding, and the error of the sum at low rates.
             let digits_ns = 1e9 * 1e-9 / rate;
             assert!(
                 off_ns as f64 <= 1.0 + digits_ns,
@@ -155,7 +155,7 @@ fn ramps_hit_their_closed_form() {
     assert_eq!(up.rate(Span::from_s(60)), 100.0);
     let flat = curve("ramp:50,50", 10);
     assert_eq!(invert(&flat, 125.0), Span::from_ms(2500));
-    // Without a window the end is reached at once.
+    // Without a window the ramp ends at once.
     let jump = curve("ramp:50,200", 0);
     assert_eq!(invert(&jump, 100.0), Span::from_ms(500));
 }

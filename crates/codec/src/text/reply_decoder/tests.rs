@@ -1,4 +1,4 @@
-//! What a caller may count on beside the meaning: where bytes lie, and how much memory is kept.
+//! Guarantees beside the meaning: where the returned bytes lie, and how much memory is kept.
 
 use super::*;
 
@@ -66,7 +66,7 @@ fn what_cannot_become_a_reply_is_known_by_its_first_bytes() {
     {
         assert!(!begun(other), "{}", other.escape_ascii());
     }
-    // A cut line that was given out says nothing of what follows, and neither does a value.
+    // A cut line that was returned does not affect what follows, and neither does a value.
     let mut decoder = ReplyDecoder::new();
     for piece in ["VAL", "UE k 0 3\r\n", "H", "-E\r", "\n"] {
         let mut input = piece.as_bytes();

@@ -1,4 +1,4 @@
-//! What a caller may count on beside the meaning: where bytes lie, what was refused, and how much
+//! Guarantees beside the meaning: where the returned bytes lie, what was refused, and how much
 //! memory is kept.
 
 use super::*;

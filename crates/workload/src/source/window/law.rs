@@ -1,17 +1,17 @@
-//! The words of windows: how large they are, and which of their objects comes next.
+//! The words for windows: their size, and the order in which objects are picked.
 
 use crate::word::{Grammar, WordError, split};
 use memtide_base::units::{parse_count, parse_fraction, parse_size};
 use std::fmt;
 use std::str::FromStr;
 
-/// Which object of a window is read or overwritten.
+/// The object of a window that is read or overwritten next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pick {
-    /// Each as likely as any other.
+    /// Each is equally likely.
     #[default]
     Random,
-    /// One after the other, round and round.
+    /// One after the other, starting over after the last.
     Sequential,
 }
 
@@ -42,24 +42,24 @@ impl fmt::Display for Pick {
     }
 }
 
-/// How many objects a window has.
+/// The number of objects in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowLaw {
-    /// As many as this, at least 1.
+    /// This many, at least 1.
     Objects(u32),
-    /// As many as make a server with a cache of so many bytes miss no read, or every twentieth.
-    /// The formulas are those of memaslap's manual, "Window size".
+    /// Enough that a server with a cache of this many bytes misses no read, or one in twenty. The
+    /// formulas are from memaslap's manual, "Window size".
     Cache {
         /// The size of the server's cache, in bytes.
         bytes: u64,
-        /// Whether every twentieth read is to miss, instead of none.
+        /// True if one read in twenty is to miss; false for none.
         misses: bool,
     },
 }
 
-/// A window has at most this many objects: 4 GiB of memory.
+/// The most objects in a window: 4 GiB of memory.
 const OBJECTS_MAX: u64 = 1_000_000_000;
-/// The part of the cache that windows take up when none, or 5 %, of the reads are to miss.
+/// The share of the cache that windows occupy if no read, or 5 % of the reads, is to miss.
 const SHARE_WITHOUT_MISSES: f64 = 0.5;
 const SHARE_WITH_MISSES: f64 = 0.7;
 
@@ -71,8 +71,8 @@ const WINDOWS: Grammar = Grammar {
 };
 
 impl WindowLaw {
-    /// How many objects that is, at least 1, when so many clients (at least 1) use each server and
-    /// an object has so many bytes of key and value in the mean.
+    /// The number of objects, at least 1, if `clients` clients (at least 1) use each server and an
+    /// object's key and value have `object_bytes` bytes on average.
     pub fn objects(self, clients: u32, object_bytes: f64) -> u32 {
         match self {
             Self::Objects(objects) => objects,

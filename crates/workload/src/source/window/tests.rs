@@ -1,4 +1,4 @@
-//! A window against a server that stores what it is told to, or does not.
+//! A window against a server that stores every value, or none.
 
 use super::*;
 use crate::source::PlannedSource;
@@ -41,7 +41,8 @@ impl Play {
         Self { source, client: u64::from(client), made: 0, held: BTreeSet::new() }
     }
 
-    /// The next operation and its keys, and its end: stored unless `fails`.
+    /// Makes the next operation and settles it, as stored unless `fails`; returns its kind and
+    /// keys.
     fn step(&mut self, fails: bool) -> (OpKind, Vec<u64>) {
         let index = self.made * u64::from(CLIENTS) + self.client;
         let Next::Op(op) = self.source.next(index, Instant::ZERO) else { panic!("it goes on") };
@@ -126,7 +127,7 @@ fn failing_sets_keep_the_mix_and_the_window() {
     }
     assert_eq!(sets, 100);
     assert!(reads.len() == 8 && reads.is_subset(&held));
-    // A server that takes nothing from the beginning is read all the same.
+    // A server that never stores anything is still read.
     let mut play = Play::of(&plan("set=1,get=9", window(8)), 0);
     let sets = (0..1_000).filter(|_| play.step(true).0 == OpKind::Set).count();
     assert_eq!(sets, 100);
@@ -147,7 +148,7 @@ fn gets_of_many_keys_share_by_keys_and_end_exactly() {
                 if kind == OpKind::Set { sets += 1 } else { gets += keys.len() as u64 }
             }
             assert_eq!(play.made, mine);
-            // Of its keys every tenth is a set, beginning with the first.
+            // Every tenth of its keys is a set, beginning with the first.
             assert_eq!(play.held.len() as u64, mine.div_ceil(10), "{mine} of client {client}");
         }
         assert_eq!(gets + sets, end);

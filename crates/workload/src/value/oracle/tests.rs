@@ -1,4 +1,4 @@
-//! Versions tell stale from current, and never more than is certain.
+//! Versions tell stale from current values, and never claim more than is certain.
 
 use super::*;
 use memtide_base::Random;
@@ -87,14 +87,14 @@ fn a_bounded_part_of_the_keys_is_sampled_and_each_has_a_place_of_its_own() {
     }
 }
 
-/// A write on its way, or carried out and not yet answered.
+/// A write in flight, or carried out and not answered yet.
 struct Write {
     version: u32,
     carried_out: bool,
 }
 
-/// A register without faults, with writes and reads that overlap in every way, some of which are
-/// refused and some of which are lost and carried out much later: nothing is ever called stale.
+/// A register without faults. Writes and reads overlap in every way; some writes are refused, and
+/// some are lost and carried out much later. No read is ever called stale.
 #[test]
 fn a_healthy_register_is_never_called_stale() {
     for seed in 0..200 {
@@ -103,7 +103,7 @@ fn a_healthy_register_is_never_called_stale() {
         let mut value = 0u32;
         let mut writes: VecDeque<Write> = VecDeque::new();
         let mut lost: Vec<u32> = Vec::new();
-        // A read: the oldest allowed when it was issued, and what it found.
+        // Each read: the oldest version allowed when it was issued, and the version it found.
         let mut reads: VecDeque<(u32, Option<u32>)> = VecDeque::new();
         for _ in 0..2_000 {
             match random.below(20) {
@@ -143,8 +143,8 @@ fn a_healthy_register_is_never_called_stale() {
     }
 }
 
-/// The same with threads: each carries out its own writes at once, under one lock that stands for
-/// the server, and reads with an earlier floor.
+/// A register without faults and several threads: each carries out its writes at once under a lock
+/// that stands for the server, and reads with an earlier bound. No read is ever called stale.
 #[test]
 fn threads_agree_on_what_is_stale() {
     let oracle = Oracle::new(4, 4, 1);

@@ -1,4 +1,4 @@
-//! Each way to be wrong is told from the others, however the bytes are cut, at every length.
+//! Each kind of error is told from the others, however the bytes are cut, at every length.
 
 use super::*;
 use memtide_base::Random;
@@ -13,8 +13,8 @@ fn value(values: &ValueSpace, id: u64, version: Version) -> Vec<u8> {
     out
 }
 
-/// What is found when `bytes` come as the value of key `id`, in pieces of `width`; whatever the
-/// width, it is the same.
+/// The result of checking `bytes` as the value of key `id`; it must not depend on the width of the
+/// pieces.
 fn find(values: &ValueSpace, id: u64, bytes: &[u8]) -> Finding {
     let mut found = Vec::new();
     for width in [bytes.len().max(1), 1, 3, 15, 16, 17] {
@@ -29,7 +29,7 @@ fn find(values: &ValueSpace, id: u64, bytes: &[u8]) -> Finding {
     found[0]
 }
 
-/// Every length with a seam nearby, and larger ones.
+/// Every length near a boundary, and larger ones.
 fn lengths() -> impl Iterator<Item = usize> {
     (0..=64).chain([200, 4096, 65_536])
 }
@@ -91,8 +91,8 @@ fn every_flipped_bit_is_found() {
                         panic!("bit {bit} of byte {at} of {len}");
                     };
                     assert_eq!(wrong, Wrong::Corrupt, "bit {bit} of byte {at} of {len}");
-                    // A flip may look like bytes without a proof for a while; in the two middle
-                    // words only the check tells, or a letter that is none.
+                    // A flipped bit may look like bytes without a proof for a while; in the two
+                    // middle words only the checksum, or a byte that is not a letter, tells.
                     let in_head = len >= PROOF_BYTES && at < PROOF_BYTES;
                     let near = in_head && offset > at && offset < PROOF_BYTES;
                     assert!(offset == at || near, "{offset} is said for byte {at} of {len}");
