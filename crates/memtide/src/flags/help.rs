@@ -11,6 +11,10 @@ use std::ffi::{OsStr, OsString};
 const COLUMNS: usize = 80;
 /// Where the details of a flag begin.
 const INDENT: usize = 10;
+/// Where a table within the details begins, beside its own two columns.
+const TABLE_INDENT: usize = 4;
+/// Lines of details at most where only the common flags are described.
+const DETAILS: usize = 4;
 /// Where the names of further flags begin.
 const INDEX_INDENT: usize = 20;
 
@@ -159,11 +163,15 @@ impl Flag {
         if length == Length::Summary {
             return lines.join("\n");
         }
-        for paragraph in self.details.lines() {
+        let details = match length {
+            Length::All => self.details.clone(),
+            _ => first_sentences(&self.details),
+        };
+        for paragraph in details.lines() {
             // What is laid out by hand stays as it is.
             let is_table = paragraph.starts_with("  ");
             let line = if is_table {
-                format!("{:INDENT$}{paragraph}", "")
+                format!("{:TABLE_INDENT$}{paragraph}", "")
             } else {
                 wrapped(paragraph, INDENT)
             };
@@ -239,6 +247,19 @@ fn index(command: &Command) -> String {
         }
     }
     text
+}
+
+/// The sentences at the beginning of `text` that fit into a few lines, one at least.
+fn first_sentences(text: &str) -> String {
+    let mut kept = String::new();
+    for sentence in text.split_inclusive(". ") {
+        let longer = format!("{kept}{sentence}");
+        if !kept.is_empty() && wrapped(longer.trim_end(), INDENT).lines().count() > DETAILS {
+            break;
+        }
+        kept = longer;
+    }
+    kept.trim_end().to_owned()
 }
 
 /// `text` in lines of at most 80 columns, each indented.

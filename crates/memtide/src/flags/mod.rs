@@ -267,9 +267,9 @@ fn merge_command() -> Command {
              again.",
         )
         .after_help(
-            "Exit codes:\n    0  done, and all goals are met\n    1  a goal was missed, a value was \
-             wrong, or an output could not be written\n    2  a file is not a record, or the \
-             records do not belong together",
+            "Exit codes:\n    0  done, and all goals are met\n    \
+             1  a goal was missed, a value was wrong, or an output could not be written\n    \
+             2  a file is not a record, or the records do not belong together",
         )
         .arg(
             Arg::new("record")

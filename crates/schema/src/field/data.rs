@@ -11,11 +11,11 @@ use memtide_workload::op_kinds;
 /// The grammar of sizes, shared by the rows of keys and values.
 macro_rules! size_laws {
     () => {
-        "`fixed:N` or just `N`, `uniform:A,B`, `uniform-real:A,B` (evenly from A up to B and then \
-         rounded, so that both ends are half as likely), `normal:MEAN,SD`, `mutilate-normal:MEAN,\
+        "Distributions: `fixed:N` or just `N`, `uniform:A,B`, `uniform-real:A,B` (rounded from real \
+         numbers, so that both ends are half as likely), `normal:MEAN,SD`, `mutilate-normal:MEAN,\
          SD` (as mutilate draws it), `exponential:MEAN`, `pareto:LOC,SCALE,SHAPE`, \
-         `gev:LOC,SCALE,SHAPE`, `etc-key` and `etc-value` (Facebook's ETC pool), or \
-         `table:SIZE=WEIGHT,…`; sizes are bytes and may carry `k`, `KiB`, `MiB`."
+         `gev:LOC,SCALE,SHAPE`, `etc-key` and `etc-value` (Facebook's ETC pool), and \
+         `table:SIZE=WEIGHT,…`. Sizes are bytes and may carry `k`, `KiB`, `MiB`."
     };
 }
 
@@ -47,9 +47,9 @@ pub(super) const KEY_SIZE: Field = Field {
     default: "fixed:30",
     help: "Distribution of key lengths",
     long: concat!(
-        "A distribution of lengths: ",
+        "A number of bytes such as `30`, or a distribution. ",
         size_laws!(),
-        "A key is at most 250 bytes long, and never shorter than it must be to be unique: four \
+        " A key is at most 250 bytes long, and never shorter than it must be to be unique: four \
          bytes for 100k keys."
     ),
     section: Section::Data,
@@ -135,9 +135,9 @@ pub(super) const VALUE_SIZE: Field = Field {
     default: "fixed:200",
     help: "Distribution of value lengths",
     long: concat!(
-        "A distribution of lengths: ",
+        "A number of bytes such as `200` or `4KiB`, or a distribution. ",
         size_laws!(),
-        "`ascending:FIRST`: the value of key n is FIRST + n bytes long, rounded. `value-max` cuts \
+        " `ascending:FIRST`: the value of key n is FIRST + n bytes long, rounded. `value-max` cuts \
          unbounded distributions; a distribution that names a longer value is an error."
     ),
     section: Section::Data,
