@@ -51,11 +51,12 @@ pub fn text_for(record: &Record, columns: Option<usize>) -> String {
 fn heading(out: &mut Sheet, record: &Record) {
     let plan = &record.plan;
     if record.loop_kind == LoopKind::Closed && plan.churn.is_none() {
-        let mut text = "the result is the throughput; response times are those at saturation.".to_owned();
+        let mut text =
+            "throughput is the result; response times are those at saturation.".to_owned();
         // A rate made of errors would be no advice.
         if !has_errors(record) {
             let rate = format_count(two_digits(0.7 * record.rate.achieved_per_s));
-            text.push_str(&format!(" To measure response times, try --rate {rate}"));
+            text.push_str(&format!(" For response times, try --rate {rate}"));
         }
         unbroken(out, "closed loop: ", "             ", &text);
     }

@@ -132,10 +132,8 @@ fn rate_of_connections(life: &LifePlan, counted: Option<(f64, u64)>) -> Check {
     let four_sigma = 4.0 * (births.arrival.squared_variation() * expected).sqrt() / expected;
     let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
     let off = begun as f64 / expected - 1.0;
-    let message = format!(
-        "{begun} connections were started, {expected:.0} were due ({:+.2} %)",
-        off * 100.0
-    );
+    let message =
+        format!("{begun} connections were started, {expected:.0} were due ({:+.2} %)", off * 100.0);
     judged(code, off.abs() <= allowed, message, off.abs(), allowed)
 }
 
@@ -149,10 +147,7 @@ fn is_closed(findings: &Findings<'_>) -> bool {
 
 fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
     if is_closed(findings) {
-        return skipped(
-            code,
-            "a closed loop has no schedule, so memtide cannot be late",
-        );
+        return skipped(code, "a closed loop has no schedule, so memtide cannot be late");
     }
     let (times, unanswered) = findings.response;
     let name = format!("p{:.0}", p * 100.0);
@@ -162,7 +157,12 @@ fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
             (Quantile::TooFew { needed }, _) => {
                 return skipped(code, &format!("too few operations for {name}: {needed} needed"));
             }
-            _ => return skipped(code, &format!("{name} falls among operations that were not answered")),
+            _ => {
+                return skipped(
+                    code,
+                    &format!("{name} falls among operations that were not answered"),
+                );
+            }
         };
     let share = if seen > 0.0 { 1.0 - ideal / seen } else { 0.0 };
     let message = format!(
@@ -195,10 +195,7 @@ fn busy(findings: &Findings<'_>) -> Check {
     let message = if busy < BUSY_MAX {
         format!("the busiest worker was busy {:.0} % of the time", busy * 100.0)
     } else if is_closed(findings) {
-        format!(
-            "memtide is the limit: worker {worker} was busy {:.0} % of the time",
-            busy * 100.0
-        )
+        format!("memtide is the limit: worker {worker} was busy {:.0} % of the time", busy * 100.0)
     } else {
         format!(
             "worker {worker} was busy {:.0} % of the time (limit {:.0} %)",

@@ -282,9 +282,7 @@ impl Warning {
             Self::GeneratorLate { .. } => {
                 "try --wait spin, more --threads, or CPUs that the server does not use"
             }
-            Self::ClientSaturated { .. } => {
-                "use more --threads or CPUs, or a lower --rate"
-            }
+            Self::ClientSaturated { .. } => "use more --threads or CPUs, or a lower --rate",
             Self::SharedCpu { .. } => {
                 "give memtide at least two CPUs, or measure a --server that runs elsewhere"
             }
@@ -310,7 +308,9 @@ impl Warning {
             Self::StatsUnavailable { .. } => {
                 "let the server answer the stats command, or skip the comparison with --no-stats"
             }
-            Self::ConnectionsLost { .. } => "check the server's log; the response times include the losses",
+            Self::ConnectionsLost { .. } => {
+                "check the server's log; the response times include the losses"
+            }
             Self::Upset(upset) => upset.remedy(),
             Self::DescriptorsExhausted { .. } => {
                 "raise the hard limit (ulimit -Hn, fs.file-max) or use fewer --connections"
@@ -326,7 +326,9 @@ impl Warning {
             Self::OutputFailed { .. } => "choose a place that can be written, and run again",
             Self::HistogramSaturated { .. } => "set a --timeout below one hour",
             Self::Shortfall(shortfall) => shortfall.remedy(),
-            Self::LineRefused { .. } => "use commands in --before and --after that the server knows",
+            Self::LineRefused { .. } => {
+                "use commands in --before and --after that the server knows"
+            }
             Self::ServersDiffer { .. } => {
                 "compare the times of each server before you attribute them to one of them"
             }

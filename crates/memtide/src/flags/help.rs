@@ -12,7 +12,7 @@ const COLUMNS: usize = 80;
 /// Where the details of a flag begin.
 const INDENT: usize = 10;
 /// Where a table within the details begins, beside its own two columns.
-const TABLE_INDENT: usize = 4;
+const TABLE_INDENT: usize = 2;
 /// Lines of details at most where only the common flags are described.
 const DETAILS: usize = 4;
 /// Where the names of further flags begin.
@@ -134,8 +134,7 @@ impl Flag {
         Self {
             name: name(arg),
             help: field.map_or_else(|| said(arg.get_help()), |field| field.help.to_owned()),
-            details: field
-                .map_or_else(|| said(arg.get_long_help()), |field| field.long.to_owned()),
+            details: field.map_or_else(|| said(arg.get_long_help()), |field| field.long.to_owned()),
             default,
         }
     }

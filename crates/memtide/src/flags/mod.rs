@@ -8,8 +8,8 @@ pub(crate) use help::Length;
 
 use crate::exit::Stop;
 use crate::output::NOTES;
-use help::{Page, with_help};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
 use memtide_schema::{FIELDS, Field, Layer, Origin, Settings, from_toml};
@@ -105,10 +105,11 @@ fn scenario_command(name: &'static str, about: &'static str, long: &'static str)
     let file = Arg::new(SCENARIO_FILE)
         .value_name("SCENARIO.toml")
         .help("File with flags as keys (- for stdin); flags override it");
-    FIELDS.iter().fold(
-        Command::new(name).about(about).long_about(long).arg(file),
-        |command, field| command.arg(flag(field)),
-    )
+    FIELDS
+        .iter()
+        .fold(Command::new(name).about(about).long_about(long).arg(file), |command, field| {
+            command.arg(flag(field))
+        })
 }
 
 const SCENARIO_FILE: &str = "scenario-file";
@@ -244,9 +245,7 @@ fn install_command() -> Command {
              used if all have them. The variable MEMTIDE_MCPERF overrides both.",
         );
     Command::new("install-faces")
-        .about(
-            "Create links so that scripts run memtide as mutilate, mcperf, twemperf or memaslap",
-        )
+        .about("Create links so that scripts run memtide as mutilate, mcperf, twemperf or memaslap")
         .arg(which)
         .arg(
             Arg::new("folder")
@@ -430,8 +429,8 @@ by +:
   instant                  at once
   fixed:SPAN               every request takes SPAN, independently of others
   exponential:MEAN         every request takes an exponential time
-  lognormal:MEDIAN,SIGMA   every request takes a log-normal time; SIGMA is that
-                           of the natural logarithm
+  lognormal:MEDIAN,SIGMA   every request takes a log-normal time; SIGMA is
+                           that of the natural logarithm
   queue:K,LAW              one queue for the whole server, with K requests in
                            service at a time; LAW is one of the three above
   slowing:PERCENT/s        service times grow by this percentage of the initial

@@ -69,9 +69,8 @@ fn bounds() -> [Arg; 4] {
     };
     [
         rate("rate-min", "Lowest rate to test [default: rate-max / 100]"),
-        rate("rate-max", "Highest rate to test [default: measured peak]").long_help(
-            "Without it, a closed loop measures the maximum throughput first.",
-        ),
+        rate("rate-max", "Highest rate to test [default: measured peak]")
+            .long_help("Without it, a closed loop measures the maximum throughput first."),
         Arg::new("resolution")
             .long("resolution")
             .value_name("FRACTION")

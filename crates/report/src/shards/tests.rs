@@ -74,7 +74,9 @@ fn a_merged_record_is_reported_as_one() {
     let merged = merge(&[run(0, 0.3), run(1_250, 0.83), run(400, 0.4)], Scenarios::Same).unwrap();
     let text = text(&merged);
     assert!(
-        text.contains("\nshards     3 runs merged; their windows started 1.25 ms apart (start skew)"),
+        text.contains(
+            "\nshards     3 runs merged; their windows started 1.25 ms apart (start skew)"
+        ),
         "{text}"
     );
     expect("merged.txt", &text);

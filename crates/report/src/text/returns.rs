@@ -25,7 +25,8 @@ fn window_start_ms(record: &Record) -> f64 {
 fn sentence(server: &ServerRecord, start_ms: f64) -> String {
     let Reconnects { lost, reconnected, disconnected_ns, disconnected_ns_max } = server.reconnects;
     let name = &server.name;
-    let mut text = format!("{name}: {} of {} lost connections reopened", whole(reconnected), whole(lost));
+    let mut text =
+        format!("{name}: {} of {} lost connections reopened", whole(reconnected), whole(lost));
     if reconnected > 0 {
         let mean = seconds(disconnected_ns as f64 / reconnected as f64 / NS_PER_S);
         let most = seconds(disconnected_ns_max as f64 / NS_PER_S);

@@ -132,11 +132,7 @@ impl StepsText {
             Some(missed) => format!("; but {} missed", rate(missed)),
             None => "; no higher rate was tested".to_owned(),
         };
-        format!(
-            "{} meets {goals} (in {} of {steps} at this rate){beyond}",
-            rate(found),
-            answer.met
-        )
+        format!("{} meets {goals} (in {} of {steps} at this rate){beyond}", rate(found), answer.met)
     }
 
     /// What makes the answer's two ends doubtful.

@@ -24,8 +24,8 @@ fn what_is_unusual_about_a_load_stands_at_the_top() {
 fn a_closed_loop_says_what_its_times_are() {
     let text = text(&fixture::closed());
     assert!(text.starts_with(
-        "closed loop: the result is the throughput; response times are those at saturation. \
-         To measure response times, try --rate 86k\n"
+        "closed loop: throughput is the result; response times are those at saturation. \
+         For response times, try --rate 86k\n"
     ));
     expect("closed.txt", &text);
 }
@@ -60,7 +60,10 @@ fn what_the_end_of_the_window_cut_off_has_bounds_of_its_own() {
     let row = text.lines().find(|line| line.starts_with("all ")).unwrap();
     // All but p99.99, which needs more; the longest is known to have taken 6 s.
     assert_eq!((row.matches("> ").count(), row.contains("> 6 s")), (5, true), "{text}");
-    assert!(text.contains("\n>          falls among 6 000 operations that were not answered"), "{text}");
+    assert!(
+        text.contains("\n>          falls among 6 000 operations that were not answered"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -197,9 +197,9 @@ fn what_needs_no_answer_and_what_is_dropped_as_asked_are_no_errors() {
     cut.dropped_at_end = 5;
     let check = Case { counted: cut, ..Case::new() }.check(CheckKind::Errors);
     assert!(
-        check.message.starts_with(
-            "5 of 100 operations had errors (5 %, limit 1 %): 5 not sent before"
-        ),
+        check
+            .message
+            .starts_with("5 of 100 operations had errors (5 %, limit 1 %): 5 not sent before"),
         "{}",
         check.message
     );

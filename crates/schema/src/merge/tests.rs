@@ -214,7 +214,7 @@ fn that_generators_were_late_is_told_once() {
     let [one] = &messages([None, Some(7_000), None])[..] else { panic!("it is one") };
     assert!(one.starts_with("shard 2 of 3: memtide itself sent late"), "{one}");
     let [all] = &messages([None, Some(7_000), Some(9_000)])[..] else { panic!("it is one") };
-    assert!(all.starts_with("2 of 3 shards, such as shard 2: the generator"), "{all}");
+    assert!(all.starts_with("2 of 3 shards, such as shard 2: memtide itself"), "{all}");
     assert!(all.contains("7us at p99"), "{all}");
     assert_eq!(messages([None; 3]), [""; 0]);
 }

@@ -131,10 +131,8 @@ impl Scenario {
         }
         if self.keys == 0 || self.keys > KEYS_MAX {
             let given = self.keys;
-            problems.add(
-                "keys",
-                format!("keys {given} is out of range: use a count from 1 to 1000G"),
-            );
+            problems
+                .add("keys", format!("keys {given} is out of range: use a count from 1 to 1000G"));
         }
     }
 
@@ -192,10 +190,7 @@ impl Scenario {
             && self.duration.is_none()
             && (self.ops_max.is_some() || self.lives.connections_total.is_some())
         {
-            problems.add(
-                "duration",
-                format!("wave {} needs a duration: add one", self.wave),
-            );
+            problems.add("duration", format!("wave {} needs a duration: add one", self.wave));
         }
         if self.on_full != OnFull::Queue && self.is_closed_loop() && !self.is_of_lives() {
             problems.add(

@@ -131,10 +131,7 @@ impl Scenario {
             [("calls", self.lives.calls), ("connections-total", self.lives.connections_total)]
         {
             if let Some(count) = count.filter(|count| *count == 0 || *count > COUNT_MAX) {
-                add(
-                    field,
-                    format!("{field} {count} is out of range: use a count from 1 to 2^31"),
-                );
+                add(field, format!("{field} {count} is out of range: use a count from 1 to 2^31"));
             }
         }
         let rates = [

@@ -65,9 +65,7 @@ impl Shortfall {
     /// What to do about it: a clause that begins with a verb.
     pub(super) const fn remedy(&self) -> &'static str {
         match self {
-            Self::LoadPartial { .. } => {
-                "give the server more memory (its -m), or expect misses"
-            }
+            Self::LoadPartial { .. } => "give the server more memory (its -m), or expect misses",
             Self::StoresRefused { .. } => {
                 "find out why the server refuses stores or loses connections, or expect misses"
             }

@@ -29,15 +29,15 @@ impl Scenario {
         } else if writers == 0 || writers as usize > servers {
             problems.add(
                 "writers",
-                format!("writers {writers} is out of range for {servers} servers: use 1 to {servers}"),
+                format!(
+                    "writers {writers} is out of range for {servers} servers: use 1 to {servers}"
+                ),
             );
         }
         if self.crowd.clients.is_none() && self.crowd.window.is_none() {
             problems.add(
                 "writers",
-                format!(
-                    "writers {writers} needs clients: add clients, or remove writers"
-                ),
+                format!("writers {writers} needs clients: add clients, or remove writers"),
             );
         }
         if self.transport != Transport::Tcp {

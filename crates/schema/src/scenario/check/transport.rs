@@ -20,10 +20,8 @@ impl Scenario {
         }
         let way = self.transport;
         if way == Transport::Split && self.crowd.clients.is_none() && self.crowd.window.is_none() {
-            problems.add(
-                "transport",
-                "transport split needs clients: add clients, or use tcp or udp",
-            );
+            problems
+                .add("transport", "transport split needs clients: add clients, or use tcp or udp");
         }
         let unix = |target: &&Target| matches!(target, Target::Unix { .. });
         if let Some(target) = self.servers.iter().find(unix) {
