@@ -20,7 +20,7 @@ const COLUMNS: &str = "120";
 /// When memtide cannot be built or run, or does not write a record.
 pub fn first_run(root: &Path, runs: u32) -> Result<(), String> {
     crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
-    println!("run   share of p50   share of p99   wait     believable");
+    println!("run   share of p50   share of p99   stolen   wait     believable");
     let mut held = [0; 2];
     for number in 1..=runs {
         let record = record(root)?;
@@ -30,7 +30,9 @@ pub fn first_run(root: &Path, runs: u32) -> Result<(), String> {
         }
         let [p50, p99] = shares.map(words);
         let wait = record["plan"]["wait"].as_str().unwrap_or("?");
-        println!("{number:>3}   {p50:>12}   {p99:>12}   {wait:<6}   {}", verdict(&record));
+        let stolen = words(record["machine_cpu"]["stolen"].as_f64());
+        let verdict = verdict(&record);
+        println!("{number:>3}   {p50:>12}   {p99:>12}   {stolen:>6}   {wait:<6}   {verdict}");
     }
     let [p50, p99] = held;
     println!("at most 10 %: p50 in {p50} of {runs} runs, p99 in {p99} of {runs}");

@@ -41,7 +41,7 @@ impl Stream {
     /// The proof in a value that names its key.
     pub const VALUE_PROOF: Self = Self(13);
     /// The gap before a connection is opened, under connection churn.
-    pub const BIRTH: Self = Self(14);
+    pub const OPENING: Self = Self(14);
     /// The gap before a call on such a connection.
     pub const CALL: Self = Self(15);
     /// The entries of the cache that a walk visits.

@@ -1,6 +1,6 @@
 //! The unit that makes load: one schedule, one source, and the connections it may use.
 
-use crate::plan::{Cooldown, LifePlan, OnFull, Pacing, Plan, RateUnit, Seat};
+use crate::plan::{ChurnPlan, Cooldown, OnFull, Pacing, Plan, RateUnit, Seat};
 use crate::route::Route;
 use memtide_base::rng::Stream;
 use memtide_base::{Instant, Span};
@@ -41,7 +41,7 @@ pub(crate) enum Pace {
         /// How many share the sequence.
         stride: u64,
     },
-    /// While its connection lives.
+    /// While its connection is open.
     Calls(Calls),
 }
 
@@ -68,7 +68,7 @@ impl Pace {
             Pacing::Open { arrival, curve, .. } => {
                 Self::Open(Schedule::new(*arrival, curve.clone(), plan.seed, lane))
             }
-            Pacing::Lives(LifePlan { call_pace, .. }) => {
+            Pacing::Churn(ChurnPlan { call_pace, .. }) => {
                 let lane = Lane { index: 0, count: 1, own_stream: true };
                 Self::Calls(Calls::new(call_pace.as_ref().map(|pace| {
                     let schedule = Schedule::new(pace.arrival, pace.curve.clone(), plan.seed, lane);
@@ -177,7 +177,7 @@ impl<S> Client<S> {
                 (due.index, if never { return None } else { offer.start + due.at })
             }
             Pace::Closed { next, .. } => (*next, free_since.max(offer.start)),
-            // A connection that lives makes all its calls, wherever the window ends.
+            // An open connection makes all its calls, wherever the window ends.
             Pace::Calls(calls) => return calls.due(free_since).filter(|_| !self.done),
         };
         (!self.done && index < offer.ops_end && at < offer.end).then_some((index, at))

@@ -96,7 +96,7 @@ pub struct WorkerReport {
     /// without an answer was sent.
     pub last_intended: Instant,
     /// The most connections that lived at once, where connections are the load.
-    pub lives_most: u32,
+    pub concurrent_max: u32,
     /// When the last measured one of them began to connect.
     pub last_started: Instant,
     /// Time spent waiting within the measured window.

@@ -23,7 +23,7 @@ pub use driver::{
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{
-    Clients, ConnectionTurn, Cooldown, Credentials, Io, LifePlan, OnFull, Pace, Pacing, Plan,
+    ChurnPlan, Clients, ConnectionTurn, Cooldown, Credentials, Io, OnFull, Pace, Pacing, Plan,
     Protocol, RateUnit, Reach, Reconnect, Refill, Replicate, ServerPlan, Sharing, Transport,
     Verify, Wait, Window,
 };

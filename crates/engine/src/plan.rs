@@ -269,17 +269,17 @@ pub enum Pacing {
         /// What becomes of an operation that finds every connection full.
         on_full: OnFull,
     },
-    /// Connections are the load: each is born, makes its calls and is closed.
-    Lives(LifePlan),
+    /// Connections are the load: each is opened, makes its calls and is closed.
+    Churn(ChurnPlan),
 }
 
-/// The lives of connections. A plan's `connections` are then places: the most that live at once.
+/// Connection churn. A plan's `connections` are then slots: the most connections open at once.
 #[derive(Clone, Debug)]
-pub struct LifePlan {
+pub struct ChurnPlan {
     /// When connections are intended; without a pace each takes the place of one that has ended.
-    pub births: Option<Pace>,
+    pub openings: Option<Pace>,
     /// How many there are; without a number the window ends them.
-    pub births_max: Option<u64>,
+    pub openings_max: Option<u64>,
     /// Calls of each; at least 1.
     pub calls: u64,
     /// When the calls of one are due, from its opening on; without a pace each is due when the one
@@ -380,16 +380,16 @@ impl Plan {
             rows_max: if self.rows.width.is_some() { ROWS_ASKED_MAX } else { ROWS_MAX },
             rows_get_times: self.rows.get_times,
             depth: self.depth as usize,
-            lives: self.life().is_some(),
+            churn: self.churn().is_some(),
             message_sizes: self.message_sizes,
             bounds: self.window.cooldown == Cooldown::Stop,
         }
     }
 
-    /// The lives of connections, if these are the load.
-    pub fn life(&self) -> Option<&LifePlan> {
+    /// The connection churn, if connections are the load.
+    pub fn churn(&self) -> Option<&ChurnPlan> {
         match &self.pacing {
-            Pacing::Lives(life) => Some(life),
+            Pacing::Churn(churn) => Some(churn),
             Pacing::Closed | Pacing::Open { .. } => None,
         }
     }

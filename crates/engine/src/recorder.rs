@@ -6,7 +6,7 @@ use crate::driver::{Closed, Refusal, Sample};
 use crate::pacer::Wait;
 use crate::plan::{Plan, Window, segment, slot};
 use memtide_base::{Instant, ServerId, Span};
-use memtide_metrics::{Counters, DatagramClass, ErrorClass, Fate, LifeFate, Mismatch, Tally};
+use memtide_metrics::{ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally};
 use memtide_workload::{Action, OpKind};
 
 /// Measured operations that wait to be exported. They are drained after each receive, of which
@@ -21,7 +21,7 @@ pub(crate) struct Recorder {
     /// whether they open, where these are the load.
     pub(crate) measured_open: u64,
     /// Measured connections that live, where they are the load.
-    pub(crate) lives_open: u64,
+    pub(crate) churn_open: u64,
     /// Operations in flight on all connections of the worker.
     pub(crate) in_flight: u64,
     /// The last ending of a measured operation.
@@ -49,10 +49,10 @@ pub(crate) struct Recorder {
 
 /// How the life of a connection ended, where these are the load.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LifeEnd {
+pub(crate) struct ChurnEnd {
     /// The segment of its intended instant.
     pub(crate) segment: u16,
-    pub(crate) fate: LifeFate,
+    pub(crate) fate: ChurnFate,
     /// From its connect on; none if it never opened.
     pub(crate) lifetime: Option<Span>,
     pub(crate) calls_unmade: u64,
@@ -64,7 +64,7 @@ impl Recorder {
         Self {
             tally: Box::new(Tally::new(&plan.shape())),
             measured_open: 0,
-            lives_open: 0,
+            churn_open: 0,
             in_flight: 0,
             last_settled: Instant::ZERO,
             last_intended: Instant::ZERO,
@@ -398,46 +398,46 @@ impl Recorder {
 
     /// Counts one more intended connection, where these are the load, and says to which segment it
     /// belongs.
-    pub(crate) fn life_intended(&mut self, at: Instant) -> u16 {
+    pub(crate) fn churn_intended(&mut self, at: Instant) -> u16 {
         let segment = self.window.segment_of(self.start, at);
         if segment == segment::MEASURE {
             self.measured_open += 1;
             self.last_intended = self.last_intended.max(at);
         }
-        if let Some(lives) = &mut self.tally.lives {
-            lives.segments[usize::from(segment)].intended += 1;
+        if let Some(churn) = &mut self.tally.churn {
+            churn.segments[usize::from(segment)].intended += 1;
         }
         segment
     }
 
     /// The same of one for which a connect is begun at `now`.
-    pub(crate) fn life_started(&mut self, at: Instant, now: Instant) -> u16 {
-        let segment = self.life_intended(at);
+    pub(crate) fn churn_started(&mut self, at: Instant, now: Instant) -> u16 {
+        let segment = self.churn_intended(at);
         if segment == segment::MEASURE {
             self.last_started = self.last_started.max(now);
         }
-        if let Some(lives) = &mut self.tally.lives {
-            lives.segments[usize::from(segment)].started += 1;
+        if let Some(churn) = &mut self.tally.churn {
+            churn.segments[usize::from(segment)].started += 1;
         }
         segment
     }
 
     /// It opened.
-    pub(crate) fn life_opened(&mut self, segment: u16, response: Span, service: Span) {
-        let Some(lives) = &mut self.tally.lives else { return };
-        lives.segments[usize::from(segment)].opened += 1;
+    pub(crate) fn churn_opened(&mut self, segment: u16, response: Span, service: Span) {
+        let Some(churn) = &mut self.tally.churn else { return };
+        churn.segments[usize::from(segment)].opened += 1;
         if segment == segment::MEASURE {
             self.measured_open -= 1;
-            self.lives_open += 1;
-            lives.connect_response.record(response.ns());
-            lives.connect_service.record(service.ns());
+            self.churn_open += 1;
+            churn.connect_response.record(response.ns());
+            churn.connect_service.record(service.ns());
         }
     }
 
     /// It ended, at `at`.
-    pub(crate) fn life_ended(&mut self, end: LifeEnd, at: Instant) {
-        let Some(lives) = &mut self.tally.lives else { return };
-        let counters = &mut lives.segments[usize::from(end.segment)];
+    pub(crate) fn churn_ended(&mut self, end: ChurnEnd, at: Instant) {
+        let Some(churn) = &mut self.tally.churn else { return };
+        let counters = &mut churn.segments[usize::from(end.segment)];
         counters.fates[end.fate as usize] += 1;
         counters.calls_unmade += end.calls_unmade;
         if end.segment != segment::MEASURE {
@@ -446,8 +446,8 @@ impl Recorder {
         self.last_settled = self.last_settled.max(at);
         match end.lifetime {
             Some(lifetime) => {
-                self.lives_open -= 1;
-                lives.lifetime.record(lifetime.ns());
+                self.churn_open -= 1;
+                churn.lifetime.record(lifetime.ns());
             }
             None => self.measured_open -= 1,
         }

@@ -8,9 +8,9 @@ mod peers;
 mod sending;
 mod copies;
 mod cutoff;
-mod lives;
+mod churn;
 mod outbox;
-mod desk;
+mod sink;
 mod verifier;
 mod course;
 mod presence;
@@ -22,12 +22,12 @@ use crate::dialect::Dialect;
 use crate::driver::{Address, Driver, DriverError, SocketOptions};
 use crate::fleet::{Stage, WorkerReport};
 use crate::pacer::IdleClock;
-use crate::plan::{LifePlan, OnFull, Pacing, Place, Plan, Reconnect, Transport};
+use crate::plan::{ChurnPlan, OnFull, Pacing, Place, Plan, Reconnect, Transport};
 use crate::recorder::Recorder;
 use agenda::{Agenda, Timer};
-use copies::Joint;
+use churn::Churn;
+use copies::JoinedSource;
 use course::Course;
-use lives::Lives;
 use memtide_base::{ClientId, ConnectionId, Id, Instant, ServerId, Span, Table};
 use memtide_metrics::Tally;
 use memtide_workload::Source;
@@ -39,19 +39,19 @@ use verifier::Verifier;
 /// Operations made in one go before completions are looked at again.
 const BATCH_MAX: usize = 32;
 /// So long after the window measured connections may end by themselves, where they are the load.
-const LIFE_GRACE: Span = Span::from_s(1);
+const CHURN_GRACE: Span = Span::from_s(1);
 
 /// A worker in the world of `D`, making load from `S`.
 pub struct Worker<D, S> {
     driver: D,
-    clients: Table<ClientId, Client<Joint<S>>>,
+    clients: Table<ClientId, Client<JoinedSource<S>>>,
     connections: Table<ConnectionId, Connection>,
     agenda: Agenda,
     dialect: Dialect,
     outbox: Outbox,
     recorder: Recorder,
-    /// The lives of its connections, if these are the load.
-    lives: Option<Box<Lives>>,
+    /// The churn of its connections, if they are the load.
+    churn: Option<Box<Churn>>,
     presence: Presence,
     verifier: Option<Verifier>,
     idle: IdleClock,
@@ -90,7 +90,7 @@ impl Facts {
             seed: plan.seed,
             on_full: match plan.pacing {
                 Pacing::Closed => OnFull::Queue,
-                Pacing::Open { on_full, .. } | Pacing::Lives(LifePlan { on_full, .. }) => on_full,
+                Pacing::Open { on_full, .. } | Pacing::Churn(ChurnPlan { on_full, .. }) => on_full,
             },
             pause: plan.pause,
         }
@@ -109,7 +109,8 @@ impl Facts {
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Worker number `worker` of `plan`. All memory that the run needs is allocated here.
     pub fn new(driver: D, plan: &Plan, worker: u16, source: &S) -> Self {
-        let client = |seat| Client::new(plan, &seat, Joint::new(source.of_client(seat.number)));
+        let client =
+            |seat| Client::new(plan, &seat, JoinedSource::new(source.of_client(seat.number)));
         let clients: Table<_, _> = plan.seats(worker).map(client).collect();
         let places = plan.places(worker);
         let dialect = Dialect::new(plan);
@@ -118,7 +119,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             agenda: Agenda::new(clients.len(), places.len()),
             outbox: Outbox::new(plan),
             recorder: Recorder::new(plan),
-            lives: Lives::new(plan, worker),
+            churn: Churn::new(plan, worker),
             presence: Presence::new(plan, &places),
             verifier: Verifier::new(plan, places.len()),
             idle: IdleClock::new(plan.timeout),
@@ -139,7 +140,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Starts to open up to `count` connections more. True while some are left: a world that opens
     /// thousands of them looks at those that are open in between.
     pub fn open_more(&mut self, count: u32) -> bool {
-        if self.lives.is_some() {
+        if self.churn.is_some() {
             self.course.stage = Stage::Ready;
             return false;
         }
@@ -154,8 +155,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub fn begin(&mut self, plan: &Plan, start: Instant) {
         self.course.begin(plan, start);
         self.recorder.begin(start);
-        if self.lives.is_some() {
-            self.agenda.arm(start, Timer::Birth);
+        if self.churn.is_some() {
+            self.agenda.arm(start, Timer::Opening);
             return;
         }
         if self.course.offer.stop != Instant::NEVER {
@@ -230,23 +231,23 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// How the worker is.
     pub fn report(&self) -> WorkerReport {
         let now = self.driver.now();
-        let past = |client: &Client<Joint<S>>| match client.due(&self.course.offer, now) {
+        let past = |client: &Client<JoinedSource<S>>| match client.due(&self.course.offer, now) {
             Some((_, at)) => self.recorder.is_past(at),
             None => true,
         };
-        let births_past = self.lives.as_ref().is_none_or(|lives| {
-            lives.due(&self.course.offer, now).is_none_or(|(_, at)| self.recorder.is_past(at))
+        let openings_past = self.churn.as_ref().is_none_or(|churn| {
+            churn.due(&self.course.offer, now).is_none_or(|(_, at)| self.recorder.is_past(at))
         });
-        let waiting = |client: &Client<Joint<S>>| client.due(&self.course.offer, now);
+        let waiting = |client: &Client<JoinedSource<S>>| client.due(&self.course.offer, now);
         let waiting = self.clients.iter().filter_map(waiting).map(|(_, at)| at);
         let stage = self.course.stage;
-        let over = stage >= Stage::Draining || (births_past && self.clients.iter().all(past));
+        let over = stage >= Stage::Draining || (openings_past && self.clients.iter().all(past));
         WorkerReport {
             stage,
             measured_done: stage >= Stage::Running
                 && over
                 && self.recorder.measured_open == 0
-                && (self.recorder.lives_open == 0 || self.recorder.is_past(now - LIFE_GRACE)),
+                && (self.recorder.churn_open == 0 || self.recorder.is_past(now - CHURN_GRACE)),
             is_used_up: self.is_used_up(),
             connections_open: self.presence.open,
             in_flight: self.recorder.in_flight,
@@ -256,7 +257,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             refusal: self.recorder.refusal,
             last_settled: self.recorder.last_settled,
             last_intended: self.recorder.last_intended,
-            lives_most: self.lives.as_ref().map_or(0, |lives| lives.most),
+            concurrent_max: self.churn.as_ref().map_or(0, |churn| churn.most),
             last_started: self.recorder.last_started,
             idle: self.recorder.idle,
             cpu: None,
@@ -266,8 +267,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Whether a count, not time, keeps it from making more.
     fn is_used_up(&self) -> bool {
-        match &self.lives {
-            Some(lives) => lives.is_used_up(),
+        match &self.churn {
+            Some(churn) => churn.is_used_up(),
             None => self.clients.iter().all(|client| client.is_used_up(&self.course.offer)),
         }
     }
@@ -280,7 +281,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Whether there is somebody to send to; what waits for a connection that is the load is not
     /// an operation yet.
     fn is_connected(&self) -> bool {
-        self.presence.open > 0 || self.lives.is_some()
+        self.presence.open > 0 || self.churn.is_some()
     }
 
     /// The worker waited; it was idle to `until` at most (later it should have been awake) and is

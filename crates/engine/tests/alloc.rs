@@ -12,8 +12,8 @@ mod rig;
 use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::{
-    Address, Clients, Completion, ConnectionTurn, Cooldown, Driver, LifePlan, OnFull, Pace, Pacing,
-    Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, Submission, Submitted,
+    Address, ChurnPlan, Clients, Completion, ConnectionTurn, Cooldown, Driver, OnFull, Pace,
+    Pacing, Plan, Protocol, Reach, Replicate, Sample, ServerPlan, Sharing, Submission, Submitted,
     Transport, Verify, Window, Worker,
 };
 use memtide_workload::{
@@ -111,15 +111,15 @@ fn living(plan: &Plan) -> Plan {
         let curve = RateCurve::new(&Wave::Constant, rate, Span::ZERO, Span::MAX, rig::SEED);
         Pace { arrival: Arrival::Poisson, draws: Draws::Seed, curve }
     };
-    let life = LifePlan {
-        births: Some(pace(500.0)),
-        births_max: None,
+    let churn = ChurnPlan {
+        openings: Some(pace(500.0)),
+        openings_max: None,
         calls: 10,
         call_pace: Some(pace(5_000.0)),
         linger: Some(Span::ZERO),
         on_full: OnFull::Queue,
     };
-    Plan { connections: 64, pacing: Pacing::Lives(life), ..plan.clone() }
+    Plan { connections: 64, pacing: Pacing::Churn(churn), ..plan.clone() }
 }
 
 /// Clients of `plan` with four connections each, over two servers.
@@ -178,7 +178,7 @@ fn turns_allocate_nothing() {
     datagrams.requests.transport = Transport::Datagrams { reply_bytes_max: 8_000 };
     let mut late = Plan { timeout: Span::from_ms(20), ..datagrams.clone() };
     late.values = ValueSpace::new("uniform:1,5000".parse().expect("a law"), 1 << 20, rig::SEED);
-    let lives = living(&wide);
+    let churn = living(&wide);
     let copied = reaching(&closed, Reach::Servers { writers: 2, copies: Replicate::All });
     let split = reaching(&wide, Reach::Split { reply_bytes_max: 8_000 });
     let short = Plan { connections: 2, timeout: Span::from_ms(20), ..living(&wide) };
@@ -198,7 +198,7 @@ fn turns_allocate_nothing() {
             ("late datagrams and long requests", &late, stopped.clone()),
             ("large values", &large, Script::default()),
             ("large values, closed", &large_closed, Script::default()),
-            ("connections as load", &lives, Script::default()),
+            ("connections as load", &churn, Script::default()),
             ("connections without a place", &short, stopped.clone()),
             ("copies", &copied, Script::default()),
             ("streams and datagrams", &split, Script::default()),

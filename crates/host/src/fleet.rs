@@ -87,7 +87,7 @@ const WAITING: WorkerReport = WorkerReport {
     refusal: None,
     last_settled: Instant::ZERO,
     last_intended: Instant::ZERO,
-    lives_most: 0,
+    concurrent_max: 0,
     last_started: Instant::ZERO,
     idle: Span::ZERO,
     cpu: None,

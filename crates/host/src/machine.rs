@@ -128,6 +128,9 @@ pub struct Busy {
     pub busiest: f64,
     /// Of all together in the idlest second and in the busiest; none before there was one.
     pub seconds: Option<(f64, f64)>,
+    /// Of all together, the time in which work was ready and the hypervisor ran something else;
+    /// it is within the busy time.
+    pub stolen: f64,
 }
 
 /// Readings are a second apart where somebody looks ten times in a second.
@@ -166,6 +169,7 @@ impl Busyness {
             idlest: each().reduce(f64::min).unwrap_or(mean),
             busiest: each().reduce(f64::max).unwrap_or(mean),
             seconds: self.seconds,
+            stolen: last.all.stolen_since(first.all)?,
         })
     }
 }
@@ -197,6 +201,7 @@ impl Ticks {
 #[derive(Clone, Copy, Debug, Default)]
 struct Tick {
     busy: u64,
+    stolen: u64,
     all: u64,
 }
 
@@ -206,12 +211,21 @@ impl Tick {
         // user nice system idle iowait irq softirq steal; guest time is within user.
         let all: u64 = times.iter().take(8).sum();
         let idle: u64 = times.iter().skip(3).take(2).sum();
-        Self { busy: all - idle, all }
+        Self { busy: all - idle, stolen: times.get(7).copied().unwrap_or(0), all }
     }
 
     fn share_since(self, before: Self) -> Option<f64> {
+        self.part_since(before, self.busy.saturating_sub(before.busy))
+    }
+
+    fn stolen_since(self, before: Self) -> Option<f64> {
+        self.part_since(before, self.stolen.saturating_sub(before.stolen))
+    }
+
+    /// `ticks` as a share of all that passed since `before`.
+    fn part_since(self, before: Self, ticks: u64) -> Option<f64> {
         let all = self.all.saturating_sub(before.all);
-        (all > 0).then(|| (self.busy.saturating_sub(before.busy) as f64 / all as f64).min(1.0))
+        (all > 0).then(|| (ticks as f64 / all as f64).min(1.0))
     }
 }
 

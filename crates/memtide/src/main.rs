@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod cmd;
-mod witness;
+mod observer;
 mod flags;
 mod exit;
 mod output;

@@ -4,9 +4,9 @@
 //! give it back. Tallies use 32-bit counts, totals 64-bit ones.
 
 use crate::absence::Absences;
+use crate::churn::Churn;
 use crate::counter::{Counters, KINDS_MAX};
 use crate::histogram::{Histogram, Tallying};
-use crate::life::Lives;
 use crate::mismatch::Mismatches;
 use crate::series::Series;
 use memtide_base::Span;
@@ -37,8 +37,8 @@ pub struct Shape {
     pub rows_get_times: bool,
     /// How many operations one connection can have outstanding.
     pub depth: usize,
-    /// Whether connections are the load, and their lives are recorded.
-    pub lives: bool,
+    /// Whether connections are the load, and their churn is recorded.
+    pub churn: bool,
     /// Whether the sizes of messages are kept.
     pub message_sizes: bool,
     /// Whether operations are cut off at the window's end, and what is known of their times is
@@ -191,8 +191,8 @@ pub struct Tally {
     pub times: Times<Tallying>,
     /// Connections opened, connects that failed, connections lost, of each server.
     pub connections: Vec<ConnectionCounters>,
-    /// The lives of connections, if these are the load.
-    pub lives: Option<Box<Lives<u32>>>,
+    /// The churn of connections, if they are the load.
+    pub churn: Option<Box<Churn<u32>>>,
     /// Operations handed to sockets while the measured window lasted, by the clock; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
     /// Of these, copies of writes beyond the first of each.
@@ -251,7 +251,7 @@ impl Tally {
             no_server: Counters::default(),
             times: Times::new(shape),
             connections: vec![ConnectionCounters::default(); shape.servers],
-            lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
+            churn: shape.churn.then(|| Box::new(Churn::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
             copies_in_window: [0; KINDS_MAX],
             samples_lost: 0,
@@ -327,8 +327,8 @@ impl Tally {
         self.no_server = Counters::default();
         self.times.clear();
         self.connections.fill(ConnectionCounters::default());
-        if let Some(lives) = &mut self.lives {
-            lives.clear();
+        if let Some(churn) = &mut self.churn {
+            churn.clear();
         }
         self.sent_in_window = [0; KINDS_MAX];
         self.copies_in_window = [0; KINDS_MAX];
@@ -363,8 +363,8 @@ pub struct Totals {
     pub times: Times<Histogram<u64>>,
     /// Connections opened, failed, lost, of each server.
     pub connections: Vec<ConnectionCounters>,
-    /// The lives of connections, if these are the load.
-    pub lives: Option<Box<Lives<u64>>>,
+    /// The churn of connections, if they are the load.
+    pub churn: Option<Box<Churn<u64>>>,
     /// Operations handed to sockets while the measured window lasted; per kind.
     pub sent_in_window: [u64; KINDS_MAX],
     /// Of these, copies of writes beyond the first of each.
@@ -389,7 +389,7 @@ impl Totals {
             no_server: Counters::default(),
             times: Times::new(shape),
             connections: vec![ConnectionCounters::default(); shape.servers],
-            lives: shape.lives.then(|| Box::new(Lives::new(shape.segments))),
+            churn: shape.churn.then(|| Box::new(Churn::new(shape.segments))),
             sent_in_window: [0; KINDS_MAX],
             copies_in_window: [0; KINDS_MAX],
             samples_lost: 0,
@@ -420,7 +420,7 @@ impl Totals {
         for (sum, part) in self.connections.iter_mut().zip(&tally.connections) {
             *sum += *part;
         }
-        if let (Some(sum), Some(part)) = (&mut self.lives, &tally.lives) {
+        if let (Some(sum), Some(part)) = (&mut self.churn, &tally.churn) {
             sum.absorb(part);
         }
         for (sum, part) in self.sent_in_window.iter_mut().zip(tally.sent_in_window) {
@@ -479,7 +479,7 @@ mod tests {
             rows_max: 1024,
             rows_get_times: true,
             depth: 4,
-            lives: false,
+            churn: false,
             message_sizes: true,
             bounds: true,
         }

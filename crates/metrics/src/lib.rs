@@ -8,17 +8,17 @@
 pub mod summary;
 pub mod interval;
 pub mod series;
-pub mod life;
+pub mod churn;
 pub mod mismatch;
 pub mod absence;
 pub mod counter;
 pub mod histogram;
 
 pub use absence::{Absence, Absences, Returns};
+pub use churn::{Churn, ChurnCounters, ChurnFate};
 pub use counter::{Counters, DatagramClass, ErrorClass, Fate, ReplyClass, VerifyClass};
 pub use histogram::Histogram;
 pub use interval::{Shape, Tally, Times, Totals};
-pub use life::{LifeCounters, LifeFate, Lives};
 pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};
 pub use summary::{Quantile, quantile};

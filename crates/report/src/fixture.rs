@@ -148,6 +148,7 @@ pub(crate) fn open() -> Record {
             max: 0.5,
             least_of_1s: Some(0.28),
             most_of_1s: Some(0.36),
+            stolen: None,
         }),
         ..Record::default()
     }
@@ -334,7 +335,7 @@ pub(crate) fn bad_day() -> Record {
 }
 
 /// Connections that come and go, on a day on which ports run out.
-pub(crate) fn lives() -> Record {
+pub(crate) fn churn() -> Record {
     let mut record = open();
     record.plan.churn = Some(ChurnPlanRecord {
         connection_rate_per_s: Some(1e3),

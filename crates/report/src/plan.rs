@@ -41,9 +41,9 @@ pub fn plan_text(plan: &PlanRecord, columns: Option<usize>) -> String {
     let width = decisions.iter().map(|(field, _)| field.len()).fold(FIELD_WIDTH, usize::max);
     for (field, value) in decisions {
         let meant = match &plan.churn {
-            Some(lives) => match field {
+            Some(churn) => match field {
                 "rate" | "schedule" => false,
-                "arrival" => lives.call_rate_per_s.is_some(),
+                "arrival" => churn.call_rate_per_s.is_some(),
                 _ => plan.loop_kind == LoopKind::Open || field != "on-full",
             },
             None => plan.loop_kind == LoopKind::Open || !OF_SCHEDULES.contains(&field),
@@ -70,7 +70,7 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
         }
     };
     let mut decisions = vec![("server", servers(plan)), ("rate", rate_words(plan))];
-    decisions.extend(plan.churn.iter().flat_map(|lives| life_decisions(plan, lives)));
+    decisions.extend(plan.churn.iter().flat_map(|churn| churn_decisions(plan, churn)));
     decisions.extend([
         ("arrival", plan.arrival.clone()),
         ("schedule", plan.schedule.clone()),
@@ -94,35 +94,35 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
 }
 
 /// The same of connections that are the load.
-fn life_decisions(plan: &PlanRecord, lives: &ChurnPlanRecord) -> Vec<(&'static str, String)> {
+fn churn_decisions(plan: &PlanRecord, churn: &ChurnPlanRecord) -> Vec<(&'static str, String)> {
     let mut decisions = vec![
-        ("connects", birth_words(plan, lives)),
-        ("calls", format!("{} each, {}", whole(lives.calls), call_words(lives))),
-        ("linger", linger_words(lives)),
+        ("connects", opening_words(plan, churn)),
+        ("calls", format!("{} each, {}", whole(churn.calls), call_words(churn))),
+        ("linger", linger_words(churn)),
     ];
-    if let Some(total) = lives.connections_total {
+    if let Some(total) = churn.connections_total {
         decisions.insert(1, ("total", counted(total, "connection")));
     }
     decisions
 }
 
-fn birth_words(plan: &PlanRecord, lives: &ChurnPlanRecord) -> String {
-    match (&lives.connection_arrival, lives.connection_rate_per_s) {
+fn opening_words(plan: &PlanRecord, churn: &ChurnPlanRecord) -> String {
+    match (&churn.connection_arrival, churn.connection_rate_per_s) {
         (Some(arrival), Some(per_s)) => format!("at {}, {arrival} arrivals", rate(per_s)),
         (Some(arrival), None) => format!("{}, {arrival} arrivals", shortened(&plan.wave)),
         (None, _) => "each when another closes".to_owned(),
     }
 }
 
-fn call_words(lives: &ChurnPlanRecord) -> String {
-    match lives.call_rate_per_s {
+fn call_words(churn: &ChurnPlanRecord) -> String {
+    match churn.call_rate_per_s {
         Some(per_s) => format!("at {}", rate(per_s)),
         None => "each after a reply".to_owned(),
     }
 }
 
-fn linger_words(lives: &ChurnPlanRecord) -> String {
-    match lives.linger_s {
+fn linger_words(churn: &ChurnPlanRecord) -> String {
+    match churn.linger_s {
         None => "none: close normally".to_owned(),
         Some(0.0) => "0: reset".to_owned(),
         Some(linger_s) => seconds(linger_s),
@@ -130,14 +130,14 @@ fn linger_words(lives: &ChurnPlanRecord) -> String {
 }
 
 /// Connections as the load in a few words.
-pub(crate) fn life_words(plan: &PlanRecord) -> String {
-    let Some(lives) = &plan.churn else { return String::new() };
-    let calls = counted(lives.calls, "call");
-    let calls = match lives.call_rate_per_s {
+pub(crate) fn churn_words(plan: &PlanRecord) -> String {
+    let Some(churn) = &plan.churn else { return String::new() };
+    let calls = counted(churn.calls, "call");
+    let calls = match churn.call_rate_per_s {
         Some(per_s) => format!("{calls} on each at {}, {} arrivals", rate(per_s), plan.arrival),
         None => format!("{calls} on each, one after the other"),
     };
-    format!("connections {}, {calls}", birth_words(plan, lives))
+    format!("connections {}, {calls}", opening_words(plan, churn))
 }
 
 /// What most plans leave as it is, by the name of its field, in the field's own words.

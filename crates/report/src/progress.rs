@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn where_connections_are_the_load_their_number_is_told() {
-        let lives = Progress { total: Some(2_000), done: 640, living: Some(12), ..measuring() };
+        let churn = Progress { total: Some(2_000), done: 640, living: Some(12), ..measuring() };
         assert_eq!(
-            progress_line(&lives),
+            progress_line(&churn),
             "measure 3.2 s, 32 % of 2 000  20.01k/s  p99 412 µs  12 open"
         );
     }

@@ -3,7 +3,7 @@
 //! Everything in it is in the record too; programs should read that.
 
 mod steps;
-mod lives;
+mod churn;
 mod returns;
 mod verification;
 
@@ -14,11 +14,11 @@ use crate::judgement::judgement;
 use crate::layout::{Sheet, labelled, unbroken};
 use crate::number::{counted, seconds, whole};
 use crate::plan::{
-    connection_words, key_words, life_words, mix_words, rate_of, rate_words, servers,
+    churn_words, connection_words, key_words, mix_words, rate_of, rate_words, servers,
 };
 use crate::shards::shards;
 use crate::times::times;
-use lives::{lives, lives_rate};
+use churn::{churn, churn_rate};
 use memtide_base::units::format_count;
 use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Reason, Record, ShardRecord};
 use returns::returns;
@@ -39,7 +39,7 @@ pub fn text_for(record: &Record, columns: Option<usize>) -> String {
         times(&mut out, record);
         out.push('\n');
         counts(&mut out, record);
-        lives(&mut out, record);
+        churn(&mut out, record);
         returns(&mut out, record);
         verification(&mut out, record);
     }
@@ -105,7 +105,7 @@ fn heading(out: &mut Sheet, record: &Record) {
         None => format!("{achieved} achieved"),
     };
     labelled(out, "rate", &text);
-    lives_rate(out, record);
+    churn_rate(out, record);
 }
 
 /// Whether too many operations were not answered well.
@@ -117,7 +117,7 @@ fn has_errors(record: &Record) -> bool {
 fn what(record: &Record) -> String {
     let plan = &record.plan;
     let mut text = match record.loop_kind {
-        _ if plan.churn.is_some() => life_words(plan),
+        _ if plan.churn.is_some() => churn_words(plan),
         LoopKind::Closed => "closed loop".to_owned(),
         LoopKind::Open => {
             let rate = match ShardRecord::are_one_load(&record.shards) {

@@ -48,14 +48,14 @@ fn responses<'a>(out: &mut Sheet, record: &'a Record) -> Vec<&'a Distribution> {
     let whole = [("service", &record.service), ("lag", &record.lag)];
     let whole = whole.into_iter().filter_map(|(label, by)| Some((label, by.get(&Kind::All)?)));
     let below = whole.chain(parts).chain([("client delay", &record.client_delay)]);
-    let lives = record.churn.iter().flat_map(|lives| {
+    let churn = record.churn.iter().flat_map(|churn| {
         [
-            ("connect", &lives.connect),
-            ("· connecting", &lives.connect_service),
-            ("lifetime", &lives.lifetime),
+            ("connect", &churn.connect),
+            ("· connecting", &churn.connect_service),
+            ("lifetime", &churn.lifetime),
         ]
     });
-    let below = below.chain(lives);
+    let below = below.chain(churn);
     for (label, distribution) in below.filter(|(_, distribution)| distribution.count > 0) {
         table.row(time_row(label, distribution));
         shown.push(distribution);

@@ -204,7 +204,7 @@ fn is_unserved(plan: &Plan, totals: &Totals, passed: Span) -> bool {
     let ended = if ends_by_answers(plan) { totals.all_connections().lost } else { broken };
     // Of several servers another may just be slow.
     let patient = plan.servers.len() == 1 || passed > plan.timeout;
-    plan.life().is_none() && answered == 0 && ended >= UNSERVED_CONNECTIONS && patient
+    plan.churn().is_none() && answered == 0 && ended >= UNSERVED_CONNECTIONS && patient
 }
 
 fn stop<F: Fleet>(
@@ -282,7 +282,7 @@ impl Ended {
     pub(crate) fn is_counted_out(&self) -> bool {
         let cooldown = usize::from(segment::COOLDOWN);
         let later = self.totals.segments[cooldown].intended
-            + self.totals.lives.as_ref().map_or(0, |lives| lives.segments[cooldown].intended);
+            + self.totals.churn.as_ref().map_or(0, |churn| churn.segments[cooldown].intended);
         self.is_used_up && later == 0
     }
 

@@ -5,16 +5,16 @@ use crate::conduct::{Ended, Loss, Rows, Seconds, Watch, conduct_unless, oldest_d
 use crate::failure::{Failure, Fault};
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
+use crate::observer::Observer;
 use crate::seal::{Began, Material, none_opened, seal, service_so_far};
 use crate::survey::{Agreement, Discreet, Orders, Survey, compare, figures, is_closed};
-use crate::witness::Witness;
 use crate::wrong_values::wrong_values;
 use memtide_base::{Instant, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Closed, Plan, ServerPlan, Verify};
-use memtide_metrics::{Counters, LifeCounters, Lives, Totals};
+use memtide_metrics::{Churn, ChurnCounters, Counters, Totals};
 use memtide_schema::record::{Phase, SecondRecord};
 use memtide_schema::scenario::{Goal, Load};
 use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues};
@@ -46,9 +46,9 @@ pub fn run<F: Fleet>(
     scenario: &Scenario,
     lowered: &Lowered,
     load_only: bool,
-    witness: &mut impl Witness,
+    observer: &mut impl Observer,
 ) -> Result<Outcome, Failure> {
-    let ended = carry_out(fleet, scenario, lowered, load_only, witness);
+    let ended = carry_out(fleet, scenario, lowered, load_only, observer);
     match ended {
         // What fails once the user has asked to stop fails because of that.
         Err(_) if fleet.is_interrupted() => Err(Fault::Interrupted.into()),
@@ -61,27 +61,27 @@ fn carry_out<F: Fleet>(
     scenario: &Scenario,
     lowered: &Lowered,
     load_only: bool,
-    witness: &mut impl Witness,
+    observer: &mut impl Observer,
 ) -> Result<Outcome, Failure> {
     let began = Began { at: fleet.now(), unix_ns: fleet.since_unix().ns() };
     let plan = &signed(&lowered.plan, began.unix_ns);
-    witness.on(&Event::Started(Box::new(lowered.record.clone())));
+    observer.on(&Event::Started(Box::new(lowered.record.clone())));
     let fleet = &mut Discreet::new(fleet, scenario.trust.no_stats);
-    let mut survey = greet(fleet, plan, witness)?;
+    let mut survey = greet(fleet, plan, observer)?;
     let load = match scenario.load {
         _ if load_only => Load::Always,
         Load::Auto if survey.unreachable => Load::Never,
         load => load,
     };
     let looks = lowered.looks_unfilled && scenario.load == Load::Never;
-    let filled = fill(fleet, scenario, plan, (load, looks), witness)?;
+    let filled = fill(fleet, scenario, plan, (load, looks), observer)?;
     let mut orders = Orders::default();
     let (mut seconds, mut rows) = (Vec::new(), Rows::default());
     let main = if load_only || filled.interrupted {
         None
     } else {
         orders.before(fleet, (plan, &survey), scenario)?;
-        let ended = main_phase(fleet, plan, &scenario.trust.abort_on, witness);
+        let ended = main_phase(fleet, plan, &scenario.trust.abort_on, observer);
         orders.after(fleet, (plan, &survey), scenario);
         let (ended, of_load, told) = ended?;
         (seconds, rows) = (of_load, told);
@@ -110,17 +110,17 @@ fn carry_out<F: Fleet>(
         interrupted,
         began,
         ended_unix_ns: fleet.since_unix().ns(),
-        witness,
+        observer,
     });
     for row in rows.rest(&record.intervals) {
-        witness.on(&Event::Row(Box::new(row.clone())));
+        observer.on(&Event::Row(Box::new(row.clone())));
     }
     for warning in warnings {
-        witness.on(&Event::Warning(warning));
+        observer.on(&Event::Warning(warning));
     }
     let wrong_values = wrong_values(plan, &filled, main.as_ref());
-    witness.on(&Event::WrongValues(Box::new(wrong_values.clone())));
-    witness.on(&Event::Done(Box::new(record.clone())));
+    observer.on(&Event::WrongValues(Box::new(wrong_values.clone())));
+    observer.on(&Event::Done(Box::new(record.clone())));
     Ok(Outcome { record, failure, wrong_values })
 }
 
@@ -165,12 +165,12 @@ fn signed(plan: &Plan, unix_ns: u64) -> Plan {
 fn greet<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    witness: &mut impl Witness,
+    observer: &mut impl Observer,
 ) -> Result<Survey, Failure> {
     let mut survey = Survey::default();
     for (number, server) in plan.servers.iter().enumerate() {
         let name = &server.name;
-        witness.on(&Event::Note(format!("waiting for server {name} to answer")));
+        observer.on(&Event::Note(format!("waiting for server {name} to answer")));
         let (unheard, question) = match figures(fleet, plan, server) {
             // It was asked before, under another name or the same one.
             Ok(figures) if !survey.meet(plan, number, &figures) => continue,
@@ -201,7 +201,7 @@ fn greet<F: Fleet>(
             // The load will show whether a server that knows neither knows the rest.
             Ok(_) | Err(AskError::Refused(_)) => {
                 if question == Question::Get && survey.unavailable.is_none() {
-                    witness.on(&Event::Note(format!("{unheard}; its counters are not compared")));
+                    observer.on(&Event::Note(format!("{unheard}; its counters are not compared")));
                 }
                 survey.unavailable.get_or_insert(unheard);
             }
@@ -223,18 +223,18 @@ fn main_phase<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     abort_on: &[Goal],
-    witness: &mut impl Witness,
+    observer: &mut impl Observer,
 ) -> Result<(Ended, Vec<SecondRecord>, Rows), Failure> {
     let mut monitor = Monitor::new(plan);
     let ended = conduct_unless(fleet, plan, Watch::new(abort_on), &mut |start, looked, totals| {
-        monitor.watch(start, looked, totals, witness);
+        monitor.watch(start, looked, totals, observer);
     })?;
     let passed = fleet.now().since(ended.start);
     if let Some(rest) = monitor.seconds.finish(plan, passed, &ended.totals) {
-        witness.on(&Event::Interval(Box::new(rest)));
+        observer.on(&Event::Interval(Box::new(rest)));
     }
     if !monitor.is_over {
-        witness.tick(fleet.now());
+        observer.tick(fleet.now());
     }
     Ok((ended, monitor.seconds.records(), monitor.rows))
 }
@@ -326,7 +326,7 @@ impl<'a> Monitor<'a> {
         start: Instant,
         looked: &Interval,
         totals: &Totals,
-        witness: &mut impl Witness,
+        observer: &mut impl Observer,
     ) {
         let (window, now) = (self.plan.window, looked.at);
         let (phase, since) = match window.segment_of(start, now) {
@@ -336,28 +336,28 @@ impl<'a> Monitor<'a> {
         };
         if self.phase != Some(phase) && now >= start {
             self.phase = Some(phase);
-            witness.on(&Event::Phase(phase));
+            observer.on(&Event::Phase(phase));
         }
         if now >= start {
-            self.tick(phase, now, witness);
-            self.show_times(start, now, totals, witness);
+            self.tick(phase, now, observer);
+            self.show_times(start, now, totals, observer);
             if let Some(second) = self.seconds.look(self.plan, start, looked, totals) {
-                witness.on(&Event::Interval(Box::new(second)));
+                observer.on(&Event::Interval(Box::new(second)));
             }
             for row in self.rows.look(self.plan, start, looked, totals) {
-                witness.on(&Event::Row(Box::new(row)));
+                observer.on(&Event::Row(Box::new(row)));
             }
         }
         // Several copies of a write are one operation.
         let done = |of: &Counters| of.answered.saturating_sub(of.copies);
         let done: u64 = totals.segments.iter().map(done).sum();
         // What a count ends is told by this count.
-        let counted = self.plan.life().is_some_and(|life| life.births_max.is_some());
+        let counted = self.plan.churn().is_some_and(|churn| churn.openings_max.is_some());
         let ended = totals
-            .lives
+            .churn
             .as_deref()
             .filter(|_| counted)
-            .map(|lives| lives.segments.iter().map(LifeCounters::ended).sum::<u64>());
+            .map(|churn| churn.segments.iter().map(ChurnCounters::ended).sum::<u64>());
         let passed = now.since(self.last.0).as_s_f64();
         if self.last.0 == Instant::ZERO {
             self.last = (now, done);
@@ -371,14 +371,14 @@ impl<'a> Monitor<'a> {
             // It ends with the last operation.
             Phase::Cooldown => Span::MAX,
         };
-        witness.on(&Event::Progress(Progress {
+        observer.on(&Event::Progress(Progress {
             phase,
             elapsed_s: now.since(since).as_s_f64(),
             length_s: (length != Span::MAX).then(|| length.as_s_f64()),
             done: ended.unwrap_or(done),
-            total: window.ops_max.or(self.plan.life().and_then(|life| life.births_max)),
+            total: window.ops_max.or(self.plan.churn().and_then(|churn| churn.openings_max)),
             rate_per_s: self.rate_per_s,
-            living: totals.lives.as_deref().map(living),
+            living: totals.churn.as_deref().map(living),
             response_p99_ns: latest_p99(totals),
             unanswered: totals.segments.iter().map(Counters::unanswered).sum(),
             oldest_due: oldest_due(looked),
@@ -389,7 +389,7 @@ impl<'a> Monitor<'a> {
 impl Monitor<'_> {
     /// Ticks from the beginning of the measured window to its end. What it costs to let the last
     /// operations end does not belong to it.
-    fn tick(&mut self, phase: Phase, now: Instant, witness: &mut impl Witness) {
+    fn tick(&mut self, phase: Phase, now: Instant, observer: &mut impl Observer) {
         let due = match phase {
             Phase::Measure => self.last_tick.is_none_or(|last| now.since(last) >= TICK),
             Phase::Cooldown => !self.is_over,
@@ -398,35 +398,35 @@ impl Monitor<'_> {
         if due {
             self.is_over = phase == Phase::Cooldown;
             self.last_tick = Some(now);
-            witness.tick(now);
+            observer.tick(now);
         }
     }
 }
 
 impl Monitor<'_> {
-    /// Shows the times so far when another of the periods is over in which the witness looks.
+    /// Shows the times so far when another of the periods is over in which the observer looks.
     fn show_times(
         &mut self,
         start: Instant,
         now: Instant,
         totals: &Totals,
-        witness: &mut impl Witness,
+        observer: &mut impl Observer,
     ) {
-        let Some(every) = witness.looks_every().filter(|every| !every.is_zero()) else { return };
+        let Some(every) = observer.looks_every().filter(|every| !every.is_zero()) else { return };
         let window = self.plan.window;
         let passed = now.since(window.measure_start(start)).min(window.duration);
         let looks = passed.ns() / every.ns();
         if looks > self.looks {
             self.looks = looks;
             let service = service_so_far(totals, self.plan);
-            witness.on(&Event::Times(Box::new(TimesSoFar { elapsed: every * looks, service })));
+            observer.on(&Event::Times(Box::new(TimesSoFar { elapsed: every * looks, service })));
         }
     }
 }
 
 /// Connections that are the load and have not ended.
-fn living(lives: &Lives<u64>) -> u64 {
-    lives.segments.iter().map(|segment| segment.intended - segment.ended()).sum()
+fn living(churn: &Churn<u64>) -> u64 {
+    churn.segments.iter().map(|segment| segment.intended - segment.ended()).sum()
 }
 
 /// The 99th percentile of the last row that is likely whole.

@@ -8,10 +8,10 @@ pub(crate) use errors::{Errors, Missed};
 use crate::lower::CPUS_OF_A_PAIR;
 use crate::survey::Agreement;
 use memtide_engine::fleet::WorkerReport;
-use memtide_engine::{LifePlan, Pacing, Plan, Wait};
+use memtide_engine::{ChurnPlan, Pacing, Plan, Wait};
 use memtide_metrics::{Histogram, Quantile, quantile};
 use memtide_schema::Warning;
-use memtide_schema::record::{Check, CheckKind, CheckResult, Percentile};
+use memtide_schema::record::{Check, CheckKind, CheckResult, MachineCpu, Percentile};
 
 /// Achieved and asked rate may differ by this share, or by 4 σ of the arrival law.
 const RATE_TOLERANCE: f64 = 0.005;
@@ -19,6 +19,8 @@ const RATE_TOLERANCE: f64 = 0.005;
 const GENERATOR_SHARE_MAX: f64 = 0.10;
 /// A worker that was kept from its processor for more than this share of the time had to share it.
 const KEPT_MAX: f64 = 0.05;
+/// Steal time above this share of all CPUs' time shows in the upper percentiles.
+const STOLEN_MAX: f64 = 0.01;
 /// Above this utilisation a worker's own queueing shows in the times.
 const BUSY_MAX: f64 = 0.70;
 
@@ -71,6 +73,12 @@ pub(crate) fn examine(findings: &Findings<'_>) -> Vec<Check> {
     ]
 }
 
+/// What the hypervisor withheld from this machine, if that was more than a trace.
+pub(crate) fn stolen(cpu: Option<&MachineCpu>) -> Option<Warning> {
+    let share = cpu?.stolen.filter(|&share| share > STOLEN_MAX)?;
+    Some(Warning::CpuStolen { share })
+}
+
 fn answered(findings: &Findings<'_>) -> Check {
     let code = CheckKind::Answered;
     let (times, unanswered) = findings.response;
@@ -82,7 +90,7 @@ fn answered(findings: &Findings<'_>) -> Check {
             let message = "the run was aborted before anything was measured";
             judged(code, false, message.to_owned(), 0.0, 1.0)
         }
-        (0, 0) if findings.errors.operations.intended == 0 && findings.plan.life().is_none() => {
+        (0, 0) if findings.errors.operations.intended == 0 && findings.plan.churn().is_none() => {
             let message = "no operation was due in the measured window";
             judged(code, false, message.to_owned(), 0.0, 1.0)
         }
@@ -96,8 +104,8 @@ fn answered(findings: &Findings<'_>) -> Check {
 
 fn rate(findings: &Findings<'_>) -> Check {
     let code = CheckKind::Rate;
-    if let Some(life) = findings.plan.life() {
-        return rate_of_connections(life, findings.connections);
+    if let Some(churn) = findings.plan.churn() {
+        return rate_of_connections(churn, findings.connections);
     }
     let (Some(target), Pacing::Open { arrival, .. }) =
         (findings.target_per_s, &findings.plan.pacing)
@@ -121,15 +129,15 @@ fn rate(findings: &Findings<'_>) -> Check {
 }
 
 /// The same of connections that are the load.
-fn rate_of_connections(life: &LifePlan, counted: Option<(f64, u64)>) -> Check {
+fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check {
     let code = CheckKind::Rate;
-    let (Some((expected, begun)), Some(births)) = (counted, &life.births) else {
+    let (Some((expected, begun)), Some(openings)) = (counted, &churn.openings) else {
         return skipped(code, "connections had no target rate");
     };
     if expected < 1.0 {
         return skipped(code, "no two connections were due in the measured window");
     }
-    let four_sigma = 4.0 * (births.arrival.squared_variation() * expected).sqrt() / expected;
+    let four_sigma = 4.0 * (openings.arrival.squared_variation() * expected).sqrt() / expected;
     let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
     let off = begun as f64 / expected - 1.0;
     let message =
@@ -139,8 +147,8 @@ fn rate_of_connections(life: &LifePlan, counted: Option<(f64, u64)>) -> Check {
 
 /// Whether no operation is due by a schedule.
 fn is_closed(findings: &Findings<'_>) -> bool {
-    match findings.plan.life() {
-        Some(life) => life.call_pace.is_none(),
+    match findings.plan.churn() {
+        Some(churn) => churn.call_pace.is_none(),
         None => findings.target_per_s.is_none(),
     }
 }

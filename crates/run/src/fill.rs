@@ -9,7 +9,7 @@ mod room;
 use crate::conduct::{Ended, Loss, conduct};
 use crate::failure::{Failure, FillFault};
 use crate::lower::needs_keys;
-use crate::witness::Witness;
+use crate::observer::Observer;
 use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
@@ -75,11 +75,11 @@ pub(crate) fn fill<F: Fleet>(
     scenario: &Scenario,
     plan: &Plan,
     (load, looks): (Load, bool),
-    witness: &mut impl Witness,
+    observer: &mut impl Observer,
 ) -> Result<Filled, Failure> {
     let mut filled = Filled::default();
     // Where connections are the load, one that fails is a result and no reason to end.
-    let looks = looks && load == Load::Never && compares_lengths(plan) && plan.life().is_none();
+    let looks = looks && load == Load::Never && compares_lengths(plan) && plan.churn().is_none();
     let wanted = match (load, &plan.source.window) {
         (Load::Always, _) => true,
         (Load::Never, _) => false,
@@ -94,14 +94,14 @@ pub(crate) fn fill<F: Fleet>(
         }
         return Ok(filled);
     }
-    witness.on(&Event::Phase(Phase::Load));
+    observer.on(&Event::Phase(Phase::Load));
     if let Some(window) = &plan.source.window {
-        fill_windows(fleet, scenario, (plan, window), &mut filled, witness)?;
+        fill_windows(fleet, scenario, (plan, window), &mut filled, observer)?;
         return Ok(filled);
     }
     let keys = keys_all(plan);
     for server in &plan.servers {
-        witness.on(&Event::Note(format!("asking server {} for a sample of keys", server.name)));
+        observer.on(&Event::Note(format!("asking server {} for a sample of keys", server.name)));
         let wanted =
             load != Load::Auto || wants_keys(fleet, scenario, (plan, server), &mut filled)?;
         if filled.interrupted {
@@ -110,8 +110,8 @@ pub(crate) fn fill<F: Fleet>(
         if !wanted {
             continue;
         }
-        witness.on(&Event::Note(format!("filling server {} with {keys} keys", server.name)));
-        fill_server(fleet, scenario, (plan, server), &mut filled, witness)?;
+        observer.on(&Event::Note(format!("filling server {} with {keys} keys", server.name)));
+        fill_server(fleet, scenario, (plan, server), &mut filled, observer)?;
     }
     Ok(filled)
 }
@@ -122,10 +122,10 @@ fn fill_windows<F: Fleet>(
     scenario: &Scenario,
     (plan, window): (&Plan, &WindowPlan),
     filled: &mut Filled,
-    witness: &mut impl Witness,
+    observer: &mut impl Observer,
 ) -> Result<(), Failure> {
     let total = window.places().get();
-    witness.on(&Event::Note(format!(
+    observer.on(&Event::Note(format!(
         "filling {} windows with {} objects each",
         window.clients, window.objects
     )));
@@ -135,7 +135,7 @@ fn fill_windows<F: Fleet>(
     let fill = Plan { verify: plan.verify.clone(), ..beside(plan, source, total) };
     let copies = plan.copies();
     let ended = conduct(fleet, &fill, &mut |start, looked, totals| {
-        witness.on(&progress((start, looked.at), totals, (0, total * copies)));
+        observer.on(&progress((start, looked.at), totals, (0, total * copies)));
     })?;
     let counters = filled.absorb(&ended, ("every server", "sets of the windows"), &fill)?;
     // A copy that is missing will be missed.
@@ -166,7 +166,7 @@ fn fill_server<F: Fleet>(
     scenario: &Scenario,
     (plan, server): (&Plan, &ServerPlan),
     filled: &mut Filled,
-    witness: &mut impl Witness,
+    observer: &mut impl Observer,
 ) -> Result<(), Failure> {
     let total = keys_all(plan);
     let mut room = Room::new(fleet, plan, server, filled);
@@ -174,7 +174,7 @@ fn fill_server<F: Fleet>(
     let (mut first, mut refused) = (0, Refused::default());
     while first < total && !filled.interrupted {
         let end = (first + portion).min(total);
-        let missed = store(fleet, (plan, server), first..end, filled, witness)?;
+        let missed = store(fleet, (plan, server), first..end, filled, observer)?;
         first = end;
         if filled.interrupted {
             return Ok(());
@@ -224,7 +224,7 @@ fn store<F: Fleet>(
     (plan, server): (&Plan, &ServerPlan),
     ids: Range<u64>,
     filled: &mut Filled,
-    witness: &mut impl Witness,
+    observer: &mut impl Observer,
 ) -> Result<Refused, Failure> {
     let (total, count) = (keys_all(plan), ids.end - ids.start);
     let source = side_source(plan, OpKind::Set, Popularity::Onward(ids.start));
@@ -236,7 +236,7 @@ fn store<F: Fleet>(
         ..side_plan(plan, server, source, count)
     };
     let ended = conduct(fleet, &fill, &mut |start, looked, totals| {
-        witness.on(&progress((start, looked.at), totals, (ids.start, total)));
+        observer.on(&progress((start, looked.at), totals, (ids.start, total)));
     })?;
     let counters = filled.absorb(&ended, (&of_server(server), "sets of the fill"), &fill)?;
     let keys = count - counters.replies[ReplyClass::Stored as usize];

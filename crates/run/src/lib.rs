@@ -13,7 +13,7 @@ mod conduct;
 mod doctor;
 mod survey;
 pub mod lower;
-mod witness;
+mod observer;
 mod failure;
 
 #[cfg(test)]
@@ -23,4 +23,4 @@ mod prose;
 pub use controller::{Outcome, run};
 pub use failure::Failure;
 pub use lower::{Doors, Lowered, Places, Surroundings, Wanted, lower};
-pub use witness::Witness;
+pub use observer::Observer;

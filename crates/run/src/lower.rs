@@ -4,7 +4,7 @@
 mod cpus;
 mod crowd;
 mod decide;
-mod lives;
+mod churn;
 
 pub(crate) use cpus::CPUS_OF_A_PAIR;
 pub use cpus::Places;
@@ -280,8 +280,8 @@ fn window(scenario: &Scenario) -> Window {
 }
 
 fn pacing(scenario: &Scenario, window: Window) -> Pacing {
-    if scenario.is_of_lives() {
-        return Pacing::Lives(lives::plan(scenario, window));
+    if scenario.is_churn() {
+        return Pacing::Churn(churn::plan(scenario, window));
     }
     if scenario.is_closed_loop() {
         return Pacing::Closed;
@@ -327,7 +327,7 @@ fn plan_record(
             .collect(),
         loop_kind: if closed { LoopKind::Closed } else { LoopKind::Open },
         rate_per_s: scenario.rate.filter(|_| paced),
-        churn: lives::record(scenario),
+        churn: churn::record(scenario),
         workers: u32::from(plan.workers),
         cpus: places.workers.iter().map(|&cpu| cpu as u32).collect(),
         server_cpu: places.server.map(|cpu| cpu as u32),

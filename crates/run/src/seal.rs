@@ -1,6 +1,6 @@
 //! Everything that was seen becomes one record.
 
-mod lives;
+mod churn;
 mod returns;
 mod upsets;
 
@@ -8,8 +8,8 @@ use crate::conduct::{Ended, Loss, kinds, merged, unanswered};
 use crate::doctor::{self, Errors, Findings};
 use crate::fill::Filled;
 use crate::lower::Lowered;
+use crate::observer::Observer;
 use crate::survey::{Agreement, Orders, Survey, whole};
-use crate::witness::Witness;
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::CpuTime;
 use memtide_engine::plan::segment;
@@ -26,7 +26,7 @@ use memtide_schema::{Exit, Kind, Record, Scenario, Warning};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
-pub(crate) use lives::none_opened;
+pub(crate) use churn::none_opened;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -45,7 +45,7 @@ pub(crate) struct Material<'a, W> {
     pub(crate) began: Began,
     /// When it ended, by the time of day.
     pub(crate) ended_unix_ns: u64,
-    pub(crate) witness: &'a W,
+    pub(crate) observer: &'a W,
 }
 
 /// When a run began, by its own clock and by the time of day.
@@ -62,8 +62,8 @@ impl Began {
 }
 
 /// Makes the record, and the warnings that it holds.
-pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warning>) {
-    let Material { scenario, lowered, filled, survey, witness, .. } = material;
+pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warning>) {
+    let Material { scenario, lowered, filled, survey, observer, .. } = material;
     let mut record = Record {
         loop_kind: lowered.record.loop_kind,
         scenario: scenario.words(),
@@ -74,11 +74,11 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
             total: lowered.record.workers,
         }),
         plan: lowered.record.clone(),
-        machine: witness.machine(),
+        machine: observer.machine(),
         started_unix_ms: material.began.unix_ns / NS_PER_MS,
         ended_unix_ms: material.ended_unix_ns / NS_PER_MS,
         server: ServerCounters::new(survey.before.clone(), survey.after.clone()),
-        machine_cpu: witness.machine_cpu(),
+        machine_cpu: observer.machine_cpu(),
         partial: material.interrupted,
         ended_by: if material.interrupted { EndedBy::Interrupted } else { EndedBy::Duration },
         exit: if material.interrupted { Exit::Interrupted } else { Exit::Done }.code(),
@@ -86,11 +86,11 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
     };
     record.seconds.clone_from(&material.seconds);
     record.phases.load = (&filled.counters).into();
-    record.client.rss_max_bytes = witness.rss_max_bytes();
+    record.client.rss_max_bytes = observer.rss_max_bytes();
     let mut warnings = filled.warnings.clone();
     if let Some(ended) = material.main {
         measured(&mut record, ended, (&lowered.plan, survey), &material.began);
-        record.churn = lives::record(ended, &lowered.plan, &record.phases);
+        record.churn = churn::record(ended, &lowered.plan, &record.phases);
         let scheduled = record.loop_kind == LoopKind::Open && record.churn.is_none();
         record.planned = scheduled.then_some(record.totals.intended);
         judge(&mut record, ended, &material, &mut warnings);
@@ -98,6 +98,7 @@ pub(crate) fn seal<W: Witness>(material: Material<'_, W>) -> (Record, Vec<Warnin
     if record.exit == 0 && record.phases.verification().wrong() > 0 {
         record.exit = Exit::Failed.code();
     }
+    warnings.extend(doctor::stolen(record.machine_cpu.as_ref()));
     warnings.extend(material.orders.warnings.iter().cloned());
     warnings.extend(server_warnings(&record, &material));
     record.warnings = warnings.iter().map(WarningRecord::from).collect();
@@ -217,7 +218,7 @@ fn record_keys(totals: &Totals, measured: &Counters, measured_s: f64) -> f64 {
 }
 
 /// Verdict, goals and warnings.
-fn judge<W: Witness>(
+fn judge<W: Observer>(
     record: &mut Record,
     ended: &Ended,
     material: &Material<'_, W>,
@@ -236,12 +237,12 @@ fn judge<W: Witness>(
         measured_s: record.measured_s,
         target_per_s: record.rate.target_per_s,
         sent_per_s: record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s),
-        connections: lives::kept_up(ended, plan),
+        connections: churn::kept_up(ended, plan),
         none_opened: none_opened(ended),
         is_aborted: ended.aborted.is_some(),
         errors: Errors {
             operations: measured,
-            connections: lives::measured_of(ended),
+            connections: churn::measured_of(ended),
             allowed: material.scenario.errors_allowed(),
             gone: &upsets::gone(record),
             missed: upsets::missed(record, material.survey, stopped_s),
@@ -405,14 +406,14 @@ fn client(ended: &Ended, plan: &Plan, record: &Record) -> ClientRecord {
 const CONNECTIONS_PER_THREAD: u64 = 50;
 const RATE_MANY: f64 = 100_000.0;
 
-fn measurement_warnings<W: Witness>(
+fn measurement_warnings<W: Observer>(
     record: &Record,
     ended: &Ended,
     material: &Material<'_, W>,
 ) -> Vec<Warning> {
     let plan = &material.lowered.plan;
     let mut warnings = Warning::of_response(&record.response);
-    warnings.extend(lives::warnings(ended));
+    warnings.extend(churn::warnings(ended));
     warnings.extend(upsets::away(record));
     warnings.extend(upsets::hits(record, material));
     if ended.totals.samples_lost > 0 {
@@ -457,7 +458,7 @@ fn connections_lost(ended: &Ended, plan: &Plan) -> Option<Warning> {
 }
 
 /// What the servers' own counters give cause to say.
-fn server_warnings<W: Witness>(record: &Record, material: &Material<'_, W>) -> Vec<Warning> {
+fn server_warnings<W: Observer>(record: &Record, material: &Material<'_, W>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let survey = material.survey;
     for (server, after) in &survey.after {

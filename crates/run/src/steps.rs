@@ -17,7 +17,7 @@ pub use search::{Bisect, Bracket, Limits};
 use crate::controller::{Outcome, run};
 use crate::failure::{Failure, Fault};
 use crate::lower::{Lowered, Surroundings, lower};
-use crate::witness::Witness;
+use crate::observer::Observer;
 use memtide_base::{Span, rng};
 use memtide_engine::Plan;
 use memtide_engine::fleet::Fleet;
@@ -71,13 +71,13 @@ impl StepsPlan<'_> {
 }
 
 /// Carries out one step after the other until `course` has enough, the user has, or a step fails.
-/// What came of each is told to `witness` as it ends; a step that was interrupted or lost its
+/// What came of each is told to `observer` as it ends; a step that was interrupted or lost its
 /// servers tells nothing about its rate, and is none.
 pub fn steps<F: Fleet>(
     fleet: &mut F,
     plan: &StepsPlan<'_>,
     course: &mut impl Course,
-    witness: &mut impl Witness,
+    observer: &mut impl Observer,
 ) -> Conclusion {
     let mut number = 0;
     let mut values_wrong = false;
@@ -89,7 +89,7 @@ pub fn steps<F: Fleet>(
             Decision::Try(_) if plan.steps_max.is_some_and(|max| number >= max) => {
                 break concluded(course, StepsEnd::StepsMax, None);
             }
-            Decision::Try(_) if witness.has_gone() => {
+            Decision::Try(_) if observer.has_gone() => {
                 break concluded(course, StepsEnd::Done, None);
             }
             Decision::Try(trial) => trial,
@@ -98,8 +98,8 @@ pub fn steps<F: Fleet>(
         let (low_per_s, high_per_s) = course.bracket();
         let rate_per_s = (trial.rate > 0.0).then_some(trial.rate);
         let begun = StepBegun { number, rate_per_s, role: trial.role };
-        witness.on(&Event::StepBegun(begun));
-        let record = match carry_out(fleet, plan, (begun, rest), witness) {
+        observer.on(&Event::StepBegun(begun));
+        let record = match carry_out(fleet, plan, (begun, rest), observer) {
             Ok(Outcome { failure: Some(failure), .. }) | Err(failure) => {
                 break match failure.exit {
                     Failure::INTERRUPTED => concluded(course, StepsEnd::Interrupted, None),
@@ -130,12 +130,12 @@ pub fn steps<F: Fleet>(
             high_per_s,
             record,
         };
-        witness.on(&Event::StepDone(Box::new(step)));
+        observer.on(&Event::StepDone(Box::new(step)));
         decision = course.next(&result);
     };
     let exit = if conclusion.exit == 0 { u8::from(values_wrong) } else { conclusion.exit };
     let conclusion = Conclusion { exit, ..conclusion };
-    witness.on(&Event::StepsDone(conclusion.clone()));
+    observer.on(&Event::StepsDone(conclusion.clone()));
     conclusion
 }
 
@@ -171,7 +171,7 @@ fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &StepsPlan<'_>,
     (begun, length): (StepBegun, Span),
-    witness: &mut impl Witness,
+    observer: &mut impl Observer,
 ) -> Result<Outcome, Failure> {
     let scenario = step_scenario(plan, begun);
     let mut lowered =
@@ -183,7 +183,7 @@ fn carry_out<F: Fleet>(
         lowered.plan.seed = rng::mix(lowered.plan.seed ^ u64::from(begun.number));
     }
     rest(fleet, &lowered.plan, length);
-    run(fleet, &scenario, &lowered, false, witness)
+    run(fleet, &scenario, &lowered, false, observer)
 }
 
 /// The scenario of a step.

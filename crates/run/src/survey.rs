@@ -262,7 +262,7 @@ impl Survey {
             return Err(Fault::Interrupted.into());
         }
         let fault = Fault::Unasked { server: server.name.clone(), error: error.clone() };
-        if plan.life().is_none() {
+        if plan.churn().is_none() {
             return Err(fault.into());
         }
         self.unreachable = true;

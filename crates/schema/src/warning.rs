@@ -39,6 +39,11 @@ pub enum Warning {
         /// The processors that they share: less than two.
         cpus: f64,
     },
+    /// The hypervisor took CPU time away while work was ready.
+    CpuStolen {
+        /// The share of all CPUs' time, 0 to 1.
+        share: f64,
+    },
     /// A percentile is not printed because too few operations were measured.
     TooFewSamples {
         /// Of which operations.
@@ -175,6 +180,7 @@ impl Warning {
             Self::GeneratorLate { .. } => "generator_late",
             Self::ClientSaturated { .. } => "client_saturated",
             Self::SharedCpu { .. } => "shared_cpu",
+            Self::CpuStolen { .. } => "cpu_stolen",
             Self::TooFewSamples { .. } => "too_few_samples",
             Self::FileLimit { .. } => "file_limit",
             Self::Evictions { .. } => "evictions",
@@ -211,11 +217,8 @@ impl Warning {
                     percent(*busy)
                 )
             }
-            Self::SharedCpu { cpus } => {
-                let plural = if *cpus == 1.0 { "" } else { "s" };
-                let cpus = format_count(*cpus);
-                format!("the embedded server and memtide's workers share {cpus} CPU{plural}")
-            }
+            Self::SharedCpu { cpus } => shared_cpu(*cpus),
+            Self::CpuStolen { share } => cpu_stolen(*share),
             Self::TooFewSamples { kind, percentile, needed, has } => format!(
                 "too few operations for {percentile} of {kind}: {needed} needed, {has} measured"
             ),
@@ -286,6 +289,9 @@ impl Warning {
             Self::SharedCpu { .. } => {
                 "give memtide at least two CPUs, or measure a --server that runs elsewhere"
             }
+            Self::CpuStolen { .. } => {
+                "measure on a machine with CPUs of its own, or again when the host is less busy"
+            }
             Self::TooFewSamples { .. } => "measure longer (--duration) or at a higher --rate",
             Self::FileLimit { .. } => {
                 "raise the hard limit (ulimit -Hn) or use fewer --connections"
@@ -334,6 +340,19 @@ impl Warning {
             }
         }
     }
+}
+
+fn shared_cpu(cpus: f64) -> String {
+    let plural = if cpus == 1.0 { "" } else { "s" };
+    format!("the embedded server and memtide's workers share {} CPU{plural}", format_count(cpus))
+}
+
+fn cpu_stolen(share: f64) -> String {
+    format!(
+        "the hypervisor withheld {} of this machine's CPU time (steal); response times include \
+         these waits",
+        percent(share)
+    )
 }
 
 impl Warning {

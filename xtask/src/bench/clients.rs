@@ -30,9 +30,9 @@ pub(super) enum Own {
     /// The same with windows that are refilled whole: the load of the bare client of whole batches.
     MemtideBatches(&'static str),
     /// Connections that come and go, as fast as it can.
-    BareLives,
+    BareChurn,
     /// The same by memtide, over this `--io`.
-    MemtideLives(&'static str),
+    MemtideChurn(&'static str),
     /// At a rate, with this `--wait`.
     BarePaced(&'static str),
     /// memtide at a rate, with these `--io` and `--wait`.
@@ -53,7 +53,7 @@ const DEEP_CLIENTS: &[Own] = &[
 ];
 
 const LIFE_CLIENTS: &[Own] =
-    &[Own::BareLives, Own::MemtideLives("epoll"), Own::MemtideLives("uring")];
+    &[Own::BareChurn, Own::MemtideChurn("epoll"), Own::MemtideChurn("uring")];
 
 const PACED_CLIENTS: &[Own] = &[
     Own::BarePaced("sleep"),
@@ -86,9 +86,9 @@ impl Client {
         match self {
             Self::Own(Own::Bare(io)) => format!("bare-{io}"),
             Self::Own(Own::BareBatches) => "bare, whole batches".to_owned(),
-            Self::Own(Own::Memtide(io) | Own::MemtideLives(io)) => format!("memtide, {io}"),
+            Self::Own(Own::Memtide(io) | Own::MemtideChurn(io)) => format!("memtide, {io}"),
             Self::Own(Own::MemtideBatches(io)) => format!("memtide, {io}, whole"),
-            Self::Own(Own::BareLives) => "bare-lives".to_owned(),
+            Self::Own(Own::BareChurn) => "bare-churn".to_owned(),
             Self::Own(Own::BarePaced(wait)) => format!("bare, {wait}"),
             Self::Own(Own::MemtidePaced(io, wait)) => format!("{io}, {wait}"),
             Self::Peer(peer) => peer.program.to_owned(),
@@ -102,11 +102,11 @@ impl Own {
         match self {
             Self::Bare(io) => format!("bare-{io}"),
             Self::BareBatches => "bare-epoll".to_owned(),
-            Self::BareLives => "bare-lives".to_owned(),
+            Self::BareChurn => "bare-churn".to_owned(),
             Self::BarePaced(_) => "bare-paced".to_owned(),
             Self::Memtide(_)
             | Self::MemtideBatches(_)
-            | Self::MemtideLives(_)
+            | Self::MemtideChurn(_)
             | Self::MemtidePaced(..) => "memtide".to_owned(),
         }
     }
@@ -127,13 +127,13 @@ impl Own {
                 words
             }
             Self::MemtidePaced(io, wait) => memtide(shape, address, seconds, (io, wait)),
-            Self::BareLives => flags([
+            Self::BareChurn => flags([
                 ("--server", address.to_string()),
                 ("--connections", shape.connections.to_string()),
                 ("--calls", shape.calls.to_string()),
                 ("--seconds", seconds.to_string()),
             ]),
-            Self::MemtideLives(io) => memtide_lives(shape, address, seconds, io),
+            Self::MemtideChurn(io) => memtide_churn(shape, address, seconds, io),
             Self::BarePaced(wait) => flags([
                 ("--server", address.to_string()),
                 ("--connections", shape.connections.to_string()),
@@ -152,7 +152,7 @@ impl Own {
                 let keys = number(said, "/ops")? * f64::from(shape.multiget);
                 read_bare(said, keys, None)
             }
-            Self::BareLives => read_bare(said, number(said, "/lives")?, None),
+            Self::BareChurn => read_bare(said, number(said, "/lives")?, None),
             Self::BarePaced(_) => {
                 let us = |name| Ok::<_, String>(number(said, name)? / 1e3);
                 read_bare(said, number(said, "/ops")?, Some((us("/p50_ns")?, us("/p99_ns")?)))
@@ -160,7 +160,7 @@ impl Own {
             Self::Memtide(_) | Self::MemtideBatches(_) | Self::MemtidePaced(..) => {
                 read_memtide(shape, said)
             }
-            Self::MemtideLives(_) => read_memtide_lives(said),
+            Self::MemtideChurn(_) => read_memtide_churn(said),
         }
     }
 }
@@ -203,7 +203,7 @@ fn memtide(
     ])
 }
 
-fn memtide_lives(shape: &Shape, address: SocketAddr, seconds: u32, io: &str) -> Vec<String> {
+fn memtide_churn(shape: &Shape, address: SocketAddr, seconds: u32, io: &str) -> Vec<String> {
     run_words([
         ("--server", address.to_string()),
         ("--io", io.to_owned()),
@@ -255,12 +255,12 @@ fn read_memtide(shape: &Shape, record: &Value) -> Result<Run, String> {
     })
 }
 
-fn read_memtide_lives(record: &Value) -> Result<Run, String> {
-    let lives = number(record, "/lives/measure/lived")?;
+fn read_memtide_churn(record: &Value) -> Result<Run, String> {
+    let churn = number(record, "/lives/measure/lived")?;
     let microseconds = |name| Some(number(record, name).ok()? / 1e3);
     Ok(Run {
-        ops_per_s: lives / number(record, "/measured_s")?,
-        cpu_s_per_mops: cpu_s(record, "/client")? / lives * 1e6,
+        ops_per_s: churn / number(record, "/measured_s")?,
+        cpu_s_per_mops: cpu_s(record, "/client")? / churn * 1e6,
         rss_max_bytes: number(record, "/client/rss_max_bytes")?,
         response_us: microseconds("/lives/lifetime/p50_ns")
             .zip(microseconds("/lives/lifetime/p99_ns")),

@@ -83,7 +83,7 @@ const fn paced(name: &'static str, rate: u32, shares_cpu: bool) -> Shape {
 }
 
 /// Connections at a time, each of as many gets, which it sends in one write.
-const fn lives(name: &'static str, connections: u32, calls: u32, server: Which) -> Shape {
+const fn churn(name: &'static str, connections: u32, calls: u32, server: Which) -> Shape {
     Shape {
         name,
         connections,
@@ -107,8 +107,8 @@ const SHAPES: &[Shape] = &[
     shape("multiget of 100, per key, memcached", (16, 1, 100), Which::Memcached),
     shape("multiget of 100, per key, null server", (16, 1, 100), Which::Null),
     shape("16 000 connections, depth 1, memcached", (16_000, 1, 1), Which::Memcached),
-    lives("connection per 10 calls, memcached", 16, 10, Which::Memcached),
-    lives("connection per 10 calls, null server", 16, 10, Which::Null),
+    churn("connection per 10 calls, memcached", 16, 10, Which::Memcached),
+    churn("connection per 10 calls, null server", 16, 10, Which::Null),
     paced("paced at 1 000/s, memcached", 1_000, false),
     paced("paced at 20 000/s, memcached", 20_000, false),
     paced("paced at 100 000/s, memcached", 100_000, false),

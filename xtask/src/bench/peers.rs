@@ -108,8 +108,8 @@ impl Peer {
     pub(super) fn present(shape: &Shape) -> Vec<&'static Self> {
         let here = |peer: &&Self| crate::setup::find(peer.program).is_some();
         let able = |peer: &&Self| {
-            let lives = shape.calls == 0 || peer.program == "twemperf";
-            lives && shape.connections <= CONNECTIONS_MAX && !shape.shares_cpu && (peer.can)(shape)
+            let churn = shape.calls == 0 || peer.program == "twemperf";
+            churn && shape.connections <= CONNECTIONS_MAX && !shape.shares_cpu && (peer.can)(shape)
         };
         PEERS.iter().filter(here).filter(able).collect()
     }

@@ -103,7 +103,7 @@ impl Plan {
         let sharing = match &self.pacing {
             Pacing::Open { sharing, .. } => *sharing,
             Pacing::Closed => Sharing::Shared,
-            Pacing::Lives(_) => Sharing::Connection,
+            Pacing::Churn(_) => Sharing::Connection,
         };
         let own_stream = sharing == Sharing::Connection;
         match self.clients {
@@ -122,7 +122,7 @@ impl Plan {
     fn connections_each(&self, worker: u16) -> u32 {
         match (self.clients, &self.pacing) {
             (Clients::Counted { connections, .. }, _) => connections,
-            (_, Pacing::Lives(_) | Pacing::Open { sharing: Sharing::Connection, .. }) => 1,
+            (_, Pacing::Churn(_) | Pacing::Open { sharing: Sharing::Connection, .. }) => 1,
             (_, Pacing::Closed | Pacing::Open { .. }) => self.connections_of(worker),
         }
     }

@@ -23,9 +23,9 @@ pub(super) enum Timer {
     /// The deadline of the operation that waits at the head of this client's schedule.
     Queue(ClientId),
     /// The next connection, where connections are the load.
-    Birth,
+    Opening,
     /// The deadline of the connection that waits for a place.
-    BirthDeadline,
+    OpeningDeadline,
     /// The window, where nothing is sent after it.
     WindowEnd,
     /// The pause of this connection after its last answer is over.

@@ -37,9 +37,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 }
 
-/// A source that hears of an operation once, when all its copies have ended.
+/// A source that learns an operation's outcome once, when all its copies have ended.
 #[derive(Clone, Debug)]
-pub(super) struct Joint<S> {
+pub(super) struct JoinedSource<S> {
     source: S,
     /// Copies of the present operation that have not ended; none unless there are several.
     copies: u32,
@@ -49,7 +49,7 @@ pub(super) struct Joint<S> {
     joined: Option<Outcome>,
 }
 
-impl<S: Source> Joint<S> {
+impl<S: Source> JoinedSource<S> {
     pub(super) fn new(source: S) -> Self {
         Self { source, copies: 0, index: 0, joined: None }
     }
@@ -75,7 +75,7 @@ impl<S: Source> Joint<S> {
     }
 }
 
-impl<S: Source> Source for Joint<S> {
+impl<S: Source> Source for JoinedSource<S> {
     #[inline]
     fn next(&mut self, index: u64, now: Instant) -> Next {
         self.source.next(index, now)

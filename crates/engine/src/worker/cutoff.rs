@@ -25,7 +25,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             }
             return;
         }
-        self.stop_births(now);
+        self.stop_openings(now);
         for client in self.clients.ids() {
             self.abandon_backlog(client, now);
             self.clients[client].done = true;

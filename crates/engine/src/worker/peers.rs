@@ -3,8 +3,8 @@
 
 use super::Worker;
 use super::agenda::Timer;
-use super::desk::desk;
-use super::lives::lost_as;
+use super::churn::lost_as;
+use super::sink::sink_of;
 use crate::connection::{Ending, Heard, Sink, State};
 use crate::dialect::Rejection;
 use crate::driver::{Closed, ConnectError, Driver, Event, Submission};
@@ -25,10 +25,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             match completion.event {
                 Event::Received(bytes) => {
                     let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-                    let (connection, mut desk) = desk(&mut self.connections, offices, number);
+                    let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
                     let before = connection.in_flight();
                     let follow_ups = &mut self.outbox.follow_ups;
-                    let heard = connection.handle_bytes(at, bytes, follow_ups, &mut desk);
+                    let heard = connection.handle_bytes(at, bytes, follow_ups, &mut sink);
                     self.outbox.fresh = Some(at);
                     match heard {
                         Ok(Heard::Replies) => self.received(number, before, at, woken),
@@ -47,7 +47,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             }
             self.flush();
             self.outbox.fresh = None;
-            self.look_at_life(number, at);
+            self.end_if_finished(number, at);
             // What became due meanwhile must not wait for the rest of the batch.
             self.serve_agenda(at);
             completed = true;
@@ -131,9 +131,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let freed = (in_flight_before - at_connection.in_flight()) as u32;
         self.clients[at_connection.place.client].route.free(connection, freed);
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (_, mut desk) = desk(&mut self.connections, offices, connection);
+        let (_, mut sink) = sink_of(&mut self.connections, offices, connection);
         for follow_up in self.outbox.follow_ups.drain(..) {
-            desk.settle(&follow_up.entry, Ending::unanswered(Fate::Lost));
+            sink.settle(&follow_up.entry, Ending::unanswered(Fate::Lost));
         }
         self.close(connection);
         self.lost(connection, at, why);
@@ -202,15 +202,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let Place { server, client, .. } = at_connection.place;
         self.recorder.connected(server);
         let over_datagrams = at_connection.is_over_datagrams();
-        let absences = self.lives.is_none().then_some(&mut self.recorder.tally.absences);
+        let absences = self.churn.is_none().then_some(&mut self.recorder.tally.absences);
         self.presence.opened((connection, server), at, over_datagrams, absences);
         let all = self.presence.open as usize == self.connections.len();
         if self.course.stage == Stage::Opening && all {
             self.course.stage = Stage::Ready;
         }
         self.clients[client].route.opened(connection);
-        if self.lives.is_some() {
-            self.opened_life(connection, at);
+        if self.churn.is_some() {
+            self.connection_opened(connection, at);
             return self.serve(client, at);
         }
         self.made_room(connection, at);
@@ -226,8 +226,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.connect_failed(server, at);
         if tried_all {
             self.presence.trouble = Some(Trouble { server, at, what });
-            if self.lives.is_some() {
-                return self.failed_life(connection, at, what);
+            if self.churn.is_some() {
+                return self.connection_failed(connection, at, what);
             }
             self.retry(connection, at);
         } else {
@@ -249,18 +249,18 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             }
         }
         let Place { server, client, .. } = at_connection.place;
-        if self.lives.is_some() {
+        if self.churn.is_some() {
             self.recorder.connection_lost(server, at, why);
             self.presence.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
-            return self.end_life(connection, at, lost_as(why));
+            return self.end_connection(connection, at, lost_as(why));
         }
         let carried = at_connection.in_flight() as u32;
         let route = &mut self.clients[client].route;
         route.gone(connection);
         route.free(connection, carried);
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (at_connection, mut desk) = desk(&mut self.connections, offices, connection);
-        at_connection.handle_closed(Fate::Lost, &mut desk);
+        let (at_connection, mut sink) = sink_of(&mut self.connections, offices, connection);
+        at_connection.handle_closed(Fate::Lost, &mut sink);
         at_connection.failures += 1;
         // A socket for datagrams is opened whether somebody listens or not.
         let unheard = at_connection.is_over_datagrams();
@@ -303,7 +303,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     pub(super) fn close(&mut self, connection: ConnectionId) {
-        let linger = self.lives.as_ref().and_then(|lives| lives.linger);
+        let linger = self.churn.as_ref().and_then(|churn| churn.linger);
         self.driver
             .submit(Submission::Close { connection, linger })
             .expect("a driver has room to close every connection");
@@ -311,13 +311,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Gives up what is still in flight and closes everything.
     pub(super) fn finish(&mut self) {
-        if self.lives.is_some() {
-            self.abandon_lives(self.driver.now());
+        if self.churn.is_some() {
+            self.abandon_connections(self.driver.now());
         }
         for number in self.connections.ids() {
             let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-            let (connection, mut desk) = desk(&mut self.connections, offices, number);
-            connection.handle_closed(Fate::Abandoned, &mut desk);
+            let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
+            connection.handle_closed(Fate::Abandoned, &mut sink);
             self.close(number);
             self.export();
         }
@@ -359,15 +359,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             }
             State::Open => {
                 let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-                let (at_connection, mut desk) = desk(&mut self.connections, offices, connection);
+                let (at_connection, mut sink) = sink_of(&mut self.connections, offices, connection);
                 let before = at_connection.in_flight();
-                let next = at_connection.handle_timeout(now, self.facts.timeout, &mut desk);
+                let next = at_connection.handle_timeout(now, self.facts.timeout, &mut sink);
                 let freed = (before - at_connection.in_flight()) as u32;
-                let expired = self.lives.is_some() && at_connection.has_expired();
+                let expired = self.churn.is_some() && at_connection.has_expired();
                 self.arm_deadline(connection, next);
                 self.export();
                 if expired {
-                    self.give_up_life(connection, now);
+                    self.give_up_connection(connection, now);
                 } else if freed > 0 {
                     self.gave_up(connection, freed, now);
                 }

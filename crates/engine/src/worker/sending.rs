@@ -2,8 +2,8 @@
 //! of an operation that finds no room.
 
 use super::agenda::Timer;
-use super::desk::desk;
-use super::lives::place_of;
+use super::churn::place_of;
+use super::sink::sink_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::gives_up;
 use crate::connection::{Ending, InFlight, InFlightStage, Issued};
@@ -22,20 +22,20 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             acted = true;
             match timer {
                 Timer::Deadline(connection) => self.check_deadlines(connection, now),
-                Timer::Birth => self.birth_due(now),
-                Timer::BirthDeadline => self.birth_overdue(now),
+                Timer::Opening => self.opening_due(now),
+                Timer::OpeningDeadline => self.opening_overdue(now),
                 Timer::Reconnect(connection) => self.connect(connection, now),
                 Timer::WindowEnd => self.end_window(),
                 Timer::Stop => self.stop_now(now),
                 Timer::Rest(connection) => {
                     self.rested(connection, now);
-                    self.look_at_life(connection, now);
+                    self.end_if_finished(connection, now);
                 }
                 Timer::Queue(client) => {
                     self.clients[client].queue_armed = Instant::NEVER;
                     if self.clients[client].blocked {
                         self.serve(client, now);
-                        self.look_at_life(place_of(client), now);
+                        self.end_if_finished(place_of(client), now);
                     }
                 }
             }
@@ -54,7 +54,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         {
             self.clients[client].scheduled = false;
             self.serve(client, now);
-            self.look_at_life(place_of(client), now);
+            self.end_if_finished(place_of(client), now);
             turns -= 1;
             acted = true;
         }
@@ -231,13 +231,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     pub(super) fn transmit(&mut self) {
         let number = self.outbox.connection;
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (connection, mut desk) = desk(&mut self.connections, offices, number);
+        let (connection, mut sink) = sink_of(&mut self.connections, offices, number);
         connection.poll_transmit(&mut self.outbox.out.bytes);
         if self.outbox.out.is_empty() {
             return;
         }
         let at = self.outbox.fresh.take().unwrap_or_else(|| self.driver.now());
-        connection.mark_sent(at, &mut self.outbox.out, &mut desk);
+        connection.mark_sent(at, &mut self.outbox.out, &mut sink);
         let message = self.outbox.out.bytes.message();
         let send = Submission::Send { connection: number, message };
         let submitted = self.driver.submit(send).expect("a driver has room for every connection");

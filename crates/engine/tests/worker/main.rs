@@ -6,7 +6,7 @@ mod world;
 
 mod cutoff;
 mod faults;
-mod lives;
+mod churn;
 mod lag;
 mod mutilate;
 mod pacing;

@@ -20,7 +20,7 @@ const REPORT: WorkerReport = WorkerReport {
     refusal: None,
     last_settled: Instant::ZERO,
     last_intended: Instant::ZERO,
-    lives_most: 0,
+    concurrent_max: 0,
     last_started: Instant::ZERO,
     idle: Span::ZERO,
     run_delay: None,
@@ -37,7 +37,7 @@ fn tally() -> Box<Tally> {
         rows_max: 1024,
         rows_get_times: false,
         depth: 1,
-        lives: false,
+        churn: false,
         message_sizes: false,
         bounds: false,
     };

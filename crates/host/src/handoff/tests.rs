@@ -16,7 +16,7 @@ fn shape() -> Shape {
         rows_max: 1024,
         rows_get_times: false,
         depth: 1,
-        lives: false,
+        churn: false,
         message_sizes: false,
         bounds: false,
     }
@@ -35,7 +35,7 @@ fn report(last_settled_ns: u64) -> WorkerReport {
         refusal: None,
         last_settled: Instant::from_ns(last_settled_ns),
         last_intended: Instant::ZERO,
-        lives_most: 0,
+        concurrent_max: 0,
         last_started: Instant::ZERO,
         idle: Span::ZERO,
         run_delay: None,

@@ -67,3 +67,12 @@ fn this_machine_can_be_read() {
     assert!(all.all > 0 && all.busy <= all.all);
     assert!(each >= 1);
 }
+
+#[test]
+fn stolen_time_is_part_of_the_busy_time() {
+    let mut busyness = Busyness::default();
+    busyness.accept(at(0), Ticks::of("cpu  10 0 0 90 0 0 0 5 0 0\n"));
+    busyness.accept(at(1_000), Ticks::of("cpu  30 0 10 120 0 0 0 45 0 0\n"));
+    let busy = busyness.summary().unwrap();
+    assert_eq!((busy.mean, busy.stolen), (0.7, 0.4));
+}

@@ -195,9 +195,9 @@ fn operations(scenario: &Scenario) -> u64 {
     let length = scenario.warmup.as_s_f64() + scenario.duration.unwrap_or(DURATION).as_s_f64();
     let rate = scenario.rate.filter(|&rate| rate > 0.0).unwrap_or(RATE_MAX);
     let by_time = (rate * length) as u64;
-    let connections = scenario.lives.connections_total;
+    let connections = scenario.churn.connections_total;
     let by_calls =
-        connections.zip(scenario.lives.calls).map(|(of, calls)| of.saturating_mul(calls));
+        connections.zip(scenario.churn.calls).map(|(of, calls)| of.saturating_mul(calls));
     let counted = scenario.ops_max.or(by_calls);
     match (counted, scenario.duration) {
         (Some(count), None) => count,

@@ -4,8 +4,8 @@ use super::outlets::{Opened, RowsBy, close, failed};
 use super::{room, serve};
 use crate::exit::{FAILED, Stop, UNBELIEVABLE, UNREACHABLE, unwritable};
 use crate::flags;
+use crate::observer::HostObserver;
 use crate::output::{columns, complain, say, show};
-use crate::witness::HostWitness;
 use clap::ArgMatches;
 use memtide_base::Instant;
 use memtide_engine::ServerPlan;
@@ -149,7 +149,7 @@ pub(in crate::cmd) fn check_files(
     embedded: bool,
     files_max: u64,
 ) -> Result<(), Stop> {
-    if lowered.plan.life().is_some() {
+    if lowered.plan.churn().is_some() {
         // How many will live at once nobody knows; a connect that finds no descriptor is counted.
         return Ok(());
     }
@@ -189,12 +189,12 @@ fn conduct(
     });
     let mut fleet = HostFleet::new(Clock::start(), stop, &lowered.places.workers, sink);
     let outlets = opened.outlets(settings)?;
-    let mut witness = HostWitness::new(machine, settings.outputs.quiet, outlets);
+    let mut observer = HostObserver::new(machine, settings.outputs.quiet, outlets);
     let scenario = &settings.scenario;
-    let outcome = memtide_run::run(&mut fleet, scenario, lowered, load_only, &mut witness)?;
+    let outcome = memtide_run::run(&mut fleet, scenario, lowered, load_only, &mut observer)?;
     let mut trouble = Vec::new();
     trouble.extend(failed("--samples", fleet.finish_samples()));
-    Ok(Conducted { outcome, outlets: witness.take_outlets(), trouble })
+    Ok(Conducted { outcome, outlets: observer.take_outlets(), trouble })
 }
 
 /// An engine's sample as a row.

@@ -6,9 +6,9 @@ use super::run::{Conducted, publish, row};
 use super::{room, serve};
 use crate::exit::Stop;
 use crate::flags;
+use crate::observer::SimObserver;
 use crate::output::say;
 use crate::patient::Patient;
-use crate::witness::SimWitness;
 use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
@@ -64,15 +64,15 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
         }
     });
     let outlets = opened.outlets(&settings)?;
-    let mut witness = SimWitness::new(CPUS as u32, outputs.quiet, outlets);
-    let outcome = memtide_run::run(&mut fleet, scenario, &lowered, false, &mut witness)?;
+    let mut observer = SimObserver::new(CPUS as u32, outputs.quiet, outlets);
+    let outcome = memtide_run::run(&mut fleet, scenario, &lowered, false, &mut observer)?;
     let (hash, events) = fleet.trace_hash();
     let finished = samples.borrow_mut().as_mut().map_or(Ok(()), Sink::finish);
     let written = written.replace(Ok(())).and(finished);
     let mut trouble = Vec::new();
     trouble.extend(failed("--samples", written));
     trouble.extend(failed("--trace", lines.take().finish()));
-    let conducted = Conducted { outcome, outlets: witness.take_outlets(), trouble };
+    let conducted = Conducted { outcome, outlets: observer.take_outlets(), trouble };
     let code = publish(&settings, conducted, false)?;
     say(&format!("memtide: simulated, trace {hash:016x} over {events} events"));
     Ok(code)

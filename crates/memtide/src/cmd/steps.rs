@@ -7,14 +7,14 @@ use super::plot::CurveChart;
 use super::run::{check_files, embedded, settle, surroundings};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE, unwritable};
 use crate::flags;
+use crate::observer::HostObserver;
 use crate::output::{columns, complain, show, show_part};
-use crate::witness::HostWitness;
 use clap::ArgMatches;
 use memtide_base::Instant;
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, machine};
 use memtide_report::{StepsText, plan_text};
-use memtide_run::Witness;
+use memtide_run::Observer;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsPlan, steps};
 use memtide_schema::record::{Believable, MachineCpu, MachineRecord, Verdict};
 use memtide_schema::scenario::{Goal, Relation, Subject};
@@ -160,11 +160,11 @@ fn perform(
     if let Some(path) = &outputs.plot {
         attach(&mut outlets, "--plot", CurveChart::new(path, &scenario.goals))?;
     }
-    let witness = HostWitness::new(machine, outputs.quiet, outlets);
+    let observer = HostObserver::new(machine, outputs.quiet, outlets);
     let mut screen = Screen {
         rows: outputs.json.as_deref() != Some("-"),
         has_json,
-        ..Screen::new(witness, kind, &goals)
+        ..Screen::new(observer, kind, &goals)
     };
     let conclusion = steps(&mut fleet, &plan, course, &mut screen);
     drop(embedded);
@@ -173,7 +173,7 @@ fn perform(
 
 /// Shows a row for each step as it ends; the other outputs are told of it too.
 struct Screen {
-    witness: HostWitness,
+    observer: HostObserver,
     kind: CourseKind,
     text: StepsText,
     /// Whether rows are what stdout is for.
@@ -190,9 +190,9 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(witness: HostWitness, kind: CourseKind, goals: &[String]) -> Self {
+    fn new(observer: HostObserver, kind: CourseKind, goals: &[String]) -> Self {
         Self {
-            witness,
+            observer,
             kind,
             text: StepsText::new(goals, columns()),
             rows: true,
@@ -226,7 +226,7 @@ impl Screen {
     /// What comes after the last step; returns the exit code.
     fn finish(mut self, conclusion: &Conclusion, strict: bool) -> Result<u8, Stop> {
         // The line on the terminal is cleared before anything else is said.
-        let outlets = self.witness.take_outlets();
+        let outlets = self.observer.take_outlets();
         let never_began = self.steps == 0 && conclusion.failure.is_some();
         if self.rows && !self.muted && !never_began {
             let shown = show(&self.text.conclusion(conclusion));
@@ -256,31 +256,31 @@ fn is_gone(written: &io::Result<()>) -> bool {
     written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-impl Witness for Screen {
+impl Observer for Screen {
     fn on(&mut self, event: &Event) {
-        self.witness.on(event);
+        self.observer.on(event);
         if let Event::StepDone(step) = event {
             self.step(step);
         }
     }
 
     fn has_gone(&self) -> bool {
-        self.gone || (!self.rows && self.witness.is_gone("--json"))
+        self.gone || (!self.rows && self.observer.is_gone("--json"))
     }
 
     fn tick(&mut self, at: Instant) {
-        self.witness.tick(at);
+        self.observer.tick(at);
     }
 
     fn machine_cpu(&self) -> Option<MachineCpu> {
-        self.witness.machine_cpu()
+        self.observer.machine_cpu()
     }
 
     fn rss_max_bytes(&self) -> Option<u64> {
-        self.witness.rss_max_bytes()
+        self.observer.rss_max_bytes()
     }
 
     fn machine(&self) -> MachineRecord {
-        self.witness.machine()
+        self.observer.machine()
     }
 }

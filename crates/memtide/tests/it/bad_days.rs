@@ -203,9 +203,9 @@ fn servers_are_told_what_they_are_to_do_around_the_load_once_each() {
 fn with_reconnect_never_a_server_that_dies_ends_the_run_at_once() {
     let _turn = shared();
     for io in ["epoll", "auto"] {
-        let (dies, lives) = (Peer::memcached(""), Peer::memcached(""));
+        let (dies, churn) = (Peer::memcached(""), Peer::memcached(""));
         let flags = "--rate 1000 --duration 60s --timeout 50s --load never --keys 100";
-        let line = format!("run -s {},{} {flags}", lives.name, dies.name);
+        let line = format!("run -s {},{} {flags}", churn.name, dies.name);
         let file = std::env::temp_dir().join(format!("memtide-{}-{io}.json", std::process::id()));
         let json = file.display();
         let line = format!("{line} --io {io} --reconnect never --json {json}");
@@ -292,9 +292,9 @@ fn a_server_that_comes_back_is_used_again() {
 #[test]
 fn the_death_of_one_of_two_servers_does_not_end_the_run() {
     let _turn = shared();
-    let (dies, lives) = (Peer::memcached(""), Peer::memcached(""));
+    let (dies, churn) = (Peer::memcached(""), Peer::memcached(""));
     let flags = "--rate 1000 --duration 2s --timeout 300ms --load never --keys 100 --json -";
-    let running = Running::start(&format!("run -s {},{} {flags}", dies.name, lives.name));
+    let running = Running::start(&format!("run -s {},{} {flags}", dies.name, churn.name));
     await_gets(&dies, 100);
     dies.kill();
     let run = running.finish().exits(0);
@@ -328,10 +328,10 @@ fn a_server_that_dies_late_makes_no_run_believable_neither_of_a_face() {
         format!("mutilate -q 1000 -c 1 -t 3 -r 100 --noload --json {place}"),
         format!("memaslap -t 3s -c 2 -T 1 --json {place}"),
     ] {
-        let (dies, lives) = (Peer::memcached(""), Peer::memcached(""));
+        let (dies, churn) = (Peer::memcached(""), Peer::memcached(""));
         let servers = match line.starts_with("mutilate") {
-            true => format!("-s {} -s {}", dies.name, lives.name),
-            false => format!("-s {},{}", dies.name, lives.name),
+            true => format!("-s {} -s {}", dies.name, churn.name),
+            false => format!("-s {},{}", dies.name, churn.name),
         };
         let running = Running::start(&format!("{line} {servers}"));
         await_gets(&dies, 700);

@@ -10,7 +10,7 @@ mod filling;
 mod operations;
 mod binary;
 mod pacing;
-mod lives;
+mod churn;
 mod pauses;
 mod backlogs;
 mod bad_days;

@@ -82,8 +82,8 @@ fn a_window_that_a_count_ended_says_so() {
     assert!(!of(fixture::open(), EndedBy::Duration).contains("ended by"));
     let operations = of(fixture::open(), EndedBy::Operations);
     assert!(operations.contains(" s measured, ended by its operation limit"), "{operations}");
-    let lives = of(fixture::lives(), EndedBy::Operations);
-    assert!(lives.contains(" s measured, ended by its connection limit"), "{lives}");
+    let churn = of(fixture::churn(), EndedBy::Operations);
+    assert!(churn.contains(" s measured, ended by its connection limit"), "{churn}");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn on_a_terminal_every_line_fits_and_in_a_pipe_nothing_changes() {
         fixture::bad_day(),
         fixture::reads(),
     ];
-    for record in records.into_iter().chain([fixture::lives(), fixture::nothing()]) {
+    for record in records.into_iter().chain([fixture::churn(), fixture::nothing()]) {
         let whole = text(&record);
         assert_eq!(text_for(&record, None), whole);
         for columns in [80, 100, 120, 200] {

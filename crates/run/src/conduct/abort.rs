@@ -127,9 +127,9 @@ impl Look {
 fn is_all_issued(plan: &Plan, totals: &Totals) -> bool {
     let issued = || totals.segments.iter().map(|segment| segment.intended).sum::<u64>();
     let begun = || {
-        let lives = totals.lives.as_deref();
-        lives.map_or(0, |lives| lives.segments.iter().map(|segment| segment.intended).sum())
+        let churn = totals.churn.as_deref();
+        churn.map_or(0, |churn| churn.segments.iter().map(|segment| segment.intended).sum())
     };
     plan.window.ops_max.is_some_and(|most| issued() >= most)
-        || plan.life().and_then(|life| life.births_max).is_some_and(|most| begun() >= most)
+        || plan.churn().and_then(|churn| churn.openings_max).is_some_and(|most| begun() >= most)
 }

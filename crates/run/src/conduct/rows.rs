@@ -29,7 +29,7 @@ impl Rows {
         totals: &Totals,
     ) -> Vec<IntervalRecord> {
         // Calls of a connection may be due long after it was.
-        if plan.life().is_some() {
+        if plan.churn().is_some() {
             return Vec::new();
         }
         let made = oldest_due(looked).map_or(looked.at, |age| looked.at - age);

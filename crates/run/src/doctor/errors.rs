@@ -4,7 +4,7 @@
 
 use super::{judged, skipped};
 use memtide_engine::driver::Refusal;
-use memtide_metrics::{Counters, LifeCounters, LifeFate};
+use memtide_metrics::{ChurnCounters, ChurnFate, Counters};
 use memtide_schema::record::{Check, CheckKind};
 use memtide_schema::warning::exact_percent;
 
@@ -13,7 +13,7 @@ pub(crate) struct Errors<'a> {
     /// Counts of the measured window.
     pub(crate) operations: &'a Counters,
     /// The measured connections, where these are the load.
-    pub(crate) connections: Option<&'a LifeCounters>,
+    pub(crate) connections: Option<&'a ChurnCounters>,
     /// The share that is allowed.
     pub(crate) allowed: f64,
     /// Clauses that say which server was gone, since when and until when.
@@ -78,8 +78,8 @@ fn operations(counters: &Counters) -> Tried {
 }
 
 /// Connections that were to be opened.
-fn connections(counters: &LifeCounters) -> Tried {
-    let asked_drops = counters.fates[LifeFate::Dropped as usize];
+fn connections(counters: &ChurnCounters) -> Tried {
+    let asked_drops = counters.fates[ChurnFate::Dropped as usize];
     let base = counters.intended - asked_drops;
     Tried { base, ill: base - counters.opened, asked_drops }
 }
@@ -95,7 +95,7 @@ pub(super) fn check(errors: &Errors<'_>) -> Check {
     let code = CheckKind::Errors;
     let of_operations = (operations(errors.operations), "operations had errors");
     let of_connections =
-        errors.connections.map(|lives| (connections(lives), "connections could not be opened"));
+        errors.connections.map(|churn| (connections(churn), "connections could not be opened"));
     let all = [Some(of_operations), of_connections].into_iter().flatten();
     let tried = all.filter(|(tried, _)| tried.base > 0);
     let worst = tried.max_by(|a, b| a.0.share().total_cmp(&b.0.share()));

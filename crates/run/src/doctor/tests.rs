@@ -7,7 +7,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::driver::Address;
 use memtide_engine::fleet::CpuTime;
 use memtide_engine::{ServerPlan, Stage};
-use memtide_metrics::{Counters, Fate, LifeCounters, LifeFate};
+use memtide_metrics::{ChurnCounters, ChurnFate, Counters, Fate};
 use memtide_schema::Scenario;
 use memtide_workload::Arrival;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ struct Case {
     shared_cpus: Option<f64>,
     agreement: Agreement,
     counted: Counters,
-    lives: Option<LifeCounters>,
+    churn: Option<ChurnCounters>,
     errors_max: f64,
     gone: Vec<String>,
     missed: Missed,
@@ -66,7 +66,7 @@ impl Case {
             shared_cpus: None,
             agreement: Agreement::Equal(5),
             counted: counted(10_000, &[]),
-            lives: None,
+            churn: None,
             errors_max: 0.01,
             gone: Vec::new(),
             missed: Missed::default(),
@@ -86,7 +86,7 @@ impl Case {
             is_aborted: false,
             errors: Errors {
                 operations: &self.counted,
-                connections: self.lives.as_ref(),
+                connections: self.churn.as_ref(),
                 allowed: self.errors_max,
                 gone: &self.gone,
                 missed: self.missed,
@@ -209,19 +209,19 @@ fn what_needs_no_answer_and_what_is_dropped_as_asked_are_no_errors() {
 
 #[test]
 fn connections_that_are_the_load_are_judged_as_operations_are() {
-    let lives = |failed| {
-        let mut lives = LifeCounters { intended: 1_000, ..LifeCounters::default() };
-        lives.opened = 900 - failed;
-        lives.fates[LifeFate::Lived as usize] = 900 - failed;
-        lives.fates[LifeFate::Refused as usize] = failed;
-        lives.fates[LifeFate::Dropped as usize] = 100;
-        Some(lives)
+    let churn = |failed| {
+        let mut churn = ChurnCounters { intended: 1_000, ..ChurnCounters::default() };
+        churn.opened = 900 - failed;
+        churn.fates[ChurnFate::Completed as usize] = 900 - failed;
+        churn.fates[ChurnFate::Refused as usize] = failed;
+        churn.fates[ChurnFate::Dropped as usize] = 100;
+        Some(churn)
     };
     for (failed, result) in [(9, CheckResult::Passed), (10, CheckResult::Failed)] {
-        let case = Case { lives: lives(failed), ..Case::new() };
+        let case = Case { churn: churn(failed), ..Case::new() };
         assert_eq!(case.result(CheckKind::Errors), result, "{failed} of 900");
     }
-    let none = Case { lives: lives(900), counted: counted(0, &[]), ..Case::new() };
+    let none = Case { churn: churn(900), counted: counted(0, &[]), ..Case::new() };
     assert!(none.check(CheckKind::Errors).message.starts_with("900 of 900 connections could not"));
 }
 
@@ -349,7 +349,7 @@ fn report(idle_ms: u64, cpu_ms: Option<u64>, run_delay_ms: Option<u64>) -> Worke
         refusal: None,
         last_settled: Instant::ZERO,
         last_intended: Instant::ZERO,
-        lives_most: 0,
+        concurrent_max: 0,
         last_started: Instant::ZERO,
         idle: Span::from_ms(idle_ms),
         cpu: cpu_ms.map(cpu),
@@ -381,6 +381,16 @@ fn one_cpu_for_the_embedded_server_and_the_workers_is_a_no_with_its_reason() {
     let warned = shared.warned_of();
     let [Warning::SharedCpu { cpus: 1.0 }] = warned[..] else { panic!("{warned:?}") };
     assert!(warned[0].message().contains("share 1 CPU"), "{}", warned[0].message());
+}
+
+#[test]
+fn stolen_time_is_warned_of_above_a_trace() {
+    let warned = |share| {
+        let cpu = MachineCpu { stolen: share, ..MachineCpu::default() };
+        stolen(Some(&cpu))
+    };
+    assert_eq!(warned(Some(0.27)), Some(Warning::CpuStolen { share: 0.27 }));
+    assert_eq!((warned(Some(0.01)), warned(None), stolen(None)), (None, None, None));
 }
 
 #[test]

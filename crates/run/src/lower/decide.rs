@@ -4,7 +4,7 @@
 //! It looks at no machine. What depends on the one that makes the load (workers, waits, drivers,
 //! pinning, addresses) is decided by [`super::lower`], there.
 
-use super::{DEPTH_WITH_RATE, DURATION, RATE_EMBEDDED, lives};
+use super::{DEPTH_WITH_RATE, DURATION, RATE_EMBEDDED, churn};
 use memtide_engine::{Cooldown, Replicate};
 use memtide_schema::Scenario;
 use memtide_schema::scenario::Transport;
@@ -35,7 +35,7 @@ pub(super) fn decide(
 
 /// Operations per second; none where connections or a wave say it.
 fn rate(scenario: &Scenario) -> Option<f64> {
-    let constant = scenario.wave == Wave::Constant && !scenario.is_of_lives();
+    let constant = scenario.wave == Wave::Constant && !scenario.is_churn();
     scenario.rate.or(match scenario.is_closed_loop() {
         _ if !constant => None,
         true => Some(0.0),
@@ -45,7 +45,7 @@ fn rate(scenario: &Scenario) -> Option<f64> {
 
 /// What ends the run, and what goes on then.
 fn decide_stop(decided: &mut Scenario) {
-    let counted = decided.ops_max.or(decided.lives.connections_total).is_some();
+    let counted = decided.ops_max.or(decided.churn.connections_total).is_some();
     if !counted {
         decided.duration.get_or_insert(DURATION);
     }
@@ -90,14 +90,14 @@ fn decide_connections(decided: &mut Scenario, why: &mut BTreeMap<String, String>
     if decided.crowd.clients.is_some() {
         return;
     }
-    let of_lives = decided.is_of_lives();
-    let each = if of_lives { lives::places(decided) } else { CONNECTIONS_PER_SERVER };
+    let is_churn = decided.is_churn();
+    let each = if is_churn { churn::places(decided) } else { CONNECTIONS_PER_SERVER };
     decided.connections.get_or_insert(each);
     if decided.depth.is_some() {
         return;
     }
     decided.depth = Some(match (decided.is_closed_loop(), decided.transport) {
-        _ if of_lives => lives::depth(decided),
+        _ if is_churn => churn::depth(decided),
         (true, _) => 1,
         (false, Transport::Tcp) => DEPTH_WITH_RATE,
         (false, Transport::Udp | Transport::Split) => {

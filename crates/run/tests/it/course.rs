@@ -1,6 +1,6 @@
 //! The course of a run: greeting, filling, measuring, taking leave.
 
-use crate::toy::{ToyFleet, ToyWitness, around, run_in, run_toml, scenario};
+use crate::toy::{ToyFleet, ToyObserver, around, run_in, run_toml, scenario};
 use crate::world::{Script, Stretch, ms};
 use memtide_base::Span;
 use memtide_run::{lower, run};
@@ -13,12 +13,12 @@ const SHORT: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduratio
 fn an_empty_server_is_filled_measured_and_believed() {
     let ran = run_toml(Script::default(), &format!("{SHORT}warmup = '500ms'"));
     let record = ran.record();
-    assert_eq!(ran.witness.started, 1);
-    assert_eq!(ran.witness.done.len(), 1);
-    let mut phases = ran.witness.phases.clone();
+    assert_eq!(ran.observer.started, 1);
+    assert_eq!(ran.observer.done.len(), 1);
+    let mut phases = ran.observer.phases.clone();
     phases.retain(|phase| *phase != Phase::Cooldown);
     assert_eq!(phases, [Phase::Load, Phase::Warmup, Phase::Measure]);
-    let ticks = &ran.witness.ticks;
+    let ticks = &ran.observer.ticks;
     assert_eq!(ticks.len(), 3, "a beginning, a second and an end: {ticks:?}");
     let ticked = ticks[2].since(ticks[0]).as_s_f64();
     assert!((1.85..2.15).contains(&ticked), "from the window's beginning to its end: {ticks:?}");
@@ -42,7 +42,7 @@ fn an_empty_server_is_filled_measured_and_believed() {
 fn progress_says_how_long_a_phase_takes_and_how_fast_it_is() {
     let ran = run_toml(Script::default(), &format!("{SHORT}warmup = '500ms'"));
     let (mut rates, mut seen) = (Vec::new(), Vec::new());
-    for progress in &ran.witness.progress {
+    for progress in &ran.observer.progress {
         let length_s = match progress.phase {
             Phase::Warmup => Some(0.5),
             Phase::Measure => Some(2.0),
@@ -87,8 +87,8 @@ fn loading_alone_measures_nothing() {
     let mut fleet = ToyFleet::new(Script::default());
     let scenario = scenario(SHORT);
     let lowered = lower(&scenario, &around(1, true)).expect("it can be run");
-    let mut witness = ToyWitness::default();
-    let outcome = run(&mut fleet, &scenario, &lowered, true, &mut witness).expect("it fills");
+    let mut observer = ToyObserver::default();
+    let outcome = run(&mut fleet, &scenario, &lowered, true, &mut observer).expect("it fills");
     assert_eq!(outcome.record.phases.load.totals.replies["stored"], 2_000);
     assert_eq!(outcome.record.totals.intended, 0);
     assert_eq!(fleet.server_says("curr_items"), 2_000);

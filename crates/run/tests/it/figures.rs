@@ -32,7 +32,7 @@ fn is_answered(sample: &&Sample) -> bool {
 #[test]
 fn what_settled_in_all_seconds_is_what_the_load_came_to() {
     let ran = ran();
-    let (record, intervals) = (ran.record(), &ran.witness.intervals);
+    let (record, intervals) = (ran.record(), &ran.observer.intervals);
     assert!(intervals.len() >= 3, "{}", intervals.len());
     let mut end = Span::ZERO;
     for interval in intervals {
@@ -64,7 +64,7 @@ fn what_settled_in_all_seconds_is_what_the_load_came_to() {
 #[test]
 fn rows_are_told_once_when_they_are_final_and_stay_what_they_were() {
     let ran = ran();
-    assert_eq!(ran.witness.rows, ran.record().intervals);
+    assert_eq!(ran.observer.rows, ran.record().intervals);
 }
 
 #[test]

@@ -90,26 +90,27 @@ fn without_a_rate_a_named_server_gets_a_closed_loop_and_our_own_ten_thousand() {
 fn connections_that_come_and_go_have_places_and_rates_of_their_own() {
     let of = |toml: &str| lowered(&format!("{NAMED}{toml}"), &machine(8, true));
     let paced = of("calls = 10\n'connection-rate' = 1000\n'call-rate' = 500\nlinger = '2s'\n");
-    let life = paced.plan.life().expect("connections are the load");
-    assert_eq!((life.calls, life.births_max, life.linger), (10, None, Some(Span::from_s(2))));
-    assert!(life.births.is_some() && life.call_pace.is_some());
+    let churn = paced.plan.churn().expect("connections are the load");
+    assert_eq!((churn.calls, churn.openings_max, churn.linger), (10, None, Some(Span::from_s(2))));
+    assert!(churn.openings.is_some() && churn.call_pace.is_some());
     assert_eq!((paced.plan.connections, paced.plan.depth), (1_024, 10));
     assert_eq!(paced.record.loop_kind, LoopKind::Open);
     assert_eq!(paced.plan.window.duration, Span::from_s(10));
     // One after the other, until all have ended.
     let chain = of("calls = 3\n'connections-total' = 50\n");
-    let life = chain.plan.life().expect("connections are the load");
-    assert!(life.births.is_none() && life.call_pace.is_none());
+    let churn = chain.plan.churn().expect("connections are the load");
+    assert!(churn.openings.is_none() && churn.call_pace.is_none());
     assert_eq!((chain.plan.connections, chain.plan.workers, chain.plan.depth), (1, 1, 1));
     assert_eq!(chain.record.loop_kind, LoopKind::Closed);
     assert_eq!(chain.plan.window.duration, Span::MAX);
     assert_eq!(chain.plan.window.cooldown, Cooldown::Drain);
     // No more places than connections, and a wave is of connections.
     let few = of("'connection-rate' = 5\n'connections-total' = 7\n");
-    assert_eq!((few.plan.connections, few.record.churn.map(|lives| lives.calls)), (7, Some(1)));
+    assert_eq!((few.plan.connections, few.record.churn.map(|churn| churn.calls)), (7, Some(1)));
     let wave = of("calls = 1\nwave = 'ramp:10,90'\nduration = '4s'\n");
-    let births = wave.plan.life().and_then(|life| life.births.clone()).expect("they have a rate");
-    assert_eq!(births.curve.cumulative(Span::from_s(4)).round(), 200.0);
+    let openings =
+        wave.plan.churn().and_then(|churn| churn.openings.clone()).expect("they have a rate");
+    assert_eq!(openings.curve.cumulative(Span::from_s(4)).round(), 200.0);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A fleet of the engine's workers in the test world, and a witness that remembers.
+//! A fleet of the engine's workers in the test world, and an observer that remembers.
 
 use crate::world::{Script, World, WorldDriver};
 use memtide_base::{Instant, Span};
@@ -7,7 +7,7 @@ use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{Address, Plan, ServerPlan, Worker};
 use memtide_metrics::Totals;
-use memtide_run::{Doors, Failure, Outcome, Surroundings, Wanted, Witness, lower, run};
+use memtide_run::{Doors, Failure, Observer, Outcome, Surroundings, Wanted, lower, run};
 use memtide_schema::record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Interval as Settled, Progress, Record, Scenario, Settings, from_toml};
 use memtide_workload::PlannedSource;
@@ -126,7 +126,7 @@ impl Fleet for ToyFleet {
 
 /// Remembers what happened.
 #[derive(Default)]
-pub struct ToyWitness {
+pub struct ToyObserver {
     pub phases: Vec<Phase>,
     pub progress: Vec<Progress>,
     pub ticks: Vec<Instant>,
@@ -136,7 +136,7 @@ pub struct ToyWitness {
     pub rows: Vec<IntervalRecord>,
 }
 
-impl Witness for ToyWitness {
+impl Observer for ToyObserver {
     fn on(&mut self, event: &Event) {
         match event {
             Event::Started(_) => self.started += 1,
@@ -198,7 +198,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
 /// A run that was carried out.
 pub struct Ran {
     pub fleet: ToyFleet,
-    pub witness: ToyWitness,
+    pub observer: ToyObserver,
     pub result: Result<Outcome, Failure>,
 }
 
@@ -222,9 +222,9 @@ impl Ran {
 
 pub fn run_in(mut fleet: ToyFleet, around: &Surroundings, scenario: &Scenario) -> Ran {
     let lowered = lower(scenario, around).expect("it can be run");
-    let mut witness = ToyWitness::default();
-    let result = run(&mut fleet, scenario, &lowered, false, &mut witness);
-    Ran { fleet, witness, result }
+    let mut observer = ToyObserver::default();
+    let result = run(&mut fleet, scenario, &lowered, false, &mut observer);
+    Ran { fleet, observer, result }
 }
 
 /// Runs a scenario against one local server.

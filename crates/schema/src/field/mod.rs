@@ -7,7 +7,7 @@ mod clients;
 mod data;
 mod layer;
 mod limits;
-mod lives;
+mod churn;
 mod load;
 mod measurement;
 mod output;
@@ -206,13 +206,13 @@ pub static FIELDS: &[Field] = &[
     output::TAG,
     output::PLAN,
     output::QUIET,
-    lives::CALLS,
-    lives::CONNECTION_RATE,
-    lives::CONNECTION_ARRIVAL,
-    lives::CALL_RATE,
-    lives::GAP_DRAWS,
-    lives::LINGER,
-    lives::CONNECTIONS_TOTAL,
+    churn::CALLS,
+    churn::CONNECTION_RATE,
+    churn::CONNECTION_ARRIVAL,
+    churn::CALL_RATE,
+    churn::GAP_DRAWS,
+    churn::LINGER,
+    churn::CONNECTIONS_TOTAL,
     load::THREADS,
     load::PIN,
     load::WAIT,

@@ -141,7 +141,16 @@ pub(super) fn machine_cpu(shards: &[ShardRecord]) -> Option<MachineCpu> {
         max: known().map(|(busy, _)| busy.max).fold(0.0, f64::max),
         least_of_1s: known().filter_map(|(busy, _)| busy.least_of_1s).reduce(f64::min),
         most_of_1s: known().filter_map(|(busy, _)| busy.most_of_1s).reduce(f64::max),
+        stolen: stolen(known()),
     })
+}
+
+/// The mean over all CPUs of the machines that say how much the hypervisor withheld.
+fn stolen(known: impl Iterator<Item = (MachineCpu, f64)>) -> Option<f64> {
+    let said = known.filter_map(|(busy, cpus)| Some((busy.stolen? * cpus, cpus)));
+    let (stolen, cpus) =
+        said.fold((0.0, 0.0), |sum, (stolen, cpus)| (sum.0 + stolen, sum.1 + cpus));
+    (cpus > 0.0).then(|| stolen / cpus)
 }
 
 /// A server's figures before the first shard that asked for them and after the last one.

@@ -5,7 +5,9 @@ mod cut;
 
 use super::*;
 use crate::kind::Kind;
-use crate::record::{Aborted, Believable, CheckResult, Percentile, PlannedServer, Verdict};
+use crate::record::{
+    Aborted, Believable, CheckResult, MachineCpu, MachineRecord, Percentile, PlannedServer, Verdict,
+};
 use crate::scenario::Scenario;
 use crate::warning::Warning;
 use generate::{Generator, run};
@@ -252,10 +254,23 @@ fn what_ended_worst_ended_the_whole() {
 }
 
 #[test]
+fn stolen_time_is_that_of_the_machines_that_say_it() {
+    let stolen = |start_ms, cpus, stolen| {
+        let machine = MachineRecord { cpus, ..MachineRecord::default() };
+        let cpu = MachineCpu { stolen, ..MachineCpu::default() };
+        Record { machine, machine_cpu: Some(cpu), ..run(start_ms, 10) }
+    };
+    let all = [stolen(0, 4, Some(0.1)), stolen(1, 2, Some(0.4)), stolen(2, 8, None)];
+    let share = same(&all).machine_cpu.unwrap().stolen.unwrap();
+    assert!((share - 0.2).abs() < 1e-12, "{share}");
+    assert_eq!(same(&[stolen(0, 4, None)]).machine_cpu.unwrap().stolen, None);
+}
+
+#[test]
 fn the_busiest_second_is_that_of_the_busiest_machine() {
     let busy = |start_ms, least_of_1s, most_of_1s| {
-        let cpu =
-            crate::record::MachineCpu { avg: 0.5, min: 0.25, max: 0.75, least_of_1s, most_of_1s };
+        let of_all = MachineCpu { avg: 0.5, min: 0.25, max: 0.75, ..MachineCpu::default() };
+        let cpu = MachineCpu { least_of_1s, most_of_1s, ..of_all };
         Record { machine_cpu: Some(cpu), ..run(start_ms, 10) }
     };
     let merged = same(&[busy(0, Some(0.4), Some(0.6)), busy(1, Some(0.3), Some(0.5))]);

@@ -3,7 +3,7 @@
 //! Their calls are operations and stand with these.
 
 use super::{Distribution, Phases};
-use memtide_metrics::{LifeCounters, LifeFate};
+use memtide_metrics::{ChurnCounters, ChurnFate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,20 +64,20 @@ pub struct ChurnCounts {
     pub causes: BTreeMap<String, u64>,
 }
 
-impl From<&LifeCounters> for ChurnCounts {
-    fn from(counters: &LifeCounters) -> Self {
-        let of = |fate: LifeFate| counters.fates[fate as usize];
-        let cause = |fate: &LifeFate| (fate.is_failed() || fate.is_lost()) && of(*fate) > 0;
-        let causes = LifeFate::ALL.into_iter().filter(cause);
+impl From<&ChurnCounters> for ChurnCounts {
+    fn from(counters: &ChurnCounters) -> Self {
+        let of = |fate: ChurnFate| counters.fates[fate as usize];
+        let cause = |fate: &ChurnFate| (fate.is_failed() || fate.is_lost()) && of(*fate) > 0;
+        let causes = ChurnFate::ALL.into_iter().filter(cause);
         Self {
             intended: counters.intended,
             started: counters.started,
             opened: counters.opened,
-            completed: of(LifeFate::Lived),
-            failed: counters.of(LifeFate::is_failed),
-            lost: counters.of(LifeFate::is_lost),
-            dropped: of(LifeFate::Dropped),
-            abandoned: of(LifeFate::Abandoned),
+            completed: of(ChurnFate::Completed),
+            failed: counters.of(ChurnFate::is_failed),
+            lost: counters.of(ChurnFate::is_lost),
+            dropped: of(ChurnFate::Dropped),
+            abandoned: of(ChurnFate::Abandoned),
             calls_not_made: counters.calls_unmade,
             causes: causes.map(|fate| (fate.name().to_owned(), of(fate))).collect(),
         }

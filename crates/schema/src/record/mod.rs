@@ -364,6 +364,10 @@ pub struct MachineCpu {
     /// All CPUs together in the busiest second; none when the window was shorter than that.
     #[serde(default)]
     pub most_of_1s: Option<f64>,
+    /// The time in which work was ready and the hypervisor ran something else (steal time), of all
+    /// CPUs together; it is within `avg`. None where it was not asked for.
+    #[serde(default)]
+    pub stolen: Option<f64>,
 }
 
 impl Record {

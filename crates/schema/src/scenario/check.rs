@@ -75,7 +75,7 @@ impl Scenario {
         self.check_clients(&mut problems);
         self.check_window(&mut problems);
         self.check_expiry(&mut problems);
-        self.check_lives(|field, message| problems.add(field, message));
+        self.check_churn(|field, message| problems.add(field, message));
         self.check_data(&mut problems);
         self.check_wire(&mut problems);
         self.check_intervals(&mut problems);
@@ -188,11 +188,11 @@ impl Scenario {
         }
         if matches!(self.wave, Wave::Ramp { .. })
             && self.duration.is_none()
-            && (self.ops_max.is_some() || self.lives.connections_total.is_some())
+            && (self.ops_max.is_some() || self.churn.connections_total.is_some())
         {
             problems.add("duration", format!("wave {} needs a duration: add one", self.wave));
         }
-        if self.on_full != OnFull::Queue && self.is_closed_loop() && !self.is_of_lives() {
+        if self.on_full != OnFull::Queue && self.is_closed_loop() && !self.is_churn() {
             problems.add(
                 "on-full",
                 format!(

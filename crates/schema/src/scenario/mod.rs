@@ -7,7 +7,7 @@ mod outputs;
 mod check;
 mod choice;
 mod goal;
-mod lives;
+mod churn;
 mod target;
 mod word;
 
@@ -59,7 +59,7 @@ pub struct Scenario {
     /// The rate over time; anything but constant replaces `rate`.
     pub wave: Wave,
     /// The connections, where these are the load.
-    pub lives: Lives,
+    pub churn: Churn,
     /// How long to measure.
     pub duration: Option<Span>,
     /// How long to load before measuring.
@@ -182,7 +182,7 @@ pub struct Trust {
 
 /// Connections that come and go. Each is a field by its own name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lives {
+pub struct Churn {
     /// Calls of each connection.
     pub calls: Option<u64>,
     /// Connections per second over all workers; 0 opens one when another has ended.
@@ -199,7 +199,7 @@ pub struct Lives {
     pub connections_total: Option<u64>,
 }
 
-impl Default for Lives {
+impl Default for Churn {
     fn default() -> Self {
         Self {
             calls: None,
@@ -279,8 +279,8 @@ impl Scenario {
     /// naming a server and no rate or wave; of connections that are the load, when neither they nor
     /// their calls come at a rate.
     pub fn is_closed_loop(&self) -> bool {
-        if self.is_of_lives() {
-            return !self.has_births_paced() && !self.has_calls_paced();
+        if self.is_churn() {
+            return !self.has_connection_rate() && !self.has_call_rate();
         }
         match self.rate {
             Some(rate) => rate == 0.0,
@@ -300,7 +300,7 @@ impl Default for Scenario {
             on_full: OnFull::Queue,
             pause_after_reply: Span::ZERO,
             wave: Wave::Constant,
-            lives: Lives::default(),
+            churn: Churn::default(),
             duration: None,
             warmup: Span::ZERO,
             ops_max: None,

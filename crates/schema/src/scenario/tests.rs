@@ -462,44 +462,44 @@ fn a_value_above_the_limit_says_what_to_raise() {
 fn connections_as_the_load_have_rates_of_their_own() {
     let living = |change: fn(&mut Scenario)| {
         problems(|s| {
-            s.lives.calls = Some(10);
+            s.churn.calls = Some(10);
             change(s);
         })
     };
     assert_eq!(living(|_| {}), [""; 0]);
-    assert_eq!(living(|s| s.lives.connection_rate = Some(1e3)), [""; 0]);
+    assert_eq!(living(|s| s.churn.connection_rate = Some(1e3)), [""; 0]);
     assert_eq!(living(|s| s.wave = "ramp:10,20".parse().unwrap()), [""; 0]);
-    assert_eq!(problems(|s| s.lives.connection_rate = Some(1e3)), [""; 0], "one call each");
+    assert_eq!(problems(|s| s.churn.connection_rate = Some(1e3)), [""; 0], "one call each");
     assert_eq!(living(|s| s.rate = Some(1e3)), ["rate"]);
     assert_eq!(living(|s| s.ops_max = Some(100)), ["ops-max"]);
     assert_eq!(living(|s| s.schedule = Sharing::Connection), ["schedule"]);
-    assert_eq!(living(|s| s.lives.calls = Some(0)), ["calls"]);
-    assert_eq!(living(|s| s.lives.connections_total = Some(1 << 40)), ["connections-total"]);
-    assert_eq!(living(|s| s.lives.connection_rate = Some(1e7)), ["connection-rate"]);
-    assert_eq!(living(|s| s.lives.linger = Some(Span::from_ms(1_500))), ["linger"]);
+    assert_eq!(living(|s| s.churn.calls = Some(0)), ["calls"]);
+    assert_eq!(living(|s| s.churn.connections_total = Some(1 << 40)), ["connections-total"]);
+    assert_eq!(living(|s| s.churn.connection_rate = Some(1e7)), ["connection-rate"]);
+    assert_eq!(living(|s| s.churn.linger = Some(Span::from_ms(1_500))), ["linger"]);
     assert_eq!(living(|s| s.on_full = OnFull::Drop), ["on-full"]);
     assert_eq!(living(|s| s.cooldown = Cooldown::Stop), ["cooldown"]);
     assert_eq!(
         problems(|s| {
-            s.lives.connection_rate = Some(1e3);
+            s.churn.connection_rate = Some(1e3);
             s.cooldown = Cooldown::Stop;
         }),
         ["cooldown"]
     );
     assert_eq!(problems(|s| s.cooldown = Cooldown::Stop), [""; 0]);
-    assert_eq!(living(|s| s.lives.gap_draws = known("rand48:1,2,3")), ["gap-draws"]);
+    assert_eq!(living(|s| s.churn.gap_draws = known("rand48:1,2,3")), ["gap-draws"]);
     assert_eq!(
         living(|s| {
             s.wave = "step:10,20@1s".parse().unwrap();
-            s.lives.connection_rate = Some(5.0);
+            s.churn.connection_rate = Some(5.0);
         }),
         ["connection-rate"]
     );
     // Without calls they mean nothing.
-    assert_eq!(problems(|s| s.lives.gap_draws = known("rand48:1,2,3")), ["gap-draws"]);
-    assert_eq!(problems(|s| s.lives.linger = Some(Span::ZERO)), ["linger"]);
-    assert_eq!(problems(|s| s.lives.call_rate = Some(1.0)), ["call-rate"]);
-    assert_eq!(problems(|s| s.lives.connections_total = Some(1)), ["connections-total"]);
+    assert_eq!(problems(|s| s.churn.gap_draws = known("rand48:1,2,3")), ["gap-draws"]);
+    assert_eq!(problems(|s| s.churn.linger = Some(Span::ZERO)), ["linger"]);
+    assert_eq!(problems(|s| s.churn.call_rate = Some(1.0)), ["call-rate"]);
+    assert_eq!(problems(|s| s.churn.connections_total = Some(1)), ["connections-total"]);
 }
 
 #[test]
@@ -507,7 +507,7 @@ fn connections_without_any_rate_are_a_closed_loop() {
     let closed = |connections, calls| {
         let rates = (Some(connections), Some(calls));
         let mut scenario = Scenario::default();
-        (scenario.lives.connection_rate, scenario.lives.call_rate) = rates;
+        (scenario.churn.connection_rate, scenario.churn.call_rate) = rates;
         scenario.is_closed_loop()
     };
     assert!(closed(0.0, 0.0) && !closed(1.0, 0.0) && !closed(0.0, 1.0));

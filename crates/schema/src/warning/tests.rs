@@ -50,6 +50,7 @@ fn every_warning() -> Vec<Warning> {
         },
         Warning::ServersDiffer { runs: 8, servers: 9 },
         Warning::SharedCpu { cpus: 1.5 },
+        Warning::CpuStolen { share: 0.27 },
     ]
 }
 

@@ -4,7 +4,7 @@ use memtide_base::Instant;
 use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{Fleet, Plan, ServerPlan};
 use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
-use memtide_run::{Doors, Failure, Outcome, Surroundings, Wanted, Witness, lower, run};
+use memtide_run::{Doors, Failure, Observer, Outcome, Surroundings, Wanted, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::steps::{Conclusion, Step};
 use memtide_schema::{Event, Layer, Origin, Record, Scenario, Settings, field};
@@ -201,7 +201,7 @@ struct Audience {
     steps: Vec<Step>,
 }
 
-impl Witness for Audience {
+impl Observer for Audience {
     fn on(&mut self, event: &Event) {
         if let Event::StepDone(step) = event {
             self.steps.push((**step).clone());
@@ -223,10 +223,10 @@ impl Witness for Audience {
     }
 }
 
-/// A witness of a world in which nothing has a date.
+/// An observer of a world in which nothing has a date.
 pub struct Nobody;
 
-impl Witness for Nobody {
+impl Observer for Nobody {
     fn on(&mut self, _event: &Event) {}
 
     fn tick(&mut self, _at: Instant) {}

@@ -102,7 +102,7 @@ fn load(draw: &mut Draw, words: &mut Words) {
     let pauses = ["0", "0", "0", "250us", "2ms"];
     words.push(("pause-after-reply", draw.pick(&pauses).to_owned()));
     if draw.chance(0.2) {
-        return lives(draw, words);
+        return churn(draw, words);
     }
     if draw.chance(0.25) {
         words.push(("rate", "0".to_owned()));
@@ -129,7 +129,7 @@ fn load(draw: &mut Draw, words: &mut Words) {
 }
 
 /// Connections as the load, of which places and depth are drawn already.
-fn lives(draw: &mut Draw, words: &mut Words) {
+fn churn(draw: &mut Draw, words: &mut Words) {
     // They make all their calls, wherever the window ends.
     words.retain(|(field, word)| (*field, word.as_str()) != ("cooldown", "stop"));
     words.push(("calls", draw.between(1, 8).to_string()));

@@ -29,8 +29,8 @@ pub fn errors(rehearsal: &Rehearsal) -> Result<(), String> {
     let asked = if drops(rehearsal) { when_full } else { 0 };
     let allowed = allowed(rehearsal);
     few("operations", (ill + dropped - asked, base - asked), allowed)?;
-    let Some(lives) = &record.churn else { return Ok(()) };
-    let measure = &lives.measure;
+    let Some(churn) = &record.churn else { return Ok(()) };
+    let measure = &churn.measure;
     let asked = if drops(rehearsal) { measure.dropped } else { 0 };
     let base = measure.intended - asked;
     few("connections", (base - measure.opened, base), allowed)
@@ -58,7 +58,7 @@ fn few(what: &str, (ill, base): (u64, u64), allowed: f64) -> Result<(), String> 
 fn drops(rehearsal: &Rehearsal) -> bool {
     let on_full = match &rehearsal.plan.pacing {
         Pacing::Open { on_full, .. } => *on_full,
-        Pacing::Lives(life) => life.on_full,
+        Pacing::Churn(churn) => churn.on_full,
         Pacing::Closed => return false,
     };
     on_full != OnFull::Queue

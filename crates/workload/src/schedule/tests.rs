@@ -255,10 +255,10 @@ fn gaps_of_a_stream_of_their_own_follow_the_law_and_are_not_the_operations() {
         let schedule = Schedule::of_stream(Arrival::Poisson, constant(1e4), (1, stream), lane);
         take(schedule, 20_000)
     };
-    let births = law(Stream::BIRTH);
-    assert_ne!(births[..10], take(single(Arrival::Poisson, 1e4), 10)[..]);
+    let openings = law(Stream::OPENING);
+    assert_ne!(openings[..10], take(single(Arrival::Poisson, 1e4), 10)[..]);
     assert_eq!(law(Stream::GAP), take(single(Arrival::Poisson, 1e4), 20_000));
-    let gaps = births.windows(2).map(|two| (two[1].at.ns() - two[0].at.ns()) as f64 / 1e5);
+    let gaps = openings.windows(2).map(|two| (two[1].at.ns() - two[0].at.ns()) as f64 / 1e5);
     let gaps: Vec<f64> = gaps.collect();
     let critical = critical_distance(gaps.len());
     assert!(distance(gaps, exponential) < critical);

@@ -123,15 +123,15 @@ impl Material {
         let sizes = record.message_sizes.clone().unwrap_or_default();
         let requests = sizes.requests.counts().ok_or_else(|| damaged("requests"))?;
         let replies = sizes.replies.counts().ok_or_else(|| damaged("replies"))?;
-        let lives = record.churn.clone().unwrap_or_default();
-        let lifetimes = lives.lifetime.times().ok_or_else(|| damaged("connection times"))?;
-        let connects = lives.connect_service.times().ok_or_else(|| damaged("connect times"))?;
+        let churn = record.churn.clone().unwrap_or_default();
+        let lifetimes = churn.lifetime.times().ok_or_else(|| damaged("connection times"))?;
+        let connects = churn.connect_service.times().ok_or_else(|| damaged("connect times"))?;
         Ok(Self {
-            connections: lives.measure.started,
-            concurrent_max: lives.concurrent_max,
+            connections: churn.measure.started,
+            concurrent_max: churn.concurrent_max,
             connection_ms: Figures::of(&lifetimes, MS_NS),
             connect_ms: Figures::of(&connects, MS_NS),
-            errors: Errors::of(&lives.measure),
+            errors: Errors::of(&churn.measure),
             requests: record.totals.sent,
             responses: replies.count(),
             duration_s: record.measured_s,
@@ -198,9 +198,9 @@ impl Figures {
 }
 
 impl Errors {
-    fn of(lives: &ChurnCounts) -> Self {
+    fn of(churn: &ChurnCounts) -> Self {
         let mut errors = Self::default();
-        for (cause, count) in &lives.causes {
+        for (cause, count) in &churn.causes {
             *match cause.as_str() {
                 "connect_timed_out" | "call_timed_out" => &mut errors.client_timed_out,
                 "connect_unanswered" | "lost_unanswered" => &mut errors.socket_timed_out,

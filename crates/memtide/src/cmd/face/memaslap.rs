@@ -6,8 +6,8 @@ use super::{ended, stop_flag};
 use crate::cmd::run::{check_files, surroundings};
 use crate::exit::Stop;
 use crate::late::check_distinct;
+use crate::observer::HostObserver;
 use crate::output::{complain, say, say_part, wants_notes};
-use crate::witness::HostWitness;
 use memtide_compat::memaslap::voice::failure;
 use memtide_compat::memaslap::{Environment, Options, Teller, Transport, lower, parse};
 use memtide_host::signal::{Caught, StopFlag};
@@ -104,8 +104,8 @@ fn perform(
     check_distinct(&[("--json", output.json.as_deref())], true).map_err(Stop::usage)?;
     let outlets = json(output.json.as_deref(), None)?;
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
-    let witness = HostWitness::new(machine, true, outlets);
-    let mut screen = Screen::new(witness, Teller::new(options, scenario), None, has_notes);
+    let observer = HostObserver::new(machine, true, outlets);
+    let mut screen = Screen::new(observer, Teller::new(options, scenario), None, has_notes);
     screen.begin();
     let Outcome { record, failure, wrong_values } =
         memtide_run::run(&mut fleet, scenario, &lowered, false, &mut screen)?;

@@ -8,8 +8,8 @@ use crate::cmd::run::{check_files, row, surroundings};
 use crate::exit::{INTERRUPTED, Stop, unwritable};
 use crate::flags::check_pictures;
 use crate::late::check_distinct;
+use crate::observer::HostObserver;
 use crate::output::{complain, say, say_part, wants_notes};
-use crate::witness::HostWitness;
 use memtide_base::Span;
 use memtide_compat::mutilate::voice::{SavedOperations, Times, sample_line};
 use memtide_compat::mutilate::{
@@ -98,8 +98,8 @@ fn perform(
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, sink);
     let times = if options.output.is_response { Times::Response } else { Times::Service };
     let pictures = options.output.is_plot_all.then(|| Pictures::new(times));
-    let witness = HostWitness::new(machine, true, outlets);
-    let mut screen = Screen::new(witness, teller, pictures, has_notes);
+    let observer = HostObserver::new(machine, true, outlets);
+    let mut screen = Screen::new(observer, teller, pictures, has_notes);
     screen.begin();
     let code = match &options.mode {
         Mode::Once | Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => {

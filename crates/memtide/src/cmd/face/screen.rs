@@ -4,15 +4,15 @@
 use crate::cmd::outlets::{attach, close, create};
 use crate::exit::{Stop, unwritable};
 use crate::late::{Sheet, finish};
+use crate::observer::HostObserver;
 use crate::output::{complain, say_part, show_part};
-use crate::witness::HostWitness;
 use memtide_base::{Instant, Span};
 use memtide_compat::mutilate::voice::{Figures, Material, Times, histogram_csv, histogram_name};
 use memtide_compat::{Told, memaslap, mutilate};
 use memtide_host::clock;
 #[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
-use memtide_run::Witness;
+use memtide_run::Observer;
 use memtide_schema::Event;
 use memtide_schema::record::{MachineCpu, MachineRecord, Record};
 use memtide_schema::steps::CourseKind;
@@ -55,9 +55,9 @@ impl Tells for memaslap::Teller<'_> {
     }
 }
 
-/// The witness of a face.
+/// The observer of a face.
 pub(super) struct Screen<T> {
-    witness: HostWitness,
+    observer: HostObserver,
     teller: T,
     pictures: Option<Pictures>,
     /// Notes are shown on stderr.
@@ -81,12 +81,12 @@ pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Outl
 
 impl<T: Tells> Screen<T> {
     pub(super) fn new(
-        witness: HostWitness,
+        observer: HostObserver,
         teller: T,
         pictures: Option<Pictures>,
         has_notes: bool,
     ) -> Self {
-        Self { witness, teller, pictures, has_notes, gone: false, trouble: Vec::new() }
+        Self { observer, teller, pictures, has_notes, gone: false, trouble: Vec::new() }
     }
 
     /// Says what is said before anything happens.
@@ -97,7 +97,7 @@ impl<T: Tells> Screen<T> {
 
     /// The end of a run that cannot go on; what is known is shown already.
     pub(super) fn fatal(&mut self, message: String) -> Stop {
-        self.trouble.extend(close(self.witness.take_outlets()));
+        self.trouble.extend(close(self.observer.take_outlets()));
         for stop in &self.trouble {
             complain(&stop.message);
         }
@@ -108,7 +108,7 @@ impl<T: Tells> Screen<T> {
 
     /// The first thing that went wrong with an output.
     pub(super) fn finish(mut self) -> Result<(), Stop> {
-        self.trouble.extend(close(self.witness.take_outlets()));
+        self.trouble.extend(close(self.observer.take_outlets()));
         self.trouble.into_iter().next().map_or(Ok(()), Err)
     }
 
@@ -131,9 +131,9 @@ impl<T: Tells> Screen<T> {
     }
 }
 
-impl<T: Tells> Witness for Screen<T> {
+impl<T: Tells> Observer for Screen<T> {
     fn on(&mut self, event: &Event) {
-        self.witness.on(event);
+        self.observer.on(event);
         let unix_s = clock::since_unix().as_s_f64();
         match self.teller.on(event, unix_s) {
             Ok(told) => self.tell(&told),
@@ -155,19 +155,19 @@ impl<T: Tells> Witness for Screen<T> {
     }
 
     fn tick(&mut self, at: Instant) {
-        self.witness.tick(at);
+        self.observer.tick(at);
     }
 
     fn machine_cpu(&self) -> Option<MachineCpu> {
-        self.witness.machine_cpu()
+        self.observer.machine_cpu()
     }
 
     fn rss_max_bytes(&self) -> Option<u64> {
-        self.witness.rss_max_bytes()
+        self.observer.rss_max_bytes()
     }
 
     fn machine(&self) -> MachineRecord {
-        self.witness.machine()
+        self.observer.machine()
     }
 }
 

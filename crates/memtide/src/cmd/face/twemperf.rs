@@ -7,8 +7,8 @@ use crate::cmd::outlets::close;
 use crate::cmd::run::surroundings;
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::late::check_distinct;
+use crate::observer::HostObserver;
 use crate::output::{say, say_part, show, wants_notes};
-use crate::witness::HostWitness;
 use memtide_compat::twemperf::voice::{Material, report};
 use memtide_compat::twemperf::{Options, lower, parse};
 use memtide_host::signal::StopFlag;
@@ -84,10 +84,10 @@ fn perform(options: &Options, settings: &Settings, stop: &StopFlag) -> Result<u8
     let lowered = memtide_run::lower(scenario, &around)?;
     let outlets = json(output.json.as_deref(), None)?;
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
-    let mut witness = HostWitness::new(machine, true, outlets);
+    let mut observer = HostObserver::new(machine, true, outlets);
     let Outcome { record, failure, .. } =
-        memtide_run::run(&mut fleet, scenario, &lowered, false, &mut witness)?;
-    let trouble = close(witness.take_outlets());
+        memtide_run::run(&mut fleet, scenario, &lowered, false, &mut observer)?;
+    let trouble = close(observer.take_outlets());
     let material = Material::of(&record).map_err(Stop::usage)?;
     let text = report(&material, output.is_histogram_shown);
     match output.is_on_stdout {

@@ -58,8 +58,8 @@ fn the_first_signal_acts_while_connecting_and_filling() {
     // One server of two takes no connection, but that is known only when the load begins.
     let crowded = Crowded::new();
     let peer = Peer::memcached("");
-    let lives = "--load never --connection-rate 10 --calls 1 --mix get=1";
-    interrupted(&format!("-s {},{} {lives}", peer.name, crowded.name), || true);
+    let churn = "--load never --connection-rate 10 --calls 1 --mix get=1";
+    interrupted(&format!("-s {},{} {churn}", peer.name, crowded.name), || true);
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn merged(peers: &[Peer], (method, rate, calls): (&str, u32, u32), size: &str) -
     let record: Record = read_record(&merged.out).unwrap_or_else(|why| panic!("{why}: {merged}"));
     let each = u64::from(100 * calls);
     assert_eq!((record.shards.len(), record.totals.answered), (8, 8 * each), "{merged}");
-    assert_eq!(record.churn.as_ref().map(|lives| lives.measure.completed), Some(800), "{merged}");
+    assert_eq!(record.churn.as_ref().map(|churn| churn.measure.completed), Some(800), "{merged}");
     assert_eq!(record.scenario["server"].as_array().map(Vec::len), Some(8), "{merged}");
     assert!(record.servers.iter().all(|server| server.totals.answered == each), "{merged}");
     assert!(record.warnings.iter().any(|warning| warning.code == "servers_differ"), "{merged}");

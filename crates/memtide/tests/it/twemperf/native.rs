@@ -54,7 +54,7 @@ fn words(record: &Record) -> Value {
 
 /// All that a run counts and that does not depend on how fast anybody was.
 fn counts(record: &Record) -> Value {
-    let lives = record.churn.as_ref().expect("connections are the load");
+    let churn = record.churn.as_ref().expect("connections are the load");
     let kinds: Vec<_> = record.response.iter().map(|(kind, times)| (kind, times.count)).collect();
     json!([
         record.ended_by,
@@ -63,8 +63,8 @@ fn counts(record: &Record) -> Value {
         record.phases,
         record.message_sizes,
         kinds,
-        [lives.calls_planned, lives.calls_intended, lives.connect.count, lives.lifetime.count],
-        lives.measure,
+        [churn.calls_planned, churn.calls_intended, churn.connect.count, churn.lifetime.count],
+        churn.measure,
     ])
 }
 
@@ -88,7 +88,7 @@ fn both_give_the_same_record() {
             native.scenario["server"] = face.scenario["server"].clone();
             assert_eq!(words(&native), words(&face), "{theirs}");
             assert_eq!(counts(&native), counts(&face), "{theirs}");
-            assert!(native.churn.is_some_and(|lives| lives.measure.completed > 0), "{theirs}");
+            assert!(native.churn.is_some_and(|churn| churn.measure.completed > 0), "{theirs}");
         }
     }
 }

@@ -59,7 +59,7 @@ fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
         rows_max: 1024,
         rows_get_times: true,
         depth: 9,
-        lives: false,
+        churn: false,
         message_sizes: true,
         bounds: true,
     };

@@ -89,6 +89,7 @@ impl Generator {
                 max: self.fraction(),
                 least_of_1s: (self.below(2) > 0).then(|| self.fraction()),
                 most_of_1s: (self.below(2) > 0).then(|| self.fraction()),
+                stolen: (self.below(2) > 0).then(|| self.fraction()),
             }),
             warnings: self.warnings(),
             ..Record::default()

@@ -85,9 +85,9 @@ fn connections_that_come_seldom_are_measured_to_the_end_of_the_window() {
     let words = [("connection-rate", "2"), ("connection-arrival", "fixed"), ("duration", "5500ms")];
     let rehearsal = rehearse(&words);
     lasts(&rehearsal, 5.5);
-    let lives = rehearsal.record.churn.as_ref().expect("connections are the load");
-    assert_eq!(lives.measure.completed, 11);
-    assert_eq!(lives.started_per_s, 2.0);
+    let churn = rehearsal.record.churn.as_ref().expect("connections are the load");
+    assert_eq!(churn.measure.completed, 11);
+    assert_eq!(churn.started_per_s, 2.0);
     let more = [("connections-total", "1000")];
     lasts(&rehearse(&[&words[..], &more].concat()), 5.5);
     let rehearsal = rehearse(&[&words[..], &[("connections-total", "3")]].concat());

@@ -20,10 +20,10 @@ pub(super) const CALLS: Field = Field {
     section: Section::Churn,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.lives.calls = Some(count(word)?);
+        scenario.churn.calls = Some(count(word)?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.lives.calls)),
+    show: Show::Scenario(|scenario| given(&scenario.churn.calls)),
 };
 
 pub(super) const CONNECTION_RATE: Field = Field {
@@ -38,10 +38,10 @@ pub(super) const CONNECTION_RATE: Field = Field {
     section: Section::Churn,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.lives.connection_rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
+        scenario.churn.connection_rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.lives.connection_rate)),
+    show: Show::Scenario(|scenario| given(&scenario.churn.connection_rate)),
 };
 
 pub(super) const CONNECTION_ARRIVAL: Field = Field {
@@ -54,10 +54,10 @@ pub(super) const CONNECTION_ARRIVAL: Field = Field {
     section: Section::Churn,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.lives.connection_arrival = parsed(word)?;
+        scenario.churn.connection_arrival = parsed(word)?;
         Ok(())
     }),
-    show: Show::Scenario(|scenario| one(scenario.lives.connection_arrival)),
+    show: Show::Scenario(|scenario| one(scenario.churn.connection_arrival)),
 };
 
 pub(super) const CALL_RATE: Field = Field {
@@ -72,10 +72,10 @@ pub(super) const CALL_RATE: Field = Field {
     section: Section::Churn,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.lives.call_rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
+        scenario.churn.call_rate = Some(units::parse_rate(word).map_err(|e| e.to_string())?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.lives.call_rate)),
+    show: Show::Scenario(|scenario| given(&scenario.churn.call_rate)),
 };
 
 pub(super) const GAP_DRAWS: Field = Field {
@@ -93,10 +93,10 @@ pub(super) const GAP_DRAWS: Field = Field {
     section: Section::Churn,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.lives.gap_draws = parsed(word)?;
+        scenario.churn.gap_draws = parsed(word)?;
         Ok(())
     }),
-    show: Show::Scenario(|scenario| one(scenario.lives.gap_draws)),
+    show: Show::Scenario(|scenario| one(scenario.churn.gap_draws)),
 };
 
 pub(super) const LINGER: Field = Field {
@@ -113,10 +113,10 @@ pub(super) const LINGER: Field = Field {
     section: Section::Churn,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.lives.linger = Some(span(word)?);
+        scenario.churn.linger = Some(span(word)?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given_span(scenario.lives.linger)),
+    show: Show::Scenario(|scenario| given_span(scenario.churn.linger)),
 };
 
 pub(super) const CONNECTIONS_TOTAL: Field = Field {
@@ -130,8 +130,8 @@ pub(super) const CONNECTIONS_TOTAL: Field = Field {
     section: Section::Churn,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.lives.connections_total = Some(count(word)?);
+        scenario.churn.connections_total = Some(count(word)?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.lives.connections_total)),
+    show: Show::Scenario(|scenario| given(&scenario.churn.connections_total)),
 };

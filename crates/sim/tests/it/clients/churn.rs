@@ -1,5 +1,5 @@
-//! Connections as the load, in virtual time: they and their calls follow their laws, and none is
-//! lost from the books, whatever goes wrong.
+//! Connection churn in virtual time: connections and their calls follow their laws, and every one
+//! is counted, whatever goes wrong.
 
 use crate::arrivals::{KS_AT_1_PERCENT, LAWS, distance};
 use crate::harness::{Rehearsal, World};
@@ -27,11 +27,11 @@ fn world(words: &[(&'static str, &str)]) -> World {
     World::new(&all).seed(11)
 }
 
-fn lives(rehearsal: &Rehearsal) -> &ChurnRecord {
+fn churn(rehearsal: &Rehearsal) -> &ChurnRecord {
     rehearsal.record.churn.as_ref().expect("connections are the load")
 }
 
-/// When the calls of each connection were intended; nothing was lost. On a place connections
+/// The intended instants of each connection's calls; nothing was lost. The connections of a slot
 /// follow each other, each with all its calls.
 fn calls(rehearsal: &Rehearsal) -> Vec<Vec<Instant>> {
     let mut places: BTreeMap<u32, Vec<Instant>> = BTreeMap::new();
@@ -59,26 +59,26 @@ fn assert_follows(mut gaps: Vec<f64>, (law, share): (&str, fn(f64) -> f64), what
 
 #[test]
 fn connections_follow_their_law_and_calls_theirs() {
-    for (nth, births) in LAWS.into_iter().enumerate() {
+    for (nth, openings) in LAWS.into_iter().enumerate() {
         let of_calls = LAWS[(nth + 1) % LAWS.len()];
-        let words = [("connection-arrival", births.0), ("arrival", of_calls.0)];
+        let words = [("connection-arrival", openings.0), ("arrival", of_calls.0)];
         let rehearsal = world(&words).rehearse();
-        assert_eq!(lives(&rehearsal).measure.completed, 4_000);
+        assert_eq!(churn(&rehearsal).measure.completed, 4_000);
         let calls = calls(&rehearsal);
         assert_eq!(calls.len(), 4_000);
-        // The first call is due when its connection opens, a fixed time after its birth.
+        // The first call is due when its connection opens, a fixed time after the connect begins.
         let gaps = |instants: &[Instant], per_s: f64| -> Vec<f64> {
             let gap = |pair: &[Instant]| pair[1].since(pair[0]).as_s_f64() * per_s;
             instants.windows(2).map(gap).collect()
         };
         let opened: Vec<Instant> = calls.iter().map(|calls| calls[0]).collect();
-        assert_follows(gaps(&opened, 500.0), births, "connections");
+        assert_follows(gaps(&opened, 500.0), openings, "connections");
         let each = calls.iter().flat_map(|calls| gaps(calls, 2_000.0)).collect();
         assert_follows(each, of_calls, "calls");
     }
 }
 
-/// The first instants, in seconds, of who draws gaps from one draw of erand48 on.
+/// The first instants, in seconds, of a client that draws gaps from a given draw of erand48 on.
 fn drawn(gap: impl Fn(f64) -> f64, skipped: u64, count: usize) -> Vec<f64> {
     let mut random = Rand48::new([1, 2, 3]).skip(skipped);
     let mut at = 0.0;
@@ -99,12 +99,12 @@ fn gaps_are_those_of_a_c_program_where_that_is_asked_for() {
         ("threads", "2"),
     ];
     let rehearsal = world(&words).rehearse();
-    assert_eq!(lives(&rehearsal).measure.completed, 4_000);
+    assert_eq!(churn(&rehearsal).measure.completed, 4_000);
     let calls = calls(&rehearsal);
     let start = calls[0][0];
-    let births = drawn(|u| -(1.0 - u).ln() / 500.0, 0, 4_000);
+    let openings = drawn(|u| -(1.0 - u).ln() / 500.0, 0, 4_000);
     let off = |at: Instant, since: Instant, second: f64| at.since(since).as_s_f64() - second;
-    for (number, (calls, birth)) in (0..).zip(calls.iter().zip(births)) {
+    for (number, (calls, birth)) in (0..).zip(calls.iter().zip(openings)) {
         assert!(off(calls[0], start, birth).abs() < 1e-8, "connection {number}");
         let expected = drawn(|u| (0.5 + u) / 2_000.0, number * (CALLS as u64 - 1), CALLS);
         for (&at, second) in calls.iter().zip(expected) {
@@ -134,7 +134,7 @@ fn a_wave_is_of_connections() {
     let mut world = world(&words);
     world.words.retain(|(name, _)| *name != "connection-rate");
     let rehearsal = world.rehearse();
-    let measure = &lives(&rehearsal).measure;
+    let measure = &churn(&rehearsal).measure;
     assert!(measure.intended.abs_diff(4_000) <= 1, "{measure:?}");
     let calls = calls(&rehearsal);
     let start = calls[0][0];
@@ -165,7 +165,7 @@ fn every_connection_and_call_has_one_end_under_faults() {
             world.servers[0].faults = faults.parse().expect("a list of faults");
             world.deaths = vec![(0, ms(100), ms(200))];
             let rehearsal = world.rehearse();
-            let ChurnRecord { measure, calls_planned, calls_intended, .. } = lives(&rehearsal);
+            let ChurnRecord { measure, calls_planned, calls_intended, .. } = churn(&rehearsal);
             // Sealing has looked whether all adds up; these say that there was something to add.
             assert_eq!(measure.intended, 2_000, "{faults} {words:?}");
             assert_eq!(*calls_planned, 10_000);
@@ -182,7 +182,7 @@ fn nobody_there_is_a_failure_with_every_connection_counted() {
     let mut world = world(&[("connections-total", "100")]);
     world.deaths = vec![(0, Instant::ZERO, Instant::NEVER)];
     let rehearsal = world.rehearse();
-    let measure = &lives(&rehearsal).measure;
+    let measure = &churn(&rehearsal).measure;
     assert_eq!((measure.failed, measure.causes["refused"]), (100, 100));
     assert_eq!(rehearsal.failure.map(|failure| failure.exit), Some(3));
     assert_eq!(rehearsal.record.warnings.iter().filter(|w| w.code == "connects_failed").count(), 1);

@@ -1,4 +1,4 @@
-//! Connections as the load: whether a scenario asks for them, and what does not go with them.
+//! Connection churn: whether a scenario asks for it, and the fields that exclude it.
 
 use super::{Cooldown, OnFull, RateUnit, Scenario, Sharing, Transport, span_word};
 use memtide_base::Span;
@@ -6,38 +6,38 @@ use memtide_workload::{Draws, Wave};
 
 /// The highest rate of connections.
 const CONNECTION_RATE_MAX: f64 = 1e6;
-/// The highest rate of calls on one of them: one each nanosecond.
+/// The highest rate of calls on a connection: one per nanosecond.
 const CALL_RATE_MAX: f64 = 1e9;
-/// Connections of a run, and calls of each, at most; their product numbers operations.
+/// The most connections of a run, and the most calls of each; their product numbers operations.
 const COUNT_MAX: u64 = 1 << 31;
 /// The longest linger.
 const LINGER_MAX: Span = Span::from_s(3600);
 
 impl Scenario {
-    /// Whether connections come and go as the load, and do not stay for all of the run.
-    pub fn is_of_lives(&self) -> bool {
-        self.lives.calls.is_some() || self.lives.connection_rate.is_some()
+    /// True if connections are opened and closed as the load.
+    pub fn is_churn(&self) -> bool {
+        self.churn.calls.is_some() || self.churn.connection_rate.is_some()
     }
 
-    /// Whether connections come at a rate, and not each when another has ended.
-    pub fn has_births_paced(&self) -> bool {
-        self.wave != Wave::Constant || self.lives.connection_rate.is_some_and(|rate| rate > 0.0)
+    /// True if connections come at a rate; false if each comes when another has ended.
+    pub fn has_connection_rate(&self) -> bool {
+        self.wave != Wave::Constant || self.churn.connection_rate.is_some_and(|rate| rate > 0.0)
     }
 
-    /// Whether their calls come at a rate, and not each when another has ended.
-    pub fn has_calls_paced(&self) -> bool {
-        self.lives.call_rate.is_some_and(|rate| rate > 0.0)
+    /// True if calls come at a rate; false if each comes when the one before has ended.
+    pub fn has_call_rate(&self) -> bool {
+        self.churn.call_rate.is_some_and(|rate| rate > 0.0)
     }
 
-    /// What is wrong with the fields of connections that are the load.
-    pub(super) fn check_lives(&self, mut add: impl FnMut(&'static str, String)) {
+    /// Reports what is wrong with the fields of connection churn.
+    pub(super) fn check_churn(&self, mut add: impl FnMut(&'static str, String)) {
         let given = [
-            ("call-rate", self.lives.call_rate.is_some()),
-            ("connections-total", self.lives.connections_total.is_some()),
-            ("linger", self.lives.linger.is_some()),
-            ("gap-draws", self.lives.gap_draws != Draws::Seed),
+            ("call-rate", self.churn.call_rate.is_some()),
+            ("connections-total", self.churn.connections_total.is_some()),
+            ("linger", self.churn.linger.is_some()),
+            ("gap-draws", self.churn.gap_draws != Draws::Seed),
         ];
-        if !self.is_of_lives() {
+        if !self.is_churn() {
             for (field, _) in given.into_iter().filter(|(_, given)| *given) {
                 add(
                     field,
@@ -48,7 +48,7 @@ impl Scenario {
             }
             return;
         }
-        self.check_life_bounds(&mut add);
+        self.check_churn_bounds(&mut add);
         if self.rate.is_some() {
             let what = "rate does not apply under connection churn (calls, connection-rate): use \
                         call-rate and connection-rate";
@@ -59,13 +59,13 @@ impl Scenario {
                         its calls: use connections-total";
             add("ops-max", what.to_owned());
         }
-        self.check_life_alone(&mut add);
+        self.check_churn_alone(&mut add);
         if self.schedule == Sharing::Connection {
             let what = "schedule connection is always in effect under connection churn: remove it";
             add("schedule", what.to_owned());
         }
         let waves = self.wave != Wave::Constant;
-        if waves && let Some(rate) = self.lives.connection_rate {
+        if waves && let Some(rate) = self.churn.connection_rate {
             add(
                 "connection-rate",
                 format!(
@@ -75,7 +75,7 @@ impl Scenario {
                 ),
             );
         }
-        self.check_life_gaps(&mut add);
+        self.check_churn_gaps(&mut add);
         if self.cooldown == Cooldown::Stop {
             let what = "cooldown stop does not work under connection churn, where each connection \
                         makes all its calls: use drain or load";
@@ -83,17 +83,17 @@ impl Scenario {
         }
     }
 
-    /// What has no meaning where nothing comes at a rate.
-    fn check_life_gaps(&self, add: &mut impl FnMut(&'static str, String)) {
-        if self.has_births_paced() || self.has_calls_paced() {
+    /// Reports fields that have no meaning unless something comes at a rate.
+    fn check_churn_gaps(&self, add: &mut impl FnMut(&'static str, String)) {
+        if self.has_connection_rate() || self.has_call_rate() {
             return;
         }
-        if self.lives.gap_draws != Draws::Seed {
+        if self.churn.gap_draws != Draws::Seed {
             add(
                 "gap-draws",
                 format!(
                     "gap-draws {} needs a connection-rate or a call-rate: add one, or remove gap-draws",
-                    self.lives.gap_draws
+                    self.churn.gap_draws
                 ),
             );
         }
@@ -108,8 +108,8 @@ impl Scenario {
         }
     }
 
-    /// What connections that come and go cannot be besides.
-    fn check_life_alone(&self, add: &mut impl FnMut(&'static str, String)) {
+    /// Reports fields that exclude connection churn.
+    fn check_churn_alone(&self, add: &mut impl FnMut(&'static str, String)) {
         let others = [
             ("clients", self.crowd.clients.is_some(), "keeps connections open"),
             ("window", self.crowd.window.is_some(), "keeps connections open"),
@@ -125,18 +125,18 @@ impl Scenario {
         }
     }
 
-    /// Single fields against their limits.
-    fn check_life_bounds(&self, add: &mut impl FnMut(&'static str, String)) {
+    /// Checks single fields against their limits.
+    fn check_churn_bounds(&self, add: &mut impl FnMut(&'static str, String)) {
         for (field, count) in
-            [("calls", self.lives.calls), ("connections-total", self.lives.connections_total)]
+            [("calls", self.churn.calls), ("connections-total", self.churn.connections_total)]
         {
             if let Some(count) = count.filter(|count| *count == 0 || *count > COUNT_MAX) {
                 add(field, format!("{field} {count} is out of range: use a count from 1 to 2^31"));
             }
         }
         let rates = [
-            ("connection-rate", self.lives.connection_rate, CONNECTION_RATE_MAX, "1M"),
-            ("call-rate", self.lives.call_rate, CALL_RATE_MAX, "1G"),
+            ("connection-rate", self.churn.connection_rate, CONNECTION_RATE_MAX, "1M"),
+            ("call-rate", self.churn.call_rate, CALL_RATE_MAX, "1G"),
         ];
         for (field, rate, most, word) in rates {
             if let Some(rate) = rate.filter(|rate| *rate > most) {
@@ -145,7 +145,7 @@ impl Scenario {
         }
         let second = 1_000_000_000;
         let bad = |linger: &Span| *linger > LINGER_MAX || !linger.ns().is_multiple_of(second);
-        if let Some(linger) = self.lives.linger.filter(bad) {
+        if let Some(linger) = self.churn.linger.filter(bad) {
             add(
                 "linger",
                 format!(

@@ -1,5 +1,5 @@
-//! Connections as the load, over both doors: counted, closed as asked, and never waited for when
-//! they cannot be had.
+//! Connection churn over both drivers: counted, closed as the scenario says, and not waited for
+//! when connections cannot be opened.
 
 use crate::child::{Finished, Running, assert_counters_equal, memtide, program, scratch, shared};
 use crate::peer::Peer;
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// Runs `line` over every door that this kernel has.
+/// Runs `line` over every driver that this kernel supports.
 fn over_every_door(line: &str, look: impl Fn(&Finished)) {
     for io in ["epoll", "uring"] {
         let run = memtide(&format!("{line} --io {io}"));
@@ -27,7 +27,7 @@ fn is_io_missing(io: &str) -> bool {
     run.code == Some(2) && run.err.contains("cannot be used")
 }
 
-fn lives(record: &Record) -> &ChurnRecord {
+fn churn(record: &Record) -> &ChurnRecord {
     record.churn.as_ref().expect("connections are the load")
 }
 
@@ -50,11 +50,11 @@ fn a_thousand_connections_of_ten_calls_all_live() {
                 completed: 1_000,
                 ..ChurnCounts::default()
             };
-            assert_eq!(lives(&record).measure, expected, "{run}");
+            assert_eq!(churn(&record).measure, expected, "{run}");
             assert_eq!(record.totals.answered, 10_000, "{run}");
             assert_eq!(record.ended_by, EndedBy::Operations, "{run}");
-            // However slow this machine is, no connection comes before its time.
-            assert!(record.measured_s >= 0.999 && lives(&record).connect.count == 1_000, "{run}");
+            // However slow this machine is, no connection opens early.
+            assert!(record.measured_s >= 0.999 && churn(&record).connect.count == 1_000, "{run}");
             assert_counters_equal(&record);
         });
         // None of them is left open.
@@ -71,10 +71,10 @@ fn without_rates_one_connection_follows_the_other() {
     );
     over_every_door(&line, |run| {
         let record = run.record();
-        let lives = lives(&record);
-        assert_eq!((lives.measure.completed, lives.concurrent_max), (200, 1), "{run}");
+        let churn = churn(&record);
+        assert_eq!((churn.measure.completed, churn.concurrent_max), (200, 1), "{run}");
         assert_eq!(record.totals.answered, 600, "{run}");
-        assert_eq!(lives.target_per_s, None, "{run}");
+        assert_eq!(churn.target_per_s, None, "{run}");
     });
     let text = memtide(&line.replace("--json -", "")).exits(0);
     assert!(text.out.contains("200 connections, all lived; at most 1 at once"), "{text}");
@@ -89,8 +89,8 @@ fn nobody_there_is_counted_and_ends_the_run() {
             assert_eq!(run.code, Some(3), "{run}");
             assert!(run.err.contains("no connection could be opened"), "{run}");
             let record = run.record();
-            assert_eq!(lives(&record).measure.causes["refused"], 20, "{run}");
-            assert_eq!(lives(&record).measure.calls_not_made, 40, "{run}");
+            assert_eq!(churn(&record).measure.causes["refused"], 20, "{run}");
+            assert_eq!(churn(&record).measure.calls_not_made, 40, "{run}");
             assert_eq!(record.totals.intended, 0, "{run}");
         });
     }
@@ -101,7 +101,7 @@ fn descriptors_that_run_out_are_counted_and_explained() {
     let peer = Peer::memcached("");
     let path = program().get_program().to_string_lossy().into_owned();
     for io in ["epoll", "uring"] {
-        // Some forty of these would live at once.
+        // About forty of these would be open at once.
         let line = format!(
             "run -s {} --connection-rate 200 --calls 5 --call-rate 20 --arrival fixed \
              --connections-total 100 --threads 1 --load never --io {io} --json -",
@@ -116,7 +116,7 @@ fn descriptors_that_run_out_are_counted_and_explained() {
         }
         assert_eq!(run.code, Some(0), "{run}");
         let record = run.record();
-        let measure = &lives(&record).measure;
+        let measure = &churn(&record).measure;
         let none = measure.causes["no_descriptors"];
         assert!(none > 0 && measure.completed > 0 && none + measure.completed == 100, "{run}");
         let warning = record.warnings.iter().find(|w| w.code == "descriptors_exhausted");
@@ -131,19 +131,19 @@ fn a_server_that_falls_silent_or_hangs_up_costs_connections() {
                  --timeout 300ms --json -";
     over_every_door(&format!("run -s {} {flags}", silent.name), |run| {
         let record = run.record();
-        assert_eq!(lives(&record).measure.causes["call_timed_out"], 10, "{run}");
+        assert_eq!(churn(&record).measure.causes["call_timed_out"], 10, "{run}");
         assert_eq!(record.totals.timed_out, 10, "{run}");
     });
     let leaving = Rogue::polite(|_| Answer::Leave("END\r\n"));
     over_every_door(&format!("run -s {} {flags}", leaving.name), |run| {
         let record = run.record();
-        let measure = &lives(&record).measure;
+        let measure = &churn(&record).measure;
         assert_eq!(measure.lost, 10, "{run}");
         assert_eq!(record.totals.answered, 10, "{run}");
     });
     let polite = Rogue::polite(|_| say("END\r\n"));
     over_every_door(&format!("run -s {} {flags}", polite.name), |run| {
-        assert_eq!(lives(&run.record()).measure.completed, 10, "{run}");
+        assert_eq!(churn(&run.record()).measure.completed, 10, "{run}");
     });
 }
 
@@ -155,7 +155,7 @@ fn each_way_to_lose_a_server_has_its_own_count() {
         if is_io_missing(io) {
             continue;
         }
-        // Killed: what it has not read is told to be lost.
+        // Killed: the kernel reports the unread bytes as lost.
         let turn = shared();
         let peer = Peer::memcached("");
         let running = Running::start(&format!("run -s {} {flags} --io {io}", peer.name));
@@ -165,22 +165,22 @@ fn each_way_to_lose_a_server_has_its_own_count() {
         peer.kill();
         let run = running.finish();
         let record = run.record();
-        let measure = &lives(&record).measure;
+        let measure = &churn(&record).measure;
         assert_eq!((measure.causes["reset"], measure.lost), (5, 5), "{run}");
-        let calls = (lives(&record).calls_planned, lives(&record).calls_intended);
+        let calls = (churn(&record).calls_planned, churn(&record).calls_intended);
         assert_eq!(calls, (500_000, 500_000 - measure.calls_not_made), "{run}");
 
-        // Stopped: connections open, and nobody answers.
+        // Stopped: connections open, and no reply comes.
         let peer = Peer::memcached("");
         peer.signal(Signal::STOP);
         let flags = format!("{flags} --timeout 300ms --io {io}");
         let run = Running::start(&format!("run -s {} {flags}", peer.name)).finish();
-        assert_eq!(lives(&run.record()).measure.causes["call_timed_out"], 5, "{run}");
+        assert_eq!(churn(&run.record()).measure.causes["call_timed_out"], 5, "{run}");
 
-        // Too busy: they do not even open.
+        // Overloaded: connections do not even open.
         let crowded = Crowded::new();
         let run = Running::start(&format!("run -s {} {flags}", crowded.name)).finish();
-        assert_eq!(lives(&run.record()).measure.causes["connect_timed_out"], 5, "{run}");
+        assert_eq!(churn(&run.record()).measure.causes["connect_timed_out"], 5, "{run}");
         drop(turn);
     }
 }
@@ -199,7 +199,7 @@ fn records_of_connections_merge_to_their_sum() {
         Record::from_json(&std::fs::read_to_string(file).unwrap()).unwrap()
     });
     let merged = merge(&records, Scenarios::Same).unwrap();
-    let sum = lives(&merged);
+    let sum = churn(&merged);
     assert_eq!((sum.measure.completed, sum.calls_planned, sum.calls_intended), (80, 240, 240));
     assert_eq!(sum.connect.count, 80);
     assert_eq!(merged.plan.churn.as_ref().unwrap().connections_total, Some(80));

@@ -1,7 +1,7 @@
-//! Where the endings of one connection go: to the recorder, to the source of the operation, and
-//! to the verifier. It decides nothing.
+//! The sink of one connection's operations: passes what happens to them to the recorder, to the
+//! operation's source and to the verifier. Decides nothing.
 
-use super::copies::Joint;
+use super::copies::JoinedSource;
 use super::verifier::Verifier;
 use crate::client::Client;
 use crate::connection::{Connection, Ending, InFlight, Sink};
@@ -12,8 +12,9 @@ use memtide_base::{ClientId, ConnectionId, Instant, ServerId, Span, Table};
 use memtide_metrics::DatagramClass;
 use memtide_workload::{Outcome, Source};
 
-/// Where the endings of one connection go: to the books, and to the source they came from.
-pub(super) struct Desk<'a, S> {
+/// Passes what happens to one connection's operations to the recorder, their source and the
+/// verifier.
+pub(super) struct OperationSink<'a, S> {
     recorder: &'a mut Recorder,
     source: &'a mut S,
     verifier: Option<&'a mut Verifier>,
@@ -23,26 +24,27 @@ pub(super) struct Desk<'a, S> {
     number: u32,
 }
 
-/// What desks are made of.
-pub(super) type Offices<'a, S> =
-    (&'a mut Table<ClientId, Client<Joint<S>>>, &'a mut Recorder, &'a mut Option<Verifier>);
+/// The parts of a worker that a sink borrows.
+pub(super) type SinkParts<'a, S> =
+    (&'a mut Table<ClientId, Client<JoinedSource<S>>>, &'a mut Recorder, &'a mut Option<Verifier>);
 
-/// A connection and its desk.
+/// A connection, and the sink of its operations.
 #[inline(always)]
-pub(super) fn desk<'a, S: Source>(
+pub(super) fn sink_of<'a, S: Source>(
     connections: &'a mut Table<ConnectionId, Connection>,
-    (clients, recorder, verifier): Offices<'a, S>,
+    (clients, recorder, verifier): SinkParts<'a, S>,
     connection: ConnectionId,
-) -> (&'a mut Connection, Desk<'a, Joint<S>>) {
+) -> (&'a mut Connection, OperationSink<'a, JoinedSource<S>>) {
     let at_connection = &mut connections[connection];
     let Place { server, number, client, .. } = at_connection.place;
     let source = &mut clients[client].source;
     let verifier = verifier.as_mut();
-    (at_connection, Desk { recorder, source, verifier, connection, server, number })
+    (at_connection, OperationSink { recorder, source, verifier, connection, server, number })
 }
 
-impl<S: Source> Desk<'_, S> {
-    /// Apart from runs that verify nothing, whose loop over replies is to stay small.
+impl<S: Source> OperationSink<'_, S> {
+    /// A function of its own, so that the loop over replies stays small in runs without
+    /// verification.
     #[inline(never)]
     fn verify_head(&mut self, entry: &InFlight, key: &[u8], bytes: usize) {
         let Some(verifier) = &mut self.verifier else { return };
@@ -55,7 +57,7 @@ impl<S: Source> Desk<'_, S> {
         }
     }
 
-    /// The same.
+    /// A function of its own, for the reason of `verify_head`.
     #[inline(never)]
     fn verify_replied(&mut self, entry: &InFlight, outcome: Outcome, now: Instant) {
         let Some(verifier) = &mut self.verifier else { return };
@@ -67,7 +69,7 @@ impl<S: Source> Desk<'_, S> {
     }
 }
 
-impl<S: Source> Sink for Desk<'_, S> {
+impl<S: Source> Sink for OperationSink<'_, S> {
     fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize) {
         self.recorder.sent(entry, late, outstanding, self.server);
     }

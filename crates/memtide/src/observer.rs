@@ -5,15 +5,15 @@ use crate::output::StatusLine;
 use memtide_base::Instant;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_report::{progress_line, step_progress_line};
-use memtide_run::Witness;
+use memtide_run::Observer;
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::{Event, StepBegun};
 use memtide_sinks::{Outlets, Sink};
 use std::io;
 use std::time::Duration;
 
-/// The witness of a run on this machine.
-pub(crate) struct HostWitness {
+/// The observer of a run on this machine.
+pub(crate) struct HostObserver {
     machine: Machine,
     busyness: Busyness,
     /// The line on the terminal, if there is one.
@@ -26,7 +26,7 @@ const CLEARING: Duration = Duration::from_secs(1);
 /// How long an output may take between two steps until the next one begins all the same.
 const SETTLING: Duration = Duration::from_secs(2);
 
-impl HostWitness {
+impl HostObserver {
     /// Tells `outlets` what happens, and the user's terminal unless `quiet`.
     pub(crate) fn new(machine: Machine, quiet: bool, outlets: Outlets) -> Self {
         let mut status = Outlets::default();
@@ -85,7 +85,7 @@ impl Sink for Status {
     }
 }
 
-impl Witness for HostWitness {
+impl Observer for HostObserver {
     fn on(&mut self, event: &Event) {
         if let Event::StepBegun(_) = event {
             // Each step has a window of its own.
@@ -110,6 +110,7 @@ impl Witness for HostWitness {
             max: busy.busiest,
             least_of_1s: busy.seconds.map(|(least, _)| least),
             most_of_1s: busy.seconds.map(|(_, most)| most),
+            stolen: Some(busy.stolen),
         })
     }
 
@@ -133,17 +134,17 @@ impl Witness for HostWitness {
     }
 }
 
-/// The witness of a simulated run: what this machine costs it, and what this machine is, says
+/// The observer of a simulated run: what this machine costs it, and what this machine is, says
 /// nothing about the run.
-pub(crate) struct SimWitness {
-    host: HostWitness,
+pub(crate) struct SimObserver {
+    host: HostObserver,
     cpus: u32,
 }
 
-impl SimWitness {
-    /// The witness of a simulated machine with this many CPUs.
+impl SimObserver {
+    /// The observer of a simulated machine with this many CPUs.
     pub(crate) fn new(cpus: u32, quiet: bool, outlets: Outlets) -> Self {
-        Self { host: HostWitness::new(machine::look(), quiet, outlets), cpus }
+        Self { host: HostObserver::new(machine::look(), quiet, outlets), cpus }
     }
 
     /// The outputs, when nothing more happens.
@@ -152,7 +153,7 @@ impl SimWitness {
     }
 }
 
-impl Witness for SimWitness {
+impl Observer for SimObserver {
     fn on(&mut self, event: &Event) {
         self.host.on(event);
     }

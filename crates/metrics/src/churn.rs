@@ -1,55 +1,55 @@
-//! Connections that are themselves the load: what became of each, how long connecting and living
-//! took. Their calls are operations and counted as such.
+//! Connection churn, where connections are the load: the fate of each, and how long connecting and
+//! the connections lasted. Their calls are operations and counted as such.
 
 use crate::histogram::{Count, Histogram};
 
-/// Where the life of an intended connection ends: each ends in exactly one.
+/// How an intended connection ended. Each ends in exactly one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LifeFate {
-    /// All its calls were made and ended, and it was closed.
-    Lived,
-    /// Never opened: nobody listens there.
+pub enum ChurnFate {
+    /// All its calls were made and have ended, and it was closed.
+    Completed,
+    /// Never opened: connection refused.
     Refused,
-    /// Never opened: there is no way there.
+    /// Never opened: unreachable.
     Unreachable,
-    /// Never opened: not in time, be it for want of an answer or of a place.
+    /// Never opened in time: the server did not answer, or no slot was free.
     ConnectTimedOut,
-    /// Never opened: the system gave up on it, for want of an answer.
+    /// Never opened: the kernel gave up waiting for an answer.
     ConnectUnanswered,
-    /// Never opened: reset on the way.
+    /// Never opened: reset.
     ConnectReset,
-    /// Never opened: this process may have no more files open.
+    /// Never opened: this process has no file descriptors left.
     NoDescriptors,
-    /// Never opened: the system may have no more files open.
+    /// Never opened: the system has no file descriptors left.
     FileTableFull,
-    /// Never opened: no local port was left.
+    /// Never opened: no local port was free.
     NoPorts,
     /// Never opened, for another reason.
     ConnectOther,
-    /// Opened, and closed by the server before its end.
+    /// Opened, and closed early by the server.
     Closed,
-    /// Opened, and reset before its end.
+    /// Opened, and reset early.
     Reset,
     /// Opened, and closed because the server broke the protocol.
     Protocol,
-    /// Opened, and sent away because the server has too many.
+    /// Opened, and refused because the server has too many connections.
     TurnedAway,
-    /// Opened, and given up because a call had no answer in time.
+    /// Opened, and closed because a call timed out.
     CallTimedOut,
-    /// Opened, and given up by the system, for want of an answer.
+    /// Opened, and the kernel gave up waiting for an answer.
     LostUnanswered,
-    /// Opened, and gone for another reason.
+    /// Opened, and lost for another reason.
     LostOther,
-    /// Every place was taken, and the scenario says to drop.
+    /// Never opened: every slot was taken, and the scenario says to drop.
     Dropped,
     /// The run ended first.
     Abandoned,
 }
 
-impl LifeFate {
+impl ChurnFate {
     /// Every fate, in the order of its counters.
     pub const ALL: [Self; 19] = [
-        Self::Lived,
+        Self::Completed,
         Self::Refused,
         Self::Unreachable,
         Self::ConnectTimedOut,
@@ -73,7 +73,7 @@ impl LifeFate {
     /// The name in a record.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Lived => "lived",
+            Self::Completed => "lived",
             Self::Refused => "refused",
             Self::Unreachable => "unreachable",
             Self::ConnectTimedOut => "connect_timed_out",
@@ -95,7 +95,7 @@ impl LifeFate {
         }
     }
 
-    /// Whether the connect failed.
+    /// True if the connect failed.
     pub const fn is_failed(self) -> bool {
         matches!(
             self,
@@ -111,7 +111,7 @@ impl LifeFate {
         )
     }
 
-    /// Whether the connection was open and came to an early end.
+    /// True if the connection opened and was lost early.
     pub const fn is_lost(self) -> bool {
         matches!(
             self,
@@ -126,30 +126,30 @@ impl LifeFate {
     }
 }
 
-/// Counts of the lives of one phase.
+/// Connection counts of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LifeCounters {
-    /// Connections that their schedule (or the end of another) called for.
+pub struct ChurnCounters {
+    /// Connections that the schedule (or the end of another connection) asked for.
     pub intended: u64,
-    /// Of these, the ones for which a connect was begun.
+    /// Those of `intended` whose connect began.
     pub started: u64,
-    /// Of these, the ones that opened.
+    /// Those of `started` that opened.
     pub opened: u64,
-    /// Calls that these never made, because they did not open or came to an early end.
+    /// Calls never made, because their connection did not open or was lost early.
     pub calls_unmade: u64,
-    /// Ends, in the order of [`LifeFate::ALL`].
-    pub fates: [u64; LifeFate::ALL.len()],
+    /// Fates, in the order of [`ChurnFate::ALL`].
+    pub fates: [u64; ChurnFate::ALL.len()],
 }
 
-impl LifeCounters {
-    /// How many ended, in whatever way. In a phase that is over it equals `intended`.
+impl ChurnCounters {
+    /// The number of connections that have ended. It equals `intended` once a phase is over.
     pub fn ended(&self) -> u64 {
         self.fates.iter().sum()
     }
 
-    /// How many ended in a way for which `which` holds.
-    pub fn of(&self, which: impl Fn(LifeFate) -> bool) -> u64 {
-        let chosen = LifeFate::ALL.into_iter().filter(|fate| which(*fate));
+    /// The number of connections whose fate `which` accepts.
+    pub fn of(&self, which: impl Fn(ChurnFate) -> bool) -> u64 {
+        let chosen = ChurnFate::ALL.into_iter().filter(|fate| which(*fate));
         chosen.map(|fate| self.fates[fate as usize]).sum()
     }
 
@@ -162,23 +162,23 @@ impl LifeCounters {
     }
 }
 
-/// What is recorded of connections that are the load; times are of the measured ones.
+/// The measurements of connection churn; times cover the measured connections only.
 #[derive(Clone, Debug)]
-pub struct Lives<C: Count> {
-    /// Counts of each segment.
-    pub segments: Vec<LifeCounters>,
-    /// From a connection's intended instant to its being open.
+pub struct Churn<C: Count> {
+    /// Counts, per segment.
+    pub segments: Vec<ChurnCounters>,
+    /// Time from a connection's intended instant until it is open.
     pub connect_response: Histogram<C>,
-    /// From the connect to its being open.
+    /// Time from the connect until the connection is open.
     pub connect_service: Histogram<C>,
-    /// From the connect to the end, of those that opened.
+    /// Time from the connect to the end of a connection that opened.
     pub lifetime: Histogram<C>,
 }
 
-impl<C: Count> Lives<C> {
+impl<C: Count> Churn<C> {
     pub(crate) fn new(segments: usize) -> Self {
         Self {
-            segments: vec![LifeCounters::default(); segments],
+            segments: vec![ChurnCounters::default(); segments],
             connect_response: Histogram::new(),
             connect_service: Histogram::new(),
             lifetime: Histogram::new(),
@@ -186,17 +186,17 @@ impl<C: Count> Lives<C> {
     }
 }
 
-impl Lives<u32> {
+impl Churn<u32> {
     pub(crate) fn clear(&mut self) {
-        self.segments.fill(LifeCounters::default());
+        self.segments.fill(ChurnCounters::default());
         self.connect_response.clear();
         self.connect_service.clear();
         self.lifetime.clear();
     }
 }
 
-impl Lives<u64> {
-    pub(crate) fn absorb(&mut self, other: &Lives<u32>) {
+impl Churn<u64> {
+    pub(crate) fn absorb(&mut self, other: &Churn<u32>) {
         for (sum, part) in self.segments.iter_mut().zip(&other.segments) {
             sum.absorb(part);
         }
@@ -212,28 +212,28 @@ mod tests {
 
     #[test]
     fn every_fate_has_its_own_counter_and_name() {
-        for (place, fate) in LifeFate::ALL.into_iter().enumerate() {
+        for (place, fate) in ChurnFate::ALL.into_iter().enumerate() {
             assert_eq!(fate as usize, place);
-            assert!(LifeFate::ALL[..place].iter().all(|other| other.name() != fate.name()));
+            assert!(ChurnFate::ALL[..place].iter().all(|other| other.name() != fate.name()));
             assert!(!(fate.is_failed() && fate.is_lost()));
         }
     }
 
     #[test]
     fn what_one_worker_counted_is_added_and_gone() {
-        let (mut part, mut sum) = (Lives::<u32>::new(3), Lives::<u64>::new(3));
+        let (mut part, mut sum) = (Churn::<u32>::new(3), Churn::<u64>::new(3));
         for _ in 0..2 {
             part.segments[1].intended += 2;
             part.segments[1].started += 1;
-            part.segments[1].fates[LifeFate::Refused as usize] += 1;
-            part.segments[1].fates[LifeFate::Dropped as usize] += 1;
+            part.segments[1].fates[ChurnFate::Refused as usize] += 1;
+            part.segments[1].fates[ChurnFate::Dropped as usize] += 1;
             part.lifetime.record(5);
             sum.absorb(&part);
             part.clear();
         }
         let counted = sum.segments[1];
         assert_eq!((counted.intended, counted.started, counted.ended()), (4, 2, 4));
-        assert_eq!(counted.of(LifeFate::is_failed), 2);
+        assert_eq!(counted.of(ChurnFate::is_failed), 2);
         assert_eq!((sum.lifetime.count(), part.lifetime.count()), (2, 0));
     }
 }

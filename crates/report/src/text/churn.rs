@@ -1,30 +1,30 @@
-//! Lines about connections that were the load: how fast they came, and what became of them.
+//! Lines about connection churn: the rate of connections, and their fates.
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, rate, whole};
 use memtide_schema::record::{ChurnCounts, ChurnRecord, Record};
 
-/// How many connections came per second, where they were the load.
-pub(crate) fn lives_rate(out: &mut Sheet, record: &Record) {
-    let Some(lives) = &record.churn else { return };
-    let begun = rate(lives.started_per_s);
-    let text = match lives.target_per_s {
+/// The line with the connections per second, if connections are the load.
+pub(crate) fn churn_rate(out: &mut Sheet, record: &Record) {
+    let Some(churn) = &record.churn else { return };
+    let begun = rate(churn.started_per_s);
+    let text = match churn.target_per_s {
         Some(target) => format!("{begun} started of {} requested", rate(target)),
         None => format!("{begun} started, each when another closed"),
     };
     labelled(out, "connects", &text);
 }
 
-/// What became of them.
-pub(crate) fn lives(out: &mut Sheet, record: &Record) {
-    let Some(lives) = &record.churn else { return };
-    let mut text = outcomes(&lives.measure);
-    text.push_str(&format!("; at most {} open at once", whole(lives.concurrent_max)));
-    if is_full(lives, record) {
+/// The lines with the fates of the connections.
+pub(crate) fn churn(out: &mut Sheet, record: &Record) {
+    let Some(churn) = &record.churn else { return };
+    let mut text = outcomes(&churn.measure);
+    text.push_str(&format!("; at most {} open at once", whole(churn.concurrent_max)));
+    if is_full(churn, record) {
         text.push_str(", the limit of --connections");
     }
     labelled(out, "churn", &text);
-    let causes: Vec<String> = lives
+    let causes: Vec<String> = churn
         .measure
         .causes
         .iter()
@@ -33,15 +33,15 @@ pub(crate) fn lives(out: &mut Sheet, record: &Record) {
     if !causes.is_empty() {
         labelled(out, "causes", &causes.join(", "));
     }
-    if lives.measure.calls_not_made > 0 {
-        let unmade = counted(lives.measure.calls_not_made, "call");
+    if churn.measure.calls_not_made > 0 {
+        let unmade = counted(churn.measure.calls_not_made, "call");
         labelled(out, "not sent", &format!("{unmade} of connections that failed or were lost"));
     }
 }
 
-/// Whether connections that were due at a rate may have waited for a place.
-fn is_full(lives: &ChurnRecord, record: &Record) -> bool {
-    lives.target_per_s.is_some() && lives.concurrent_max >= u64::from(record.plan.connections)
+/// True if connections that were due at a rate may have waited for a slot.
+fn is_full(churn: &ChurnRecord, record: &Record) -> bool {
+    churn.target_per_s.is_some() && churn.concurrent_max >= u64::from(record.plan.connections)
 }
 
 fn outcomes(counts: &ChurnCounts) -> String {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn connections_as_the_load_are_reported_with_their_failures() {
-        expect("lives.txt", &crate::text(&fixture::lives()));
-        expect("lives_plan.txt", &crate::plan_text(&fixture::lives().plan, None));
+        expect("churn.txt", &crate::text(&fixture::churn()));
+        expect("churn_plan.txt", &crate::plan_text(&fixture::churn().plan, None));
     }
 }

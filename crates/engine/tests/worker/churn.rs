@@ -1,12 +1,12 @@
-//! Connections as the load: each is born at its own instant, makes its calls at theirs, and ends
+//! Connection churn: each connection opens at its own instant, makes its calls at theirs, and ends
 //! in exactly one way, whatever goes wrong.
 
 use crate::rig::{Ran, SEED, START, WARMUP, plan, run};
 use crate::world::{Script, Stretch, ms};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::segment;
-use memtide_engine::{Cooldown, LifePlan, OnFull, Pace, Pacing, Plan, Window};
-use memtide_metrics::{LifeCounters, LifeFate};
+use memtide_engine::{ChurnPlan, Cooldown, OnFull, Pace, Pacing, Plan, Window};
+use memtide_metrics::{ChurnCounters, ChurnFate};
 use memtide_workload::{Arrival, Draws, RateCurve, Wave};
 
 fn pace(arrival: Arrival, rate: f64) -> Pace {
@@ -14,11 +14,11 @@ fn pace(arrival: Arrival, rate: f64) -> Pace {
     Pace { arrival, draws: Draws::Seed, curve: endless }
 }
 
-/// 200 connections at 100 per second and equal gaps, of 5 calls at 1 000 per second each.
-fn lives() -> LifePlan {
-    LifePlan {
-        births: Some(pace(Arrival::Fixed, 100.0)),
-        births_max: Some(200),
+/// 200 connections at 100 per second with equal gaps, of 5 calls at 1 000 per second each.
+fn churn() -> ChurnPlan {
+    ChurnPlan {
+        openings: Some(pace(Arrival::Fixed, 100.0)),
+        openings_max: Some(200),
         calls: 5,
         call_pace: Some(pace(Arrival::Fixed, 1_000.0)),
         linger: None,
@@ -26,48 +26,49 @@ fn lives() -> LifePlan {
     }
 }
 
-/// Until all of them have ended, without warm-up; in a closed loop one call at a time.
-fn plan_of(life: LifePlan) -> Plan {
+/// A plan that runs until all connections have ended, without warm-up; in a closed loop with one
+/// call at a time.
+fn plan_of(planned: ChurnPlan) -> Plan {
     let window = Window {
         warmup: Span::ZERO,
         duration: Span::MAX,
         ops_max: None,
         cooldown: Cooldown::Drain,
     };
-    let depth = if life.call_pace.is_some() { 64 } else { 1 };
-    Plan { window, depth, pacing: Pacing::Lives(life), timeout: Span::from_ms(500), ..plan() }
+    let depth = if planned.call_pace.is_some() { 64 } else { 1 };
+    Plan { window, depth, pacing: Pacing::Churn(planned), timeout: Span::from_ms(500), ..plan() }
 }
 
-/// What must hold of all lives together; returns those of the measured ones.
-fn checked(plan: &Plan, ran: &Ran) -> LifeCounters {
-    let lives = ran.totals.lives.as_ref().expect("lives are counted");
-    let calls = plan.life().expect("connections are the load").calls;
-    for counters in &lives.segments {
+/// Checks what must hold of all connections together; returns the counts of the measured ones.
+fn checked(plan: &Plan, ran: &Ran) -> ChurnCounters {
+    let churn = ran.totals.churn.as_ref().expect("lives are counted");
+    let calls = plan.churn().expect("connections are the load").calls;
+    for counters in &churn.segments {
         assert_eq!(counters.ended(), counters.intended, "each ends once: {counters:?}");
         assert!(counters.opened <= counters.started && counters.started <= counters.intended);
-        let never = counters.of(LifeFate::is_failed) + counters.fates[LifeFate::Dropped as usize];
+        let never = counters.of(ChurnFate::is_failed) + counters.fates[ChurnFate::Dropped as usize];
         assert!(counters.opened + never <= counters.intended);
     }
-    let of = |field: fn(&LifeCounters) -> u64| lives.segments.iter().map(field).sum::<u64>();
+    let of = |field: fn(&ChurnCounters) -> u64| churn.segments.iter().map(field).sum::<u64>();
     let made = ran.all().intended;
     assert_eq!(made + of(|c| c.calls_unmade), of(|c| c.intended) * calls, "calls are conserved");
-    let measured = lives.segments[usize::from(segment::MEASURE)];
-    assert_eq!(lives.connect_response.count(), measured.opened);
-    assert_eq!(lives.lifetime.count(), measured.opened);
+    let measured = churn.segments[usize::from(segment::MEASURE)];
+    assert_eq!(churn.connect_response.count(), measured.opened);
+    assert_eq!(churn.lifetime.count(), measured.opened);
     measured
 }
 
-fn fate(counters: &LifeCounters, fate: LifeFate) -> u64 {
+fn fate(counters: &ChurnCounters, fate: ChurnFate) -> u64 {
     counters.fates[fate as usize]
 }
 
 #[test]
 fn connections_are_born_by_their_schedule_and_make_their_calls_by_theirs() {
     for workers in [1, 2] {
-        let plan = Plan { workers, ..plan_of(lives()) };
+        let plan = Plan { workers, ..plan_of(churn()) };
         let ran = run(&plan, Script::default());
         let counted = checked(&plan, &ran);
-        assert_eq!((counted.intended, fate(&counted, LifeFate::Lived)), (200, 200));
+        assert_eq!((counted.intended, fate(&counted, ChurnFate::Completed)), (200, 200));
         assert_eq!(ran.measured().answered, 1_000);
         let mut born: Vec<_> = ran.world.seen.borrow().connects.iter().map(|c| c.0).collect();
         born.sort_unstable();
@@ -75,49 +76,49 @@ fn connections_are_born_by_their_schedule_and_make_their_calls_by_theirs() {
             assert_eq!(at.since(START), Span::from_ms(10 * nth));
         }
         // Opened after 50 µs; the last of five calls is due 4 ms later and takes 100 µs.
-        let lives = ran.totals.lives.as_ref().expect("they are counted");
-        assert_eq!(lives.connect_response.moments().max, 50_000);
-        assert_eq!(lives.connect_service.moments().min, 50_000);
-        let lifetime = lives.lifetime.moments();
+        let churn = ran.totals.churn.as_ref().expect("they are counted");
+        assert_eq!(churn.connect_response.moments().max, 50_000);
+        assert_eq!(churn.connect_service.moments().min, 50_000);
+        let lifetime = churn.lifetime.moments();
         assert_eq!((lifetime.min, lifetime.max), (4_150_000, 4_150_000));
-        assert!(ran.reports.iter().all(|report| report.lives_most == 1));
+        assert!(ran.reports.iter().all(|report| report.concurrent_max == 1));
         assert_eq!(ran.response().moments().max, 100_000);
     }
 }
 
 #[test]
 fn without_a_rate_the_next_connection_takes_the_place_of_the_one_that_ended() {
-    let life = LifePlan { births: None, call_pace: None, ..lives() };
-    let plan = Plan { connections: 2, ..plan_of(life) };
+    let planned = ChurnPlan { openings: None, call_pace: None, ..churn() };
+    let plan = Plan { connections: 2, ..plan_of(planned) };
     let ran = run(&plan, Script::default());
     let counted = checked(&plan, &ran);
-    assert_eq!(fate(&counted, LifeFate::Lived), 200);
+    assert_eq!(fate(&counted, ChurnFate::Completed), 200);
     let connects = ran.world.seen.borrow().connects.clone();
     for (nth, (at, _)) in connects.iter().enumerate() {
         // 50 µs to open, five calls of 100 µs one after the other, two at a time.
         assert_eq!(at.since(START), Span::from_us(550 * (nth as u64 / 2)));
     }
-    assert_eq!(ran.reports[0].lives_most, 2);
+    assert_eq!(ran.reports[0].concurrent_max, 2);
 }
 
 #[test]
 fn a_connect_that_is_refused_counts_and_its_calls_are_never_made() {
     let script = Script { refuses: Some(Stretch::ms(550, 1_050)), ..Script::default() };
-    let plan = plan_of(lives());
+    let plan = plan_of(churn());
     let ran = run(&plan, script);
     let counted = checked(&plan, &ran);
-    assert_eq!((counted.intended, fate(&counted, LifeFate::Refused)), (200, 50));
+    assert_eq!((counted.intended, fate(&counted, ChurnFate::Refused)), (200, 50));
     assert_eq!((counted.opened, counted.calls_unmade), (150, 250));
 }
 
 #[test]
 fn nobody_there_ends_a_run_without_rates_all_the_same() {
     let script = Script { refuses: Some(Stretch::ms(0, 1_000_000)), ..Script::default() };
-    let plan = plan_of(LifePlan { births: None, call_pace: None, ..lives() });
+    let plan = plan_of(ChurnPlan { openings: None, call_pace: None, ..churn() });
     let ran = run(&plan, script.clone());
-    assert_eq!(fate(&checked(&plan, &ran), LifeFate::Refused), 200);
-    // Where time ends the run, too.
-    let mut plan = plan_of(LifePlan { births: None, births_max: None, ..lives() });
+    assert_eq!(fate(&checked(&plan, &ran), ChurnFate::Refused), 200);
+    // The same holds when time ends the run.
+    let mut plan = plan_of(ChurnPlan { openings: None, openings_max: None, ..churn() });
     plan.window.duration = Span::from_ms(20);
     plan.window.cooldown = Cooldown::Load;
     let ran = run(&plan, script);
@@ -127,36 +128,37 @@ fn nobody_there_ends_a_run_without_rates_all_the_same() {
 
 #[test]
 fn a_connection_without_a_place_waits_or_is_dropped() {
-    // A life takes 550 µs, and there is one place for a connection each 250 µs.
-    let life = LifePlan { births: Some(pace(Arrival::Fixed, 4_000.0)), call_pace: None, ..lives() };
-    let waiting = Plan { connections: 1, ..plan_of(life.clone()) };
+    // A connection takes 550 µs, and the one slot has 250 µs for each.
+    let planned =
+        ChurnPlan { openings: Some(pace(Arrival::Fixed, 4_000.0)), call_pace: None, ..churn() };
+    let waiting = Plan { connections: 1, ..plan_of(planned.clone()) };
     let ran = run(&waiting, Script::default());
     let counted = checked(&waiting, &ran);
-    assert_eq!(fate(&counted, LifeFate::Lived), 200);
-    let lives = ran.totals.lives.as_ref().expect("they are counted");
-    // The last one has waited for 199 others, each 300 µs longer than the gap.
-    assert_eq!(lives.connect_response.moments().max, 50_000 + 199 * 300_000);
-    assert_eq!(lives.connect_service.moments().max, 50_000);
+    assert_eq!(fate(&counted, ChurnFate::Completed), 200);
+    let churn = ran.totals.churn.as_ref().expect("they are counted");
+    // The last one waited for 199 others, each of which takes 300 µs longer than the gap.
+    assert_eq!(churn.connect_response.moments().max, 50_000 + 199 * 300_000);
+    assert_eq!(churn.connect_service.moments().max, 50_000);
     let dropping =
-        Plan { connections: 1, ..plan_of(LifePlan { on_full: OnFull::Drop, ..life.clone() }) };
+        Plan { connections: 1, ..plan_of(ChurnPlan { on_full: OnFull::Drop, ..planned.clone() }) };
     let counted = checked(&dropping, &run(&dropping, Script::default()));
-    let dropped = fate(&counted, LifeFate::Dropped);
+    let dropped = fate(&counted, ChurnFate::Dropped);
     assert_eq!((dropped, counted.started), (133, 67), "one of three finds the place free");
-    // Who waits for longer than the timeout has no place in time.
-    let slow = LifePlan { call_pace: Some(pace(Arrival::Fixed, 20.0)), ..life };
+    // A connection that waits longer than the timeout gets no slot in time.
+    let slow = ChurnPlan { call_pace: Some(pace(Arrival::Fixed, 20.0)), ..planned };
     let late = Plan { connections: 1, ..plan_of(slow) };
     let counted = checked(&late, &run(&late, Script::default()));
-    assert!(fate(&counted, LifeFate::ConnectTimedOut) > 190, "{counted:?}");
+    assert!(fate(&counted, ChurnFate::ConnectTimedOut) > 190, "{counted:?}");
 }
 
 #[test]
 fn a_server_that_stops_loses_the_connections_whose_calls_time_out() {
     let script = Script { server_stops: vec![Stretch::ms(1_000, 60_000)], ..Script::default() };
-    let plan = Plan { connections: 200, ..plan_of(lives()) };
+    let plan = Plan { connections: 200, ..plan_of(churn()) };
     let ran = run(&plan, script);
     let counted = checked(&plan, &ran);
-    let timed_out = fate(&counted, LifeFate::CallTimedOut);
-    assert_eq!(fate(&counted, LifeFate::Lived) + timed_out, 200);
+    let timed_out = fate(&counted, ChurnFate::CallTimedOut);
+    assert_eq!(fate(&counted, ChurnFate::Completed) + timed_out, 200);
     assert!((105..=106).contains(&timed_out), "{timed_out} begin in the stop or shortly before");
     assert_eq!(counted.calls_unmade, 0, "an open loop makes its calls also to a deaf server");
     assert_eq!(ran.measured().timed_out, timed_out, "the first call of each, and no second");
@@ -166,46 +168,46 @@ fn a_server_that_stops_loses_the_connections_whose_calls_time_out() {
 #[test]
 fn what_the_server_closes_or_breaks_ends_its_life_and_no_other() {
     let closes = vec![(ms(61), 1), (ms(71), 2)];
-    let plan = plan_of(lives());
+    let plan = plan_of(churn());
     let ran = run(&plan, Script { closes, ..Script::default() });
     let counted = checked(&plan, &ran);
-    assert_eq!((fate(&counted, LifeFate::Closed), fate(&counted, LifeFate::Lived)), (2, 198));
+    assert_eq!((fate(&counted, ChurnFate::Closed), fate(&counted, ChurnFate::Completed)), (2, 198));
     let says = Some((ms(1_000), &b"HELLO\r\n"[..]));
     let ran = run(&plan, Script { says, ..Script::default() });
     let counted = checked(&plan, &ran);
-    assert!(fate(&counted, LifeFate::Protocol) > 100, "{counted:?}");
+    assert!(fate(&counted, ChurnFate::Protocol) > 100, "{counted:?}");
 }
 
 #[test]
 fn a_window_measures_what_is_born_in_it_and_waits_for_no_long_life() {
-    // Lives of 40 ms, of which those born before the window and after it are not measured.
-    let life = LifePlan { births_max: None, calls: 41, ..lives() };
+    // Connections of 40 ms; those opened before or after the window are not measured.
+    let planned = ChurnPlan { openings_max: None, calls: 41, ..churn() };
     let window = Window { duration: Span::from_ms(500), warmup: WARMUP, ..plan().window };
-    let plan = Plan { window, connections: 16, ..plan_of(life.clone()) };
+    let plan = Plan { window, connections: 16, ..plan_of(planned.clone()) };
     let ran = run(&plan, Script::default());
     let counted = checked(&plan, &ran);
-    assert_eq!((counted.intended, fate(&counted, LifeFate::Lived)), (50, 50));
-    let lives = ran.totals.lives.as_ref().expect("they are counted");
-    assert_eq!(lives.segments[usize::from(segment::WARMUP)].intended, 10);
-    // Lives that would go on for an hour are abandoned a second after the window.
-    let endless = LifePlan { calls: 3_600_000, ..life };
+    assert_eq!((counted.intended, fate(&counted, ChurnFate::Completed)), (50, 50));
+    let churn = ran.totals.churn.as_ref().expect("they are counted");
+    assert_eq!(churn.segments[usize::from(segment::WARMUP)].intended, 10);
+    // Connections that would last an hour are abandoned a second after the window.
+    let endless = ChurnPlan { calls: 3_600_000, ..planned };
     let plan = Plan { window, connections: 1_000, ..plan_of(endless) };
     let ran = run(&plan, Script::default());
     let counted = checked(&plan, &ran);
-    assert_eq!(fate(&counted, LifeFate::Abandoned), 50);
+    assert_eq!(fate(&counted, ChurnFate::Abandoned), 50);
     assert!(ran.ended < START + WARMUP + Span::from_ms(2_000), "{:?}", ran.ended);
     assert_eq!(ran.measured().settled(), ran.measured().answered);
 }
 
 #[test]
 fn calls_without_answers_are_all_sent_before_the_end() {
-    let mut plan = plan_of(lives());
+    let mut plan = plan_of(churn());
     plan.requests.noreply = true;
     plan.source.mix = "set=1".parse().expect("a mix");
     let stretch = Stretch::ms(500, 700);
     let ran = run(&plan, Script { unwritable: Some(stretch), ..Script::default() });
     let counted = checked(&plan, &ran);
-    assert_eq!(fate(&counted, LifeFate::Lived), 200);
+    assert_eq!(fate(&counted, ChurnFate::Completed), 200);
     assert_eq!(ran.measured().unacknowledged, 1_000);
     assert_eq!(ran.server_says("cmd_set"), 1_000);
     assert!(Instant::ZERO < ran.ended);

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("bare-lives: {error}");
+            eprintln!("bare-churn: {error}");
             ExitCode::from(3)
         }
     }
@@ -38,7 +38,7 @@ fn command() -> Command {
             .value_parser(value_parser!(u32).range(1..=1_000_000))
             .help(help)
     };
-    Command::new("bare-lives")
+    Command::new("bare-churn")
         .about("The floor of what connections that come and go cost a memcached client")
         .arg(
             Arg::new("server")
@@ -77,7 +77,7 @@ fn run() -> io::Result<String> {
         epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
         places: (0..number("connections")).map(|_| None).collect(),
         input: vec![0; 64 * 1024],
-        lives: 0,
+        churn: 0,
     };
     let time_max = Duration::from_secs(u64::from(number("seconds")));
     let cpu_before = usage::Cpu::used();
@@ -93,9 +93,9 @@ fn run() -> io::Result<String> {
     let cpu = usage::Cpu::used().since(cpu_before);
     let rss = usage::rss_max_bytes().map_or("null".to_owned(), |bytes| bytes.to_string());
     Ok(format!(
-        "{{\"lives\":{},\"wall_s\":{wall_s:.6},\"cpu_user_s\":{:.6},\"cpu_system_s\":{:.6},\
+        "{{\"churn\":{},\"wall_s\":{wall_s:.6},\"cpu_user_s\":{:.6},\"cpu_system_s\":{:.6},\
          \"rss_max_bytes\":{rss}}}",
-        client.lives, cpu.user_s, cpu.system_s
+        client.churn, cpu.user_s, cpu.system_s
     ))
 }
 
@@ -107,7 +107,7 @@ struct Client {
     places: Vec<Option<Life>>,
     input: Vec<u8>,
     /// Connections that have got all their replies.
-    lives: u64,
+    churn: u64,
 }
 
 struct Life {
@@ -145,18 +145,18 @@ impl Client {
     }
 
     fn serve(&mut self, place: usize) -> io::Result<()> {
-        let Some(life) = &mut self.places[place] else { return Ok(()) };
-        let Some(received) = &mut life.received else {
-            sockopt::socket_error(&life.socket)??;
-            let sent = net::send(&life.socket, &self.request, net::SendFlags::NOSIGNAL)?;
+        let Some(churn) = &mut self.places[place] else { return Ok(()) };
+        let Some(received) = &mut churn.received else {
+            sockopt::socket_error(&churn.socket)??;
+            let sent = net::send(&churn.socket, &self.request, net::SendFlags::NOSIGNAL)?;
             if sent < self.request.len() {
                 return Err(io::Error::other("a new connection did not take a few requests"));
             }
-            life.received = Some(0);
+            churn.received = Some(0);
             let data = EventData::new_u64(place as u64);
-            return Ok(epoll::modify(&self.epoll, &life.socket, data, EventFlags::IN)?);
+            return Ok(epoll::modify(&self.epoll, &churn.socket, data, EventFlags::IN)?);
         };
-        match net::recv(&life.socket, &mut self.input[..], net::RecvFlags::empty()) {
+        match net::recv(&churn.socket, &mut self.input[..], net::RecvFlags::empty()) {
             Ok((0, _)) => return Err(io::Error::other("the server closed a connection")),
             Ok((bytes, _)) => *received += bytes,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
@@ -165,9 +165,9 @@ impl Client {
         if *received < self.reply_bytes {
             return Ok(());
         }
-        sockopt::set_socket_linger(&life.socket, Some(Duration::ZERO))?;
+        sockopt::set_socket_linger(&churn.socket, Some(Duration::ZERO))?;
         self.places[place] = None;
-        self.lives += 1;
+        self.churn += 1;
         self.open(place)
     }
 }

@@ -1,0 +1,405 @@
+//! Connection churn, where connections are the load: when each is due, the slot it takes, and how
+//! it ends. The loop that makes all operations makes their calls too; a slot has one connection and
+//! one client, with the same number.
+
+use super::agenda::Timer;
+use super::sink::sink_of;
+use super::{BATCH_MAX, Worker};
+use crate::client::{Offer, gives_up};
+use crate::connection::State;
+use crate::driver::{Closed, ConnectError, Driver, PeerError};
+use crate::fleet::{Stage, TroubleKind};
+use crate::plan::{ChurnPlan, Plan};
+use crate::recorder::ChurnEnd;
+use memtide_base::rng::Stream;
+use memtide_base::{ClientId, ConnectionId, Id, Instant, Span, Table};
+use memtide_metrics::{ChurnFate, Fate};
+use memtide_workload::schedule::Lane;
+use memtide_workload::{Schedule, Source};
+use std::collections::VecDeque;
+
+/// The connections that one worker opens and closes as the load.
+pub(super) struct Churn {
+    openings: Openings,
+    /// The number of the first connection that is not offered.
+    openings_end: u64,
+    calls: u64,
+    /// How connections are closed.
+    pub(super) linger: Option<Span>,
+    /// Free slots, longest free first, so that servers take turns.
+    free: VecDeque<ConnectionId>,
+    places: Table<ConnectionId, Slot>,
+    /// When the timer for the next connection fires; never if none is armed.
+    armed: Instant,
+    /// When the timer for the waiting connection fires; never if none is armed.
+    deadline_armed: Instant,
+    /// True while a connection is due and every slot is taken.
+    waiting: bool,
+    /// A connection intended before this instant is dropped if it finds no free slot.
+    skip_to: Instant,
+    /// The most connections open at once.
+    pub(super) most: u32,
+}
+
+/// When connections are due.
+enum Openings {
+    Open(Schedule),
+    /// As soon as a slot is free.
+    Closed {
+        next: u64,
+        stride: u64,
+    },
+}
+
+/// One slot and its present connection.
+struct Slot {
+    alive: bool,
+    intended: Instant,
+    started: Instant,
+    segment: u16,
+    /// The connection's number in the run.
+    number: u64,
+    /// Since when the slot has been free.
+    free_since: Instant,
+}
+
+/// The client that makes the calls of the connection in `place`; it has the same number.
+const fn client_of(place: ConnectionId) -> ClientId {
+    ClientId(place.0)
+}
+
+/// The slot of the connection whose calls `client` makes, under connection churn.
+pub(super) const fn place_of(client: ClientId) -> ConnectionId {
+    ConnectionId(client.0)
+}
+
+impl Churn {
+    /// The churn of worker `worker` of a plan; `None` if connections are not the load.
+    pub(super) fn new(plan: &Plan, worker: u16) -> Option<Box<Self>> {
+        let ChurnPlan { openings, openings_max, calls, linger, .. } = plan.churn()?;
+        let lane =
+            Lane { index: u32::from(worker), count: u32::from(plan.workers), own_stream: false };
+        let openings = match openings {
+            Some(pace) => {
+                let draws = (plan.seed, Stream::OPENING);
+                let curve = pace.curve.clone();
+                let schedule = Schedule::of_stream(pace.arrival, curve, draws, lane);
+                Openings::Open(schedule.with_draws(pace.draws))
+            }
+            None => Openings::Closed { next: u64::from(worker), stride: u64::from(plan.workers) },
+        };
+        let place = |_| Slot {
+            alive: false,
+            intended: Instant::ZERO,
+            started: Instant::ZERO,
+            segment: 0,
+            number: 0,
+            free_since: Instant::ZERO,
+        };
+        let places = plan.connections_of(worker) as usize;
+        Some(Box::new(Self {
+            openings,
+            openings_end: openings_max.unwrap_or(u64::MAX),
+            calls: *calls,
+            linger: *linger,
+            free: (0..places).map(ConnectionId::at).collect(),
+            places: (0..places).map(place).collect(),
+            armed: Instant::NEVER,
+            deadline_armed: Instant::NEVER,
+            waiting: false,
+            skip_to: Instant::ZERO,
+            most: 0,
+        }))
+    }
+
+    /// The next connection's number and intended instant; `None` if there are no more. Without a
+    /// schedule a connection is intended when its slot became free, and about `now` if no slot is
+    /// free.
+    pub(super) fn due(&self, offer: &Offer, now: Instant) -> Option<(u64, Instant)> {
+        let (number, at) = match &self.openings {
+            Openings::Open(schedule) => {
+                let due = schedule.due();
+                (due.index, offer.start + due.at)
+            }
+            Openings::Closed { next, .. } => {
+                let place = self.free.front();
+                let free_since = place.map_or(now, |&at| self.places[at].free_since);
+                (*next, free_since.max(offer.start))
+            }
+        };
+        (number < self.openings_end && at < offer.end).then_some((number, at))
+    }
+
+    /// True once every offered connection has been due.
+    pub(super) fn is_used_up(&self) -> bool {
+        let next = match &self.openings {
+            Openings::Open(schedule) => schedule.due().index,
+            Openings::Closed { next, .. } => *next,
+        };
+        next >= self.openings_end
+    }
+
+    fn advance(&mut self) {
+        match &mut self.openings {
+            Openings::Open(schedule) => schedule.advance(),
+            Openings::Closed { next, stride } => *next += *stride,
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        matches!(self.openings, Openings::Closed { .. })
+    }
+
+    fn is_open(&self, place: ConnectionId) -> bool {
+        self.places[place].alive
+    }
+}
+
+/// The fate of a connection whose connect failed.
+fn failed_as(what: TroubleKind) -> ChurnFate {
+    match what {
+        TroubleKind::Connect(error) => match error {
+            ConnectError::Refused => ChurnFate::Refused,
+            ConnectError::Unreachable => ChurnFate::Unreachable,
+            ConnectError::TimedOut => ChurnFate::ConnectTimedOut,
+            ConnectError::Unanswered => ChurnFate::ConnectUnanswered,
+            ConnectError::Reset => ChurnFate::ConnectReset,
+            ConnectError::FilesExhausted => ChurnFate::NoDescriptors,
+            ConnectError::FileTableFull => ChurnFate::FileTableFull,
+            ConnectError::PortsExhausted => ChurnFate::NoPorts,
+            _ => ChurnFate::ConnectOther,
+        },
+        TroubleKind::Closed(Closed::Reset) => ChurnFate::ConnectReset,
+        TroubleKind::Closed(_) => ChurnFate::ConnectOther,
+    }
+}
+
+/// The fate of an open connection that was lost.
+pub(super) fn lost_as(why: Closed) -> ChurnFate {
+    match why {
+        Closed::ByPeer => ChurnFate::Closed,
+        Closed::Reset => ChurnFate::Reset,
+        Closed::Broken(PeerError::TooManyConnections) => ChurnFate::TurnedAway,
+        Closed::Broken(_) => ChurnFate::Protocol,
+        Closed::Unanswered => ChurnFate::LostUnanswered,
+        // Only datagrams go unheard, and UDP opens no connection.
+        Closed::Unheard | Closed::Other(_) => ChurnFate::LostOther,
+    }
+}
+
+impl<D: Driver, S: Source + Clone> Worker<D, S> {
+    /// Opens the connections that are due, as far as slots are free.
+    pub(super) fn open_due(&mut self, now: Instant) {
+        if self.course.stage != Stage::Running {
+            return;
+        }
+        for _ in 0..BATCH_MAX {
+            let Some(churn) = &mut self.churn else { return };
+            churn.waiting = false;
+            let Some((number, at)) = churn.due(&self.course.offer, now) else { return };
+            if at > now {
+                return self.arm_opening(at);
+            }
+            let closed = churn.is_closed();
+            let late = !closed && at + self.facts.timeout <= now;
+            let place = churn.free.front().copied();
+            match place {
+                _ if late => self.end_unopened(at, ChurnFate::ConnectTimedOut),
+                Some(place) => self.start_connection(place, (number, at), now),
+                None if closed => return,
+                None => {
+                    let mut skip_to = churn.skip_to;
+                    let on_full = self.facts.on_full;
+                    let is_dropped = gives_up(on_full, &mut skip_to, at, Instant::NEVER, now);
+                    churn.skip_to = skip_to;
+                    if !is_dropped {
+                        churn.waiting = true;
+                        let deadline = at + self.facts.timeout;
+                        if deadline < churn.deadline_armed {
+                            churn.deadline_armed = deadline;
+                            self.agenda.arm(deadline, Timer::OpeningDeadline);
+                        }
+                        return;
+                    }
+                    self.end_unopened(at, ChurnFate::Dropped);
+                }
+            }
+        }
+        // More may be due, but completions must not wait.
+        self.arm_opening(now + Span::from_ns(1));
+    }
+
+    fn arm_opening(&mut self, at: Instant) {
+        let Some(churn) = &mut self.churn else { return };
+        if at < churn.armed {
+            churn.armed = at;
+            self.agenda.arm(at, Timer::Opening);
+        }
+    }
+
+    /// Handles the timer of the next connection.
+    pub(super) fn opening_due(&mut self, now: Instant) {
+        if let Some(churn) = &mut self.churn {
+            churn.armed = Instant::NEVER;
+        }
+        self.open_due(now);
+    }
+
+    /// Handles the deadline of a connection that waited for a slot.
+    pub(super) fn opening_overdue(&mut self, now: Instant) {
+        let Some(churn) = &mut self.churn else { return };
+        churn.deadline_armed = Instant::NEVER;
+        if churn.waiting {
+            self.open_due(now);
+        }
+    }
+
+    /// Ends a connection that was due and never got a slot.
+    fn end_unopened(&mut self, at: Instant, fate: ChurnFate) {
+        let Some(churn) = &mut self.churn else { return };
+        churn.advance();
+        let segment = self.recorder.churn_intended(at);
+        let end = ChurnEnd { segment, fate, lifetime: None, calls_unmade: churn.calls };
+        self.recorder.churn_ended(end, Instant::ZERO);
+    }
+
+    fn start_connection(
+        &mut self,
+        place: ConnectionId,
+        (number, at): (u64, Instant),
+        now: Instant,
+    ) {
+        let Some(churn) = &mut self.churn else { return };
+        churn.advance();
+        churn.free.pop_front();
+        let segment = self.recorder.churn_started(at, now);
+        let slot = &mut churn.places[place];
+        *slot = Slot { alive: true, intended: at, started: now, segment, number, ..*slot };
+        churn.most = churn.most.max((churn.places.len() - churn.free.len()) as u32);
+        self.connections[place].failures = 0;
+        self.connect(place, now);
+    }
+
+    /// Handles the opening of the connection in `place` at `at`: its calls are due from now on.
+    pub(super) fn connection_opened(&mut self, place: ConnectionId, at: Instant) {
+        let Some(churn) = &self.churn else { return };
+        let slot = &churn.places[place];
+        let (number, calls) = (slot.number, churn.calls);
+        self.recorder.churn_opened(slot.segment, at.since(slot.intended), at.since(slot.started));
+        self.clients[client_of(place)].begin_calls(number, calls, at);
+    }
+
+    /// Handles a connect in `place` that failed at every address.
+    pub(super) fn connection_failed(
+        &mut self,
+        place: ConnectionId,
+        at: Instant,
+        what: TroubleKind,
+    ) {
+        self.end_connection(place, at, failed_as(what));
+    }
+
+    /// Closes the connection in `place` if all its calls have ended.
+    #[inline]
+    pub(super) fn end_if_finished(&mut self, place: ConnectionId, at: Instant) {
+        if self.churn.is_some() {
+            self.end_finished(place, at);
+        }
+    }
+
+    fn end_finished(&mut self, place: ConnectionId, at: Instant) {
+        let connection = &self.connections[place];
+        let over = connection.state() == State::Open
+            && connection.in_flight() == 0
+            && self.clients[client_of(place)].has_made_calls();
+        if over && self.churn.as_ref().is_some_and(|churn| churn.is_open(place)) {
+            self.flush();
+            if self.connections[place].writable {
+                self.end_connection(place, at, ChurnFate::Completed);
+            }
+        }
+    }
+
+    /// Closes the connection in `place` because a call timed out, as an impatient client would.
+    pub(super) fn give_up_connection(&mut self, place: ConnectionId, at: Instant) {
+        self.end_connection(place, at, ChurnFate::CallTimedOut);
+    }
+
+    /// Ends the connection in `place` and everything in flight on it, and frees the slot for the
+    /// next.
+    pub(super) fn end_connection(&mut self, place: ConnectionId, at: Instant, fate: ChurnFate) {
+        if !self.churn.as_ref().is_some_and(|churn| churn.is_open(place)) {
+            return;
+        }
+        self.flush();
+        self.hang_up(
+            place,
+            if fate == ChurnFate::Abandoned { Fate::Abandoned } else { Fate::Lost },
+        );
+        let Some(churn) = &mut self.churn else { return };
+        let slot = &mut churn.places[place];
+        slot.alive = false;
+        slot.free_since = at;
+        let left = self.clients[client_of(place)].end_calls();
+        let end = ChurnEnd {
+            segment: slot.segment,
+            fate,
+            lifetime: left.map(|_| at.since(slot.started)),
+            calls_unmade: left.unwrap_or(churn.calls),
+        };
+        self.recorder.churn_ended(end, at);
+        churn.free.push_back(place);
+        if churn.is_closed() && fate.is_failed() {
+            // Connects that fail at once must not starve the rest of the worker.
+            self.arm_opening(at + Span::from_ns(1));
+        } else if churn.waiting || churn.is_closed() {
+            self.open_due(at);
+        }
+    }
+
+    /// Closes the connection in `place`; operations in flight on it end as `fate`.
+    fn hang_up(&mut self, place: ConnectionId, fate: Fate) {
+        let connection = &mut self.connections[place];
+        if connection.state() == State::Open {
+            self.presence.open -= 1;
+        }
+        let carried = connection.in_flight() as u32;
+        let number = connection.place.client;
+        let client = &mut self.clients[number];
+        client.route.set_available(place, false);
+        client.route.free(place, carried);
+        if std::mem::replace(&mut client.scheduled, false) {
+            // A stale entry would hold back the next connection's calls.
+            self.agenda.forget(number);
+        }
+        let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
+        let (connection, mut sink) = sink_of(&mut self.connections, offices, place);
+        connection.handle_closed(fate, &mut sink);
+        if let Some(verifier) = &mut self.verifier {
+            verifier.forget(place);
+        }
+        self.unblock(number);
+        self.close(place);
+        self.export();
+    }
+
+    /// Ends the connections that were due by `now` and got no slot, as abandoned. Open connections
+    /// make no more calls.
+    pub(super) fn stop_openings(&mut self, now: Instant) {
+        while let Some(churn) = &self.churn
+            && !churn.is_closed()
+            && let Some((_, at)) = churn.due(&self.course.offer, now)
+            && at <= now
+        {
+            self.end_unopened(at, ChurnFate::Abandoned);
+        }
+    }
+
+    /// Ends all open connections as abandoned.
+    pub(super) fn abandon_connections(&mut self, now: Instant) {
+        let places = self.churn.as_ref().map_or(0, |churn| churn.places.len());
+        for place in (0..places).map(ConnectionId::at) {
+            self.end_connection(place, now, ChurnFate::Abandoned);
+        }
+    }
+}

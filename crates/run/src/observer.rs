@@ -1,0 +1,31 @@
+//! What a run needs from its world besides a fleet: facts about the machine, and an observer to
+//! pass events to.
+
+use memtide_base::{Instant, Span};
+use memtide_schema::Event;
+use memtide_schema::record::{MachineCpu, MachineRecord};
+
+/// Receives a run's events, and reports what the machine was doing.
+pub trait Observer {
+    /// Takes the next event.
+    fn on(&mut self, event: &Event);
+    /// True if the reader of the results has gone away, so that a search or scan can stop. Asked
+    /// between its steps.
+    fn has_gone(&self) -> bool {
+        false
+    }
+    /// How often to report the times so far, from the start of the measured window; `None` for
+    /// never.
+    fn looks_every(&self) -> Option<Span> {
+        None
+    }
+    /// Called at `at` (the run's clock) when the measured window begins, about once a second in it,
+    /// and when it ends.
+    fn tick(&mut self, at: Instant);
+    /// How busy the machine was between the ticks; `None` if that is unknown.
+    fn machine_cpu(&self) -> Option<MachineCpu>;
+    /// The peak memory of this process, in bytes; `None` if the load is not made by it.
+    fn rss_max_bytes(&self) -> Option<u64>;
+    /// The machine that makes the load.
+    fn machine(&self) -> MachineRecord;
+}
