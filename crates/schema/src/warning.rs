@@ -301,7 +301,8 @@ impl Warning {
                  this one more memory (its -m)"
             }
             Self::Evictions { .. } => {
-                "give the server more memory (its -m), or use fewer --keys or a smaller --value-size"
+                "give the server more memory (its -m), or use fewer --keys or a smaller \
+                 --value-size"
             }
             Self::FewConnections { .. } => "use more --connections, or several client machines",
             Self::TooManyConnections { .. } => {

@@ -11,11 +11,11 @@ use memtide_workload::op_kinds;
 /// The grammar of sizes, shared by the rows of keys and values.
 macro_rules! size_laws {
     () => {
-        "Distributions: `fixed:N` or just `N`, `uniform:A,B`, `uniform-real:A,B` (rounded from real \
-         numbers, so that both ends are half as likely), `normal:MEAN,SD`, `mutilate-normal:MEAN,\
-         SD` (as mutilate draws it), `exponential:MEAN`, `pareto:LOC,SCALE,SHAPE`, \
-         `gev:LOC,SCALE,SHAPE`, `etc-key` and `etc-value` (Facebook's ETC pool), and \
-         `table:SIZE=WEIGHT,…`. Sizes are bytes and may carry `k`, `KiB`, `MiB`."
+        "Distributions: `fixed:N` or just `N`, `uniform:A,B`, `uniform-real:A,B` (rounded from \
+         real numbers, so that both ends are half as likely), `normal:MEAN,SD`, \
+         `mutilate-normal:MEAN,SD` (as mutilate draws it), `exponential:MEAN`, \
+         `pareto:LOC,SCALE,SHAPE`, `gev:LOC,SCALE,SHAPE`, `etc-key` and `etc-value` (Facebook's \
+         ETC pool), and `table:SIZE=WEIGHT,…`. Sizes are bytes and may carry `k`, `KiB`, `MiB`."
     };
 }
 

@@ -150,8 +150,8 @@ impl Scenario {
         if has_space && self.protocol == Protocol::Text {
             problems.add(
                 "password",
-                "password contains a space, which protocol text cannot send: use protocol binary or \
-                 another password",
+                "password contains a space, which protocol text cannot send: use protocol binary \
+                 or another password",
             );
         }
         let lines = [("before", &self.before), ("after", &self.after)];
@@ -162,8 +162,8 @@ impl Scenario {
             problems.add(
                 field,
                 format!(
-                    "{field} is sent as text, which a server that requires user over protocol binary \
-                     refuses: remove one of them"
+                    "{field} is sent as text, which a server that requires user over protocol \
+                     binary refuses: remove one of them"
                 ),
             );
         }
@@ -196,7 +196,8 @@ impl Scenario {
             problems.add(
                 "on-full",
                 format!(
-                    "on-full {} has no effect in a closed loop: use a rate above 0, or remove on-full",
+                    "on-full {} has no effect in a closed loop: use a rate above 0, or remove \
+                     on-full",
                     self.on_full
                 ),
             );
@@ -207,8 +208,8 @@ impl Scenario {
                 problems.add(
                     "threads",
                     format!(
-                        "threads {threads} is more than the {all} connections, and each worker needs \
-                         one: use at most {all} threads, or more connections"
+                        "threads {threads} is more than the {all} connections, and each worker \
+                         needs one: use at most {all} threads, or more connections"
                     ),
                 );
             }
@@ -226,8 +227,8 @@ impl Scenario {
             problems.add(
                 "value-size",
                 format!(
-                    "value-size {} is above value-max {}: use smaller values, or raise value-max (and \
-                     the server's -I beyond 1MiB)",
+                    "value-size {} is above value-max {}: use smaller values, or raise value-max \
+                     (and the server's -I beyond 1MiB)",
                     self.value_size,
                     size_word(self.value_max)
                 ),
@@ -263,8 +264,8 @@ impl Scenario {
             problems.add(
                 "noreply",
                 format!(
-                    "noreply needs an operation that supports it, and mix {} has none: add one such \
-                     as set, or remove noreply",
+                    "noreply needs an operation that supports it, and mix {} has none: add one \
+                     such as set, or remove noreply",
                     self.mix
                 ),
             );
@@ -276,8 +277,8 @@ impl Scenario {
         if self.habits.refill == Refill::Whole && self.has_depth_one() {
             problems.add(
                 "refill",
-                "refill whole has no effect with one operation in flight per connection: use a depth \
-                 above 1, or remove refill",
+                "refill whole has no effect with one operation in flight per connection: use a \
+                 depth above 1, or remove refill",
             );
         }
         if self.key_shape.first > KEYS_MAX {
@@ -314,7 +315,8 @@ impl Scenario {
                 problems.add(
                     field,
                     format!(
-                        "{field} applies to {what}, and mix {mix} has none: add one, or remove {field}"
+                        "{field} applies to {what}, and mix {mix} has none: add one, or remove \
+                         {field}"
                     ),
                 );
             }
@@ -366,8 +368,8 @@ impl Scenario {
                 problems.add(
                     "interval",
                     format!(
-                        "interval {given} is too short for {what} {}, which may have at most {most} \
-                         intervals: use at least {}",
+                        "interval {given} is too short for {what} {}, which may have at most \
+                         {most} intervals: use at least {}",
                         span_word(whole),
                         span_word(least)
                     ),
@@ -392,8 +394,8 @@ impl Scenario {
             problems.add(
                 "verify",
                 format!(
-                    "verify cannot check values that append and prepend have changed, and mix {} has \
-                     one of them: remove it from the mix, or remove verify",
+                    "verify cannot check values that append and prepend have changed, and mix {} \
+                     has one of them: remove it from the mix, or remove verify",
                     self.mix
                 ),
             );
@@ -402,8 +404,8 @@ impl Scenario {
             problems.add(
                 "verify",
                 format!(
-                    "verify needs an operation that reads, and mix {} has none: add one such as get, \
-                     or remove verify",
+                    "verify needs an operation that reads, and mix {} has none: add one such as \
+                     get, or remove verify",
                     self.mix
                 ),
             );

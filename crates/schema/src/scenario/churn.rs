@@ -55,8 +55,8 @@ impl Scenario {
             add("rate", what.to_owned());
         }
         if self.ops_max.is_some() {
-            let what = "ops-max does not apply under connection churn, where each connection makes all \
-                        its calls: use connections-total";
+            let what = "ops-max does not apply under connection churn, where each connection makes \
+                        all its calls: use connections-total";
             add("ops-max", what.to_owned());
         }
         self.check_churn_alone(&mut add);
@@ -69,8 +69,8 @@ impl Scenario {
             add(
                 "connection-rate",
                 format!(
-                    "connection-rate {rate} is a second rate beside wave {}: remove one of them, and \
-                     use calls for connection churn",
+                    "connection-rate {rate} is a second rate beside wave {}: remove one of them, \
+                     and use calls for connection churn",
                     self.wave
                 ),
             );
@@ -92,7 +92,8 @@ impl Scenario {
             add(
                 "gap-draws",
                 format!(
-                    "gap-draws {} needs a connection-rate or a call-rate: add one, or remove gap-draws",
+                    "gap-draws {} needs a connection-rate or a call-rate: add one, or remove \
+                     gap-draws",
                     self.churn.gap_draws
                 ),
             );

@@ -56,8 +56,8 @@ impl Shortfall {
                 format!("the fill of {server} stored {stored} of {total} keys{why}")
             }
             Self::ValuesResized { server, values, resized, found, mean } => format!(
-                "{server} holds values of other lengths than {values}: {resized} of {found} sampled \
-                 values differ, and their mean is {mean:.0} bytes"
+                "{server} holds values of other lengths than {values}: {resized} of {found} \
+                 sampled values differ, and their mean is {mean:.0} bytes"
             ),
         }
     }

@@ -46,8 +46,8 @@ impl Scenario {
             problems.add(
                 "depth",
                 format!(
-                    "depth {depth} is not possible with clients, which have one operation in flight: \
-                     remove it"
+                    "depth {depth} is not possible with clients, which have one operation in \
+                     flight: remove it"
                 ),
             );
         }
@@ -64,8 +64,8 @@ impl Scenario {
             problems.add(
                 "connections-per-client",
                 format!(
-                    "connections-per-client {} makes {all} connections for {clients} clients: use at \
-                     most {CONNECTIONS_MAX} in total",
+                    "connections-per-client {} makes {all} connections for {clients} clients: use \
+                     at most {CONNECTIONS_MAX} in total",
                     self.crowd.connections_per_client
                 ),
             );
@@ -74,8 +74,8 @@ impl Scenario {
             problems.add(
                 "clients",
                 format!(
-                    "clients {clients} is fewer than the {} servers, and each server needs a client: \
-                     use at least as many",
+                    "clients {clients} is fewer than the {} servers, and each server needs a \
+                     client: use at least as many",
                     self.servers.len()
                 ),
             );
@@ -84,8 +84,8 @@ impl Scenario {
             problems.add(
                 "threads",
                 format!(
-                    "threads {threads} is more than the {clients} clients, and each worker needs one: \
-                     use at most {clients} threads, or more clients"
+                    "threads {threads} is more than the {clients} clients, and each worker needs \
+                     one: use at most {clients} threads, or more clients"
                 ),
             );
         }
@@ -116,8 +116,8 @@ impl Scenario {
             problems.add(
                 "expiry",
                 format!(
-                    "expiry {} cannot be verified: use a number of seconds from {} to {}, or remove \
-                     verify-expiry",
+                    "expiry {} cannot be verified: use a number of seconds from {} to {}, or \
+                     remove verify-expiry",
                     self.expiry,
                     EXPIRY_JUDGED_S.start(),
                     EXPIRY_JUDGED_S.end()
@@ -143,8 +143,8 @@ impl Scenario {
             problems.add(
                 "mix",
                 format!(
-                    "mix {} has {}, and a window supports only get and set: remove other operations, \
-                     or remove window",
+                    "mix {} has {}, and a window supports only get and set: remove other \
+                     operations, or remove window",
                     self.mix,
                     strange.name()
                 ),

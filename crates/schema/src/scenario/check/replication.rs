@@ -22,8 +22,8 @@ impl Scenario {
             problems.add(
                 "writers",
                 format!(
-                    "writers {writers} needs at least two servers, and {servers} are named: name more \
-                     with server, or remove writers"
+                    "writers {writers} needs at least two servers, and {servers} are named: name \
+                     more with server, or remove writers"
                 ),
             );
         } else if writers == 0 || writers as usize > servers {
@@ -44,8 +44,8 @@ impl Scenario {
             problems.add(
                 "transport",
                 format!(
-                    "transport {} does not support writers, because a lost server goes unnoticed over \
-                     UDP: use tcp, or remove writers",
+                    "transport {} does not support writers, because a lost server goes unnoticed \
+                     over UDP: use tcp, or remove writers",
                     self.transport
                 ),
             );

@@ -43,8 +43,8 @@ impl Scenario {
             problems.add(
                 "user",
                 format!(
-                    "user does not work with transport {way}, because servers accept no credentials \
-                     over UDP: remove user, or use tcp"
+                    "user does not work with transport {way}, because servers accept no \
+                     credentials over UDP: remove user, or use tcp"
                 ),
             );
         }
@@ -73,8 +73,8 @@ impl Scenario {
             problems.add(
                 "multiget",
                 format!(
-                    "multiget {keys} with keys of {key_least} bytes does not fit into a datagram of \
-                     {DATAGRAM_BYTES_MAX} bytes: request fewer than {most}, or use transport tcp"
+                    "multiget {keys} with keys of {key_least} bytes does not fit into a datagram \
+                     of {DATAGRAM_BYTES_MAX} bytes: request fewer than {most}, or use transport tcp"
                 ),
             );
         }
@@ -83,9 +83,9 @@ impl Scenario {
             problems.add(
                 "value-size",
                 format!(
-                    "{keys} values of up to {value} bytes make replies that are too long to reassemble \
-                     from datagrams: reduce value-size, value-max or multiget, or use transport \
-                     tcp"
+                    "{keys} values of up to {value} bytes make replies that are too long to \
+                     reassemble from datagrams: reduce value-size, value-max or multiget, or use \
+                     transport tcp"
                 ),
             );
         }
