@@ -1,12 +1,8 @@
 //! In steady state a worker's turns allocate nothing. What the test world allocates for itself
 //! is not counted.
 
-#[path = "world/mod.rs"]
-#[allow(dead_code, reason = "only some of the world's faults are wanted here")]
-mod world;
-
-#[path = "worker/rig.rs"]
-#[allow(dead_code, reason = "only the rig's plan is wanted here")]
+#[path = "rig/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "a part of the rig is wanted here")]
 mod rig;
 
 use memtide_base::{Full, Instant, Span};
@@ -19,11 +15,10 @@ use memtide_engine::{
 use memtide_workload::{
     Arrival, Draws, Oracle, PlannedSource, RateCurve, SizeLaw, ValueSpace, Wave,
 };
-use rig::Change;
+use rig::{Change, DELAY, Script, Stretch, Watched, World, ms};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
-use world::{Script, World, WorldDriver, ms};
 
 thread_local! {
     static COUNTING: Cell<bool> = const { Cell::new(false) };
@@ -60,7 +55,7 @@ fn counting<T>(on: bool, act: impl FnOnce() -> T) -> T {
 }
 
 /// A driver whose own allocations are not counted.
-struct Uncounted(WorldDriver);
+struct Uncounted(Watched);
 
 impl Driver for Uncounted {
     fn now(&self) -> Instant {
@@ -90,8 +85,8 @@ impl Driver for Uncounted {
 
 /// Allocations of a worker's turns from 100 ms into the load on, and how often it ended an
 /// operation.
-fn allocations(plan: &Plan, script: Script) -> (u64, u64) {
-    let driver = Uncounted(World::new(script).driver(Instant::ZERO));
+fn allocations(plan: &Plan, (delay, script): (Span, Script)) -> (u64, u64) {
+    let driver = Uncounted(World::far(plan, delay, script).driver());
     let source = PlannedSource::new(&plan.source);
     let mut worker = Worker::new(driver, plan, 0, &source);
     worker.open();
@@ -146,8 +141,9 @@ fn turns_allocate_nothing() {
     let own = wide.clone().open(5_000.0, Arrival::Poisson, Sharing::Connection);
     let mut quiet = wide.clone().open(5_000.0, Arrival::Fixed, Sharing::Shared);
     quiet.requests.noreply = true;
-    let stops = vec![world::Stretch::ms(200, 300)];
-    let stopped = Script { server_stops: stops, ..Script::default() };
+    let stops = vec![Stretch::ms(200, 300)];
+    let stopped = (DELAY, Script { server_stops: stops, ..Script::default() });
+    let usual = || (DELAY, Script::default());
     let backlog = Plan { connections: 2, depth: 4, ..wide.clone() };
     let overdue = Plan { timeout: Span::from_ms(20), ..backlog.clone() };
     let mut cut_off = Plan { connections: 1, depth: 4, ..wide.clone() };
@@ -158,7 +154,7 @@ fn turns_allocate_nothing() {
         ..cut_off.window
     };
     let cut_off = cut_off.open(4_000.0, Arrival::Poisson, Sharing::Shared);
-    let slow = Script { delay: Span::from_ms(5), ..Script::default() };
+    let slow = (Span::from_ms(5), Script::default());
     let oracles = vec![Arc::new(Oracle::new(100, 100, rig::SEED))];
     let mut walking = own.clone();
     walking.pause = Span::from_us(50);
@@ -184,27 +180,27 @@ fn turns_allocate_nothing() {
     let short = Plan { connections: 2, timeout: Span::from_ms(20), ..living(&wide) };
     for samples in [false, true] {
         let cases = [
-            ("open", &wide, Script::default()),
-            ("closed", &closed, Script::default()),
-            ("own schedules", &own, Script::default()),
-            ("noreply", &quiet, Script::default()),
+            ("open", &wide, usual()),
+            ("closed", &closed, usual()),
+            ("own schedules", &own, usual()),
+            ("noreply", &quiet, usual()),
             ("backlog", &backlog, stopped.clone()),
             ("timeouts", &overdue, stopped.clone()),
             ("cut off", &cut_off, slow.clone()),
-            ("walks and pauses", &walking, Script::default()),
-            ("verified", &verified, Script::default()),
-            ("frames", &frames, Script::default()),
-            ("datagrams", &datagrams, Script::default()),
+            ("walks and pauses", &walking, usual()),
+            ("verified", &verified, usual()),
+            ("frames", &frames, usual()),
+            ("datagrams", &datagrams, usual()),
             ("late datagrams and long requests", &late, stopped.clone()),
-            ("large values", &large, Script::default()),
-            ("large values, closed", &large_closed, Script::default()),
-            ("connections as load", &churn, Script::default()),
+            ("large values", &large, usual()),
+            ("large values, closed", &large_closed, usual()),
+            ("connections as load", &churn, usual()),
             ("connections without a place", &short, stopped.clone()),
-            ("copies", &copied, Script::default()),
-            ("streams and datagrams", &split, Script::default()),
+            ("copies", &copied, usual()),
+            ("streams and datagrams", &split, usual()),
         ];
-        for (name, plan, script) in cases {
-            let (allocations, settled) = allocations(&Plan { samples, ..plan.clone() }, script);
+        for (name, plan, world) in cases {
+            let (allocations, settled) = allocations(&Plan { samples, ..plan.clone() }, world);
             assert_eq!(allocations, 0, "{name}, samples {samples}");
             assert!(settled > 500, "{name}: {settled} operations ended");
         }

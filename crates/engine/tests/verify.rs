@@ -2,22 +2,18 @@
 //! counted once and in its class, and a server that does not lie is never accused, whatever
 //! overlaps, is refused, lost or late.
 
-#[path = "world/mod.rs"]
-#[allow(dead_code, reason = "only the rig's plan is wanted here")]
-mod world;
-
-#[path = "worker/rig.rs"]
-#[allow(dead_code, reason = "only the rig's plan is wanted here")]
+#[path = "rig/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "a part of the rig is wanted here")]
 mod rig;
 
-use memtide_base::{Instant, Law, Span};
+use memtide_base::{ConnectionId, Instant, Law, Span};
 use memtide_engine::fleet::{Command, Fleet};
 use memtide_engine::{
     Address, Cooldown, Pacing, Plan, Protocol, ServerPlan, Stage, Verify, Window,
 };
 use memtide_metrics::{Counters, Mismatch, Totals, VerifyClass};
 use memtide_server::{Conduct, FaultKind, StoreOptions};
-use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
+use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace};
 use memtide_workload::{KeySpace, Oracle, Popularity, SizeLaw, SourcePlan, ValueSpace};
 use std::sync::Arc;
 
@@ -87,7 +83,7 @@ fn filling(plan: &Plan) -> Plan {
 /// other.
 fn fleet(faults: &str, delay: Law) -> SimFleet {
     let server = SimServer {
-        address: Address::Unix("one".to_owned()),
+        addresses: vec![Address::Unix("one".to_owned())],
         store: StoreOptions { memory_bytes_max: 64 << 20, item_bytes_max: 1 << 20, shards: 1 },
         conduct: Conduct { faults: faults.parse().expect("faults"), ..Conduct::default() },
         dead: Vec::new(),
@@ -96,6 +92,7 @@ fn fleet(faults: &str, delay: Law) -> SimFleet {
         seed: 5,
         network: Network { delay, ..Network::default() },
         servers: vec![server],
+        script: Script::default(),
         pauses: Vec::new(),
         interrupt_at: Instant::NEVER,
     };
@@ -263,11 +260,10 @@ fn late_and_unacknowledged_writes_accuse_nobody() {
 /// Connections are closed while they carry writes; the server has carried these out.
 #[test]
 fn lost_writes_accuse_nobody() {
-    let closes = (1..50).map(|nth| (world::ms(50 + 20 * nth), nth as u32 % 12)).collect();
-    let delay = Span::from_ms(2);
-    let script = world::Script { delay, closes, ..world::Script::default() };
+    let close = |nth: u32| (rig::ms(50 + 20 * u64::from(nth)), ConnectionId(nth % 12));
+    let script = Script { closes: (1..50).map(close).collect(), ..Script::default() };
     let plan = Plan { workers: 1, ..plan(40_000, KEYS, "fixed:100") };
-    let ran = rig::run(&plan, script);
+    let ran = rig::run_far(&plan, Span::from_ms(2), script);
     let counters = ran.all();
     assert!(counters.lost > 50 && counters.verified > 10_000, "{counters:?}");
     assert_eq!(ran.totals.mismatches.kept(), []);

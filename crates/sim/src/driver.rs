@@ -2,16 +2,16 @@
 //! hold back small sends changes nothing here.
 
 use crate::world::{Delivered, World};
-use memtide_base::{Full, Instant};
+use memtide_base::{Full, Instant, Span};
 use memtide_engine::driver::{
     Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The driver of worker `worker` of a world.
+/// The driver of one worker of a world, or of whoever asks a server something.
 #[derive(Debug)]
-pub(crate) struct SimDriver {
+pub struct SimDriver {
     world: Rc<RefCell<World>>,
     worker: u16,
     /// The bytes of the completion that is being looked at.
@@ -38,15 +38,19 @@ impl Driver for SimDriver {
                 world.connect(self.worker, connection, address);
             }
             Submission::Send { connection, message } => {
-                world.send(self.worker, connection, message.flat(&mut self.flat));
+                if !world.send(self.worker, connection, message.flat(&mut self.flat)) {
+                    return Ok(Submitted::Pending);
+                }
             }
-            Submission::Close { connection, .. } => world.close(self.worker, connection),
+            Submission::Close { connection, linger } => {
+                world.close(self.worker, connection, linger == Some(Span::ZERO));
+            }
         }
         Ok(Submitted::Done)
     }
 
     fn has_unsent(&self) -> bool {
-        false
+        self.world.borrow().has_unsent(self.worker)
     }
 
     /// Lets the world go on until something is there for this worker. Only for a worker that is
@@ -61,6 +65,8 @@ impl Driver for SimDriver {
             }
             world.pass_to(next);
         }
+        let awake = world.awake_at(world.now());
+        world.pass_to(awake);
         Ok(())
     }
 
@@ -71,6 +77,7 @@ impl Driver for SimDriver {
         let event = match delivered {
             Delivered::Connected => Event::Connected,
             Delivered::ConnectFailed(error) => Event::ConnectFailed(error),
+            Delivered::Writable => Event::Writable,
             Delivered::Closed(closed) => Event::Closed(closed),
             Delivered::Bytes(bytes) => {
                 world.recycle(std::mem::replace(&mut self.current, bytes));

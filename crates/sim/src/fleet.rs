@@ -70,6 +70,19 @@ impl SimFleet {
         (world.trace().hash(), world.trace().events())
     }
 
+    /// A driver of its own in the fleet's world, for a worker that no fleet drives or for a
+    /// question. While it waits, time passes for all of the world, but no worker of a fleet runs.
+    pub fn driver(&self) -> SimDriver {
+        let worker = self.world.borrow_mut().stranger();
+        SimDriver::new(Rc::clone(&self.world), worker)
+    }
+
+    /// What a server counts under this name of memcached's statistics; `None` for a name that it
+    /// does not know.
+    pub fn counter(&self, server: usize, name: &str) -> Option<u64> {
+        self.world.borrow().counter(server, name)
+    }
+
     /// How often a server has done this kind of fault.
     pub fn fault_count(&self, server: usize, kind: FaultKind) -> u64 {
         self.world.borrow().fault_count(server, kind)
@@ -78,8 +91,8 @@ impl SimFleet {
 
 impl Crew {
     /// When the pause that `worker` is in at `now` ends, or now.
-    fn awake_at(&self, worker: usize, now: Instant) -> Instant {
-        let mut at = now;
+    fn awake_at(&self, worker: usize, world: &World, now: Instant) -> Instant {
+        let mut at = world.awake_at(now);
         for pause in &self.pauses {
             let from = self.start + pause.from;
             let to = from + pause.length;
@@ -94,7 +107,7 @@ impl Crew {
     /// only through the world, so one round is enough.
     fn wake(&mut self, world: &RefCell<World>, now: Instant) {
         for number in 0..self.workers.len() {
-            let awake = self.awake_at(number, now) <= now;
+            let awake = self.awake_at(number, &world.borrow(), now) <= now;
             let Some(at_worker) = &mut self.workers[number] else { continue };
             let mail = world.borrow().has_mail(number as u16);
             let due = at_worker.until <= now || (mail && at_worker.until != Instant::NEVER);
@@ -114,7 +127,7 @@ impl Crew {
                 return Instant::NEVER;
             }
             let wanted = if world.has_mail(number as u16) { now } else { until };
-            self.awake_at(number, wanted.max(now))
+            self.awake_at(number, world, wanted.max(now))
         });
         wakes.min().unwrap_or(Instant::NEVER)
     }
@@ -221,8 +234,6 @@ impl Fleet for SimFleet {
         server: &ServerPlan,
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
-        let worker = self.world.borrow_mut().stranger();
-        let mut driver = SimDriver::new(Rc::clone(&self.world), worker);
-        ask(&mut driver, plan, server, question)
+        ask(&mut self.driver(), plan, server, question)
     }
 }

@@ -10,9 +10,12 @@ mod fleet;
 mod driver;
 mod world;
 mod network;
+mod script;
 mod trace;
 
+pub use driver::SimDriver;
 pub use fleet::SimFleet;
 pub use network::Network;
+pub use script::{Script, Stretch};
 pub use trace::Trace;
 pub use world::{Setting, SimServer, WorkerPause};

@@ -3,11 +3,13 @@
 //! Events of one instant happen in the order in which they were caused.
 
 use crate::network::Network;
+use crate::script::Script;
 use crate::trace::{Trace, What};
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_engine::driver::{Address, Closed, ConnectError, Sample};
 use memtide_server::{
-    After, Clock, Conduct, ConductState, Datagrams, Endpoint, FaultKind, Store, StoreOptions,
+    After, Clock, Conduct, ConductState, Datagrams, Endpoint, FaultKind, Session, Store,
+    StoreOptions,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -21,6 +23,8 @@ pub struct Setting {
     pub network: Network,
     /// The servers.
     pub servers: Vec<SimServer>,
+    /// What happens at instants of the world's own.
+    pub script: Script,
     /// When workers stand still.
     pub pauses: Vec<WorkerPause>,
     /// When the user interrupts; never if he does not.
@@ -30,8 +34,8 @@ pub struct Setting {
 /// A virtual server.
 #[derive(Debug)]
 pub struct SimServer {
-    /// Where it listens.
-    pub address: Address,
+    /// Where it listens: one of them, or several for the same server.
+    pub addresses: Vec<Address>,
     /// What it holds.
     pub store: StoreOptions,
     /// How it takes its time and what it does wrong.
@@ -57,6 +61,7 @@ pub(crate) enum Delivered {
     Connected,
     ConnectFailed(ConnectError),
     Bytes(Vec<u8>),
+    Writable,
     Closed(Closed),
 }
 
@@ -75,8 +80,14 @@ enum Coming {
     Send(usize),
     /// Bytes reach the worker.
     Receive(usize, Vec<u8>),
+    /// Bytes that had to wait leave the worker.
+    Writable(usize),
     /// The end of a connection reaches the worker.
     End(usize, Closed),
+    /// A worker's orderly close reaches the server.
+    HangUp(usize),
+    /// The script closes this connection of every worker.
+    Close(ConnectionId),
     /// A server dies: everything connected to it is reset.
     Die(usize),
 }
@@ -121,6 +132,10 @@ struct Link {
     endpoint: Option<Endpoint>,
     /// Both ends still have it.
     open: bool,
+    /// The worker knows that it is open.
+    connected: bool,
+    /// How often bytes of it wait to leave the worker.
+    unsent: u32,
     /// When the earlier bytes towards the server have all arrived.
     up_busy: Instant,
     /// The same towards the worker.
@@ -132,7 +147,7 @@ struct Link {
 /// A server that runs.
 #[derive(Debug)]
 struct Running {
-    address: Address,
+    addresses: Vec<Address>,
     item_bytes_max: usize,
     store: Store,
     state: ConductState,
@@ -151,6 +166,7 @@ pub(crate) struct World {
     queue: BinaryHeap<Reverse<Scheduled>>,
     seed: u64,
     network: Network,
+    script: Script,
     servers: Vec<Running>,
     links: Vec<Link>,
     /// By worker and connection: the link in use.
@@ -168,7 +184,7 @@ const SPARE_MAX: usize = 1024;
 
 impl World {
     pub(crate) fn new(setting: Setting, trace: Trace, samples: Box<dyn FnMut(&Sample)>) -> Self {
-        let Setting { seed, network, servers, .. } = setting;
+        let Setting { seed, network, servers, script, .. } = setting;
         let mut world = Self {
             now: Instant::ZERO,
             order: 0,
@@ -176,6 +192,7 @@ impl World {
             queue: BinaryHeap::new(),
             seed,
             network,
+            script,
             servers: Vec::new(),
             links: Vec::new(),
             places: Vec::new(),
@@ -184,7 +201,10 @@ impl World {
             trace,
             samples,
         };
-        for SimServer { address, store, conduct, dead } in servers {
+        for (at, connection) in world.script.closes.clone() {
+            world.schedule(at, Coming::Close(connection));
+        }
+        for SimServer { addresses, store, conduct, dead } in servers {
             let number = world.servers.len();
             dead.iter().for_each(|&(from, _)| world.schedule(from, Coming::Die(number)));
             let item_bytes_max = store.item_bytes_max;
@@ -192,7 +212,7 @@ impl World {
             let datagrams = Datagrams::new(item_bytes_max);
             let send_at = Instant::NEVER;
             let server =
-                Running { address, item_bytes_max, store, state, datagrams, send_at, dead };
+                Running { addresses, item_bytes_max, store, state, datagrams, send_at, dead };
             world.servers.push(server);
         }
         world
@@ -208,6 +228,17 @@ impl World {
 
     pub(crate) fn fault_count(&self, server: usize, kind: FaultKind) -> u64 {
         self.servers[server].state.fault_count(kind)
+    }
+
+    /// What a server counts under `name`, if it does.
+    pub(crate) fn counter(&self, server: usize, name: &str) -> Option<u64> {
+        let server = &self.servers[server];
+        let mut out = Vec::new();
+        let mut session = Session::new(server.item_bytes_max);
+        session.handle_bytes(self.clock(), b"stats\r\n", &server.store, &mut out);
+        let text = String::from_utf8_lossy(&out);
+        let row = format!("STAT {name} ");
+        text.lines().find_map(|line| line.strip_prefix(&row)).and_then(|value| value.parse().ok())
     }
 
     /// When the next event is due; never if nothing is on its way.
@@ -260,6 +291,18 @@ impl World {
         self.mail[usize::from(worker)].pop_front()
     }
 
+    /// When a worker runs that would do so at `at`, by the script.
+    pub(crate) fn awake_at(&self, at: Instant) -> Instant {
+        self.script.awake_at(at)
+    }
+
+    /// Whether bytes of `worker` wait to leave it.
+    pub(crate) fn has_unsent(&self, worker: u16) -> bool {
+        let places = &self.places[usize::from(worker)];
+        !self.script.unwritable.is_empty()
+            && places.iter().flatten().any(|&link| self.links[link].unsent > 0)
+    }
+
     /// Takes back a buffer that was delivered.
     pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
         if self.spare.len() < SPARE_MAX && buffer.capacity() > 0 {
@@ -277,7 +320,7 @@ impl World {
             Address::Udp(place) => (&Address::Tcp(*place), true),
             place => (place, false),
         };
-        let server = self.servers.iter().position(|server| server.address == *place);
+        let server = self.servers.iter().position(|server| server.addresses.contains(place));
         let number = self.links.len();
         let places = &mut self.places[usize::from(worker)];
         if places.len() <= connection.index() {
@@ -291,6 +334,8 @@ impl World {
             datagrams,
             endpoint: None,
             open: true,
+            connected: false,
+            unsent: 0,
             up_busy: Instant::ZERO,
             down_busy: Instant::ZERO,
             leave_at: Instant::NEVER,
@@ -299,29 +344,46 @@ impl World {
             // Nobody needs to be asked for a socket.
             return self.schedule(self.now, Coming::Answer(number, Ok(())));
         }
-        let at = self.arrival(0, Instant::ZERO);
+        let at = self.arrival((0, self.now), Instant::ZERO);
         self.schedule(at, Coming::Knock(number));
     }
 
-    pub(crate) fn send(&mut self, worker: u16, connection: ConnectionId, bytes: &[u8]) {
+    /// A worker writes; false if the network does not take the bytes yet.
+    pub(crate) fn send(&mut self, worker: u16, connection: ConnectionId, bytes: &[u8]) -> bool {
         let place = self.places[usize::from(worker)][connection.index()];
         // The end of the connection may be in the worker's mail already; what it says is lost.
-        let Some(number) = place else { return };
+        let Some(number) = place else { return true };
         self.trace.event(self.now, What::Sent, number, bytes);
-        if self.links[number].datagrams {
-            return self.travel(bytes, |copy| Coming::Arrive(number, copy));
+        let leaves = self.script.leaves_at(self.now);
+        if leaves > self.now {
+            self.links[number].unsent += 1;
+            self.schedule(leaves, Coming::Writable(number));
         }
-        let at = self.arrival(bytes.len(), self.links[number].up_busy);
+        if self.links[number].datagrams {
+            self.travel(leaves, bytes, |copy| Coming::Arrive(number, copy));
+            return leaves == self.now;
+        }
+        let at = self.arrival((bytes.len(), leaves), self.links[number].up_busy);
+        let at = self.script.served_at(at);
         self.links[number].up_busy = at;
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.extend_from_slice(bytes);
         self.schedule(at, Coming::Arrive(number, buffer));
+        leaves == self.now
     }
 
-    pub(crate) fn close(&mut self, worker: u16, connection: ConnectionId) {
+    /// A worker closes a connection; unless that resets it, what was written before still arrives.
+    pub(crate) fn close(&mut self, worker: u16, connection: ConnectionId, is_reset: bool) {
         let places = &mut self.places[usize::from(worker)];
         if let Some(number) = places.get_mut(connection.index()).and_then(Option::take) {
-            self.hang_up(number);
+            let link = &mut self.links[number];
+            let arrived = link.up_busy;
+            if is_reset || arrived <= self.now {
+                self.hang_up(number);
+            } else {
+                link.open = false;
+                self.schedule(arrived, Coming::HangUp(number));
+            }
         }
         self.mail[usize::from(worker)].retain(|(of, _)| *of != connection);
     }
@@ -343,11 +405,24 @@ impl World {
                     self.recycle(bytes);
                 }
             }
-            Coming::End(link, closed) => {
+            Coming::Writable(link) => {
                 if self.links[link].open {
-                    self.trace.event(self.now, What::Closed, link, &[]);
-                    self.deliver(link, Delivered::Closed(closed));
+                    self.links[link].unsent -= 1;
+                    self.deliver(link, Delivered::Writable);
+                }
+            }
+            Coming::End(link, closed) => self.end(link, closed),
+            Coming::HangUp(link) => {
+                if self.links[link].endpoint.is_some() {
                     self.hang_up(link);
+                }
+            }
+            Coming::Close(connection) => {
+                for worker in 0..self.places.len() {
+                    let place = self.places[worker].get(connection.index()).copied().flatten();
+                    if let Some(link) = place.filter(|&link| self.links[link].connected) {
+                        self.end(link, Closed::ByPeer);
+                    }
                 }
             }
             Coming::Die(server) => {
@@ -364,10 +439,10 @@ impl World {
 
     fn knock(&mut self, number: usize) {
         let now = self.now;
-        let server = self.links[number].server;
+        let (server, refused) = (self.links[number].server, self.script.is_refused(now));
         let decided = match self.servers.get_mut(server) {
             None => Err(ConnectError::Refused),
-            Some(server) if server.is_dead(now) => Err(ConnectError::Refused),
+            Some(server) if refused || server.is_dead(now) => Err(ConnectError::Refused),
             Some(server) => {
                 let endpoint = Endpoint::accept(&mut server.state, server.item_bytes_max);
                 if endpoint.is_some() {
@@ -378,7 +453,7 @@ impl World {
                 Ok(())
             }
         };
-        let at = self.arrival(0, now);
+        let at = self.arrival((0, now), now);
         self.links[number].down_busy = at;
         self.schedule(at, Coming::Answer(number, decided));
         if decided.is_ok() && self.links[number].endpoint.is_none() {
@@ -393,6 +468,7 @@ impl World {
         match decided {
             Ok(()) => {
                 self.trace.event(self.now, What::Opened, link, &[]);
+                self.links[link].connected = true;
                 self.deliver(link, Delivered::Connected);
             }
             Err(error) => {
@@ -414,9 +490,20 @@ impl World {
             let server = &mut self.servers[link.server];
             self.trace.event(self.now, What::Arrived, number, &bytes);
             endpoint.handle_bytes(clock, &bytes, &server.store, &mut server.state);
+            if let Some(words) = self.script.said_at(self.now) {
+                self.answer_with(number, words.to_vec());
+            }
         }
         self.recycle(bytes);
         self.expect_leave(number);
+    }
+
+    /// Bytes leave a server for the worker.
+    fn answer_with(&mut self, number: usize, bytes: Vec<u8>) {
+        self.trace.event(self.now, What::Answered, number, &bytes);
+        let at = self.arrival((bytes.len(), self.now), self.links[number].down_busy);
+        self.links[number].down_busy = at;
+        self.schedule(at, Coming::Receive(number, bytes));
     }
 
     /// A datagram arrives at its server, which may be none.
@@ -425,7 +512,7 @@ impl World {
         let dead = self.servers.get(at).is_none_or(|server| server.is_dead(self.now));
         if dead {
             // The machine says that nobody listens, if it is heard.
-            return self.travel(&[], |_| Coming::End(number, Closed::Unheard));
+            return self.travel(self.now, &[], |_| Coming::End(number, Closed::Unheard));
         }
         self.trace.event(self.now, What::Arrived, number, datagram);
         let Running { store, state, datagrams, .. } = &mut self.servers[at];
@@ -437,6 +524,7 @@ impl World {
     fn expect_send(&mut self, server: usize) {
         let at_server = &mut self.servers[server];
         let next = at_server.datagrams.poll_timeout().unwrap_or(Instant::NEVER);
+        let next = self.script.served_at(next);
         if next < at_server.send_at {
             at_server.send_at = next;
             self.schedule(next, Coming::Send(server));
@@ -450,21 +538,23 @@ impl World {
         self.servers[server].send_at = Instant::NEVER;
         while let Some((link, datagram)) = self.servers[server].datagrams.poll_transmit(self.now) {
             self.trace.event(self.now, What::Answered, link, &datagram);
-            self.travel(&datagram, |copy| Coming::Receive(link, copy));
+            self.travel(self.now, &datagram, |copy| Coming::Receive(link, copy));
         }
         self.expect_send(server);
     }
 
-    /// Sends a datagram on its way; `coming` is what its arrival is.
-    fn travel(&mut self, datagram: &[u8], coming: impl Fn(Vec<u8>) -> Coming) {
+    /// Sends a datagram on its way that leaves at `leaves`; `coming` is what its arrival is.
+    fn travel(&mut self, leaves: Instant, datagram: &[u8], coming: impl Fn(Vec<u8>) -> Coming) {
         self.writes += 1;
         for copy in 0..2 {
-            let (write, now) = ((self.writes, copy), self.now);
-            let arrival = self.network.datagram(self.seed, write, now, datagram.len());
+            let write = (self.writes, copy);
+            let arrival = self.network.datagram(self.seed, write, leaves, datagram.len());
             if let Some(at) = arrival {
                 let mut buffer = self.spare.pop().unwrap_or_default();
                 buffer.extend_from_slice(datagram);
-                self.schedule(at, coming(buffer));
+                let coming = coming(buffer);
+                let is_served = matches!(coming, Coming::Arrive(..));
+                self.schedule(if is_served { self.script.served_at(at) } else { at }, coming);
             }
         }
     }
@@ -473,7 +563,7 @@ impl World {
     fn expect_leave(&mut self, number: usize) {
         let link = &mut self.links[number];
         let next = link.endpoint.as_ref().and_then(Endpoint::poll_timeout);
-        let next = next.unwrap_or(Instant::NEVER).max(self.now);
+        let next = self.script.served_at(next.unwrap_or(Instant::NEVER).max(self.now));
         if next == self.now && link.leave_at != self.now {
             // At once: no detour over the queue.
             self.leave(number);
@@ -507,13 +597,11 @@ impl World {
         let Some(endpoint) = &mut link.endpoint else { return After::Open };
         let mut buffer = self.spare.pop().unwrap_or_default();
         let after = endpoint.poll_transmit(now, &mut buffer);
-        if buffer.is_empty() {
+        // What the script says has left already.
+        if buffer.is_empty() || self.script.said_at(now).is_some() {
             self.recycle(buffer);
         } else {
-            self.trace.event(now, What::Answered, number, &buffer);
-            let at = self.arrival(buffer.len(), self.links[number].down_busy);
-            self.links[number].down_busy = at;
-            self.schedule(at, Coming::Receive(number, buffer));
+            self.answer_with(number, buffer);
         }
         after
     }
@@ -542,14 +630,24 @@ impl World {
 
     // Links -------------------------------------------------------------------------------------
 
-    fn arrival(&mut self, bytes: usize, busy_until: Instant) -> Instant {
+    /// When so many bytes have arrived that leave at `leaves`.
+    fn arrival(&mut self, (bytes, leaves): (usize, Instant), busy_until: Instant) -> Instant {
         self.writes += 1;
-        self.network.arrival(self.seed, self.writes, self.now, bytes, busy_until)
+        self.network.arrival(self.seed, self.writes, leaves, bytes, busy_until)
     }
 
     fn deliver(&mut self, link: usize, delivered: Delivered) {
         let Link { worker, connection, .. } = self.links[link];
         self.mail[usize::from(worker)].push_back((connection, delivered));
+    }
+
+    /// The end of a connection reaches its worker.
+    fn end(&mut self, number: usize, closed: Closed) {
+        if self.links[number].open {
+            self.trace.event(self.now, What::Closed, number, &[]);
+            self.deliver(number, Delivered::Closed(closed));
+            self.hang_up(number);
+        }
     }
 
     /// Both ends forget the connection.

@@ -159,7 +159,7 @@ impl Drop for Outlet {
 
 /// Whether another event of this kind says the same, and more, soon.
 const fn repeats(event: &Event) -> bool {
-    matches!(event, Event::Progress(_) | Event::Times(_) | Event::Note(_))
+    matches!(event, Event::Progress(_) | Event::Interval(_) | Event::Times(_) | Event::Note(_))
 }
 
 /// Gives `sink` what comes until there is no more.

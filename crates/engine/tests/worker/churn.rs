@@ -1,8 +1,7 @@
 //! Connection churn: each connection opens at its own instant, makes its calls at theirs, and ends
 //! in exactly one way, whatever goes wrong.
 
-use crate::rig::{Ran, SEED, START, WARMUP, plan, run};
-use crate::world::{Script, Stretch, ms};
+use crate::rig::{Ran, SEED, START, Script, Stretch, WARMUP, closes, ms, plan, run};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::segment;
 use memtide_engine::{ChurnPlan, Cooldown, OnFull, Pace, Pacing, Plan, Window};
@@ -70,17 +69,17 @@ fn connections_are_born_by_their_schedule_and_make_their_calls_by_theirs() {
         let counted = checked(&plan, &ran);
         assert_eq!((counted.intended, fate(&counted, ChurnFate::Completed)), (200, 200));
         assert_eq!(ran.measured().answered, 1_000);
-        let mut born: Vec<_> = ran.world.seen.borrow().connects.iter().map(|c| c.0).collect();
+        let mut born: Vec<_> = ran.seen.borrow().connects.iter().map(|c| c.0).collect();
         born.sort_unstable();
         for (nth, at) in (0..).zip(&born) {
             assert_eq!(at.since(START), Span::from_ms(10 * nth));
         }
-        // Opened after 50 µs; the last of five calls is due 4 ms later and takes 100 µs.
+        // Opened after 100 µs; the last of five calls is due 4 ms later and takes as long.
         let churn = ran.totals.churn.as_ref().expect("they are counted");
-        assert_eq!(churn.connect_response.moments().max, 50_000);
-        assert_eq!(churn.connect_service.moments().min, 50_000);
+        assert_eq!(churn.connect_response.moments().max, 100_000);
+        assert_eq!(churn.connect_service.moments().min, 100_000);
         let lifetime = churn.lifetime.moments();
-        assert_eq!((lifetime.min, lifetime.max), (4_150_000, 4_150_000));
+        assert_eq!((lifetime.min, lifetime.max), (4_200_000, 4_200_000));
         assert!(ran.reports.iter().all(|report| report.concurrent_max == 1));
         assert_eq!(ran.response().moments().max, 100_000);
     }
@@ -93,17 +92,17 @@ fn without_a_rate_the_next_connection_takes_the_place_of_the_one_that_ended() {
     let ran = run(&plan, Script::default());
     let counted = checked(&plan, &ran);
     assert_eq!(fate(&counted, ChurnFate::Completed), 200);
-    let connects = ran.world.seen.borrow().connects.clone();
+    let connects = ran.seen.borrow().connects.clone();
     for (nth, (at, _)) in connects.iter().enumerate() {
-        // 50 µs to open, five calls of 100 µs one after the other, two at a time.
-        assert_eq!(at.since(START), Span::from_us(550 * (nth as u64 / 2)));
+        // 100 µs to open, five calls of 100 µs one after the other, two at a time.
+        assert_eq!(at.since(START), Span::from_us(600 * (nth as u64 / 2)));
     }
     assert_eq!(ran.reports[0].concurrent_max, 2);
 }
 
 #[test]
 fn a_connect_that_is_refused_counts_and_its_calls_are_never_made() {
-    let script = Script { refuses: Some(Stretch::ms(550, 1_050)), ..Script::default() };
+    let script = Script { refuses: vec![Stretch::ms(550, 1_050)], ..Script::default() };
     let plan = plan_of(churn());
     let ran = run(&plan, script);
     let counted = checked(&plan, &ran);
@@ -113,7 +112,7 @@ fn a_connect_that_is_refused_counts_and_its_calls_are_never_made() {
 
 #[test]
 fn nobody_there_ends_a_run_without_rates_all_the_same() {
-    let script = Script { refuses: Some(Stretch::ms(0, 1_000_000)), ..Script::default() };
+    let script = Script { refuses: vec![Stretch::ms(0, 1_000_000)], ..Script::default() };
     let plan = plan_of(ChurnPlan { openings: None, call_pace: None, ..churn() });
     let ran = run(&plan, script.clone());
     assert_eq!(fate(&checked(&plan, &ran), ChurnFate::Refused), 200);
@@ -123,12 +122,12 @@ fn nobody_there_ends_a_run_without_rates_all_the_same() {
     plan.window.cooldown = Cooldown::Load;
     let ran = run(&plan, script);
     let counted = checked(&plan, &ran);
-    assert!(counted.intended > 400, "four places, each tried every 50 µs: {counted:?}");
+    assert!(counted.intended > 400, "four places, each tried every 100 µs: {counted:?}");
 }
 
 #[test]
 fn a_connection_without_a_place_waits_or_is_dropped() {
-    // A connection takes 550 µs, and the one slot has 250 µs for each.
+    // A connection takes 600 µs, and the one slot has 250 µs for each.
     let planned =
         ChurnPlan { openings: Some(pace(Arrival::Fixed, 4_000.0)), call_pace: None, ..churn() };
     let waiting = Plan { connections: 1, ..plan_of(planned.clone()) };
@@ -136,9 +135,9 @@ fn a_connection_without_a_place_waits_or_is_dropped() {
     let counted = checked(&waiting, &ran);
     assert_eq!(fate(&counted, ChurnFate::Completed), 200);
     let churn = ran.totals.churn.as_ref().expect("they are counted");
-    // The last one waited for 199 others, each of which takes 300 µs longer than the gap.
-    assert_eq!(churn.connect_response.moments().max, 50_000 + 199 * 300_000);
-    assert_eq!(churn.connect_service.moments().max, 50_000);
+    // The last one waited for 199 others, each of which takes 350 µs longer than the gap.
+    assert_eq!(churn.connect_response.moments().max, 100_000 + 199 * 350_000);
+    assert_eq!(churn.connect_service.moments().max, 100_000);
     let dropping =
         Plan { connections: 1, ..plan_of(ChurnPlan { on_full: OnFull::Drop, ..planned.clone() }) };
     let counted = checked(&dropping, &run(&dropping, Script::default()));
@@ -167,7 +166,7 @@ fn a_server_that_stops_loses_the_connections_whose_calls_time_out() {
 
 #[test]
 fn what_the_server_closes_or_breaks_ends_its_life_and_no_other() {
-    let closes = vec![(ms(61), 1), (ms(71), 2)];
+    let closes = closes([(61, 1), (71, 2)]);
     let plan = plan_of(churn());
     let ran = run(&plan, Script { closes, ..Script::default() });
     let counted = checked(&plan, &ran);
@@ -205,7 +204,7 @@ fn calls_without_answers_are_all_sent_before_the_end() {
     plan.requests.noreply = true;
     plan.source.mix = "set=1".parse().expect("a mix");
     let stretch = Stretch::ms(500, 700);
-    let ran = run(&plan, Script { unwritable: Some(stretch), ..Script::default() });
+    let ran = run(&plan, Script { unwritable: vec![stretch], ..Script::default() });
     let counted = checked(&plan, &ran);
     assert_eq!(fate(&counted, ChurnFate::Completed), 200);
     assert_eq!(ran.measured().unacknowledged, 1_000);

@@ -1,8 +1,7 @@
 //! Windows after which nothing is sent, with more due than a server of known capacity can take:
 //! what is counted, and what is known of the times of what was not sent.
 
-use crate::rig::{Change, Ran, START, plan, run, run_until};
-use crate::world::{Script, Stretch, ms};
+use crate::rig::{Change, DELAY, Ran, START, Script, Stretch, ms, plan, run_far, run_until};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::segment;
 use memtide_engine::{Cooldown, OnFull, Pacing, Plan, Sharing, Window};
@@ -12,11 +11,18 @@ use memtide_workload::{Arrival, OpKind, Outcome};
 /// When the window of every plan here ends.
 const END: Instant = Instant::from_ns(START.ns() + 1_100_000_000);
 
-/// One connection, one at a time, each taking 10 ms: 100/s can be had.
-fn narrow() -> (Plan, Script) {
+/// An answer takes 10 ms.
+const SLOW: Span = Span::from_ms(10);
+
+/// One connection, one at a time: where each takes 10 ms, 100/s can be had.
+fn narrow() -> Plan {
     let mut plan = Plan { connections: 1, depth: 1, ..plan() };
     plan.window.cooldown = Cooldown::Stop;
-    (plan, Script { delay: Span::from_ms(10), ..Script::default() })
+    plan
+}
+
+fn run(plan: &Plan) -> Ran {
+    run_far(plan, SLOW, Script::default())
 }
 
 fn dropping(mut plan: Plan, policy: OnFull) -> Plan {
@@ -36,7 +42,7 @@ fn bounds(ran: &Ran) -> Histogram<u64> {
 /// The bounds, counted anew from the operations one by one.
 fn recounted(ran: &Ran) -> Histogram<u64> {
     let mut sum = Histogram::new();
-    for sample in &ran.world.seen.borrow().samples {
+    for sample in &ran.seen.borrow().samples {
         match sample.outcome {
             Outcome::Dropped => sum.record(END.since(sample.intended).ns()),
             Outcome::Abandoned => {
@@ -50,8 +56,8 @@ fn recounted(ran: &Ran) -> Histogram<u64> {
 
 #[test]
 fn what_is_due_and_not_sent_is_counted_with_the_least_time_that_it_took() {
-    let (plan, script) = narrow();
-    let ran = run(&plan, script);
+    let plan = narrow();
+    let ran = run(&plan);
     // Operation i is due after i ms and sent after 10 i ms, up to the end after 1 100 ms.
     let (warmup, measured) = (ran.segment(segment::WARMUP), ran.measured());
     assert_eq!((warmup.intended, warmup.answered, warmup.dropped), (100, 100, 0));
@@ -73,7 +79,7 @@ fn what_is_due_and_not_sent_is_counted_with_the_least_time_that_it_took() {
     assert!(of_sets.count() > 50, "{} sets of 990", of_sets.count());
     // The last one was on its way when the window ended.
     assert_eq!(ran.ended, END);
-    let last = ran.world.seen.borrow().sent.last().map(|sent| sent.at);
+    let last = ran.seen.borrow().sent.last().map(|sent| sent.at);
     assert_eq!(last, Some(ms(1_140)));
     assert_eq!(bounds, recounted(&ran));
 }
@@ -81,11 +87,11 @@ fn what_is_due_and_not_sent_is_counted_with_the_least_time_that_it_took() {
 #[test]
 fn what_is_in_flight_is_awaited_for_a_second_and_then_abandoned() {
     for (until, answered) in [(1_900, 8), (2_300, 0)] {
-        let (plan, _) = narrow();
+        let plan = narrow();
         let plan = Plan { depth: 8, ..plan };
         // Eight are on their way when the server stops, 50 ms before the window ends.
         let script = Script { server_stops: vec![Stretch::ms(1_100, until)], ..Script::default() };
-        let ran = run(&plan, script);
+        let ran = run_far(&plan, DELAY, script);
         let measured = ran.measured();
         assert_eq!(measured.abandoned, 8 - answered, "the server stops until {until} ms");
         assert!(measured.dropped_at_end.abs_diff(42) <= 1, "{}", measured.dropped_at_end);
@@ -112,12 +118,12 @@ fn every_schedule_is_counted_to_its_end() {
                 OnFull::Drop,
                 OnFull::Skip { behind: Span::from_ms(5), until: Span::from_ms(4) },
             ] {
-                let (plan, script) = narrow();
+                let plan = narrow();
                 let plan = Plan { workers, connections, depth, ..plan };
                 let plan = dropping(plan.open(4_000.0, arrival, sharing), policy);
-                let ran = run(&plan, script.clone());
+                let ran = run(&plan);
                 let drained = Window { cooldown: Cooldown::Drain, ..plan.window };
-                let drained = run(&Plan { window: drained, ..plan.clone() }, script);
+                let drained = run(&Plan { window: drained, ..plan.clone() });
                 let case = format!("{arrival:?}, {workers} workers, {sharing:?}, {policy:?}");
                 assert_eq!(ran.intended(), drained.intended(), "{case}");
                 let measured = ran.measured();
@@ -126,7 +132,7 @@ fn every_schedule_is_counted_to_its_end() {
                 let when_full = measured.dropped - measured.dropped_at_end;
                 assert_eq!(when_full > 0, policy != OnFull::Queue, "{case}");
                 assert_eq!(bounds(&ran).count(), measured.dropped_at_end, "{case}");
-                let late = ran.world.seen.borrow().sent.iter().filter(|it| it.at >= END).count();
+                let late = ran.seen.borrow().sent.iter().filter(|it| it.at >= END).count();
                 assert_eq!(late, 0, "{case}");
                 if policy == OnFull::Queue {
                     assert_eq!(bounds(&ran), recounted(&ran), "{case}");
@@ -138,9 +144,9 @@ fn every_schedule_is_counted_to_its_end() {
 
 #[test]
 fn what_had_passed_its_deadline_has_timed_out() {
-    let (plan, script) = narrow();
+    let plan = narrow();
     let plan = Plan { timeout: Span::from_ms(200), ..plan };
-    let ran = run(&plan, script);
+    let ran = run(&plan);
     let measured = ran.measured();
     // Of those intended in the last 200 ms of the window none is sent: the ones before them are.
     assert!(measured.dropped_at_end.abs_diff(200) <= 21, "{}", measured.dropped_at_end);
@@ -150,8 +156,8 @@ fn what_had_passed_its_deadline_has_timed_out() {
 
 #[test]
 fn a_closed_loop_has_nothing_left_to_send() {
-    let (plan, script) = narrow();
-    let ran = run(&plan.closed(), script);
+    let plan = narrow();
+    let ran = run(&plan.closed());
     let measured = ran.measured();
     assert_eq!((measured.intended, measured.answered, measured.dropped), (100, 100, 0));
     assert_eq!(ran.segment(segment::COOLDOWN).intended, 0);
@@ -159,12 +165,13 @@ fn a_closed_loop_has_nothing_left_to_send() {
 
 #[test]
 fn an_interruption_before_the_end_cuts_nothing_off_and_one_after_it_changes_nothing() {
-    let (plan, script) = narrow();
-    let early = run_until(&plan, script.clone(), ms(700), Span::from_ms(50));
+    let plan = narrow();
+    let usual = (SLOW, Script::default());
+    let early = run_until(&plan, usual, (ms(700), Span::from_ms(50)));
     assert_eq!((early.all().dropped, bounds(&early).count()), (0, 0));
     assert!(early.all().abandoned > 500);
-    let script = Script { server_stops: vec![Stretch::ms(1_100, 9_000)], ..script };
-    let late = run_until(&plan, script, ms(1_160), Span::from_ms(100));
+    let script = Script { server_stops: vec![Stretch::ms(1_100, 9_000)], ..Script::default() };
+    let late = run_until(&plan, (SLOW, script), (ms(1_160), Span::from_ms(100)));
     assert_eq!(late.measured().abandoned, 1);
     assert!(late.measured().dropped_at_end > 900);
     assert!(late.ended < ms(1_300), "it is not awaited for longer");
@@ -172,11 +179,11 @@ fn an_interruption_before_the_end_cuts_nothing_off_and_one_after_it_changes_noth
 
 #[test]
 fn a_million_is_counted_in_no_time() {
-    let (plan, _) = narrow();
+    let plan = narrow();
     // The test's driver would be what takes time: nothing is answered, and nothing exported.
     let script = Script { server_stops: vec![Stretch::ms(50, 9_000)], ..Script::default() };
     let plan = Plan { samples: false, ..plan }.open(1e6, Arrival::Poisson, Sharing::Shared);
-    let ran = run(&plan, script);
+    let ran = run_far(&plan, DELAY, script);
     assert!(ran.measured().dropped_at_end > 900_000);
     assert_eq!(bounds(&ran).count(), ran.measured().dropped_at_end);
 }

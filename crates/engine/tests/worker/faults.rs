@@ -1,7 +1,6 @@
 //! Bad days: silence, refusals, connections that go away, nonsense.
 
-use crate::rig::{Change, START, plan, run};
-use crate::world::{Script, Stretch, World, ms};
+use crate::rig::{Change, START, Script, Stretch, World, closes, ms, plan, run};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{Backoff, Reconnect};
 use memtide_engine::{OnFull, Pacing, Plan, Stage, Worker};
@@ -32,7 +31,7 @@ fn no_deadline_is_noticed_late_be_it_in_flight_or_in_the_queue() {
     let timeout = Span::from_ms(200);
     let plan = Plan { connections: 2, depth: 8, timeout, ..plan() };
     let source = PlannedSource::new(&plan.source);
-    let driver = World::new(silent_from(650)).driver(Instant::ZERO);
+    let driver = World::new(&plan, silent_from(650)).driver();
     let mut worker = Worker::new(driver, &plan, 0, &source);
     worker.open();
     while worker.report().stage == Stage::Opening {
@@ -86,7 +85,7 @@ fn a_lost_connection_fails_what_it_carried_and_comes_back() {
     let plan = Plan { connections: 2, depth: 64, ..plan() };
     let script = Script {
         server_stops: vec![Stretch::ms(380, 400)],
-        closes: vec![(ms(399), 1)],
+        closes: closes([(399, 1)]),
         ..Script::default()
     };
     let ran = run(&plan, script);
@@ -96,7 +95,7 @@ fn a_lost_connection_fails_what_it_carried_and_comes_back() {
     assert_eq!(ran.totals.all_connections().lost, 1);
     assert_eq!(ran.totals.all_connections().opened, 3);
     assert_eq!(measured.errors[ErrorClass::Closed as usize], 1);
-    let again = ran.world.seen.borrow().connects.last().copied().expect("it connects");
+    let again = ran.seen.borrow().connects.last().copied().expect("it connects");
     assert!(again.1 == 1 && again.0 >= ms(404) && again.0 <= ms(410), "{again:?}");
 }
 
@@ -106,12 +105,12 @@ fn refused_connects_are_tried_again_at_doubling_distances() {
         Reconnect::After(Backoff { first: Span::from_ms(10), longest: Span::from_ms(100) });
     let plan = Plan { connections: 1, reconnect, timeout: Span::from_s(2), ..plan() };
     let script = Script {
-        closes: vec![(ms(200), 0)],
-        refuses: Some(Stretch::ms(100, 900)),
+        closes: closes([(200, 0)]),
+        refuses: vec![Stretch::ms(100, 900)],
         ..Script::default()
     };
     let ran = run(&plan, script);
-    let seen = ran.world.seen.borrow();
+    let seen = ran.seen.borrow();
     let tries: Vec<Instant> = seen.connects.iter().skip(1).map(|(at, _)| *at).collect();
     let mut before = ms(200);
     for (number, at) in tries.iter().enumerate() {
@@ -131,10 +130,10 @@ fn refused_connects_are_tried_again_at_doubling_distances() {
 #[test]
 fn without_waits_a_lost_connection_stays_lost() {
     let plan = Plan { connections: 2, reconnect: Reconnect::Never, ..plan() };
-    let ran = run(&plan, Script { closes: vec![(ms(399), 1)], ..Script::default() });
+    let ran = run(&plan, Script { closes: closes([(399, 1)]), ..Script::default() });
     let measured = ran.measured();
     assert_eq!((ran.totals.all_connections().lost, ran.totals.all_connections().opened), (1, 2));
-    assert_eq!(ran.world.seen.borrow().connects.len(), 2, "nobody tries again");
+    assert_eq!(ran.seen.borrow().connects.len(), 2, "nobody tries again");
     assert_eq!(measured.answered + measured.lost, 1_000, "the other connection goes on");
     assert!(measured.lost <= 1);
 }
@@ -184,8 +183,8 @@ fn a_server_of_several_that_goes_away_leaves_the_others_working() {
     second.name = "two".to_owned();
     plan.servers.push(second);
     let script = Script {
-        closes: vec![(ms(500), 1), (ms(500), 3)],
-        refuses: Some(Stretch::ms(400, 5_000)),
+        closes: closes([(500, 1), (500, 3)]),
+        refuses: vec![Stretch::ms(400, 5_000)],
         ..Script::default()
     };
     let ran = run(&plan, script);

@@ -1,7 +1,6 @@
 //! Whose fault a wait was: the server's only while the worker was idle and connected.
 
-use crate::rig::{Change, Ran, plan, run};
-use crate::world::{Script, Stretch, ms};
+use crate::rig::{Change, Ran, Script, Stretch, closes, plan, run};
 use memtide_base::Span;
 use memtide_engine::plan::{Backoff, Reconnect};
 use memtide_engine::{Plan, Sharing};
@@ -85,7 +84,7 @@ fn what_the_client_adds_is_not_in_the_ideal_response() {
 fn a_network_that_takes_no_bytes_is_the_servers() {
     for sharing in [Sharing::Shared, Sharing::Connection] {
         let plan = Plan { connections: 1, ..plan() }.open(1_000.0, Arrival::Fixed, sharing);
-        let script = Script { unwritable: Some(Stretch::ms(400, 600)), ..Script::default() };
+        let script = Script { unwritable: vec![Stretch::ms(400, 600)], ..Script::default() };
         let ran = run(&plan, script);
         assert_eq!(ran.measured().answered, 1_000);
         let times = &ran.totals.times;
@@ -101,8 +100,8 @@ fn time_without_a_connection_is_kept_apart() {
     let reconnect =
         Reconnect::After(Backoff { first: Span::from_ms(1), longest: Span::from_ms(2) });
     let script = Script {
-        closes: vec![(ms(400), 0)],
-        refuses: Some(Stretch::ms(390, 600)),
+        closes: closes([(400, 0)]),
+        refuses: vec![Stretch::ms(390, 600)],
         ..Script::default()
     };
     let ran = run(&Plan { reconnect, ..narrow() }, script);

@@ -1,8 +1,8 @@
 //! Workers from outside, in a world of virtual time: what they send and when, how everything
 //! ends, and whose fault a wait was.
 
-#[path = "../world/mod.rs"]
-mod world;
+#[path = "../rig/mod.rs"]
+mod rig;
 
 mod cutoff;
 mod faults;
@@ -12,6 +12,5 @@ mod mutilate;
 mod pacing;
 mod questions;
 mod replicas;
-mod rig;
 mod sequence;
 mod wire;

@@ -1,8 +1,7 @@
 //! The ways of making load that come from mutilate's family: connections that walk through keys,
 //! rest after answers and skip what they are late for; and how many operations they carry.
 
-use crate::rig::{Change, Ran, SEED, WARMUP, plan, run};
-use crate::world::{Script, Stretch, ms};
+use crate::rig::{Change, Ran, SEED, Script, Stretch, WARMUP, closes, plan, run};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::RowPlan;
 use memtide_engine::{OnFull, Pacing, Plan, Sample, Sharing};
@@ -11,7 +10,7 @@ use memtide_workload::{Arrival, KeyForm, KeySpace, OpKind, RateCurve, SizeLaw, W
 /// The keys that each connection asked for, in order.
 fn keys_asked(ran: &Ran, connections: usize) -> Vec<Vec<u64>> {
     let mut keys = vec![Vec::new(); connections];
-    for sent in &ran.world.seen.borrow().sent {
+    for sent in &ran.seen.borrow().sent {
         let text = std::str::from_utf8(&sent.bytes).expect("keys and values are text");
         for line in text.lines().filter(|line| line.starts_with("get ")) {
             let asked = line[4..].split(' ').map(|key| key.parse::<u64>().expect("a number"));
@@ -54,7 +53,7 @@ fn a_shared_schedule_deals_its_operations_to_the_walks_in_turn() {
 /// What was measured on each connection, in the order of sending.
 fn by_connection(ran: &Ran, connections: usize) -> Vec<Vec<Sample>> {
     let mut samples = vec![Vec::new(); connections];
-    for sample in &ran.world.seen.borrow().samples {
+    for sample in &ran.seen.borrow().samples {
         samples[sample.connection as usize].push(*sample);
     }
     samples.iter_mut().for_each(|of_one| of_one.sort_by_key(|sample| sample.sent));
@@ -112,8 +111,8 @@ fn with_a_rate_operations_wait_for_the_end_of_a_pause() {
 fn a_pause_survives_what_happens_to_its_connection() {
     let plan = Plan { connections: 2, depth: 2, pause: Span::from_ms(3), ..plan() };
     let script = Script {
-        closes: vec![(ms(300), 0), (ms(301), 1), (ms(500), 1)],
-        unwritable: Some(Stretch::ms(700, 720)),
+        closes: closes([(300, 0), (301, 1), (500, 1)]),
+        unwritable: vec![Stretch::ms(700, 720)],
         server_stops: vec![Stretch::ms(800, 850)],
         ..Script::default()
     };

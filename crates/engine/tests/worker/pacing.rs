@@ -1,7 +1,8 @@
 //! Intended instants are the schedule's and nobody else's, whatever the answers do.
 
-use crate::rig::{Change, SEED, START, WARMUP, plan, run, run_until};
-use crate::world::{Script, Stretch, ms};
+use crate::rig::{
+    Change, DELAY, SEED, START, Script, Stretch, WARMUP, ms, plan, run, run_far, run_until,
+};
 use memtide_base::Span;
 use memtide_engine::plan::segment;
 use memtide_engine::{Cooldown, OnFull, Pacing, Plan, Refill, Sample, Sharing};
@@ -49,7 +50,7 @@ fn a_schedule_of_its_own_keeps_a_connection_at_its_instants() {
         let plan = plan().open(1_000.0, arrival, Sharing::Connection);
         let ran = run(&plan, Script::default());
         for lane in lanes(4, true) {
-            let seen = ran.world.seen.borrow();
+            let seen = ran.seen.borrow();
             let of_lane = seen.samples.iter().filter(|s| s.connection == lane.index);
             let mut instants: Vec<_> = of_lane.map(|s| s.intended.since(START)).collect();
             instants.sort_unstable();
@@ -95,12 +96,9 @@ fn a_stop_of_a_second_leaves_exactly_the_open_loops_tail() {
                 Arrival::Fixed,
                 sharing,
             );
-            let script = Script {
-                delay: Span::from_us(4),
-                server_stops: vec![Stretch::ms(4_000, 5_000)],
-                ..Script::default()
-            };
-            let ran = run(&plan, script);
+            let stops = vec![Stretch::ms(4_000, 5_000)];
+            let script = Script { server_stops: stops, ..Script::default() };
+            let ran = run_far(&plan, Span::from_us(4), script);
             let case = format!("{connections} connections, depth {depth}, {sharing:?}");
             assert_eq!(ran.measured().answered, 10_000, "{case}");
             let slow = ran.slower_than(Span::from_ms(100));
@@ -156,7 +154,7 @@ fn load_goes_on_after_the_window_until_its_last_operation_has_ended_or_nothing_d
 fn stopping_early_abandons_what_is_due_and_what_is_not_answered_in_time() {
     let plan = Plan { connections: 1, depth: 8, ..plan() };
     let script = Script { server_stops: vec![Stretch::ms(400, 9_000)], ..Script::default() };
-    let ran = run_until(&plan, script, ms(600), Span::from_ms(50));
+    let ran = run_until(&plan, (DELAY, script), (ms(600), Span::from_ms(50)));
     // Due from 400 ms to about 600 ms and never answered, of which eight were sent.
     let abandoned = ran.measured().abandoned;
     assert!(abandoned.abs_diff(200) <= 12, "{abandoned} abandoned");
@@ -168,7 +166,7 @@ fn stopping_early_abandons_what_is_due_and_what_is_not_answered_in_time() {
 fn stopping_lets_what_is_in_flight_end() {
     let plan = Plan { connections: 1, depth: 8, ..plan() };
     let script = Script { server_stops: vec![Stretch::ms(400, 630)], ..Script::default() };
-    let ran = run_until(&plan, script, ms(600), Span::from_s(1));
+    let ran = run_until(&plan, (DELAY, script), (ms(600), Span::from_s(1)));
     assert_eq!(ran.all().sent, ran.all().answered);
     assert!(ran.ended < ms(640), "it ends as soon as the answers are there");
 }
@@ -180,7 +178,7 @@ fn sent_before_all_was_answered(refill: Refill) -> usize {
     let ran = run(&plan.open(40_000.0, Arrival::Poisson, Sharing::Shared), Script::default());
     let measured = ran.measured();
     assert_eq!((measured.answered, measured.intended > 30_000), (measured.intended, true));
-    let seen = ran.world.seen.borrow();
+    let seen = ran.seen.borrow();
     let mut samples = seen.samples.clone();
     samples.sort_by_key(|sample| sample.sent);
     let early = |(at, sample): (usize, &Sample)| {

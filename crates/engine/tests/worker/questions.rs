@@ -1,7 +1,6 @@
 //! Questions beside the load, and answers that are none.
 
-use crate::rig::plan;
-use crate::world::{Script, World, ms};
+use crate::rig::{Script, World, ms, plan};
 use memtide_base::Instant;
 use memtide_engine::probe::{AskError, Question, ask, ask_unless};
 use memtide_engine::{Driver, Protocol};
@@ -22,10 +21,10 @@ fn what_is_no_answer_is_named_by_its_first_bytes() {
         (b"STAT pid 1\r\n", Protocol::Text, "12 bytes came"),
         (rows, Protocol::Text, "without an end"),
     ] {
-        let world = World::new(Script { says: Some((ms(0), says)), ..Script::default() });
         let mut plan = plan();
         plan.requests.protocol = protocol;
-        let mut driver = world.driver(Instant::ZERO);
+        let world = World::new(&plan, Script { says: Some((ms(0), says)), ..Script::default() });
+        let mut driver = world.driver();
         let error = ask(&mut driver, &plan, &plan.servers[0], Question::Statistics).unwrap_err();
         assert!(error.to_string().contains(words), "{words}: {error}");
         let waited = driver.now();
@@ -36,9 +35,10 @@ fn what_is_no_answer_is_named_by_its_first_bytes() {
 
 #[test]
 fn a_question_is_given_up_when_its_user_does() {
-    let world = World::new(Script { says: Some((ms(0), b"STAT a 1\r\n")), ..Script::default() });
     let plan = plan();
-    let mut driver = world.driver(Instant::ZERO);
+    let says = Some((ms(0), &b"STAT a 1\r\n"[..]));
+    let world = World::new(&plan, Script { says, ..Script::default() });
+    let mut driver = world.driver();
     let looks = std::cell::Cell::new(0);
     let is_interrupted = || looks.replace(looks.get() + 1) == 3;
     let (server, question) = (&plan.servers[0], Question::Statistics);

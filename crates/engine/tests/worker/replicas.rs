@@ -1,8 +1,7 @@
 //! Clients that reach several servers, or one server in two ways: copies of writes, servers that
 //! go and come back, gets by datagrams.
 
-use crate::rig::{Change, Ran, plan, run};
-use crate::world::{Script, Stretch, ms};
+use crate::rig::{Change, Ran, Script, Stretch, closes, ms, plan, run};
 use memtide_base::{Instant, ServerId};
 use memtide_engine::plan::segment;
 use memtide_engine::{Address, Clients, ConnectionTurn, Plan, Reach, Replicate, ServerPlan};
@@ -16,7 +15,7 @@ fn counted(connections: u32, reach: Reach) -> Plan {
 }
 
 /// Four clients with a connection to each of two servers, both of which are written. Odd
-/// connections are to the second one. In this world they hold the same things.
+/// connections are to the second one.
 fn replicated(copies: Replicate) -> Plan {
     let mut plan = counted(2, Reach::Servers { writers: 2, copies });
     let other =
@@ -51,7 +50,7 @@ fn each_copy_is_an_operation_and_servers_count_them_all() {
 
 /// Requests to the second server between two instants.
 fn requests(ran: &Ran, server: u32, (from, to): (Instant, Instant)) -> usize {
-    let seen = ran.world.seen.borrow();
+    let seen = ran.seen.borrow();
     let of = seen.sent.iter().filter(|sent| sent.connection % 2 == server);
     of.filter(|sent| (from..to).contains(&sent.at)).count()
 }
@@ -60,8 +59,8 @@ fn requests(ran: &Ran, server: u32, (from, to): (Instant, Instant)) -> usize {
 fn who_is_away_is_passed_over_and_taken_back() {
     for plan in [replicated(Replicate::All), replicated(Replicate::All).closed()] {
         let script = Script {
-            closes: [1, 3, 5, 7].map(|connection| (ms(400), connection)).into(),
-            refuses: Some(Stretch::ms(400, 700)),
+            closes: closes([1, 3, 5, 7].map(|connection| (400, connection))),
+            refuses: vec![Stretch::ms(400, 700)],
             ..Script::default()
         };
         let ran = run(&plan, script);
@@ -91,8 +90,8 @@ fn a_write_that_nobody_is_left_for_is_lost_and_reads_go_on() {
         clients => clients,
     };
     let script = Script {
-        closes: [0, 2, 4, 6].map(|connection| (ms(400), connection)).into(),
-        refuses: Some(Stretch::ms(400, 100_000)),
+        closes: closes([0, 2, 4, 6].map(|connection| (400, connection))),
+        refuses: vec![Stretch::ms(400, 100_000)],
         ..Script::default()
     };
     let ran = run(&plan, script);
@@ -119,7 +118,7 @@ fn gets_go_by_datagrams_and_sets_in_streams() {
         assert_eq!(all.answered, all.intended);
         assert_eq!(ran.server_says("cmd_set"), all.kinds[OpKind::Set.index()].sent);
         assert_eq!(ran.server_says("cmd_get"), all.keys_asked);
-        let seen = ran.world.seen.borrow();
+        let seen = ran.seen.borrow();
         let mut streams = [0u64; 4];
         for sent in &seen.sent {
             let is_set = sent.bytes.starts_with(b"set ");

@@ -1,9 +1,8 @@
 //! The run's one sequence: who takes which of its operations, what goes over the wire, and that
 //! it is the same each time.
 
-use crate::rig::{Change, plan, run};
-use crate::world::{Script, Stretch, World, ms};
-use memtide_base::{Instant, Span};
+use crate::rig::{Change, Script, Stretch, World, closes, ms, plan, run};
+use memtide_base::Span;
 use memtide_engine::fleet::TroubleKind;
 use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{
@@ -38,7 +37,7 @@ fn ops_max_makes_exactly_the_first_operations_whatever_the_workers() {
 #[test]
 fn the_same_seed_gives_the_same_bytes_at_the_same_instants() {
     let script = Script {
-        closes: vec![(ms(300), 1), (ms(500), 0)],
+        closes: closes([(300, 1), (500, 0)]),
         server_stops: vec![Stretch::ms(600, 700)],
         ..Script::default()
     };
@@ -46,7 +45,7 @@ fn the_same_seed_gives_the_same_bytes_at_the_same_instants() {
     let first = run(&plan, script.clone());
     let second = run(&plan, script.clone());
     let other = run(&Plan { seed: 8, ..plan }, script);
-    let sent = |ran: &crate::rig::Ran| ran.world.seen.borrow().sent.clone();
+    let sent = |ran: &crate::rig::Ran| ran.seen.borrow().sent.clone();
     assert_eq!(sent(&first), sent(&second));
     assert_ne!(sent(&first), sent(&other));
 }
@@ -88,7 +87,7 @@ fn both_protocols_come_to_the_same() {
         // One after the other, so that answers depend on nothing but the requests before.
         let ran = run(&Plan { connections: 1, depth: 1, ..plan }, Script::default());
         let all = ran.all();
-        let frames = ran.world.seen.borrow().sent.iter().all(|sent| sent.bytes[0] == 0x80);
+        let frames = ran.seen.borrow().sent.iter().all(|sent| sent.bytes[0] == 0x80);
         assert_eq!(frames, protocol == Protocol::Binary);
         (all.answered, all.hits, all.misses, all.replies)
     };
@@ -102,9 +101,9 @@ fn credentials_that_nobody_asked_for_are_a_failed_connect() {
         plan.requests.protocol = protocol;
         let credentials = Credentials { user: "tim".to_owned(), password: "tan".to_owned() };
         plan.credentials = Some(Arc::new(credentials));
-        let world = World::new(Script::default());
+        let world = World::new(&plan, Script::default());
         let source = PlannedSource::new(&plan.source);
-        let mut worker = Worker::new(world.driver(Instant::ZERO), &plan, 0, &source);
+        let mut worker = Worker::new(world.driver(), &plan, 0, &source);
         worker.open();
         let trouble = loop {
             let now = worker.turn().expect("the world does not fail");
@@ -117,8 +116,7 @@ fn credentials_that_nobody_asked_for_are_a_failed_connect() {
         let ConnectError::CredentialsUnwanted(words) = error else { panic!("{error}") };
         let report = worker.report();
         assert_eq!((report.stage, report.connections_open), (Stage::Opening, 0));
-        let error =
-            ask(&mut world.driver(Instant::ZERO), &plan, &plan.servers[0], Question::Version);
+        let error = ask(&mut world.driver(), &plan, &plan.servers[0], Question::Version);
         let is_unwanted = matches!(
             error,
             Err(AskError::Connect(ConnectError::CredentialsUnwanted(said))) if said == words
@@ -133,7 +131,7 @@ fn connections_are_made_with_sockets_as_the_plan_says() {
         let sockets =
             SocketOptions { nagle, send_buffer_bytes: Some(4096), ..SocketOptions::default() };
         let ran = run(&Plan { sockets, ..plan() }, Script::default());
-        assert_eq!(ran.world.seen.borrow().sockets, sockets);
+        assert_eq!(ran.seen.borrow().sockets, sockets);
     }
 }
 
@@ -142,9 +140,8 @@ fn questions_are_asked_in_the_plans_protocol() {
     let answers = PROTOCOLS.map(|protocol| {
         let mut plan = plan();
         plan.requests.protocol = protocol;
-        let world = World::new(Script::default());
-        let ask =
-            |question| ask(&mut world.driver(Instant::ZERO), &plan, &plan.servers[0], question);
+        let world = World::new(&plan, Script::default());
+        let ask = |question| ask(&mut world.driver(), &plan, &plan.servers[0], question);
         [Question::Version, Question::Statistics, Question::Get].map(|question| {
             match ask(question) {
                 Ok(Answer::Found(found)) => found.to_string(),
@@ -164,9 +161,9 @@ fn a_line_is_told_as_it_is_and_answered_by_a_line() {
     for protocol in PROTOCOLS {
         let mut plan = plan();
         plan.requests.protocol = protocol;
-        let world = World::new(Script::default());
+        let world = World::new(&plan, Script::default());
         let tell = |line| {
-            let mut driver = world.driver(Instant::ZERO);
+            let mut driver = world.driver();
             ask(&mut driver, &plan, &plan.servers[0], Question::Line(line))
         };
         assert_eq!(tell("verbosity 1"), Ok(Answer::Line("OK".to_owned())));
@@ -180,10 +177,10 @@ fn a_line_is_told_as_it_is_and_answered_by_a_line() {
         (b"ERRORS 0\n", Ok(Answer::Line("ERRORS 0".to_owned()))),
         (refused, Err(AskError::Refused("SERVER_ERROR no".to_owned()))),
     ] {
-        let world = World::new(Script { says: Some((ms(0), says)), ..Script::default() });
         let plan = plan();
+        let world = World::new(&plan, Script { says: Some((ms(0), says)), ..Script::default() });
         let question = Question::Line("trace");
-        let answer = ask(&mut world.driver(Instant::ZERO), &plan, &plan.servers[0], question);
+        let answer = ask(&mut world.driver(), &plan, &plan.servers[0], question);
         assert_eq!(answer, heard);
     }
 }
@@ -215,7 +212,7 @@ fn noreply_leaves_only_reads_to_be_answered() {
 fn least_loaded_connections_share_evenly() {
     let ran = run(&plan(), Script::default());
     let mut counts = [0u64; 4];
-    for sample in &ran.world.seen.borrow().samples {
+    for sample in &ran.seen.borrow().samples {
         counts[sample.connection as usize] += 1;
     }
     assert_eq!(counts, [250; 4]);

@@ -3,8 +3,7 @@
 
 mod filter;
 
-use crate::rig::{Change, Ran, plan, run};
-use crate::world::Script;
+use crate::rig::{Change, Ran, Script, plan, run};
 use memtide_base::Span;
 use memtide_engine::Plan;
 use memtide_engine::plan::RequestPlan;
@@ -31,7 +30,7 @@ fn written(kind: &str, size: &str) -> Plan {
 
 /// All bytes that were sent.
 fn sent(ran: &Ran) -> String {
-    let seen = ran.world.seen.borrow();
+    let seen = ran.seen.borrow();
     let bytes: Vec<u8> = seen.sent.iter().flat_map(|sent| sent.bytes.clone()).collect();
     String::from_utf8(bytes).expect("requests are text")
 }

@@ -2,10 +2,11 @@
 
 use crate::exit::{INTERRUPTED, Stop};
 use crate::output::say;
+use crate::session::embedded::start;
 use clap::ArgMatches;
 use memtide_base::units::format_bytes;
 use memtide_host::signal::StopFlag;
-use memtide_host::{ServeOptions, Serving, machine, memory};
+use memtide_host::{ServeOptions, machine, memory};
 use memtide_server::{Behaviour, Conduct, Faults};
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
@@ -41,7 +42,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
     let conduct = conduct(matches, *matches.get_one::<u64>("seed").expect("it has a default"));
     let manner = manner(&conduct);
-    let serving = start_with(&options, conduct)?;
+    let serving = start(&options, conduct)?;
     let udp = if options.udp { ", over TCP and UDP" } else { "" };
     say(&format!("memtide serves memcached's text protocol at {}{udp}{manner}", serving.address()));
     while !stop.is_raised() {
@@ -83,18 +84,4 @@ fn manner(conduct: &Conduct) -> String {
         true => String::new(),
         false => format!(", behaviour {behaviour}, faults {faults}, seed {seed}"),
     }
-}
-
-/// Starts an ordinary server, or says why it cannot listen there.
-pub(crate) fn start(options: &ServeOptions) -> Result<Serving, Stop> {
-    start_with(options, Conduct::default())
-}
-
-fn start_with(options: &ServeOptions, conduct: Conduct) -> Result<Serving, Stop> {
-    Serving::start(options, conduct).map_err(|error| {
-        Stop::usage(format!(
-            "the embedded server cannot listen on {}: {error}; choose another --port or --listen",
-            options.listen
-        ))
-    })
 }

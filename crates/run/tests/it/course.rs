@@ -1,10 +1,12 @@
 //! The course of a run: greeting, filling, measuring, taking leave.
 
-use crate::toy::{ToyFleet, ToyObserver, around, run_in, run_toml, scenario};
-use crate::world::{Script, Stretch, ms};
-use memtide_base::Span;
+use crate::world::{
+    Notes, Script, Stretch, WatchedFleet, around, ms, run_in, run_toml, scenario, setting,
+};
+use memtide_base::Law;
 use memtide_run::{lower, run};
 use memtide_schema::record::{EndedBy, Phase, Verdict};
+use memtide_sim::{Network, Setting};
 
 const SHORT: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '2s'\n\
                      keys = 2000\nconnections = 8\nthreads = 2\n";
@@ -84,10 +86,10 @@ fn load_never_and_always_do_as_they_say() {
 
 #[test]
 fn loading_alone_measures_nothing() {
-    let mut fleet = ToyFleet::new(Script::default());
+    let mut fleet = WatchedFleet::new(Script::default());
     let scenario = scenario(SHORT);
     let lowered = lower(&scenario, &around(1, true)).expect("it can be run");
-    let mut observer = ToyObserver::default();
+    let mut observer = Notes::default();
     let outcome = run(&mut fleet, &scenario, &lowered, true, &mut observer).expect("it fills");
     assert_eq!(outcome.record.phases.load.totals.replies["stored"], 2_000);
     assert_eq!(outcome.record.totals.intended, 0);
@@ -148,8 +150,8 @@ fn ops_max_ends_a_run_by_itself() {
 
 #[test]
 fn an_interrupted_run_still_has_a_record() {
-    let mut fleet = ToyFleet::new(Script::default());
-    fleet.interrupt_at = ms(1_500);
+    let setting = Setting { interrupt_at: ms(1_500), ..setting(Script::default()) };
+    let fleet = WatchedFleet::within(setting);
     let toml = SHORT.replace("2s", "60s");
     let ran = run_in(fleet, &around(1, true), &scenario(&toml));
     let record = ran.record();
@@ -164,8 +166,10 @@ fn an_interrupted_run_still_has_a_record() {
 
 #[test]
 fn an_interrupt_while_filling_ends_the_run() {
-    let mut fleet = ToyFleet::new(Script { delay: Span::from_ms(100), ..Script::default() });
-    fleet.interrupt_at = ms(1_000);
+    let network = Network { delay: Law::Fixed(0.05), ..Network::default() };
+    let interrupt_at = ms(1_000);
+    let setting = Setting { network, interrupt_at, ..setting(Script::default()) };
+    let fleet = WatchedFleet::within(setting);
     let toml = SHORT.replace("keys = 2000", "keys = 100000");
     let ran = run_in(fleet, &around(1, true), &scenario(&toml));
     let record = ran.record();

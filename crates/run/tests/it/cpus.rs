@@ -1,6 +1,6 @@
 //! Who gets which processor, how workers wait there, and what is said where there are too few.
 
-use crate::toy::{around, scenario};
+use crate::world::{around, scenario};
 use memtide_engine::Wait;
 use memtide_run::{Doors, Lowered, Surroundings, lower};
 

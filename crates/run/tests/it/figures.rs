@@ -1,7 +1,6 @@
 //! The record's figures against a recount of the exported operations, one by one.
 
-use crate::toy::{Ran, run_toml};
-use crate::world::{Script, Stretch, ms};
+use crate::world::{Ran, Script, Stretch, closes, run_toml};
 use memtide_base::{Instant, Span};
 use memtide_engine::driver::Sample;
 use memtide_metrics::Histogram;
@@ -12,7 +11,7 @@ use memtide_workload::{OpKind, Outcome};
 fn ran() -> Ran {
     let script = Script {
         server_stops: vec![Stretch::ms(1_200, 1_300), Stretch::ms(1_800, 2_400)],
-        closes: vec![(ms(2_000), 1)],
+        closes: closes([(2_000, 1)]),
         ..Script::default()
     };
     let toml = "server = 'unix:/s'\nrate = 2000\nduration = '3s'\nwarmup = '100ms'\nkeys = 500\n\

@@ -1,7 +1,6 @@
 //! Goals: met, missed, and undecided where the sample cannot tell.
 
-use crate::toy::run_toml;
-use crate::world::{Script, ms};
+use crate::world::{Script, ms, run_toml};
 use memtide_schema::record::GoalResult::{Met, Missed, Undecided};
 use memtide_schema::record::{GoalRecord, GoalResult};
 

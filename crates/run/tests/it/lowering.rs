@@ -1,6 +1,6 @@
 //! Defaults that depend on the machine and on other fields, and why they are what they are.
 
-use crate::toy::{around, scenario};
+use crate::world::{around, scenario};
 use memtide_base::Span;
 use memtide_engine::{Address, Clients, Cooldown, Pacing, Reach, Replicate, Sharing, Transport};
 use memtide_run::{Lowered, Surroundings, lower};

@@ -2,7 +2,7 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p memtide-run` writes the file again.
 
-use crate::toy::{around, scenario};
+use crate::world::{around, scenario};
 use memtide_run::{Surroundings, lower};
 use memtide_schema::Scenario;
 use std::collections::BTreeMap;

@@ -1,7 +1,6 @@
 //! Servers that are not there, go away, or say nothing.
 
-use crate::toy::{ToyFleet, around, run_in, run_toml, scenario};
-use crate::world::{Script, Stretch, ms};
+use crate::world::{Script, Stretch, WatchedFleet, around, closes, ms, run_in, run_toml, scenario};
 use memtide_schema::record::{EndedBy, GoalResult, Verdict};
 
 const PACED: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduration = '3s'\n\
@@ -9,7 +8,7 @@ const PACED: &str = "server = 'unix:/s'\nrate = 1000\narrival = 'fixed'\nduratio
 
 #[test]
 fn a_refused_connection_is_said_so() {
-    let script = Script { refuses: Some(Stretch::ms(0, 10_000)), ..Script::default() };
+    let script = Script { refuses: vec![Stretch::ms(0, 10_000)], ..Script::default() };
     let ran = run_toml(script, PACED);
     let (exit, message) = ran.failure();
     assert_eq!(exit, 3);
@@ -55,8 +54,8 @@ fn a_closed_loop_of_so_many_operations_does_not_hang_on_a_silent_server() {
 #[test]
 fn a_server_that_dies_ends_the_run_after_the_timeout_with_a_partial_record() {
     let script = Script {
-        closes: (0..4).map(|nth| (ms(1_500), nth)).collect(),
-        refuses: Some(Stretch::ms(1_500, 100_000)),
+        closes: closes([0, 1, 2, 3].map(|nth| (1_500, nth))),
+        refuses: vec![Stretch::ms(1_500, 100_000)],
         ..Script::default()
     };
     let ran = run_toml(script, PACED);
@@ -72,7 +71,7 @@ fn a_server_that_dies_ends_the_run_after_the_timeout_with_a_partial_record() {
 
 #[test]
 fn with_reconnect_never_the_first_lost_connection_ends_the_run() {
-    let script = Script { closes: vec![(ms(1_500), 1)], ..Script::default() };
+    let script = Script { closes: closes([(1_500, 1)]), ..Script::default() };
     let toml = PACED.replace("threads = 2", "threads = 1");
     let ran = run_toml(script, &format!("{toml}reconnect = 'never'\n"));
     let (exit, message) = ran.failure();
@@ -140,8 +139,8 @@ fn counters_that_a_line_has_changed_are_not_held_against_anybody() {
 #[test]
 fn a_server_that_comes_back_costs_losses_only() {
     let script = Script {
-        closes: (0..4).map(|nth| (ms(1_500), nth)).collect(),
-        refuses: Some(Stretch::ms(1_500, 1_700)),
+        closes: closes([0, 1, 2, 3].map(|nth| (1_500, nth))),
+        refuses: vec![Stretch::ms(1_500, 1_700)],
         ..Script::default()
     };
     let ran = run_toml(script, PACED);
@@ -155,9 +154,9 @@ fn a_server_that_comes_back_costs_losses_only() {
 
 #[test]
 fn one_of_two_servers_may_die() {
-    let mut fleet = ToyFleet::new(Script {
-        closes: vec![(ms(1_500), 1)],
-        refuses: Some(Stretch::ms(1_500, 100_000)),
+    let mut fleet = WatchedFleet::new(Script {
+        closes: closes([(1_500, 1)]),
+        refuses: vec![Stretch::ms(1_500, 100_000)],
         ..Script::default()
     });
     fleet.deadline = ms(60_000);

@@ -9,7 +9,7 @@ use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::steps::{Conclusion, Step};
 use memtide_schema::{Event, Layer, Origin, Record, Scenario, Settings, field};
 use memtide_server::{Conduct, FaultKind, StoreOptions};
-use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace, WorkerPause};
+use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace, WorkerPause};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -167,7 +167,7 @@ impl World {
             outputs: Wanted { samples: self.keeps_samples, ..Wanted::default() },
         };
         let servers = self.servers.into_iter().enumerate().map(|(number, conduct)| SimServer {
-            address: address(number),
+            addresses: vec![address(number)],
             store: StoreOptions { memory_bytes_max: 1 << 30, item_bytes_max: 1 << 20, shards: 1 },
             conduct,
             dead: self
@@ -181,6 +181,7 @@ impl World {
             seed: self.seed,
             network: self.network,
             servers: servers.collect(),
+            script: Script::default(),
             pauses: self.pauses,
             interrupt_at: self.interrupt_at,
         };

@@ -1,8 +1,7 @@
 //! A filter that scrambles all bytes, at both ends: what changes bytes on their way comes through
 //! the engine's door for filters, and the load, greetings and questions do not notice.
 
-use crate::rig::{Change, plan, run, run_through};
-use crate::world::{Script, World, WorldDriver};
+use crate::rig::{Change, Script, Watched, World, plan, run, run_through};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::DriverError;
 use memtide_engine::fleet::TroubleKind;
@@ -67,7 +66,7 @@ impl Filter for Scramble {
 
 /// The world's driver with the servers' end of the filter before it.
 struct Ends {
-    world: WorldDriver,
+    world: Watched,
     ends: BTreeMap<ConnectionId, Scramble>,
     /// What servers say by themselves.
     said: VecDeque<(ConnectionId, Vec<u8>)>,
@@ -75,7 +74,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn new(world: WorldDriver) -> Self {
+    fn new(world: Watched) -> Self {
         Self { world, ends: BTreeMap::new(), said: VecDeque::new(), current: Vec::new() }
     }
 }
@@ -173,11 +172,10 @@ fn a_server_hears_the_same_through_a_filter() {
                 }
             };
             let bare = run(&plan, Script::default());
-            let ends = (Instant::NEVER, plan.timeout);
-            let ran = run_through(&scrambling(plan), Script::default(), ends, Ends::new);
+            let ran = run_through(&scrambling(plan), Ends::new);
             assert!(ran.measured().answered > 100);
             assert_eq!(*ran.measured(), *bare.measured(), "{protocol}, case {case}");
-            let (ours, theirs) = (ran.world.seen.borrow(), bare.world.seen.borrow());
+            let (ours, theirs) = (ran.seen.borrow(), bare.seen.borrow());
             assert!(ours.sent == theirs.sent, "{protocol}, case {case}");
             assert!(ours.samples == theirs.samples, "{protocol}, case {case}");
         }
@@ -189,14 +187,14 @@ fn questions_and_greetings_go_through_a_filter() {
     for protocol in [Protocol::Text, Protocol::Binary] {
         let mut plan = scrambling(plan());
         plan.requests.protocol = protocol;
-        let world = World::new(Script::default());
-        let mut driver = Ends::new(world.driver(Instant::ZERO));
+        let world = World::new(&plan, Script::default());
+        let mut driver = Ends::new(world.driver());
         let answer = ask(&mut driver, &plan, &plan.servers[0], Question::Version);
         assert!(matches!(answer, Ok(Answer::Version(_))), "{answer:?}");
         // The embedded server asks for no credentials, and says so: they have reached it.
         let credentials = Credentials { user: "tim".to_owned(), password: "tan".to_owned() };
         plan.credentials = Some(Arc::new(credentials));
-        let mut driver = Ends::new(world.driver(Instant::ZERO));
+        let mut driver = Ends::new(world.driver());
         let error = ask(&mut driver, &plan, &plan.servers[0], Question::Version).unwrap_err();
         assert!(error.to_string().contains("does not take credentials"), "{error}");
     }
@@ -206,15 +204,14 @@ fn questions_and_greetings_go_through_a_filter() {
 fn a_server_without_the_filter_is_named() {
     let mut plan = scrambling(plan()).lasting(Span::from_ms(20));
     plan.timeout = Span::from_ms(100);
-    let world =
-        World::new(Script { says: Some((Instant::ZERO, b"ERROR\r\n")), ..Script::default() });
-    let mut driver = world.driver(Instant::ZERO);
+    let says = Some((Instant::ZERO, &b"ERROR\r\n"[..]));
+    let world = World::new(&plan, Script { says, ..Script::default() });
+    let mut driver = world.driver();
     let error = ask(&mut driver, &plan, &plan.servers[0], Question::Version).unwrap_err();
     assert!(error.to_string().contains("its bytes are not scrambled"), "{error}");
-    let mut worker =
-        memtide_engine::Worker::new(world.driver(Instant::ZERO), &plan, 0, &source(&plan));
+    let mut worker = memtide_engine::Worker::new(world.driver(), &plan, 0, &source(&plan));
     worker.open();
-    while worker.turn().expect("the world does not fail") < crate::world::ms(20) {}
+    while worker.turn().expect("the world does not fail") < crate::rig::ms(20) {}
     let trouble = worker.report().trouble.expect("it was noticed");
     let why = PeerError::Unreadable { why: "are not scrambled" };
     assert_eq!(trouble.what, TroubleKind::Closed(Closed::Broken(why)));

@@ -1,8 +1,12 @@
-//! Workers carried through a whole plan in the test world, one after the other, and what they
-//! recorded put together.
+//! Workers carried through a whole plan, each in a simulated world of its own and one after the
+//! other, and what they recorded put together.
 
-use crate::world::{Script, World, WorldDriver};
-use memtide_base::{Instant, Span};
+mod world;
+
+pub use memtide_sim::{Script, Stretch};
+pub use world::{DELAY, Seen, Watched, World, ms};
+
+use memtide_base::{ConnectionId, Instant, Span};
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
 use memtide_engine::{
     Address, Clients, Cooldown, Driver, Io, OnFull, Pacing, Plan, RateUnit, Refill, ServerPlan,
@@ -131,7 +135,10 @@ impl Source for Spy {
 
 /// A plan that was carried out.
 pub struct Ran {
-    pub world: World,
+    /// One for each worker.
+    worlds: Vec<World>,
+    /// What all drivers were asked to do.
+    pub seen: Rc<RefCell<Seen>>,
     pub totals: Totals,
     pub reports: Vec<WorkerReport>,
     pub asked: Vec<u64>,
@@ -144,39 +151,56 @@ pub struct Ran {
 /// When every run of the rig starts, and when its window does.
 pub const START: Instant = Instant::from_ns(50_000_000);
 
-/// Carries out `plan` in a world with `script`. It is stopped when everything measured has
-/// ended, as a controller does, or at `stop_at` with `grace`.
-pub fn run_until(plan: &Plan, script: Script, stop_at: Instant, grace: Span) -> Ran {
-    run_through(plan, script, (stop_at, grace), |driver| driver)
+/// Carries out `plan` in a world with `script` whose servers answer after `delay`. It is stopped
+/// when everything measured has ended, as a controller does, or at the instant in `ends` with the
+/// grace there.
+pub fn run_until(plan: &Plan, (delay, script): (Span, Script), ends: (Instant, Span)) -> Ran {
+    carry_through(plan, |plan| World::far(plan, delay, script.clone()), ends, |driver| driver)
+}
+
+/// The same to the end.
+pub fn run_far(plan: &Plan, delay: Span, script: Script) -> Ran {
+    run_until(plan, (delay, script), (Instant::NEVER, plan.timeout))
 }
 
 /// The same with drivers that `through` makes of the world's.
-pub fn run_through<D: Driver>(
+pub fn run_through<D: Driver>(plan: &Plan, through: impl Fn(Watched) -> D) -> Ran {
+    let ends = (Instant::NEVER, plan.timeout);
+    carry_through(plan, |plan| World::new(plan, Script::default()), ends, through)
+}
+
+fn carry_through<D: Driver>(
     plan: &Plan,
-    script: Script,
-    (stop_at, grace): (Instant, Span),
-    through: impl Fn(WorldDriver) -> D,
+    world: impl Fn(&Plan) -> World,
+    ends: (Instant, Span),
+    through: impl Fn(Watched) -> D,
 ) -> Ran {
-    let world = World::new(script);
     let spy =
         Spy { inner: PlannedSource::new(&plan.source), asked: Rc::default(), told: Rc::default() };
     let mut totals = Totals::new(&plan.shape());
-    let mut reports = Vec::new();
+    let (mut reports, mut worlds) = (Vec::new(), Vec::new());
+    let seen = Rc::new(RefCell::new(Seen::default()));
     let mut ended = Instant::ZERO;
     for number in 0..plan.workers {
-        let driver = through(world.driver(Instant::ZERO));
-        let mut worker = Worker::new(driver, plan, number, &spy);
-        ended = ended.max(carry_out(&mut worker, plan, &mut totals, (stop_at, grace)));
+        let world = world(plan).seen_by(&seen);
+        let mut worker = Worker::new(through(world.driver()), plan, number, &spy);
+        ended = ended.max(carry_out(&mut worker, plan, &mut totals, ends));
         reports.push(worker.report());
+        worlds.push(world);
     }
     let (asked, told) = (spy.asked.take(), spy.told.take());
-    let ran = Ran { world, totals, reports, asked, told, start: START, ended };
+    let ran = Ran { worlds, seen, totals, reports, asked, told, start: START, ended };
     ran.check();
     ran
 }
 
+/// Closes a connection of each worker at these milliseconds.
+pub fn closes<const N: usize>(at: [(u64, u32); N]) -> Vec<(Instant, ConnectionId)> {
+    at.map(|(at, connection)| (ms(at), ConnectionId(connection))).into()
+}
+
 pub fn run(plan: &Plan, script: Script) -> Ran {
-    run_until(plan, script, Instant::NEVER, plan.timeout)
+    run_far(plan, DELAY, script)
 }
 
 fn carry_out<D: Driver>(
@@ -259,20 +283,14 @@ impl Ran {
         sum
     }
 
-    /// A counter of the server's.
+    /// A counter of all servers together.
     pub fn server_says(&self, name: &str) -> u64 {
-        let mut session = memtide_server::Session::new(1 << 20);
-        let clock = memtide_server::Clock { now: self.ended, unix_s: 1_700_000_000 };
-        let mut out = Vec::new();
-        session.handle_bytes(clock, b"stats\r\n", &self.world.store, &mut out);
-        let text = String::from_utf8(out).expect("statistics are text");
-        let line = text.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
-        line.and_then(|value| value.parse().ok()).expect("the server knows this counter")
+        self.worlds.iter().map(|world| world.counter(name)).sum()
     }
 
     /// Intended instants of the measured operations, ascending, from the start.
     pub fn intended(&self) -> Vec<Span> {
-        let seen = self.world.seen.borrow();
+        let seen = self.seen.borrow();
         let mut at: Vec<_> = seen.samples.iter().map(|s| s.intended.since(self.start)).collect();
         at.sort_unstable();
         at
@@ -280,7 +298,7 @@ impl Ran {
 
     /// How many of the window's operations took longer than `span` to be answered.
     pub fn slower_than(&self, span: Span) -> usize {
-        let seen = self.world.seen.borrow();
+        let seen = self.seen.borrow();
         let answered = seen.samples.iter().filter(|s| s.received != Instant::NEVER);
         answered.filter(|s| s.received.since(s.intended) > span).count()
     }

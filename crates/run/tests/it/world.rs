@@ -1,113 +1,117 @@
-//! A fleet of the engine's workers in the test world, and an observer that remembers.
+//! The simulator's fleet as these tests want it: servers of which it can be said that they are on
+//! this machine or not, plans and operations that are kept; and an observer that remembers.
 
-use crate::world::{Script, World, WorldDriver};
-use memtide_base::{Instant, Span};
+use memtide_base::{ConnectionId, Instant, Law, Span};
 use memtide_engine::driver::Sample;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
-use memtide_engine::probe::{Answer, AskError, Question, ask};
-use memtide_engine::{Address, Plan, ServerPlan, Worker};
+use memtide_engine::probe::{Answer, AskError, Question};
+use memtide_engine::{Address, Plan, ServerPlan};
 use memtide_metrics::Totals;
 use memtide_run::{Doors, Failure, Observer, Outcome, Surroundings, Wanted, lower, run};
 use memtide_schema::record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Interval as Settled, Progress, Record, Scenario, Settings, from_toml};
-use memtide_workload::PlannedSource;
+use memtide_server::{Conduct, StoreOptions};
+use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::rc::Rc;
 
-/// Workers in virtual time, one turn after the other.
-pub struct ToyFleet {
-    pub world: World,
-    now: Instant,
-    plan: Option<Arc<Plan>>,
-    workers: Vec<(Worker<WorldDriver, PlannedSource>, Instant)>,
-    /// The user asks to stop at this instant.
-    pub interrupt_at: Instant,
+pub use memtide_sim::{Script, Stretch};
+
+/// The instant `at` milliseconds after the world's beginning.
+pub fn ms(at: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(at)
+}
+
+/// Closes a connection of each worker at these milliseconds.
+pub fn closes<const N: usize>(at: [(u64, u32); N]) -> Vec<(Instant, ConnectionId)> {
+    at.map(|(at, connection)| (ms(at), ConnectionId(connection))).into()
+}
+
+/// Two servers, each of them near and far, that answer after 100 µs.
+pub fn setting(script: Script) -> Setting {
+    let server = |number| SimServer {
+        addresses: vec![address(number, true), address(number, false)],
+        store: StoreOptions { memory_bytes_max: 64 << 20, item_bytes_max: 1 << 20, shards: 1 },
+        conduct: Conduct::default(),
+        dead: Vec::new(),
+    };
+    Setting {
+        seed: 5,
+        network: Network { delay: Law::Fixed(50e-6), ..Network::default() },
+        servers: (0..2).map(server).collect(),
+        script,
+        pauses: Vec::new(),
+        interrupt_at: Instant::NEVER,
+    }
+}
+
+fn address(number: usize, local: bool) -> Address {
+    match local {
+        true => Address::Unix(format!("server-{number}")),
+        false => Address::Tcp(([192, 0, 2, 1], 11_211 + number as u16).into()),
+    }
+}
+
+/// A fleet of simulated workers that keeps what it was given.
+pub struct WatchedFleet {
+    inner: SimFleet,
+    samples: Rc<RefCell<Vec<Sample>>>,
     /// Every plan that was started.
     pub plans: Vec<Plan>,
-    pub questions: u64,
     /// No run of these tests takes longer.
     pub deadline: Instant,
 }
 
-impl ToyFleet {
+impl WatchedFleet {
     pub fn new(script: Script) -> Self {
-        Self {
-            world: World::new(script),
-            now: Instant::ZERO,
-            plan: None,
-            workers: Vec::new(),
-            interrupt_at: Instant::NEVER,
-            plans: Vec::new(),
-            questions: 0,
-            deadline: Instant::ZERO + Span::from_s(120),
-        }
+        Self::within(setting(script))
     }
 
-    /// A counter of the server's.
-    pub fn server_says(&self, name: &str) -> i64 {
-        let mut session = memtide_server::Session::new(1 << 20);
-        let clock = memtide_server::Clock { now: self.now, unix_s: 1_700_000_000 };
-        let mut out = Vec::new();
-        session.handle_bytes(clock, b"stats\r\n", &self.world.store, &mut out);
-        let text = String::from_utf8(out).expect("statistics are text");
-        let line = text.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
-        line.and_then(|value| value.parse().ok()).expect("the server knows this counter")
+    pub fn within(setting: Setting) -> Self {
+        let samples = Rc::new(RefCell::new(Vec::new()));
+        let keep = Rc::clone(&samples);
+        let inner =
+            SimFleet::new(setting, Trace::new(), move |sample| keep.borrow_mut().push(*sample));
+        Self { inner, samples, plans: Vec::new(), deadline: ms(120_000) }
+    }
+
+    /// A counter of the first server.
+    pub fn server_says(&self, name: &str) -> u64 {
+        self.inner.counter(0, name).expect("the server knows this counter")
     }
 
     pub fn samples(&self) -> Vec<Sample> {
-        self.world.seen.borrow().samples.clone()
+        self.samples.borrow().clone()
     }
 }
 
-impl Fleet for ToyFleet {
+impl Fleet for WatchedFleet {
     fn now(&self) -> Instant {
-        self.now
+        self.inner.now()
     }
 
     fn since_unix(&self) -> Span {
-        Span::from_ms(1_700_000_000_000)
+        self.inner.since_unix()
     }
 
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError> {
-        assert!(self.workers.iter().all(|(worker, _)| worker.is_finished()), "one at a time");
-        let source = PlannedSource::new(&plan.source);
-        self.workers.clear();
-        for number in workers {
-            let mut worker = Worker::new(self.world.driver(self.now), plan, number, &source);
-            worker.open();
-            self.workers.push((worker, self.now));
-        }
         self.plans.push(plan.clone());
-        self.plan = Some(Arc::new(plan.clone()));
-        Ok(())
+        self.inner.start(plan, workers)
     }
 
     fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
-        let plan = self.plan.clone().expect("a plan was started");
-        for (worker, _) in &mut self.workers {
-            match command {
-                Command::Begin => worker.begin(&plan, at),
-                Command::Stop { grace } => worker.stop(at, grace),
-            }
-        }
-        Ok(())
+        self.inner.command(at, command)
     }
 
     fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError> {
         assert!(until <= self.deadline, "the run does not come to its end");
-        self.now = self.now.max(until);
-        for (worker, at) in &mut self.workers {
-            while *at < until && !worker.is_finished() {
-                *at = worker.turn().map_err(|error| FleetError::Worker { worker: 0, error })?;
-            }
-            totals.absorb(worker.tally_mut());
-        }
-        Ok(Interval {
-            at: self.now,
-            workers: self.workers.iter().map(|(worker, _)| worker.report()).collect(),
-            interrupted: self.now >= self.interrupt_at,
-        })
+        self.inner.collect(until, totals)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.inner.is_interrupted()
     }
 
     fn ask(
@@ -116,17 +120,13 @@ impl Fleet for ToyFleet {
         server: &ServerPlan,
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
-        self.questions += 1;
-        let mut driver = self.world.driver(self.now);
-        let answer = ask(&mut driver, plan, server, question);
-        self.now = memtide_engine::Driver::now(&driver);
-        answer
+        self.inner.ask(plan, server, question)
     }
 }
 
 /// Remembers what happened.
 #[derive(Default)]
-pub struct ToyObserver {
+pub struct Notes {
     pub phases: Vec<Phase>,
     pub progress: Vec<Progress>,
     pub ticks: Vec<Instant>,
@@ -136,7 +136,7 @@ pub struct ToyObserver {
     pub rows: Vec<IntervalRecord>,
 }
 
-impl Observer for ToyObserver {
+impl Observer for Notes {
     fn on(&mut self, event: &Event) {
         match event {
             Event::Started(_) => self.started += 1,
@@ -174,14 +174,12 @@ pub fn scenario(toml: &str) -> Scenario {
     settings.scenario
 }
 
-/// Four CPUs, and as many servers of the test world, which is on this machine or not.
+/// Four CPUs, and as many servers of the world, which are on this machine or not.
 pub fn around(servers: usize, local: bool) -> Surroundings {
-    let address = |number: usize| match local {
-        true => Address::Unix(format!("server-{number}")),
-        false => Address::Tcp(([192, 0, 2, 1], 11_211 + number as u16).into()),
+    let server = |number| ServerPlan {
+        name: format!("server-{number}"),
+        addresses: vec![address(number, local)],
     };
-    let server =
-        |number| ServerPlan { name: format!("server-{number}"), addresses: vec![address(number)] };
     Surroundings {
         servers: (0..servers).map(server).collect(),
         embedded: false,
@@ -197,8 +195,8 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
 
 /// A run that was carried out.
 pub struct Ran {
-    pub fleet: ToyFleet,
-    pub observer: ToyObserver,
+    pub fleet: WatchedFleet,
+    pub observer: Notes,
     pub result: Result<Outcome, Failure>,
 }
 
@@ -220,14 +218,14 @@ impl Ran {
     }
 }
 
-pub fn run_in(mut fleet: ToyFleet, around: &Surroundings, scenario: &Scenario) -> Ran {
+pub fn run_in(mut fleet: WatchedFleet, around: &Surroundings, scenario: &Scenario) -> Ran {
     let lowered = lower(scenario, around).expect("it can be run");
-    let mut observer = ToyObserver::default();
+    let mut observer = Notes::default();
     let result = run(&mut fleet, scenario, &lowered, false, &mut observer);
     Ran { fleet, observer, result }
 }
 
 /// Runs a scenario against one local server.
 pub fn run_toml(script: Script, toml: &str) -> Ran {
-    run_in(ToyFleet::new(script), &around(1, true), &scenario(toml))
+    run_in(WatchedFleet::new(script), &around(1, true), &scenario(toml))
 }

@@ -1,0 +1,136 @@
+//! The simulator's world as the rig wants it: the servers of a plan, a network of constant delay,
+//! and drivers that write down what they were asked to do.
+
+use memtide_base::{Full, Instant, Law, Span};
+use memtide_engine::driver::DriverError;
+use memtide_engine::{
+    Address, Completion, Driver, Plan, Sample, SocketOptions, Submission, Submitted,
+};
+use memtide_server::{Conduct, StoreOptions};
+use memtide_sim::{Network, Script, Setting, SimDriver, SimFleet, SimServer, Trace};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// From a request's sending to its reply's arrival, if a test does not say otherwise.
+pub const DELAY: Span = Span::from_us(100);
+
+/// The instant `at` milliseconds after the world's beginning.
+pub fn ms(at: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(at)
+}
+
+/// A request as it was handed to the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    pub at: Instant,
+    pub connection: u32,
+    pub bytes: Vec<u8>,
+}
+
+/// What drivers were asked to do.
+#[derive(Default)]
+pub struct Seen {
+    pub sent: Vec<Sent>,
+    pub connects: Vec<(Instant, u32)>,
+    /// How the last of them wanted its socket.
+    pub sockets: SocketOptions,
+    pub samples: Vec<Sample>,
+}
+
+/// A world, and what its drivers have seen.
+pub struct World {
+    fleet: SimFleet,
+    servers: usize,
+    pub seen: Rc<RefCell<Seen>>,
+}
+
+impl World {
+    pub fn new(plan: &Plan, script: Script) -> Self {
+        Self::far(plan, DELAY, script)
+    }
+
+    /// With servers that answer after `delay`.
+    pub fn far(plan: &Plan, delay: Span, script: Script) -> Self {
+        let mut addresses: Vec<&Address> =
+            plan.servers.iter().flat_map(|server| &server.addresses).collect();
+        addresses.dedup();
+        let servers = addresses.len();
+        let server = |address: &Address| SimServer {
+            addresses: vec![address.clone()],
+            store: StoreOptions { memory_bytes_max: 64 << 20, item_bytes_max: 1 << 20, shards: 1 },
+            conduct: Conduct::default(),
+            dead: Vec::new(),
+        };
+        let setting = Setting {
+            seed: 5,
+            network: Network { delay: Law::Fixed(delay.as_s_f64() / 2.0), ..Network::default() },
+            servers: addresses.into_iter().map(server).collect(),
+            script,
+            pauses: Vec::new(),
+            interrupt_at: Instant::NEVER,
+        };
+        let fleet = SimFleet::new(setting, Trace::new(), |_| {});
+        Self { fleet, servers, seen: Rc::default() }
+    }
+
+    /// With drivers that write into `seen`.
+    pub fn seen_by(self, seen: &Rc<RefCell<Seen>>) -> Self {
+        Self { seen: Rc::clone(seen), ..self }
+    }
+
+    pub fn driver(&self) -> Watched {
+        Watched { inner: self.fleet.driver(), seen: Rc::clone(&self.seen) }
+    }
+
+    /// A counter of all servers together.
+    pub fn counter(&self, name: &str) -> u64 {
+        let counters = (0..self.servers).map(|server| self.fleet.counter(server, name));
+        counters.map(|counter| counter.expect("servers know this counter")).sum()
+    }
+}
+
+/// A driver of the world that writes down what it is asked to do.
+pub struct Watched {
+    inner: SimDriver,
+    seen: Rc<RefCell<Seen>>,
+}
+
+impl Driver for Watched {
+    fn now(&self) -> Instant {
+        self.inner.now()
+    }
+
+    fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full> {
+        let (at, mut seen) = (self.now(), self.seen.borrow_mut());
+        match submission {
+            Submission::Connect { connection, sockets, .. } => {
+                seen.connects.push((at, connection.0));
+                seen.sockets = sockets;
+            }
+            Submission::Send { connection, message } => {
+                let bytes = message.flat(&mut Vec::new()).to_vec();
+                seen.sent.push(Sent { at, connection: connection.0, bytes });
+            }
+            Submission::Close { .. } => {}
+        }
+        self.inner.submit(submission)
+    }
+
+    fn has_unsent(&self) -> bool {
+        self.inner.has_unsent()
+    }
+
+    fn wait(&mut self, until: Instant) -> Result<(), DriverError> {
+        assert_ne!(until, Instant::NEVER, "a worker never waits for ever");
+        self.inner.wait(until)
+    }
+
+    fn completion(&mut self) -> Option<Completion<'_>> {
+        self.inner.completion()
+    }
+
+    fn export(&mut self, sample: Sample) -> Result<(), Full> {
+        self.seen.borrow_mut().samples.push(sample);
+        self.inner.export(sample)
+    }
+}
