@@ -433,8 +433,8 @@ by +:
                            that of the natural logarithm
   queue:K,LAW              one queue for the whole server, with K requests in
                            service at a time; LAW is one of the three above
-  slowing:PERCENT/s        service times grow by this percentage of the initial
-                           ones per second; without a LAW they start at 10us
+  slowing:PERCENT/s        service times grow by PERCENT of the initial ones
+                           per second; without a LAW they start at 10us
   pause:EVERY,LENGTH       replies due in a pause leave at its end; the first
                            pause begins EVERY after the start; work continues
   pause:AT,LENGTH,once     a single pause
