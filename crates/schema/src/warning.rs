@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// Something is not as it should be. Figures are of the measured window.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
-    /// The generator itself sent late, which is part of the response times.
+    /// memtide itself sent late, which is part of the response times.
     GeneratorLate {
         /// At which percentile.
         percentile: Percentile,
@@ -62,7 +62,7 @@ pub enum Warning {
         /// Files allowed, after the soft limit was raised to the hard one.
         allowed: u64,
     },
-    /// The server threw out items during the run.
+    /// The server evicted items during the run.
     Evictions {
         /// Which server.
         server: String,
@@ -71,7 +71,7 @@ pub enum Warning {
         /// Whether keys of this run were among them; none where that is not known.
         own: Option<bool>,
     },
-    /// So few connections at so high a rate that the server's threads take turns badly.
+    /// Too few connections for the rate: the server's threads share them unevenly.
     FewConnections {
         /// Connections to each server.
         connections: u32,
@@ -92,7 +92,7 @@ pub enum Warning {
         /// How many.
         lost: u64,
     },
-    /// The server did work for somebody else during the run.
+    /// Other clients used the server during the run.
     OtherClients {
         /// Which server.
         server: String,
@@ -125,7 +125,7 @@ pub enum Warning {
         /// How many connections.
         count: u64,
     },
-    /// Connections that were the load could not be opened for other reasons.
+    /// Under connection churn, connections could not be opened for other reasons.
     ConnectsFailed {
         /// How many connections.
         count: u64,
@@ -146,7 +146,7 @@ pub enum Warning {
     },
     /// A server holds less than the scenario says, or something else, and that is accepted.
     Shortfall(Shortfall),
-    /// A server did not do what it was told before or after the load.
+    /// A server rejected the command of `--before` or `--after`.
     LineRefused {
         /// Which server.
         server: String,
@@ -155,7 +155,7 @@ pub enum Warning {
         /// What became of it: a sentence without its subject, the server.
         why: String,
     },
-    /// Runs that became one record did not all load the same servers.
+    /// The merged runs did not all load the same servers.
     ServersDiffer {
         /// How many runs.
         runs: usize,
@@ -211,12 +211,10 @@ impl Warning {
                 percent(*share),
                 units::format_span(Span::from_ns(*lag_ns))
             ),
-            Self::ClientSaturated { worker, busy } => {
-                format!(
-                    "worker {worker} was busy {} of the time, so memtide may limit the result",
-                    percent(*busy)
-                )
-            }
+            Self::ClientSaturated { worker, busy } => format!(
+                "worker {worker} was busy {} of the time, so memtide may limit the result",
+                percent(*busy)
+            ),
             Self::SharedCpu { cpus } => shared_cpu(*cpus),
             Self::CpuStolen { share } => cpu_stolen(*share),
             Self::TooFewSamples { kind, percentile, needed, has } => format!(
@@ -236,17 +234,12 @@ impl Warning {
             Self::TooManyConnections { server, refused } => {
                 format!("{server} refused {refused} connections because it has too many open")
             }
-            Self::SampleOverflow { lost } => {
-                format!(
-                    "{lost} samples are missing from the file: they came faster than it could be \
-                     written"
-                )
-            }
-            Self::OtherClients { server, commands } => {
-                format!(
-                    "other clients sent at least {commands} commands to {server} during the run"
-                )
-            }
+            Self::SampleOverflow { lost } => format!(
+                "{lost} samples are missing from the file: they came too fast to be written"
+            ),
+            Self::OtherClients { server, commands } => format!(
+                "other clients sent at least {commands} commands to {server} during the run"
+            ),
             Self::StatsUnavailable { server, why } => {
                 format!("the counters of {server} could not be compared: {why}")
             }

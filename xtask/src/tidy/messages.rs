@@ -13,7 +13,8 @@ pub(super) const PATH: &str = "docs/messages.md";
 const INTRODUCTION: &str = "\
 # Messages
 
-<!-- Generated from the strings of the sources; do not edit. `cargo xtask docs` generates it again. -->
+<!-- Generated from the strings of the sources; do not edit.
+     `cargo xtask messages` generates it again. -->
 
 Every text that memtide shows, except the output of the compatible commands (mutilate, mcperf,
 twemperf, memaslap), which is that of the original programs. Words in braces stand for values.
@@ -126,7 +127,7 @@ pub(super) fn check(sources: &[Source], written: &str) -> Option<Finding> {
         rule: Rule::Messages,
         what: "the list of messages is not what the sources say".to_owned(),
         why: "a text that nobody has read beside the others reads differently",
-        instead: "run cargo xtask docs, and read what has changed".to_owned(),
+        instead: "run cargo xtask messages, and read what has changed".to_owned(),
     })
 }
 
@@ -170,7 +171,11 @@ fn arms(source: &Source, function: &str) -> Vec<(String, String)> {
     let Some(start) = source.code.find(function) else { return Vec::new() };
     let end = source.code[start..].find("\n    }\n").map_or(source.code.len(), |end| start + end);
     let mut found: Vec<(String, String)> = Vec::new();
-    for (at, text) in source.strings().filter(|(at, _)| (start..end).contains(at)) {
+    let texts = source.strings().filter(|(at, text)| {
+        // A plural's ending is part of a sentence, and none of its own.
+        (start..end).contains(at) && text.len() > 2
+    });
+    for (at, text) in texts {
         let Some(begin) = source.code[start..at].rfind("Self::") else { continue };
         let rest = &source.code[start + begin + "Self::".len()..at];
         let variant: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
@@ -187,8 +192,8 @@ fn arm(source: &Source, function: &str, variant: &str) -> Option<String> {
     if variant.is_empty() {
         let start = source.code.find(function)?;
         let end = start + source.code[start..].find("\n}\n")?;
-        let mut texts = source.strings().filter(|(at, _)| (start..end).contains(at));
-        return texts.next().map(|(_, text)| shown(text));
+        let texts = source.strings().filter(|(at, _)| (start..end).contains(at));
+        return texts.map(|(_, text)| shown(text)).max_by_key(String::len);
     }
     let arms = arms(source, function).into_iter().filter(|(name, _)| name == variant);
     let texts: Vec<String> = arms.map(|(_, text)| text).collect();

@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 /// Steps of a scan at most, unless it is endless.
 const STEPS_MAX: f64 = 10_000.0;
-const GRAMMAR: &str = "a list such as 10k,20k,50k or a range such as 10k..100k+10k; 10k..10k+0 repeats until interrupted";
+const GRAMMAR: &str = "a list such as 10k,20k,50k or a range such as 10k..100k+10k \
+                       (10k..10k+0 repeats until interrupted)";
 
 /// The rates of a scan.
 #[derive(Clone, Debug, PartialEq)]
