@@ -4,12 +4,12 @@ mod churn;
 mod returns;
 mod upsets;
 
-use crate::conduct::{Ended, Loss, kinds, merged, unanswered};
 use crate::doctor::{self, Errors, Findings};
 use crate::fill::Filled;
 use crate::lower::Lowered;
 use crate::observer::Observer;
-use crate::survey::{Agreement, Orders, Survey, whole};
+use crate::run_plan::{Ended, Loss, kinds, merged, unanswered};
+use crate::survey::{Agreement, ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::CpuTime;
 use memtide_engine::plan::segment;
@@ -17,10 +17,9 @@ use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Times, Totals};
 use memtide_schema::record::{
-    Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
-    IntervalRecord, LagSplit, Lanes, LoopKind, MessageSizes, Phases, RateRecord, SecondRecord,
-    ServerCounters, ServerRecord, ServerTotals, SliceRecord, Totals as Counted, WarningRecord,
-    Wide,
+    Believable, ClientRecord, Counts, Distribution, EndedBy, GoalResult, IntervalRecord, LagSplit,
+    Lanes, LoopKind, MessageSizes, Phases, RateRecord, SecondRecord, ServerCounters, ServerRecord,
+    ServerTotals, SliceRecord, Totals as Counted, WarningRecord, Wide,
 };
 use memtide_schema::{Exit, Kind, Record, Scenario, Warning};
 use memtide_workload::{Action, OpKind};
@@ -39,7 +38,7 @@ pub(crate) struct Material<'a, W> {
     pub(crate) main: Option<&'a Ended>,
     pub(crate) seconds: Vec<SecondRecord>,
     pub(crate) survey: &'a Survey,
-    pub(crate) orders: &'a Orders,
+    pub(crate) commands: &'a ServerCommands,
     pub(crate) agreement: Agreement,
     pub(crate) interrupted: bool,
     pub(crate) began: Began,
@@ -99,7 +98,7 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         record.exit = Exit::Failed.code();
     }
     warnings.extend(doctor::stolen(record.machine_cpu.as_ref()));
-    warnings.extend(material.orders.warnings.iter().cloned());
+    warnings.extend(material.commands.warnings.iter().cloned());
     warnings.extend(server_warnings(&record, &material));
     record.warnings = warnings.iter().map(WarningRecord::from).collect();
     if let Err(why) = record.check_conservation() {
@@ -143,7 +142,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         measure: of(segment::MEASURE),
         cooldown: of(segment::COOLDOWN),
     };
-    record.phases.measure.totals.connections = connection_counts(totals.all_connections());
+    record.phases.measure.totals.connections = (&totals.all_connections()).into();
     record.totals = record.phases.measure.totals.clone();
     let measured = ended.measured();
     let at_least = plan.timeout;
@@ -355,13 +354,13 @@ fn servers(
             let (mut bounds, mut opened) = (Histogram::new(), ConnectionCounters::default());
             for same in (0..plan.servers.len()).filter(|&other| is_it(other)) {
                 counters += &totals.servers[same];
-                opened += totals.connections[same];
+                opened += &totals.connections[same];
                 times.absorb(&totals.times.servers[same]);
                 totals.times.server_bounds.get(same).iter().for_each(|more| bounds.absorb(more));
             }
             let unanswered = counters.unanswered();
             let response = Distribution::cut_off(&times, unanswered, plan.timeout, &bounds);
-            let connections = connection_counts(opened);
+            let connections = (&opened).into();
             (Counted { connections, ..(&counters).into() }, response)
         };
         let (reconnects, outages) = returns::reconnects(totals, is_it, began);
@@ -377,11 +376,6 @@ fn servers(
         }
     };
     survey.servers(plan).map(row).collect()
-}
-
-fn connection_counts(of: ConnectionCounters) -> ConnectionCounts {
-    let ConnectionCounters { opened, failed, lost } = of;
-    ConnectionCounts { opened, failed, lost }
 }
 
 fn client(ended: &Ended, plan: &Plan, record: &Record) -> ClientRecord {
@@ -473,7 +467,7 @@ fn server_warnings<W: Observer>(record: &Record, material: &Material<'_, W>) -> 
             });
         }
     }
-    warnings.extend(upsets::servers(survey, material.orders));
+    warnings.extend(upsets::servers(survey, material.commands));
     let server = || match &material.lowered.plan.servers[..] {
         [server] => server.name.clone(),
         servers => format!("the {} servers", servers.len()),

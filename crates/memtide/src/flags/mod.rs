@@ -294,7 +294,7 @@ fn merge_command() -> Command {
 fn serve_command() -> Command {
     let about = "Run the embedded server alone, until interrupted";
     let command = Command::new("serve").about(about);
-    command.args(serve_place()).args(serve_size()).args(conduct()).arg(serve_seed())
+    command.args(serve_place()).args(serve_size()).args(profile()).arg(serve_seed())
 }
 
 fn serve_place() -> [Arg; 3] {
@@ -357,7 +357,7 @@ fn sim_command(length: Length) -> Command {
     let long = "Simulate a scenario in virtual time: the same engine and controller with a \
          simulated clock, network and servers. Use it to rehearse a scenario. The same seed gives \
          the same trace; its hash is printed at the end.";
-    let own = conduct().into_iter().chain(world()).map(|arg| arg.help_heading("Simulation"));
+    let own = profile().into_iter().chain(world()).map(|arg| arg.help_heading("Simulation"));
     let page = Page {
         usage: "sim [OPTIONS] [SCENARIO.toml]",
         example: "memtide sim --rate 700 --behaviour queue:1,exponential:1ms --duration 1h",
@@ -395,7 +395,7 @@ fn world() -> [Arg; 4] {
 }
 
 /// How a server takes its time, and what it does wrong.
-fn conduct() -> [Arg; 2] {
+fn profile() -> [Arg; 2] {
     [
         Arg::new("behaviour")
             .long("behaviour")

@@ -112,8 +112,8 @@ impl Scenario {
     /// Reports fields that exclude connection churn.
     fn check_churn_alone(&self, add: &mut impl FnMut(&'static str, String)) {
         let others = [
-            ("clients", self.crowd.clients.is_some(), "keeps connections open"),
-            ("window", self.crowd.window.is_some(), "keeps connections open"),
+            ("clients", self.client.clients.is_some(), "keeps connections open"),
+            ("window", self.client.window.is_some(), "keeps connections open"),
             ("transport", self.transport != Transport::Tcp, "opens no TCP connections"),
             ("rate-unit", self.rate_unit == RateUnit::Keys, "needs connections that stay open"),
         ];

@@ -34,7 +34,7 @@ impl Scenario {
                 ),
             );
         }
-        if self.crowd.clients.is_none() && self.crowd.window.is_none() {
+        if self.client.clients.is_none() && self.client.window.is_none() {
             problems.add(
                 "writers",
                 format!("writers {writers} needs clients: add clients, or remove writers"),
