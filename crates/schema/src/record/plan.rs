@@ -156,7 +156,7 @@ macro_rules! words_of_fields {
         impl PlanRecord {
             /// The members that hold the words of a field, of a scenario that is decided; those
             /// that are given, where it is; and those that are unusual, where it is not as it is
-            /// when nobody says anything.
+            /// by default.
             fn words(decided: BTreeMap<String, String>) -> Self {
                 let word = |member: &str| decided.get(&member.replace('_', "-")).cloned();
                 let other = |member: &str| {
