@@ -88,7 +88,7 @@ pub enum Clients {
     /// connection every connection has a client of its own.
     #[default]
     Workers,
-    /// So many by themselves, each with connections of its own and one operation outstanding at
+    /// This many clients, each with connections of its own and one operation outstanding at
     /// most; a write to several servers at once is one. A plan of them has as many connections as
     /// all of them together, and no more workers than clients.
     Counted {
