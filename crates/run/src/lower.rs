@@ -13,7 +13,7 @@ use crowd::{Crowd, Data};
 use decide::decide;
 use memtide_base::Span;
 use memtide_engine::plan::{RequestPlan, RowPlan};
-use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Transport, Verify, Window};
+use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window};
 use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
 use memtide_schema::scenario::{self as word, Outputs, Problem, Tags};
@@ -76,6 +76,9 @@ pub enum Doors {
 /// A plan, and what a record says of it.
 #[derive(Clone, Debug)]
 pub struct Lowered {
+    /// The scenario with all decided that must be the same on every machine that shares the run;
+    /// what each decides for itself is as it was said, and who we are to servers is left out.
+    pub document: Scenario,
     /// For the workers.
     pub plan: Plan,
     /// For people and programs.
@@ -113,6 +116,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let window = window(scenario);
     let data = Data::of(scenario, &crowd)?;
     let plan = Plan {
+        task: Task::default(),
         servers: around.servers.clone(),
         workers: workers as u16,
         connections: crowd.connections,
@@ -159,10 +163,24 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         why.insert("value-size".to_owned(), reason.to_owned());
     }
     decided.threads = Some(u32::from(plan.workers));
+    let document = document(&decided, decided.threads);
     decided.wait = Some(plan.wait);
     decided.io = Some(plan.io);
     let record = plan_record(&decided, around, &plan, &places, why);
-    Ok(Lowered { plan, record, places, looks_unfilled: false, tags: around.outputs.tags.clone() })
+    Ok(Lowered {
+        document,
+        plan,
+        record,
+        places,
+        looks_unfilled: false,
+        tags: around.outputs.tags.clone(),
+    })
+}
+
+/// `scenario` as it travels, for so many workers on all machines. Each machine has its own words for
+/// who we are to servers.
+pub(crate) fn document(scenario: &Scenario, threads: Option<u32>) -> Scenario {
+    Scenario { threads, user: None, password: None, ..scenario.clone() }
 }
 
 fn requests(scenario: &Scenario) -> RequestPlan {
