@@ -27,7 +27,7 @@ const CLEARING: Duration = Duration::from_secs(1);
 const SETTLING: Duration = Duration::from_secs(2);
 
 impl HostObserver {
-    /// Tells `outlets` what happens, and the user's terminal unless `quiet`.
+    /// FormatEvents `outlets` what happens, and the user's terminal unless `quiet`.
     pub(crate) fn new(machine: Machine, quiet: bool, outlets: Outlets) -> Self {
         let mut status = Outlets::default();
         if let Some(line) = StatusLine::new(quiet) {

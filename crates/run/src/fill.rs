@@ -6,11 +6,11 @@
 mod probe;
 mod room;
 
-use crate::conduct::{Ended, Loss, conduct};
 use crate::failure::{Failure, FillFault};
 use crate::lower::needs_keys;
 use crate::observer::Observer;
 use crate::plans::{compares_lengths, keys_all, plan_of};
+use crate::run_plan::{Ended, Loss, run_plan};
 use memtide_base::{Instant, ServerId};
 use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};
 use memtide_engine::plan::{Work, segment};
@@ -123,7 +123,7 @@ fn fill_windows<F: Fleet>(
     )));
     let fill = plan_of(plan, Work::FillWindows);
     let copies = plan.copies();
-    let ended = conduct(fleet, &fill, &mut |start, looked, totals| {
+    let ended = run_plan(fleet, &fill, &mut |start, looked, totals| {
         observer.on(&progress((start, looked.at), totals, (0, total * copies)));
     })?;
     let counters = filled.absorb(&ended, ("every server", "sets of the windows"), &fill)?;
@@ -218,7 +218,7 @@ fn store<F: Fleet>(
     let (total, count) = (keys_all(plan), ids.end - ids.start);
     let server_id = server_number(plan, server);
     let fill = plan_of(plan, Work::Fill { server: server_id, first: ids.start, end: ids.end });
-    let ended = conduct(fleet, &fill, &mut |start, looked, totals| {
+    let ended = run_plan(fleet, &fill, &mut |start, looked, totals| {
         observer.on(&progress((start, looked.at), totals, (ids.start, total)));
     })?;
     let counters = filled.absorb(&ended, (&of_server(server), "sets of the fill"), &fill)?;

@@ -1,10 +1,10 @@
 //! What the servers say of themselves, before and after, and how that compares with our counts.
 
 mod discreet;
-mod orders;
+mod commands;
 
+pub(crate) use commands::ServerCommands;
 pub(crate) use discreet::{Discreet, is_closed};
-pub(crate) use orders::Orders;
 
 use crate::failure::{Failure, Fault};
 use memtide_base::Span;

@@ -53,7 +53,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     check_files(&lowered, embedded.is_some(), files_max)?;
     let opened = Opened::open(outputs, RowsBy::Fleet)?;
     settle(&lowered.places, embedded.as_ref())?;
-    let conducted = conduct(&settings, &lowered, load_only, machine, opened)?;
+    let conducted = profile(&settings, &lowered, load_only, machine, opened)?;
     drop(embedded);
     publish(&settings, conducted, load_only)
 }
@@ -169,7 +169,7 @@ pub(in crate::cmd) struct Conducted {
     pub(in crate::cmd) trouble: Vec<Stop>,
 }
 
-fn conduct(
+fn profile(
     settings: &Settings,
     lowered: &Lowered,
     load_only: bool,

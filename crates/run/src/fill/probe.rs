@@ -1,9 +1,9 @@
 //! Asking a server for a sample of keys: which are there, and with which values. It stores nothing.
 
 use super::{Filled, of_server, said, server_number};
-use crate::conduct::conduct;
 use crate::failure::{Failure, FillFault, Lengths};
 use crate::plans::{keys_all, plan_of};
+use crate::run_plan::run_plan;
 use crate::survey::{figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::Work;
@@ -131,7 +131,7 @@ fn probe<F: Fleet>(
     filled: &mut Filled,
 ) -> Result<Probed, Failure> {
     let probe = plan_of(plan, work);
-    let ended = conduct(fleet, &probe, &mut |_, _, _| {})?;
+    let ended = run_plan(fleet, &probe, &mut |_, _, _| {})?;
     let counters =
         filled.absorb(&ended, (&of_server(server), "gets of a sample of keys"), &probe)?;
     // Some errors are what a run may be about; a server that mostly gives them is no memcached.

@@ -11,7 +11,7 @@ use memtide_metrics::Totals;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Scan};
 use memtide_run::{Planner, lower};
 use memtide_schema::{Scenario, Settings, from_toml};
-use memtide_server::Conduct;
+use memtide_server::ServerProfile;
 use memtide_sim::SimFleet;
 use std::ops::Range;
 
@@ -95,7 +95,7 @@ impl Fleet for Elsewhere {
 fn both(words: &[(&'static str, &str)], servers: usize) -> [Rehearsal; 2] {
     let world = || {
         let mut world = World::new(words);
-        world.servers = (0..servers).map(|_| Conduct::default()).collect();
+        world.servers = (0..servers).map(|_| ServerProfile::default()).collect();
         world.behaviour("queue:2,exponential:100us").seed(11)
     };
     let far = world();

@@ -8,8 +8,8 @@ use crate::exit::Stop;
 use crate::late::check_distinct;
 use crate::observer::HostObserver;
 use crate::output::{complain, say, say_part, wants_notes};
-use memtide_compat::memaslap::voice::failure;
-use memtide_compat::memaslap::{Environment, Options, Teller, Transport, lower, parse};
+use memtide_compat::memaslap::text::failure;
+use memtide_compat::memaslap::{Environment, Options, Transcript, Transport, lower, parse};
 use memtide_host::signal::{Caught, StopFlag};
 use memtide_host::{Clock, HostFleet, machine};
 use memtide_run::{Outcome, Surroundings};
@@ -105,7 +105,7 @@ fn perform(
     let outlets = json(output.json.as_deref(), None)?;
     let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
     let observer = HostObserver::new(machine, true, outlets);
-    let mut screen = Screen::new(observer, Teller::new(options, scenario), None, has_notes);
+    let mut screen = Screen::new(observer, Transcript::new(options, scenario), None, has_notes);
     screen.begin();
     let Outcome { record, failure, wrong_values } =
         memtide_run::run(&mut fleet, scenario, &lowered, false, &mut screen)?;

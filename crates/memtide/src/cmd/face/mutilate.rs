@@ -11,9 +11,9 @@ use crate::late::check_distinct;
 use crate::observer::HostObserver;
 use crate::output::{complain, say, say_part, wants_notes};
 use memtide_base::Span;
-use memtide_compat::mutilate::voice::{SavedOperations, Times, sample_line};
+use memtide_compat::mutilate::text::{SavedOperations, Times, sample_line};
 use memtide_compat::mutilate::{
-    Face, Mode, Options, Search, Searched, Statistic, Teller, Verbosity, lower, parse, refused,
+    Face, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity, lower, parse, refused,
 };
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, SampleSink, Sampled, clock, machine};
@@ -89,9 +89,9 @@ fn perform(
     check_distinct(&places(options), true).map_err(Stop::usage)?;
     let outlets = json(options.output.json.as_deref(), course(&options.mode))?;
     let sink = samples(options)?;
-    let teller = Teller::new(options, targets);
+    let transcript = Transcript::new(options, targets);
     let wait = wait_before(options);
-    say_part(&teller.wait(wait));
+    say_part(&transcript.wait(wait));
     if !waited(wait, stop) {
         return Ok(INTERRUPTED);
     }
@@ -99,7 +99,7 @@ fn perform(
     let times = if options.output.is_response { Times::Response } else { Times::Service };
     let pictures = options.output.is_plot_all.then(|| Pictures::new(times));
     let observer = HostObserver::new(machine, true, outlets);
-    let mut screen = Screen::new(observer, teller, pictures, has_notes);
+    let mut screen = Screen::new(observer, transcript, pictures, has_notes);
     screen.begin();
     let code = match &options.mode {
         Mode::Once | Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => {
@@ -149,7 +149,7 @@ fn in_steps(
     fleet: &mut HostFleet,
     plan: &StepsPlan<'_>,
     course: &mut impl Course,
-    screen: &mut Screen<Teller>,
+    screen: &mut Screen<Transcript>,
 ) -> Result<u8, Stop> {
     let conclusion = steps(fleet, plan, course, screen);
     match (conclusion.failure, conclusion.ended_by) {

@@ -7,8 +7,8 @@ use crate::late::{Sheet, finish};
 use crate::observer::HostObserver;
 use crate::output::{complain, say_part, show_part};
 use memtide_base::{Instant, Span};
-use memtide_compat::mutilate::voice::{Figures, Material, Times, histogram_csv, histogram_name};
-use memtide_compat::{Told, memaslap, mutilate};
+use memtide_compat::mutilate::text::{Figures, Material, Times, histogram_csv, histogram_name};
+use memtide_compat::{Printed, memaslap, mutilate};
 use memtide_host::clock;
 #[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
@@ -20,33 +20,33 @@ use memtide_sinks::{Outlets, RecordJson, StepsJson};
 use std::io::{self, Write};
 
 /// What turns events into a face's words.
-pub(super) trait Tells {
-    fn begin(&self) -> Told;
+pub(super) trait FormatEvents {
+    fn begin(&self) -> Printed;
     /// What is said when `event` happens, `unix_s` seconds after 1970.
-    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Told, String>;
+    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Printed, String>;
     fn looks_every(&self) -> Option<Span> {
         None
     }
 }
 
-impl Tells for mutilate::Teller {
-    fn begin(&self) -> Told {
+impl FormatEvents for mutilate::Transcript {
+    fn begin(&self) -> Printed {
         self.begin()
     }
 
-    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Told, String> {
+    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Printed, String> {
         let log = self.log(event, unix_s);
-        let told = self.on(event)?;
-        Ok(Told { stderr: log + &told.stderr, ..told })
+        let printed = self.on(event)?;
+        Ok(Printed { stderr: log + &printed.stderr, ..printed })
     }
 }
 
-impl Tells for memaslap::Teller<'_> {
-    fn begin(&self) -> Told {
+impl FormatEvents for memaslap::Transcript<'_> {
+    fn begin(&self) -> Printed {
         self.begin()
     }
 
-    fn on(&mut self, event: &Event, _unix_s: f64) -> Result<Told, String> {
+    fn on(&mut self, event: &Event, _unix_s: f64) -> Result<Printed, String> {
         self.on(event)
     }
 
@@ -58,7 +58,7 @@ impl Tells for memaslap::Teller<'_> {
 /// The observer of a face.
 pub(super) struct Screen<T> {
     observer: HostObserver,
-    teller: T,
+    transcript: T,
     pictures: Option<Pictures>,
     /// Notes are shown on stderr.
     has_notes: bool,
@@ -79,20 +79,20 @@ pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Outl
     Ok(outlets)
 }
 
-impl<T: Tells> Screen<T> {
+impl<T: FormatEvents> Screen<T> {
     pub(super) fn new(
         observer: HostObserver,
-        teller: T,
+        transcript: T,
         pictures: Option<Pictures>,
         has_notes: bool,
     ) -> Self {
-        Self { observer, teller, pictures, has_notes, gone: false, trouble: Vec::new() }
+        Self { observer, transcript, pictures, has_notes, gone: false, trouble: Vec::new() }
     }
 
     /// Says what is said before anything happens.
     pub(super) fn begin(&mut self) {
-        let told = self.teller.begin();
-        self.tell(&told);
+        let printed = self.transcript.begin();
+        self.tell(&printed);
     }
 
     /// The end of a run that cannot go on; what is known is shown already.
@@ -112,9 +112,9 @@ impl<T: Tells> Screen<T> {
         self.trouble.into_iter().next().map_or(Ok(()), Err)
     }
 
-    fn tell(&mut self, told: &Told) {
-        if !told.stdout.is_empty() && !self.gone {
-            match show_part(&told.stdout) {
+    fn tell(&mut self, printed: &Printed) {
+        if !printed.stdout.is_empty() && !self.gone {
+            match show_part(&printed.stdout) {
                 Ok(()) => {}
                 Err(error) => {
                     self.gone = true;
@@ -124,19 +124,19 @@ impl<T: Tells> Screen<T> {
                 }
             }
         }
-        say_part(&told.stderr);
+        say_part(&printed.stderr);
         if self.has_notes {
-            say_part(&told.notes);
+            say_part(&printed.notes);
         }
     }
 }
 
-impl<T: Tells> Observer for Screen<T> {
+impl<T: FormatEvents> Observer for Screen<T> {
     fn on(&mut self, event: &Event) {
         self.observer.on(event);
         let unix_s = clock::since_unix().as_s_f64();
-        match self.teller.on(event, unix_s) {
-            Ok(told) => self.tell(&told),
+        match self.transcript.on(event, unix_s) {
+            Ok(printed) => self.tell(&printed),
             Err(message) => self.trouble.push(Stop::usage(message)),
         }
         if let (Event::Done(record), Some(pictures)) = (event, &mut self.pictures)
@@ -147,7 +147,7 @@ impl<T: Tells> Observer for Screen<T> {
     }
 
     fn looks_every(&self) -> Option<Span> {
-        self.teller.looks_every()
+        self.transcript.looks_every()
     }
 
     fn has_gone(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::late::check_distinct;
 use crate::observer::HostObserver;
 use crate::output::{say, say_part, show, wants_notes};
-use memtide_compat::twemperf::voice::{Material, report};
+use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, lower, parse};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, machine};
