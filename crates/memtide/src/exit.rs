@@ -5,6 +5,7 @@ use memtide_run::Failure;
 use memtide_schema::scenario::Problem;
 use memtide_schema::{Exit, FieldError, Warning};
 use std::ffi::OsStr;
+use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
@@ -27,6 +28,18 @@ pub(crate) struct Stop {
     /// The sentence.
     pub(crate) message: String,
 }
+
+/// An error of a sink whose sentence is whole already.
+#[derive(Debug)]
+pub(crate) struct Worded(pub(crate) Stop);
+
+impl fmt::Display for Worded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Worded {}
 
 impl Stop {
     pub(crate) fn usage(message: impl Into<String>) -> Self {

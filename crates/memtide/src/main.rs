@@ -5,12 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod cmd;
-mod observer;
+mod session;
 mod flags;
 mod exit;
 mod output;
-mod late;
-mod patient;
 
 use std::process::ExitCode;
 

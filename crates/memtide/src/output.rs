@@ -29,7 +29,12 @@ pub(crate) fn show_part(text: &str) -> io::Result<()> {
 
 /// Says what is wrong. Errors quote what was given, which may be of any length.
 pub(crate) fn complain(message: &str) {
-    say(&format!("memtide: {}", shortened(message)));
+    say(&complaint(message));
+}
+
+/// The line that says what is wrong, without its end.
+pub(crate) fn complaint(message: &str) -> String {
+    format!("memtide: {}", shortened(message))
 }
 
 /// `message` with the middle of each very long word left out.

@@ -61,7 +61,7 @@ pub enum Data {
 
 impl StepsPlan<'_> {
     /// The plan of the first step that `course` asks for. Fails when the scenario is impossible.
-    pub fn first(&self, course: &mut impl Course) -> Result<Lowered, Problem> {
+    pub fn first(&self, course: &mut dyn Course) -> Result<Lowered, Problem> {
         let (rate, role) = match course.first() {
             Decision::Try(Trial { rate, role }) => (rate, role),
             Decision::Over => (0.0, StepRole::Scan),
@@ -85,7 +85,7 @@ impl StepsPlan<'_> {
 pub fn steps<F: Fleet>(
     fleet: &mut F,
     plan: &StepsPlan<'_>,
-    course: &mut impl Course,
+    course: &mut dyn Course,
     observer: &mut impl Observer,
 ) -> Conclusion {
     let mut number = 0;
@@ -218,7 +218,7 @@ fn served_per_s(record: &Record) -> f64 {
     if until_s > 0.0 { record.totals.answered as f64 / until_s } else { 0.0 }
 }
 
-fn concluded(course: &impl Course, ended_by: StepsEnd, failure: Option<Failure>) -> Conclusion {
+fn concluded(course: &dyn Course, ended_by: StepsEnd, failure: Option<Failure>) -> Conclusion {
     let answer = course.answer();
     let found = answer.is_none_or(|answer| answer.rate_per_s.is_some());
     let exit = match (&failure, ended_by) {

@@ -46,7 +46,7 @@ impl Outlets {
         Ok(())
     }
 
-    /// FormatEvents every sink of `event` that takes it, and waits for none.
+    /// Tells every sink of `event` that takes it, and waits for none.
     pub fn on(&self, event: &Event) {
         let mut told = self.all.iter().filter(|outlet| (outlet.takes)(event)).peekable();
         if told.peek().is_some() {
@@ -159,7 +159,7 @@ impl Drop for Outlet {
 
 /// Whether another event of this kind says the same, and more, soon.
 const fn repeats(event: &Event) -> bool {
-    matches!(event, Event::Progress(_) | Event::Times(_) | Event::Note(_))
+    matches!(event, Event::Progress(_) | Event::Interval(_) | Event::Times(_) | Event::Note(_))
 }
 
 /// Gives `sink` what comes until there is no more.

@@ -1,9 +1,11 @@
 //! A sink that lives in this file alone, beside others that are slow, broken or stuck: what
 //! somebody who adds an output can rely on.
 
-use memtide_schema::record::Phase;
-use memtide_schema::{Event, Progress, Record, Sample, SampleOutcome};
+use memtide_base::Span;
+use memtide_schema::record::{Phase, SettledCounts, UnderWay};
+use memtide_schema::{Event, Interval, Progress, Record, Sample, SampleOutcome};
 use memtide_sinks::{Outlets, Sink};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -75,6 +77,19 @@ fn progress(done: u64) -> Event {
     })
 }
 
+/// A second of the load in which nothing happened.
+fn second() -> Event {
+    Event::Interval(Box::new(Interval {
+        start: Span::ZERO,
+        length: Span::from_s(1),
+        counts: SettledCounts::default(),
+        response: BTreeMap::new(),
+        service: BTreeMap::new(),
+        lag: BTreeMap::new(),
+        under_way: UnderWay::default(),
+    }))
+}
+
 fn done(intended: u64) -> Event {
     let mut record = Record::default();
     record.totals.intended = intended;
@@ -140,6 +155,25 @@ fn a_sink_that_fails_or_is_stuck_costs_no_other_one_anything() {
     let taken = counted.recv().unwrap();
     assert!(stuck.events_lost > 0 && taken < told, "{stuck:?}");
     assert_eq!(taken + stuck.events_lost, told + 1, "what is lost is counted");
+}
+
+#[test]
+fn seconds_are_left_out_for_a_slow_sink_long_before_what_is_told_once() {
+    let lost_of = |told: u64, event: &Event| {
+        let (hold, held) = channel();
+        let (count, counted) = channel();
+        let mut outlets = Outlets::default();
+        outlets.add("--stuck", Stuck(held, 0, count)).unwrap();
+        (0..told).for_each(|_| outlets.on(event));
+        drop(hold);
+        let lost = outlets.close()[0].events_lost;
+        assert_eq!(counted.recv().unwrap() + lost, told, "what is lost is counted");
+        lost
+    };
+    let told = 1_000;
+    // One may be in the sink's hands while 256 wait.
+    assert!((told - 257..=told - 256).contains(&lost_of(told, &second())));
+    assert_eq!(lost_of(told, &done(1)), 0);
 }
 
 #[test]

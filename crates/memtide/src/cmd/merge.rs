@@ -1,9 +1,9 @@
 //! `memtide merge`: the records of several runs become one record and one report.
 
-use super::outlets::create;
 use crate::exit::{FAILED, Stop, unwritable};
-use crate::late::{check_distinct, finish};
 use crate::output::{columns, complain, show};
+use crate::session::late::{check_distinct, finish};
+use crate::session::outlets::create;
 use clap::ArgMatches;
 use memtide_report::text_for;
 use memtide_schema::record::GoalResult;

@@ -4,14 +4,10 @@ pub(crate) mod face;
 mod merge;
 mod steps;
 mod run;
-mod outlets;
 mod sim;
 mod serve;
-mod room;
 #[cfg(feature = "documents")]
 mod generate;
-#[cfg(feature = "plot")]
-mod plot;
 
 use crate::exit::Stop;
 use clap::ArgMatches;

@@ -2,10 +2,11 @@
 
 use crate::exit::{INTERRUPTED, Stop};
 use crate::output::say;
+use crate::session::embedded::start;
 use clap::ArgMatches;
 use memtide_base::units::format_bytes;
 use memtide_host::signal::StopFlag;
-use memtide_host::{ServeOptions, Serving, machine, memory};
+use memtide_host::{ServeOptions, machine, memory};
 use memtide_server::{Behaviour, Faults, ServerProfile};
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
@@ -41,7 +42,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
     let profile = profile(matches, *matches.get_one::<u64>("seed").expect("it has a default"));
     let manner = manner(&profile);
-    let serving = start_with(&options, profile)?;
+    let serving = start(&options, profile)?;
     let udp = if options.udp { ", over TCP and UDP" } else { "" };
     say(&format!("memtide serves memcached's text protocol at {}{udp}{manner}", serving.address()));
     while !stop.is_raised() {
@@ -83,18 +84,4 @@ fn manner(profile: &ServerProfile) -> String {
         true => String::new(),
         false => format!(", behaviour {behaviour}, faults {faults}, seed {seed}"),
     }
-}
-
-/// Starts an ordinary server, or says why it cannot listen there.
-pub(crate) fn start(options: &ServeOptions) -> Result<Serving, Stop> {
-    start_with(options, ServerProfile::default())
-}
-
-fn start_with(options: &ServeOptions, profile: ServerProfile) -> Result<Serving, Stop> {
-    Serving::start(options, profile).map_err(|error| {
-        Stop::usage(format!(
-            "the embedded server cannot listen on {}: {error}; choose another --port or --listen",
-            options.listen
-        ))
-    })
 }

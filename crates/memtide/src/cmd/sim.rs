@@ -1,101 +1,36 @@
 //! `memtide sim`: the same run in virtual time, against servers made of nothing. A week of load
 //! takes seconds, and the same seed gives the same trace.
 
-use super::outlets::{Opened, RowsBy, check_places, failed, stream};
-use super::run::{Conducted, publish, row};
-use super::{room, serve};
+use super::run::Native;
+use super::serve;
 use crate::exit::Stop;
 use crate::flags;
-use crate::observer::SimObserver;
-use crate::output::say;
-use crate::patient::Patient;
+use crate::session::outlets::RowsBy;
+use crate::session::simulated::SimWorld;
+use crate::session::{Session, Task};
 use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
-use memtide_run::{Doors, Lowered, Surroundings, lower};
+use memtide_schema::Scenario;
 use memtide_schema::scenario::{Target, Transport};
-use memtide_schema::{Event, Scenario, Settings};
 use memtide_server::StoreOptions;
-use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace};
-use memtide_sinks::Sink;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::rc::Rc;
+use memtide_sim::{Network, Script, Setting, SimServer};
 
-/// Processors that a simulated machine has: enough that the number of workers depends on none.
-const CPUS: usize = 2;
 /// The ports of simulated servers that need one.
 const PORT_FIRST: u16 = 11_211;
 const MEMORY_BYTES_MAX: u64 = 1 << 40;
 
 pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let settings = flags::settings(matches)?;
-    let Settings { scenario, outputs } = &settings;
+    let scenario = &settings.scenario;
     let datagrams = scenario.transport != Transport::Tcp;
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
     let servers = servers(scenario);
-    room::check(scenario, servers.len() as u64)?;
-    let lowered = lower(scenario, &surroundings(&settings, &servers))?;
-    let trace = matches.get_one::<String>("trace").map(String::as_str);
-    check_places(outputs, &[("--trace", trace.filter(|place| *place != "-"))])?;
-    let looks_unfilled = scenario.value_size != Scenario::default().value_size;
-    let lowered = Lowered { looks_unfilled, ..lowered };
-    let mut opened = Opened::open(outputs, RowsBy::Themselves)?;
-    let lines = Rc::new(RefCell::new(Lines::default()));
-    let trace = match trace {
-        None => Trace::new(),
-        Some("-") => Trace::with_lines(say),
-        Some(path) => {
-            lines.borrow_mut().out = Some(Patient::new(stream("--trace", path)?));
-            let lines = Rc::clone(&lines);
-            Trace::with_lines(move |line| lines.borrow_mut().write(line))
-        }
-    };
-    let samples = Rc::new(RefCell::new(opened.samples.take()));
-    let written = Rc::new(RefCell::new(Ok(())));
-    let (taken, errors) = (Rc::clone(&samples), Rc::clone(&written));
     let setting = setting(matches, scenario, &servers);
-    let mut fleet = SimFleet::new(setting, trace, move |sample| {
-        if let Some(sink) = taken.borrow_mut().as_mut()
-            && errors.borrow().is_ok()
-        {
-            *errors.borrow_mut() = sink.on(&Event::Sample(row(sample)));
-        }
-    });
-    let outlets = opened.outlets(&settings)?;
-    let mut observer = SimObserver::new(CPUS as u32, outputs.quiet, outlets);
-    let outcome = memtide_run::run(&mut fleet, scenario, &lowered, false, &mut observer)?;
-    let (hash, events) = fleet.trace_hash();
-    let finished = samples.borrow_mut().as_mut().map_or(Ok(()), Sink::finish);
-    let written = written.replace(Ok(())).and(finished);
-    let mut trouble = Vec::new();
-    trouble.extend(failed("--samples", written));
-    trouble.extend(failed("--trace", lines.take().finish()));
-    let conducted = Conducted { outcome, outlets: observer.take_outlets(), trouble };
-    let code = publish(&settings, conducted, false)?;
-    say(&format!("memtide: simulated, trace {hash:016x} over {events} events"));
-    Ok(code)
-}
-
-/// Where the lines of a trace go, and the first error of writing them.
-#[derive(Default)]
-struct Lines {
-    out: Option<Patient>,
-    error: Option<io::Error>,
-}
-
-impl Lines {
-    fn write(&mut self, line: &str) {
-        if let (Some(out), None) = (&mut self.out, &self.error) {
-            self.error = writeln!(out, "{line}").err();
-        }
-    }
-
-    fn finish(self) -> io::Result<()> {
-        let flushed = self.out.map_or(Ok(()), |mut out| out.flush());
-        self.error.map_or(flushed, Err)
-    }
+    let trace = matches.get_one::<String>("trace").cloned();
+    let front = Native { load_only: false, rows_by: RowsBy::Themselves, trace: trace.clone() };
+    let world = SimWorld::new(servers, setting, trace);
+    Ok(Session { settings, task: Task::Once, front: Box::new(front), world }.run())
 }
 
 /// One virtual server for each that the scenario names, or one.
@@ -113,20 +48,6 @@ fn servers(scenario: &Scenario) -> Vec<ServerPlan> {
     let plan =
         |(number, name): (usize, String)| ServerPlan { name, addresses: vec![address(number)] };
     names.into_iter().enumerate().map(plan).collect()
-}
-
-fn surroundings(Settings { scenario, outputs }: &Settings, servers: &[ServerPlan]) -> Surroundings {
-    Surroundings {
-        servers: servers.to_vec(),
-        embedded: scenario.servers.is_empty(),
-        repeats: false,
-        cpus_allowed: (0..CPUS).collect(),
-        cores: BTreeMap::new(),
-        cpus_online: CPUS,
-        cpu_quota: None,
-        io: Doors::Simulated,
-        outputs: outputs.into(),
-    }
 }
 
 fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) -> Setting {

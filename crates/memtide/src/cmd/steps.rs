@@ -1,26 +1,25 @@
 //! `memtide search` and `memtide scan`: runs at one rate after the other, a row for each as it
 //! ends, and the rate that was looked for.
 
-use super::outlets::{attach, check_places, close, failed, plain};
-#[cfg(feature = "plot")]
-use super::plot::CurveChart;
-use super::run::{check_files, embedded, settle, surroundings};
-use crate::exit::{FAILED, INTERRUPTED, Stop, UNBELIEVABLE, unwritable};
+use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
-use crate::observer::HostObserver;
-use crate::output::{columns, complain, show, show_part};
+use crate::output::{columns, complain, show_part};
+use crate::session::host::HostWorld;
+use crate::session::outlets::{attach, check_places, plain};
+#[cfg(feature = "plot")]
+use crate::session::plot::CurveChart;
+use crate::session::{
+    Came, Ended, Front, InStep, Manner, Opened, Screen, Session, Steps, Task, room, unfit_natively,
+};
 use clap::ArgMatches;
-use memtide_base::Instant;
 use memtide_host::signal::StopFlag;
-use memtide_host::{Clock, HostFleet, machine};
-use memtide_report::{StepsText, plan_text};
-use memtide_run::Observer;
-use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsPlan, steps};
-use memtide_schema::record::{Believable, MachineCpu, MachineRecord, Verdict};
-use memtide_schema::scenario::{Goal, Relation, Subject};
-use memtide_schema::steps::{Conclusion, CourseKind, Step};
-use memtide_schema::{Event, Settings};
-use memtide_sinks::{Outlets, StepsJson};
+use memtide_report::StepsText;
+use memtide_run::Failure;
+use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan};
+use memtide_schema::scenario::{Goal, Problem, Relation, Subject};
+use memtide_schema::steps::{Conclusion, CourseKind};
+use memtide_schema::{Event, Settings, Warning};
+use memtide_sinks::{Outlets, Sink, StepsJson};
 use memtide_workload::Wave;
 use std::io;
 
@@ -45,14 +44,14 @@ pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
     let steps_max = matches.get_one::<u32>("steps-max").copied();
     let highest = limits.rate_max.or(limits.rate_min);
     check(&settings, highest.unwrap_or(0.0))?;
-    perform(matches, &settings, CourseKind::Search, &mut Bracket::new(limits), steps_max)
+    Ok(perform(matches, settings, CourseKind::Search, Box::new(Bracket::new(limits)), steps_max))
 }
 
 pub(crate) fn scan(matches: &ArgMatches) -> Result<u8, Stop> {
     let rates = matches.get_one::<Rates>("rates").expect("it is required");
     let settings = settings(matches, "scan varies")?;
     check(&settings, rates.highest())?;
-    perform(matches, &settings, CourseKind::Scan, &mut Scan::new(rates.clone()), None)
+    Ok(perform(matches, settings, CourseKind::Scan, Box::new(Scan::new(rates.clone())), None))
 }
 
 /// The settings of every step. `varies` says what becomes of the rate.
@@ -123,164 +122,151 @@ fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
 
 fn perform(
     matches: &ArgMatches,
-    settings: &Settings,
+    settings: Settings,
     kind: CourseKind,
-    course: &mut impl Course,
+    course: Box<dyn Course>,
     steps_max: Option<u32>,
-) -> Result<u8, Stop> {
-    let Settings { scenario, outputs } = settings;
-    let files_max = machine::raise_file_limit();
-    let machine = machine::look();
-    let embedded = embedded(settings)?;
-    let around = surroundings(settings, embedded.as_ref(), &machine)?;
+) -> u8 {
     let data = match matches.get_one::<String>("data").map(String::as_str) {
         Some("anew") => Data::Anew,
         _ => Data::Kept,
     };
-    let plan = StepsPlan { scenario, around: &around, aim: Aim::Goals, data, steps_max };
-    let first = plan.first(course)?;
-    if outputs.plan {
-        show(&plan_text(&first.record, columns())).map_err(|error| unwritable("stdout", &error))?;
-        return Ok(0);
-    }
-    check_files(&first, embedded.is_some(), files_max)?;
-    check_places(outputs, &[])?;
-    let json = plain("--json", outputs.json.as_deref())?;
-    let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
-        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    settle(&first.places, embedded.as_ref())?;
-    let mut fleet = HostFleet::new(Clock::start(), stop, &first.places.workers, None);
-    let goals: Vec<String> = scenario.goals.iter().map(Goal::to_string).collect();
-    let mut outlets = Outlets::default();
-    let has_json = json.is_some();
-    if let Some(out) = json {
-        attach(&mut outlets, "--json", StepsJson::new(out, kind, goals.clone()))?;
-    }
-    #[cfg(feature = "plot")]
-    if let Some(path) = &outputs.plot {
-        attach(&mut outlets, "--plot", CurveChart::new(path, &scenario.goals))?;
-    }
-    let observer = HostObserver::new(machine, outputs.quiet, outlets);
-    let mut screen = Screen {
-        rows: outputs.json.as_deref() != Some("-"),
-        has_json,
-        ..Screen::new(observer, kind, &goals)
-    };
-    let conclusion = steps(&mut fleet, &plan, course, &mut screen);
-    drop(embedded);
-    screen.finish(&conclusion, scenario.trust.strict)
+    let task = Task::Steps(Steps { course, aim: Aim::Goals, data, steps_max });
+    let goals = settings.scenario.goals.iter().map(Goal::to_string).collect();
+    let front = Box::new(NativeSteps { kind, goals });
+    Session { settings, task, front, world: HostWorld::new() }.run()
 }
 
-/// Shows a row for each step as it ends; the other outputs are told of it too.
-struct Screen {
-    observer: HostObserver,
+/// A search or a scan in memtide's own words.
+struct NativeSteps {
     kind: CourseKind,
-    text: StepsText,
-    /// Whether rows are what stdout is for.
-    rows: bool,
-    /// Whether one of them could not be written: then none is any more.
-    muted: bool,
-    /// Whether the steps go to a file or to stdout as JSON.
-    has_json: bool,
-    steps: u32,
-    /// Rates with a step that is not to be believed.
-    doubted: Vec<f64>,
-    gone: bool,
-    trouble: Vec<Stop>,
+    goals: Vec<String>,
 }
 
-impl Screen {
-    fn new(observer: HostObserver, kind: CourseKind, goals: &[String]) -> Self {
-        Self {
-            observer,
-            kind,
-            text: StepsText::new(goals, columns()),
-            rows: true,
-            muted: false,
-            has_json: false,
-            steps: 0,
-            doubted: Vec::new(),
-            gone: false,
-            trouble: Vec::new(),
-        }
+impl Front for NativeSteps {
+    fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {
+        room::check(&settings.scenario, servers_within)
     }
 
-    fn step(&mut self, step: &Step) {
-        self.steps += 1;
-        let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
-        let Believable { verdict, reasons, .. } = &step.record.believable;
-        let unjudged = *verdict == Verdict::No && reasons.is_empty();
-        if (unjudged || step.doubt().is_some()) && !self.doubted.contains(&rate) {
-            self.doubted.push(rate);
-        }
-        let row = self.text.step(step);
-        if self.rows && !self.muted {
-            let shown = show_part(&row);
-            self.muted = shown.is_err();
-            // A reader of rows has seen enough, unless a file is wanted as well.
-            self.gone |= !self.has_json && is_gone(&shown);
-            self.trouble.extend(failed("stdout", shown));
-        }
+    fn repeats(&self) -> bool {
+        false
     }
 
-    /// What comes after the last step; returns the exit code.
-    fn finish(mut self, conclusion: &Conclusion, strict: bool) -> Result<u8, Stop> {
-        // The line on the terminal is cleared before anything else is said.
-        let outlets = self.observer.take_outlets();
-        let never_began = self.steps == 0 && conclusion.failure.is_some();
-        if self.rows && !self.muted && !never_began {
-            let shown = show(&self.text.conclusion(conclusion));
-            self.trouble.extend(failed("stdout", shown));
+    fn refuse(&self, problem: &Problem) -> Stop {
+        problem.clone().into()
+    }
+
+    fn unfit(&self, warning: &Warning) -> Stop {
+        unfit_natively(warning)
+    }
+
+    fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
+        let outputs = &settings.outputs;
+        check_places(outputs, &[])?;
+        let mut outlets = Outlets::default();
+        if let Some(out) = plain("--json", outputs.json.as_deref())? {
+            attach(&mut outlets, "--json", StepsJson::new(out, self.kind, self.goals.clone()))?;
         }
-        self.trouble.extend(close(outlets));
-        for stop in &self.trouble {
-            complain(&stop.message);
+        #[cfg(feature = "plot")]
+        if let Some(path) = &outputs.plot {
+            attach(&mut outlets, "--plot", CurveChart::new(path, &settings.scenario.goals))?;
         }
+        let reader = (outputs.json.as_deref() == Some("-")).then_some("--json");
+        Ok(Opened { samples: None, outlets, reader })
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::Asks
+    }
+
+    fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {
+        let json = settings.outputs.json.as_deref();
+        if json == Some("-") {
+            return Vec::new();
+        }
+        let text = StepsText::new(&self.goals, columns());
+        let table = Table { text, steps: 0, is_only: json.is_none(), is_unread: false };
+        vec![InStep { name: "stdout", screen: Box::new(table) }]
+    }
+
+    fn fail(&self, failure: &Failure) -> Stop {
+        failure.clone().into()
+    }
+
+    fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+        ended.complain();
+        let Came::Steps(conclusion) = &ended.came else { return Ok(0) };
         if let Some(message) = conclusion.failure.clone() {
             return Err(Stop { code: conclusion.exit, message });
         }
         let answer = conclusion.answer.and_then(|answer| answer.rate_per_s);
         let doubtful = match self.kind {
-            CourseKind::Search => answer.is_some_and(|rate| self.doubted.contains(&rate)),
-            CourseKind::Scan => !self.doubted.is_empty(),
+            CourseKind::Search => answer.is_some_and(|rate| ended.doubted.contains(&rate)),
+            CourseKind::Scan => !ended.doubted.is_empty(),
         };
         Ok(match conclusion.exit {
-            0 if !self.trouble.is_empty() => FAILED,
-            0 if strict && doubtful => UNBELIEVABLE,
+            0 if !ended.trouble.is_empty() => FAILED,
+            0 if settings.scenario.trust.strict && doubtful => UNBELIEVABLE,
             code => code,
+        })
+    }
+
+    fn exit(&self, ended: Result<u8, Stop>, _stop: &StopFlag) -> u8 {
+        ended.unwrap_or_else(|stop| {
+            complain(&stop.message);
+            stop.code
         })
     }
 }
 
-fn is_gone(written: &io::Result<()>) -> bool {
-    written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+/// The table on stdout: a row for each step as it ends.
+struct Table {
+    text: StepsText,
+    steps: u32,
+    /// Whether the steps go nowhere else: then a reader who has gone has seen enough.
+    is_only: bool,
+    /// The reader has gone.
+    is_unread: bool,
 }
 
-impl Observer for Screen {
-    fn on(&mut self, event: &Event) {
-        self.observer.on(event);
-        if let Event::StepDone(step) = event {
-            self.step(step);
+impl Table {
+    fn show(&mut self, text: &str) -> io::Result<()> {
+        let shown = show_part(text);
+        let kind = shown.as_ref().err().map(io::Error::kind);
+        self.is_unread = kind == Some(io::ErrorKind::BrokenPipe);
+        shown
+    }
+
+    fn conclude(&mut self, conclusion: &Conclusion) -> io::Result<()> {
+        let never_began = self.steps == 0 && conclusion.failure.is_some();
+        if never_began {
+            return Ok(());
+        }
+        let text = self.text.conclusion(conclusion);
+        self.show(&text)
+    }
+}
+
+impl Screen for Table {
+    fn is_gone(&self) -> bool {
+        self.is_only && self.is_unread
+    }
+}
+
+impl Sink for Table {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::StepDone(step) => {
+                self.steps += 1;
+                let row = self.text.step(step);
+                self.show(&row)
+            }
+            Event::StepsDone(conclusion) => self.conclude(conclusion),
+            _ => Ok(()),
         }
     }
 
-    fn has_gone(&self) -> bool {
-        self.gone || (!self.rows && self.observer.is_gone("--json"))
-    }
-
-    fn tick(&mut self, at: Instant) {
-        self.observer.tick(at);
-    }
-
-    fn machine_cpu(&self) -> Option<MachineCpu> {
-        self.observer.machine_cpu()
-    }
-
-    fn rss_max_bytes(&self) -> Option<u64> {
-        self.observer.rss_max_bytes()
-    }
-
-    fn machine(&self) -> MachineRecord {
-        self.observer.machine()
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::StepDone(_) | Event::StepsDone(_))
     }
 }

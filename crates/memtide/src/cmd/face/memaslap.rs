@@ -1,58 +1,134 @@
 //! `memtide memaslap`: a command line of memaslap carried out on this machine, what it prints and
 //! its exit codes.
 
-use super::screen::{Screen, json};
-use super::{ended, stop_flag};
-use crate::cmd::run::{check_files, surroundings};
+use super::screen::{Text, fatal, json, written};
+use super::{Asked, Face};
 use crate::exit::Stop;
-use crate::late::check_distinct;
-use crate::observer::HostObserver;
-use crate::output::{complain, say, say_part, wants_notes};
+use crate::output::{complain, complaint, say, say_part, wants_notes};
+use crate::session::late::check_distinct;
+use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, unfit_natively};
 use memtide_compat::memaslap::text::failure;
 use memtide_compat::memaslap::{Environment, Options, Transcript, Transport, lower, parse};
 use memtide_host::signal::{Caught, StopFlag};
-use memtide_host::{Clock, HostFleet, machine};
-use memtide_run::{Outcome, Surroundings};
+use memtide_run::Failure;
 use memtide_schema::record::EndedBy;
-use memtide_schema::{Settings, WrongValues};
+use memtide_schema::scenario::Problem;
+use memtide_schema::{Event, Settings, Warning, WrongValues};
+use memtide_sinks::Sink;
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::{fs, io};
 
 /// What memaslap exits with when something is wrong.
-pub(super) const FATAL: u8 = 1;
+const FATAL: u8 = 1;
 
 /// The variable that names servers when no option does.
 const SERVERS: &str = "MEMCACHED_SERVERS";
 
-/// Carries out a command line; returns the exit code.
-pub(super) fn run(program: &str, words: &[String]) -> u8 {
-    let servers = match std::env::var_os(SERVERS).map(OsString::into_string).transpose() {
-        Ok(servers) => servers,
-        Err(servers) => {
-            complain(&format!("{SERVERS}: the value {servers:?} is not UTF-8 text"));
-            return FATAL;
+/// memaslap's face.
+pub(super) struct Memaslap;
+
+impl Face for Memaslap {
+    fn fatal(&self) -> u8 {
+        FATAL
+    }
+
+    fn read(&self, program: &str, words: &[String]) -> Result<Asked, memtide_compat::Stop> {
+        let servers = std::env::var_os(SERVERS).map(OsString::into_string).transpose();
+        let servers = servers.map_err(|servers| {
+            let why = format!("{SERVERS}: the value {servers:?} is not UTF-8 text");
+            let stderr = complaint(&why) + "\n";
+            memtide_compat::Stop { stdout: String::new(), stderr, code: FATAL }
+        })?;
+        let home = home();
+        let read = |path: &str| fs::read(path).ok();
+        let environment =
+            Environment { servers: servers.as_deref(), home: home.as_deref(), read: &read };
+        let options = parse(program, words, &environment)?;
+        let settings = lower(&options)?;
+        let front = Box::new(Line { options, has_notes: false });
+        Ok(Asked { settings, task: Task::Once, front })
+    }
+}
+
+/// A command line of memaslap.
+struct Line {
+    options: Options,
+    /// Notes are shown on stderr.
+    has_notes: bool,
+}
+
+impl Front for Line {
+    fn preface(&mut self) -> Result<(), Stop> {
+        self.has_notes = wants_notes(self.options.output.has_notes).map_err(Stop::usage)?;
+        if self.has_notes {
+            self.options.notes.iter().for_each(|note| say(note));
         }
-    };
-    let home = home();
-    let read = |path: &str| fs::read(path).ok();
-    let environment =
-        Environment { servers: servers.as_deref(), home: home.as_deref(), read: &read };
-    let options = match parse(program, words, &environment) {
-        Ok(options) => options,
-        Err(stop) => return ended(&stop),
-    };
-    let settings = match lower(&options) {
-        Ok(settings) => settings,
-        Err(stop) => return ended(&stop),
-    };
-    let performed = wants_notes(options.output.has_notes).map_err(Stop::usage).and_then(|notes| {
-        let stop = stop_flag()?;
-        let code = perform(&options, &settings, (&stop, notes))?;
-        Ok((code, stop))
-    });
-    match performed {
-        Ok((code, stop)) => match stop.caught() {
+        Ok(())
+    }
+
+    /// For more connections to it.
+    fn repeats(&self) -> bool {
+        true
+    }
+
+    fn refuse(&self, problem: &Problem) -> Stop {
+        problem.clone().into()
+    }
+
+    fn unfit(&self, warning: &Warning) -> Stop {
+        let stop = unfit_natively(warning);
+        Stop { message: stop.message.replace("--connections", "--concurrency"), ..stop }
+    }
+
+    fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
+        let place = self.options.output.json.as_deref();
+        check_distinct(&[("--json", place)], true).map_err(Stop::usage)?;
+        json(place, None)
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::Kills
+    }
+
+    fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {
+        let transcript = Transcript::new(&self.options, &settings.scenario);
+        let mut screens = vec![Text::in_step(transcript, self.has_notes)];
+        if self.options.output.is_verbose {
+            screens.push(InStep { name: "stderr", screen: Box::new(Wrong::default()) });
+        }
+        screens
+    }
+
+    fn fail(&self, failure: &Failure) -> Stop {
+        failure.clone().into()
+    }
+
+    fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+        let Came::Run(outcome) = &ended.came else { return Ok(0) };
+        let record = &outcome.record;
+        if let Some(failure) = &outcome.failure {
+            return Err(fatal(&ended, &failure.message));
+        }
+        if record.totals.sent > 0 && record.totals.bytes_received == 0 {
+            return Err(fatal(&ended, &unanswered(&self.options)));
+        }
+        let is_failing = self.options.output.is_failing;
+        let is_wrong = is_failing && record.phases.verification().wrong() > 0;
+        let is_interrupted = record.ended_by == EndedBy::Interrupted;
+        written(ended)?;
+        Ok(if is_interrupted || is_wrong { FATAL } else { 0 })
+    }
+
+    fn exit(&self, ended: Result<u8, Stop>, stop: &StopFlag) -> u8 {
+        let code = match ended {
+            Ok(code) => code,
+            Err(stop) => {
+                complain(&stop.message);
+                return FATAL;
+            }
+        };
+        match stop.caught() {
             None => code,
             // memaslap catches this one alone.
             Some(Caught::Interrupt) => {
@@ -63,10 +139,6 @@ pub(super) fn run(program: &str, words: &[String]) -> u8 {
                 stop.die();
                 FATAL
             }
-        },
-        Err(stop) => {
-            complain(&stop.message);
-            FATAL
         }
     }
 }
@@ -82,47 +154,6 @@ fn home() -> Option<String> {
     users.lines().find_map(home).flatten()
 }
 
-fn perform(
-    options: &Options,
-    settings: &Settings,
-    (stop, has_notes): (&StopFlag, bool),
-) -> Result<u8, Stop> {
-    if has_notes {
-        options.notes.iter().for_each(|note| say(note));
-    }
-    let scenario = &settings.scenario;
-    let files_max = machine::raise_file_limit();
-    let machine = machine::look();
-    // A server may be named again, for more connections to it.
-    let around = Surroundings { repeats: true, ..surroundings(settings, None, &machine)? };
-    let lowered = memtide_run::lower(scenario, &around)?;
-    check_files(&lowered, false, files_max).map_err(|stop| Stop {
-        message: stop.message.replace("--connections", "--concurrency"),
-        ..stop
-    })?;
-    let output = &options.output;
-    check_distinct(&[("--json", output.json.as_deref())], true).map_err(Stop::usage)?;
-    let outlets = json(output.json.as_deref(), None)?;
-    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
-    let observer = HostObserver::new(machine, true, outlets);
-    let mut screen = Screen::new(observer, Transcript::new(options, scenario), None, has_notes);
-    screen.begin();
-    let Outcome { record, failure, wrong_values } =
-        memtide_run::run(&mut fleet, scenario, &lowered, false, &mut screen)?;
-    if output.is_verbose {
-        tell(&wrong_values);
-    }
-    if let Some(failure) = failure {
-        return Err(screen.fatal(failure.message));
-    }
-    if record.totals.sent > 0 && record.totals.bytes_received == 0 {
-        return Err(screen.fatal(unanswered(options)));
-    }
-    screen.finish()?;
-    let is_wrong = output.is_failing && record.phases.verification().wrong() > 0;
-    Ok(if record.ended_by == EndedBy::Interrupted || is_wrong { FATAL } else { 0 })
-}
-
 /// The sentence about servers that said nothing at all.
 fn unanswered(options: &Options) -> String {
     let why = match options.target.transport {
@@ -134,10 +165,27 @@ fn unanswered(options: &Options) -> String {
     format!("nothing was answered: {why}")
 }
 
-/// Each verification that failed, as far as they were kept.
-fn tell(WrongValues { listed, not_listed }: &WrongValues) {
-    listed.iter().for_each(|wrong| say_part(&failure(wrong)));
-    if *not_listed > 0 {
-        say(&format!("{not_listed} more verifications failed"));
+/// Each verification that failed, as far as they were kept, below the report.
+#[derive(Default)]
+struct Wrong {
+    values: WrongValues,
+}
+
+impl Screen for Wrong {}
+
+impl Sink for Wrong {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::WrongValues(values) => self.values = (**values).clone(),
+            Event::Done(_) => {
+                let WrongValues { listed, not_listed } = &self.values;
+                listed.iter().for_each(|wrong| say_part(&failure(wrong)));
+                if *not_listed > 0 {
+                    say(&format!("{not_listed} more verifications failed"));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
     }
 }

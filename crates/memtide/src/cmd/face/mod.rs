@@ -11,13 +11,14 @@ mod screen;
 
 pub(super) use install::install;
 
-use crate::exit::{Stop, no_text};
+use crate::exit::no_text;
 use crate::flags::MCPERF;
 use crate::output::{complain, say_part, show};
-use memtide_compat::Mcperf;
-use memtide_compat::mutilate::Face;
+use crate::session::host::HostWorld;
+use crate::session::{Front, Session, Task};
+use memtide_compat::{Mcperf, Stop, mutilate as family};
 use memtide_host::machine;
-use memtide_host::signal::StopFlag;
+use memtide_schema::Settings;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -27,9 +28,27 @@ const USAGE: u8 = 1;
 /// More links than this in a row are a circle.
 const LINKS_MAX: usize = 40;
 
+/// An older load generator, as memtide stands in for it: its words become settings and a task, and
+/// a front that says what it would say.
+trait Face {
+    /// What the original exits with when it cannot begin.
+    fn fatal(&self) -> u8;
+
+    /// What `words` ask for, of a program that is called `program`; or how the original ends at
+    /// once.
+    fn read(&self, program: &str, words: &[String]) -> Result<Asked, Stop>;
+}
+
+/// What a command line of a face asks for.
+struct Asked {
+    settings: Settings,
+    task: Task,
+    front: Box<dyn Front>,
+}
+
 /// A face that was asked for.
 pub(crate) struct Call {
-    tool: Tool,
+    face: Box<dyn Face>,
     /// The name under which it complains.
     program: String,
     /// The words after that name.
@@ -38,48 +57,46 @@ pub(crate) struct Call {
     garbled: Option<String>,
 }
 
-/// An older load generator.
-enum Tool {
-    /// One of mutilate's family.
-    Mutilate(Face),
-    Memaslap,
-    Twemperf,
-    /// None, for this reason.
-    Unknown(String),
-}
+/// None of them, for this reason.
+struct Unknown(String);
 
-impl Tool {
-    /// The tool of this name.
-    fn named(name: &str, words: &[String]) -> Option<Self> {
-        match name {
-            "memaslap" | "memcaslap" => Some(Self::Memaslap),
-            "mutilate" => Some(Self::Mutilate(Face::Mutilate)),
-            "mcperf" => Some(Self::mcperf(words)),
-            _ => Mcperf::of_link(name).map(Self::from),
-        }
+impl Face for Unknown {
+    fn fatal(&self) -> u8 {
+        USAGE
     }
 
-    /// Of the three tools called `mcperf` the one that the environment names, else the one whose
-    /// folder or link the program was called by, else the one whose options `words` are.
-    fn mcperf(words: &[String]) -> Self {
-        let named = env::var_os(MCPERF).filter(|word| !word.is_empty());
-        match named.map(|word| word.to_string_lossy().parse::<Mcperf>()) {
-            Some(Ok(which)) => which.into(),
-            Some(Err(why)) => Self::Unknown(format!("{MCPERF}: {why}")),
-            None => {
-                by_link(machine::started_as()).unwrap_or_else(|| Mcperf::of_words(words)).into()
-            }
-        }
+    fn read(&self, program: &str, _words: &[String]) -> Result<Asked, Stop> {
+        let stderr = format!("{program}: {}\n", self.0);
+        Err(Stop { stdout: String::new(), stderr, code: USAGE })
     }
 }
 
-impl From<Mcperf> for Tool {
-    fn from(which: Mcperf) -> Self {
-        match which {
-            Mcperf::Perf => Self::Mutilate(Face::Mcperf),
-            Mcperf::Dynamic => Self::Mutilate(Face::McperfDynamic),
-            Mcperf::Twemperf => Self::Twemperf,
-        }
+/// The face of this name.
+fn named(name: &str, words: &[String]) -> Option<Box<dyn Face>> {
+    match name {
+        "memaslap" | "memcaslap" => Some(Box::new(memaslap::Memaslap)),
+        "mutilate" => Some(Box::new(family::Face::Mutilate)),
+        "mcperf" => Some(mcperf(words)),
+        _ => Mcperf::of_link(name).map(face_of),
+    }
+}
+
+/// Of the three tools called `mcperf` the one that the environment names, else the one whose
+/// folder or link the program was called by, else the one whose options `words` are.
+fn mcperf(words: &[String]) -> Box<dyn Face> {
+    let named = env::var_os(MCPERF).filter(|word| !word.is_empty());
+    match named.map(|word| word.to_string_lossy().parse::<Mcperf>()) {
+        Some(Ok(which)) => face_of(which),
+        Some(Err(why)) => Box::new(Unknown(format!("{MCPERF}: {why}"))),
+        None => face_of(by_link(machine::started_as()).unwrap_or_else(|| Mcperf::of_words(words))),
+    }
+}
+
+fn face_of(which: Mcperf) -> Box<dyn Face> {
+    match which {
+        Mcperf::Perf => Box::new(family::Face::Mcperf),
+        Mcperf::Dynamic => Box::new(family::Face::McperfDynamic),
+        Mcperf::Twemperf => Box::new(twemperf::Twemperf),
     }
 }
 
@@ -113,53 +130,36 @@ impl Call {
             word.to_string_lossy().into_owned()
         });
         let mut words: Vec<_> = words.collect();
-        if let Some(tool) = Tool::named(link, &words) {
-            return Some(Self { tool, program, words, garbled });
+        if let Some(face) = named(link, &words) {
+            return Some(Self { face, program, words, garbled });
         }
         let program = (!words.is_empty()).then(|| words.remove(0))?;
         if program == "help" {
             // `memtide help mutilate` shows what `memtide mutilate --help` does.
-            let [face] = words.as_slice() else { return None };
-            let tool = Tool::named(face, &[])?;
+            let [name] = words.as_slice() else { return None };
+            let (face, program) = (named(name, &[])?, name.clone());
             let words = vec!["--help".to_owned()];
-            return Some(Self { tool, program: face.clone(), words, garbled });
+            return Some(Self { face, program, words, garbled });
         }
-        Tool::named(&program, &words).map(|tool| Self { tool, program, words, garbled })
+        named(&program, &words).map(|face| Self { face, program, words, garbled })
     }
 
     /// Does what was asked; returns the exit code.
     pub(crate) fn answer(&self) -> u8 {
         if let Some(message) = &self.garbled {
             complain(message);
-            return match self.tool {
-                Tool::Mutilate(_) => mutilate::FATAL,
-                Tool::Memaslap => memaslap::FATAL,
-                Tool::Twemperf => twemperf::FATAL,
-                Tool::Unknown(_) => USAGE,
-            };
+            return self.face.fatal();
         }
-        match &self.tool {
-            Tool::Mutilate(face) => mutilate::run(*face, &self.program, &self.words),
-            Tool::Memaslap => memaslap::run(&self.program, &self.words),
-            Tool::Twemperf => twemperf::run(&self.words),
-            Tool::Unknown(why) => {
-                say_part(&format!("{}: {why}\n", self.program));
-                USAGE
+        match self.face.read(&self.program, &self.words) {
+            Ok(Asked { settings, task, front }) => {
+                Session { settings, task, front, world: HostWorld::new() }.run()
+            }
+            Err(stop) => {
+                // Nobody is left to tell if stdout is gone.
+                drop(show(&stop.stdout));
+                say_part(&stop.stderr);
+                stop.code
             }
         }
     }
-}
-
-/// The flag that signals raise as they kill the older load generators.
-fn stop_flag() -> Result<StopFlag, Stop> {
-    StopFlag::on_deadly_signals()
-        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))
-}
-
-/// Ends with words that were all decided beforehand.
-fn ended(stop: &memtide_compat::Stop) -> u8 {
-    // Nobody is left to tell if stdout is gone.
-    drop(show(&stop.stdout));
-    say_part(&stop.stderr);
-    stop.code
 }

@@ -1,135 +1,162 @@
 //! `memtide mutilate`, `mcperf` and `mcperf-dynamic`: their command lines carried out on this
 //! machine, and their exit codes.
 
-use super::screen::{Pictures, Screen, json};
-use super::{ended, stop_flag};
-use crate::cmd::outlets::create;
-use crate::cmd::run::{check_files, row, surroundings};
-use crate::exit::{INTERRUPTED, Stop, unwritable};
+use super::screen::{Pictures, Text, fatal, json, written};
+use super::{Asked, Face};
+use crate::exit::{INTERRUPTED, Stop};
 use crate::flags::check_pictures;
-use crate::late::check_distinct;
-use crate::observer::HostObserver;
 use crate::output::{complain, say, say_part, wants_notes};
+use crate::session::late::{LateFile, check_distinct};
+use crate::session::outlets::create;
+use crate::session::{
+    Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Steps, Task, unfit_natively,
+};
 use memtide_base::Span;
 use memtide_compat::mutilate::text::{SavedOperations, Times, sample_line};
 use memtide_compat::mutilate::{
-    Face, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity, lower, parse, refused,
+    Face as Tool, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity, lower, parse,
+    refused,
 };
+use memtide_host::clock;
 use memtide_host::signal::StopFlag;
-use memtide_host::{Clock, HostFleet, SampleSink, Sampled, clock, machine};
-use memtide_run::steps::{
-    Aim, Bisect, Course, Data, Measured, Rates, Scan, StepsPlan, Time, steps,
-};
-use memtide_run::{Failure, Surroundings};
+use memtide_run::Failure;
+use memtide_run::steps::{Aim, Bisect, Course, Data, Measured, Rates, Scan, Time};
 use memtide_schema::record::EndedBy;
-use memtide_schema::scenario::Measure;
+use memtide_schema::scenario::{Measure, Problem};
 use memtide_schema::steps::{CourseKind, StepsEnd};
-use memtide_schema::{Kind, Scenario, Settings};
-use std::io::Write;
+use memtide_schema::{Event, Kind, Settings, Warning};
+use memtide_sinks::Sink;
+use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
 /// What the originals exit with when they cannot go on.
-pub(super) const FATAL: u8 = 255;
+const FATAL: u8 = 255;
 /// How often a wait before the load looks whether it is still wanted.
 const LOOK_EVERY: Span = Span::from_ms(20);
 
-/// Carries out a command line; returns the exit code.
-pub(super) fn run(face: Face, program: &str, words: &[String]) -> u8 {
-    let options = match parse(face, program, words) {
-        Ok(options) => options,
-        Err(stop) => return ended(&stop),
-    };
-    let seed = clock::since_unix().ns();
-    let targets = match &options.mode {
-        Mode::Dynamic(dynamic) => dynamic.targets(seed),
-        _ => Vec::new(),
-    };
-    let settings = match lower(&options, &targets) {
-        Ok(settings) => settings,
-        Err(stop) => return ended(&stop),
-    };
-    let stop = match stop_flag() {
-        Ok(stop) => stop,
-        Err(stop) => return fatal(&stop),
-    };
-    let code = perform(&options, (&settings, &targets), &stop).unwrap_or_else(|stop| fatal(&stop));
-    // The originals catch no signal.
-    stop.die();
-    code
+/// The faces of mutilate's family, of which each is a tool.
+impl Face for Tool {
+    fn fatal(&self) -> u8 {
+        FATAL
+    }
+
+    fn read(&self, program: &str, words: &[String]) -> Result<Asked, memtide_compat::Stop> {
+        let options = parse(*self, program, words)?;
+        let seed = clock::since_unix().ns();
+        let targets = match &options.mode {
+            Mode::Dynamic(dynamic) => dynamic.targets(seed),
+            _ => Vec::new(),
+        };
+        let settings = lower(&options, &targets)?;
+        let task = task(&options);
+        let front = Box::new(Mutilate { options, targets, has_notes: false });
+        Ok(Asked { settings, task, front })
+    }
 }
 
-fn fatal(stop: &Stop) -> u8 {
-    complain(&stop.message);
-    FATAL
+/// A command line of mutilate's family.
+struct Mutilate {
+    options: Options,
+    /// The rates of a dynamic run's intervals.
+    targets: Vec<u32>,
+    /// Notes are shown on stderr.
+    has_notes: bool,
 }
 
-fn perform(
-    options: &Options,
-    (settings, targets): (&Settings, &[u32]),
-    stop: &StopFlag,
-) -> Result<u8, Stop> {
-    if options.output.is_plot_all {
-        check_pictures("--plot_all")?;
+impl Front for Mutilate {
+    fn preface(&mut self) -> Result<(), Stop> {
+        let output = &self.options.output;
+        if output.is_plot_all {
+            check_pictures("--plot_all")?;
+        }
+        let is_quiet = output.verbosity == Verbosity::Quiet;
+        self.has_notes = wants_notes(output.has_notes).map_err(Stop::usage)? && !is_quiet;
+        if self.has_notes {
+            self.options.notes.iter().for_each(|note| say(note));
+        }
+        Ok(())
     }
-    let is_quiet = options.output.verbosity == Verbosity::Quiet;
-    let has_notes = wants_notes(options.output.has_notes).map_err(Stop::usage)? && !is_quiet;
-    if has_notes {
-        options.notes.iter().for_each(|note| say(note));
+
+    /// For more connections to it.
+    fn repeats(&self) -> bool {
+        true
     }
-    let scenario = &settings.scenario;
-    let files_max = machine::raise_file_limit();
-    let machine = machine::look();
-    // A server may be named again, for more connections to it.
-    let around = Surroundings { repeats: true, ..surroundings(settings, None, &machine)? };
-    let lowered = memtide_run::lower(scenario, &around).map_err(|problem| {
-        let stop = refused(options, problem.field, &problem.message);
+
+    fn refuse(&self, problem: &Problem) -> Stop {
+        let stop = refused(&self.options, problem.field, &problem.message);
         Stop::usage(stop.stderr.trim_end())
-    })?;
-    check_files(&lowered, false, files_max)?;
-    check_distinct(&places(options), true).map_err(Stop::usage)?;
-    let outlets = json(options.output.json.as_deref(), course(&options.mode))?;
-    let sink = samples(options)?;
-    let transcript = Transcript::new(options, targets);
-    let wait = wait_before(options);
-    say_part(&transcript.wait(wait));
-    if !waited(wait, stop) {
-        return Ok(INTERRUPTED);
     }
-    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, sink);
-    let times = if options.output.is_response { Times::Response } else { Times::Service };
-    let pictures = options.output.is_plot_all.then(|| Pictures::new(times));
-    let observer = HostObserver::new(machine, true, outlets);
-    let mut screen = Screen::new(observer, transcript, pictures, has_notes);
-    screen.begin();
-    let code = match &options.mode {
-        Mode::Once | Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => {
-            let load_only = options.mode == Mode::LoadOnly;
-            let ran = memtide_run::run(&mut fleet, scenario, &lowered, load_only, &mut screen);
-            let outcome = ran?;
-            match (outcome.failure, outcome.record.ended_by) {
-                (Some(Failure { message, .. }), _) => return Err(screen.fatal(message)),
-                (None, EndedBy::Interrupted) => INTERRUPTED,
-                (None, _) => 0,
+
+    fn unfit(&self, warning: &Warning) -> Stop {
+        unfit_natively(warning)
+    }
+
+    fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
+        let output = &self.options.output;
+        let places = [
+            ("--json", output.json.as_deref()),
+            ("--save", output.save.as_deref()),
+            ("--save_all", output.save_all.as_deref()),
+        ];
+        check_distinct(&places, true).map_err(Stop::usage)?;
+        let opened = json(output.json.as_deref(), course(&self.options.mode))?;
+        Ok(Opened { samples: samples(&self.options)?, ..opened })
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::Kills
+    }
+
+    /// Measuring begins after `--wait`, and the warm-up before it.
+    fn waits(&self, stop: &StopFlag) -> bool {
+        let paced = &self.options.paced;
+        let wait = paced.wait.saturating_sub(paced.warmup);
+        say_part(&Transcript::new(&self.options, &self.targets).wait(wait));
+        waited(wait, stop)
+    }
+
+    fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
+        let output = &self.options.output;
+        let transcript = Transcript::new(&self.options, &self.targets);
+        let mut screens = vec![Text::in_step(transcript, self.has_notes)];
+        if output.is_plot_all {
+            let times = if output.is_response { Times::Response } else { Times::Service };
+            screens.push(Pictures::in_step(times));
+        }
+        screens
+    }
+
+    fn fail(&self, failure: &Failure) -> Stop {
+        failure.clone().into()
+    }
+
+    fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+        let (failure, is_interrupted) = match &ended.came {
+            Came::Run(outcome) => {
+                let failure = outcome.failure.as_ref().map(|failure| &failure.message);
+                (failure, outcome.record.ended_by == EndedBy::Interrupted)
             }
+            // A search that finds nothing says so by its table alone.
+            Came::Steps(conclusion) => {
+                (conclusion.failure.as_ref(), conclusion.ended_by == StepsEnd::Interrupted)
+            }
+        };
+        if let Some(message) = failure {
+            return Err(fatal(&ended, message));
         }
-        Mode::Search(search) => {
-            let mut course =
-                Bisect::new(f64::from(options.paced.rate_ops), search.rate_floor, search.retreat);
-            let plan = plan(scenario, &around, aim(search, options.output.is_response));
-            in_steps(&mut fleet, &plan, &mut course, &mut screen)?
-        }
-        Mode::Scan(scan) => {
-            let from = f64::from(scan.min);
-            // Without a step the rate never comes to its end.
-            let to = if scan.step == 0 { from } else { f64::from(scan.max) };
-            let rates = Rates::Range { from, to, step: f64::from(scan.step) };
-            let plan = plan(scenario, &around, Aim::Goals);
-            in_steps(&mut fleet, &plan, &mut Scan::new(rates), &mut screen)?
-        }
-    };
-    fleet.finish_samples().map_err(|error| unwritable("--save", &error))?;
-    screen.finish()?;
-    Ok(code)
+        written(ended)?;
+        Ok(if is_interrupted { INTERRUPTED } else { 0 })
+    }
+
+    fn exit(&self, ended: Result<u8, Stop>, stop: &StopFlag) -> u8 {
+        let code = ended.unwrap_or_else(|stop| {
+            complain(&stop.message);
+            FATAL
+        });
+        // The originals catch no signal.
+        stop.die();
+        code
+    }
 }
 
 /// How the rates of steps are chosen, if there are steps.
@@ -141,22 +168,26 @@ const fn course(mode: &Mode) -> Option<CourseKind> {
     }
 }
 
-fn plan<'a>(scenario: &'a Scenario, around: &'a Surroundings, aim: Aim) -> StepsPlan<'a> {
-    StepsPlan { scenario, around, aim, data: Data::Kept, steps_max: None }
-}
-
-fn in_steps(
-    fleet: &mut HostFleet,
-    plan: &StepsPlan<'_>,
-    course: &mut impl Course,
-    screen: &mut Screen<Transcript>,
-) -> Result<u8, Stop> {
-    let conclusion = steps(fleet, plan, course, screen);
-    match (conclusion.failure, conclusion.ended_by) {
-        (Some(message), _) => Err(screen.fatal(message)),
-        (None, StepsEnd::Interrupted) => Ok(INTERRUPTED),
-        // A search that finds nothing says so by its table alone.
-        (None, _) => Ok(0),
+/// What kind of run it is.
+fn task(options: &Options) -> Task {
+    let in_steps = |course: Box<dyn Course>, aim| {
+        Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None })
+    };
+    match &options.mode {
+        Mode::LoadOnly => Task::Load,
+        Mode::Once | Mode::Masterless | Mode::Dynamic(_) => Task::Once,
+        Mode::Search(search) => {
+            let top = f64::from(options.paced.rate_ops);
+            let course = Bisect::new(top, search.rate_floor, search.retreat);
+            in_steps(Box::new(course), aim(search, options.output.is_response))
+        }
+        Mode::Scan(scan) => {
+            let from = f64::from(scan.min);
+            // Without a step the rate never comes to its end.
+            let to = if scan.step == 0 { from } else { f64::from(scan.max) };
+            let rates = Rates::Range { from, to, step: f64::from(scan.step) };
+            in_steps(Box::new(Scan::new(rates)), Aim::Goals)
+        }
     }
 }
 
@@ -175,18 +206,8 @@ fn aim(search: &Search, is_response: bool) -> Aim {
     Aim::AtMost { measured: Measured { kinds, measure, time }, bound_ns: search.bound_us * 1e3 }
 }
 
-/// Where its outputs go.
-fn places(options: &Options) -> [(&str, Option<&str>); 3] {
-    let output = &options.output;
-    [
-        ("--json", output.json.as_deref()),
-        ("--save", output.save.as_deref()),
-        ("--save_all", output.save_all.as_deref()),
-    ]
-}
-
 /// Where single operations go, if they are saved.
-fn samples(options: &Options) -> Result<Option<SampleSink>, Stop> {
+fn samples(options: &Options) -> Result<Option<Samples>, Stop> {
     let output = &options.output;
     let mut files = Vec::new();
     for (path, saved, option) in [
@@ -197,26 +218,40 @@ fn samples(options: &Options) -> Result<Option<SampleSink>, Stop> {
             files.push((create(option, path)?, saved));
         }
     }
-    if files.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(Box::new(move |sampled: Sampled<'_>| {
-        files.iter_mut().try_for_each(|(file, saved)| match sampled {
-            Sampled::One(sample) => match sample_line(&row(sample), *saved) {
-                Some(line) => file.write_all(line.as_bytes()),
-                None => Ok(()),
-            },
-            // A search leaves the operations of its last step, as the originals do.
-            Sampled::Anew => file.flush().and_then(|()| file.get_mut().restart()),
-            Sampled::Pause => Ok(()),
-            Sampled::End => file.flush().and_then(|()| file.get_mut().commit()),
-        })
-    })))
+    let rows = (!files.is_empty()).then(|| Box::new(Saved { files }));
+    Ok(rows.map(|rows| Samples { flag: "--save", rows }))
 }
 
-/// How long nothing is done at first: measuring begins after `--wait`, and the warm-up before it.
-fn wait_before(options: &Options) -> Span {
-    options.paced.wait.saturating_sub(options.paced.warmup)
+/// The files of `--save` and `--save_all`.
+struct Saved {
+    files: Vec<(BufWriter<LateFile>, SavedOperations)>,
+}
+
+impl Sink for Saved {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        let Event::Sample(sample) = event else { return Ok(()) };
+        self.files.iter_mut().try_for_each(|(file, saved)| match sample_line(sample, *saved) {
+            Some(line) => file.write_all(line.as_bytes()),
+            None => Ok(()),
+        })
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.files.iter_mut().try_for_each(|(file, _)| {
+            file.flush()?;
+            file.get_mut().commit()
+        })
+    }
+}
+
+/// A search leaves the operations of its last step, as the originals do.
+impl Rows for Saved {
+    fn restart(&mut self) -> io::Result<()> {
+        self.files.iter_mut().try_for_each(|(file, _)| {
+            file.flush()?;
+            file.get_mut().restart()
+        })
+    }
 }
 
 /// Waits before the load; says whether nobody interrupted that.

@@ -1,26 +1,25 @@
 //! Where a face's words go as they are said: stdout row by row, stderr, the record's file, and
 //! pictures.
 
-use crate::cmd::outlets::{attach, close, create};
-use crate::exit::{Stop, unwritable};
-use crate::late::{Sheet, finish};
-use crate::observer::HostObserver;
-use crate::output::{complain, say_part, show_part};
-use memtide_base::{Instant, Span};
+use crate::exit::{Stop, Worded, unwritable};
+use crate::output::{say_part, show_part};
+use crate::session::late::{Sheet, finish};
+use crate::session::outlets::{attach, create};
+use crate::session::{Ended, InStep, Opened, Screen};
+use memtide_base::Span;
 use memtide_compat::mutilate::text::{Figures, Material, Times, histogram_csv, histogram_name};
 use memtide_compat::{Printed, memaslap, mutilate};
 use memtide_host::clock;
 #[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
-use memtide_run::Observer;
 use memtide_schema::Event;
-use memtide_schema::record::{MachineCpu, MachineRecord, Record};
+use memtide_schema::record::Record;
 use memtide_schema::steps::CourseKind;
-use memtide_sinks::{Outlets, RecordJson, StepsJson};
+use memtide_sinks::{RecordJson, Sink, StepsJson};
 use std::io::{self, Write};
 
 /// What turns events into a face's words.
-pub(super) trait FormatEvents {
+pub(super) trait FormatEvents: Send {
     fn begin(&self) -> Printed;
     /// What is said when `event` happens, `unix_s` seconds after 1970.
     fn on(&mut self, event: &Event, unix_s: f64) -> Result<Printed, String>;
@@ -55,74 +54,24 @@ impl FormatEvents for memaslap::Transcript<'_> {
     }
 }
 
-/// The observer of a face.
-pub(super) struct Screen<T> {
-    observer: HostObserver,
+/// What a face says on both streams as a run goes.
+pub(super) struct Text<T> {
     transcript: T,
-    pictures: Option<Pictures>,
     /// Notes are shown on stderr.
     has_notes: bool,
-    /// Nobody reads stdout any more.
-    gone: bool,
-    trouble: Vec<Stop>,
+    /// Why stdout is written no more. What the original says on stderr goes on.
+    unwritten: Option<io::Error>,
 }
 
-/// Where `--json` of a face goes, opened before its run: one record, or those of all steps.
-pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Outlets, Stop> {
-    let mut outlets = Outlets::default();
-    let Some(path) = path else { return Ok(outlets) };
-    let out = Sheet::File(create("--json", path)?);
-    match steps {
-        None => attach(&mut outlets, "--json", RecordJson::new(out))?,
-        Some(kind) => attach(&mut outlets, "--json", StepsJson::new(out, kind, Vec::new()))?,
-    }
-    Ok(outlets)
-}
-
-impl<T: FormatEvents> Screen<T> {
-    pub(super) fn new(
-        observer: HostObserver,
-        transcript: T,
-        pictures: Option<Pictures>,
-        has_notes: bool,
-    ) -> Self {
-        Self { observer, transcript, pictures, has_notes, gone: false, trouble: Vec::new() }
-    }
-
-    /// Says what is said before anything happens.
-    pub(super) fn begin(&mut self) {
-        let printed = self.transcript.begin();
-        self.tell(&printed);
-    }
-
-    /// The end of a run that cannot go on; what is known is shown already.
-    pub(super) fn fatal(&mut self, message: String) -> Stop {
-        self.trouble.extend(close(self.observer.take_outlets()));
-        for stop in &self.trouble {
-            complain(&stop.message);
-        }
-        // A face has no option for it.
-        let message = message.replace(" with reconnect never", "");
-        Stop { code: crate::exit::UNREACHABLE, message }
-    }
-
-    /// The first thing that went wrong with an output.
-    pub(super) fn finish(mut self) -> Result<(), Stop> {
-        self.trouble.extend(close(self.observer.take_outlets()));
-        self.trouble.into_iter().next().map_or(Ok(()), Err)
+impl<'a, T: FormatEvents + 'a> Text<T> {
+    /// The words of `teller`, and its notes where they are wanted.
+    pub(super) fn in_step(transcript: T, has_notes: bool) -> InStep<'a> {
+        InStep { name: "stdout", screen: Box::new(Self { transcript, has_notes, unwritten: None }) }
     }
 
     fn tell(&mut self, printed: &Printed) {
-        if !printed.stdout.is_empty() && !self.gone {
-            match show_part(&printed.stdout) {
-                Ok(()) => {}
-                Err(error) => {
-                    self.gone = true;
-                    if error.kind() != io::ErrorKind::BrokenPipe {
-                        self.trouble.push(unwritable("stdout", &error));
-                    }
-                }
-            }
+        if !printed.stdout.is_empty() && self.unwritten.is_none() {
+            self.unwritten = show_part(&printed.stdout).err();
         }
         say_part(&printed.stderr);
         if self.has_notes {
@@ -131,44 +80,65 @@ impl<T: FormatEvents> Screen<T> {
     }
 }
 
-impl<T: FormatEvents> Observer for Screen<T> {
-    fn on(&mut self, event: &Event) {
-        self.observer.on(event);
-        let unix_s = clock::since_unix().as_s_f64();
-        match self.transcript.on(event, unix_s) {
-            Ok(printed) => self.tell(&printed),
-            Err(message) => self.trouble.push(Stop::usage(message)),
-        }
-        if let (Event::Done(record), Some(pictures)) = (event, &mut self.pictures)
-            && let Err(stop) = pictures.draw(record)
-        {
-            self.trouble.push(stop);
-        }
+impl<T: FormatEvents> Screen for Text<T> {
+    fn begin(&mut self) -> io::Result<()> {
+        let printed = self.transcript.begin();
+        self.tell(&printed);
+        Ok(())
+    }
+
+    fn is_gone(&self) -> bool {
+        self.unwritten.is_some()
     }
 
     fn looks_every(&self) -> Option<Span> {
         self.transcript.looks_every()
     }
+}
 
-    fn has_gone(&self) -> bool {
-        self.gone
+impl<T: FormatEvents> Sink for Text<T> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        let unix_s = clock::since_unix().as_s_f64();
+        let printed = self.transcript.on(event, unix_s).map_err(damaged)?;
+        self.tell(&printed);
+        Ok(())
     }
 
-    fn tick(&mut self, at: Instant) {
-        self.observer.tick(at);
+    fn finish(&mut self) -> io::Result<()> {
+        self.unwritten.take().map_or(Ok(()), Err)
     }
+}
 
-    fn machine_cpu(&self) -> Option<MachineCpu> {
-        self.observer.machine_cpu()
-    }
+/// The error of a record whose figures cannot be read back.
+pub(super) fn damaged(message: String) -> io::Error {
+    io::Error::other(Worded(Stop::usage(message)))
+}
 
-    fn rss_max_bytes(&self) -> Option<u64> {
-        self.observer.rss_max_bytes()
+/// The outputs of a face beside its text: `--json`, one record or those of all steps.
+pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Opened, Stop> {
+    let mut opened = Opened::default();
+    let Some(path) = path else { return Ok(opened) };
+    let out = Sheet::File(create("--json", path)?);
+    match steps {
+        None => attach(&mut opened.outlets, "--json", RecordJson::new(out))?,
+        Some(kind) => {
+            attach(&mut opened.outlets, "--json", StepsJson::new(out, kind, Vec::new()))?;
+        }
     }
+    Ok(opened)
+}
 
-    fn machine(&self) -> MachineRecord {
-        self.observer.machine()
-    }
+/// The end of a run that cannot go on; what is known is shown already.
+pub(super) fn fatal(ended: &Ended, message: &str) -> Stop {
+    ended.complain();
+    // A face has no option for it.
+    let message = message.replace(" with reconnect never", "");
+    Stop { code: crate::exit::UNREACHABLE, message }
+}
+
+/// Fails with the first thing that went wrong with an output.
+pub(super) fn written(ended: Ended) -> Result<(), Stop> {
+    ended.trouble.into_iter().next().map_or(Ok(()), Err)
 }
 
 /// `--plot_all`: histograms as pictures and as tables, in the folder in which the program runs. Not
@@ -179,8 +149,9 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
-    pub(super) fn new(times: Times) -> Self {
-        Self { times, runs: 0 }
+    /// Pictures of these times.
+    pub(super) fn in_step(times: Times) -> InStep<'static> {
+        InStep { name: "--plot_all", screen: Box::new(Self { times, runs: 0 }) }
     }
 
     fn draw(&mut self, record: &Record) -> Result<(), Stop> {
@@ -196,6 +167,20 @@ impl Pictures {
             write(&table, histogram_csv(figures.values(), rate_per_s).as_bytes())?;
         }
         Ok(())
+    }
+}
+
+/// Drawn on the run's own thread: a step of a search does not run beside the pictures of another.
+impl Screen for Pictures {}
+
+impl Sink for Pictures {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        let Event::Done(record) = event else { return Ok(()) };
+        self.draw(record).map_err(|stop| io::Error::other(Worded(stop)))
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::Done(_))
     }
 }
 

@@ -1,111 +1,149 @@
 //! `memtide twemperf`, and `mcperf` with options that only twemperf has: a command line carried
 //! out on this machine, its report and its exit codes.
 
-use super::screen::json;
-use super::stop_flag;
-use crate::cmd::outlets::close;
-use crate::cmd::run::surroundings;
+use super::screen::{damaged, json, written};
+use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
-use crate::late::check_distinct;
-use crate::observer::HostObserver;
-use crate::output::{say, say_part, show, wants_notes};
+use crate::output::{say, say_part, show_part, wants_notes};
+use crate::session::late::check_distinct;
+use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, unfit_natively};
 use memtide_compat::twemperf::text::{Material, report};
 use memtide_compat::twemperf::{Options, lower, parse};
 use memtide_host::signal::StopFlag;
-use memtide_host::{Clock, HostFleet, machine};
-use memtide_run::{Failure, Outcome};
-use memtide_schema::Settings;
+use memtide_run::Failure;
 use memtide_schema::record::EndedBy;
+use memtide_schema::scenario::Problem;
+use memtide_schema::{Event, Settings, Warning};
+use memtide_sinks::Sink;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 
 /// What the original exits with when it cannot begin.
-pub(super) const FATAL: u8 = 1;
+const FATAL: u8 = 1;
 
-/// Carries out a command line; returns the exit code.
-pub(super) fn run(words: &[String]) -> u8 {
-    let options = match parse(words) {
-        Ok(options) => options,
-        Err(stop) => return super::ended(&stop),
-    };
-    let performed = lower(&options).map_err(Refusal::Worded).and_then(|settings| {
-        note(&options)?;
-        let stop = stop_flag()?;
-        Ok((perform(&options, &settings, &stop)?, stop))
-    });
-    match performed {
-        Ok((code, stop)) => {
-            // The original catches no signal.
-            stop.die();
-            code
+/// twemperf's face.
+pub(super) struct Twemperf;
+
+impl Face for Twemperf {
+    fn fatal(&self) -> u8 {
+        FATAL
+    }
+
+    fn read(&self, _program: &str, words: &[String]) -> Result<Asked, memtide_compat::Stop> {
+        let options = parse(words)?;
+        let settings = lower(&options)?;
+        Ok(Asked { settings, task: Task::Once, front: Box::new(Line { options }) })
+    }
+}
+
+/// A command line of twemperf.
+struct Line {
+    options: Options,
+}
+
+impl Front for Line {
+    /// To the log, or to stderr if that is wanted.
+    fn preface(&mut self) -> Result<(), Stop> {
+        let (output, notes) = (&self.options.output, &self.options.notes);
+        let Some(path) = &output.log else {
+            if wants_notes(output.has_notes).map_err(Stop::usage)? {
+                notes.iter().for_each(|note| say(note));
+            }
+            return Ok(());
+        };
+        let log = OpenOptions::new().create(true).append(true).open(path);
+        let said =
+            log.and_then(|mut log| notes.iter().try_for_each(|note| writeln!(log, "{note}")));
+        said.map_err(|error| unwritable("--output", &error))
+    }
+
+    fn repeats(&self) -> bool {
+        false
+    }
+
+    fn refuse(&self, problem: &Problem) -> Stop {
+        problem.clone().into()
+    }
+
+    fn unfit(&self, warning: &Warning) -> Stop {
+        unfit_natively(warning)
+    }
+
+    fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
+        let output = &self.options.output;
+        let places = [("--output", output.log.as_deref()), ("--json", output.json.as_deref())];
+        check_distinct(&places, output.is_on_stdout).map_err(Stop::usage)?;
+        json(output.json.as_deref(), None)
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::Kills
+    }
+
+    fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
+        vec![InStep { name: "stdout", screen: Box::new(Report { options: &self.options }) }]
+    }
+
+    fn fail(&self, failure: &Failure) -> Stop {
+        failure.clone().into()
+    }
+
+    fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+        let Came::Run(outcome) = &ended.came else { return Ok(0) };
+        let (record, failure) = (outcome.record.clone(), outcome.failure.clone());
+        written(ended)?;
+        match failure {
+            // Connections that cannot be had are counted, and no reason to fail.
+            None | Some(Failure { exit: UNREACHABLE, .. }) => {}
+            Some(Failure { message, .. }) => return Err(Stop { code: FATAL, message }),
         }
-        Err(Refusal::Worded(stop)) => super::ended(&stop),
-        Err(Refusal::Plain(stop)) => {
-            say(&format!("mcperf: {}", stop.message));
-            FATAL
+        let material = Material::of(&record).map_err(Stop::usage)?;
+        let is_wrong = self.options.output.is_error_fatal && material.errors.total() > 0;
+        Ok(match record.ended_by {
+            EndedBy::Interrupted => INTERRUPTED,
+            _ if is_wrong => FATAL,
+            _ => 0,
+        })
+    }
+
+    fn exit(&self, ended: Result<u8, Stop>, stop: &StopFlag) -> u8 {
+        match ended {
+            Ok(code) => {
+                // The original catches no signal.
+                stop.die();
+                code
+            }
+            Err(stop) => {
+                say(&format!("mcperf: {}", stop.message));
+                FATAL
+            }
         }
     }
 }
 
-/// Why there is no report.
-enum Refusal {
-    /// In the face's own words.
-    Worded(memtide_compat::Stop),
-    Plain(Stop),
+/// The report, on the stream that was asked for.
+struct Report<'a> {
+    options: &'a Options,
 }
 
-impl From<Stop> for Refusal {
-    fn from(stop: Stop) -> Self {
-        Self::Plain(stop)
-    }
-}
+impl Screen for Report<'_> {}
 
-/// Says what a user should know before the load: to the log, or to stderr if it is wanted there.
-fn note(options: &Options) -> Result<(), Stop> {
-    let Some(path) = &options.output.log else {
-        if wants_notes(options.output.has_notes).map_err(Stop::usage)? {
-            options.notes.iter().for_each(|note| say(note));
+impl Sink for Report<'_> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        let Event::Done(record) = event else { return Ok(()) };
+        let output = &self.options.output;
+        let material = Material::of(record).map_err(damaged)?;
+        let text = report(&material, output.is_histogram_shown);
+        match output.is_on_stdout {
+            true => show_part(&text),
+            false => {
+                say_part(&text);
+                Ok(())
+            }
         }
-        return Ok(());
-    };
-    let log = OpenOptions::new().create(true).append(true).open(path);
-    let said = log.and_then(|mut log| options.notes.iter().try_for_each(|n| writeln!(log, "{n}")));
-    said.map_err(|error| unwritable("--output", &error))
-}
+    }
 
-fn perform(options: &Options, settings: &Settings, stop: &StopFlag) -> Result<u8, Stop> {
-    let output = &options.output;
-    let places = [("--output", output.log.as_deref()), ("--json", output.json.as_deref())];
-    check_distinct(&places, output.is_on_stdout).map_err(Stop::usage)?;
-    let scenario = &settings.scenario;
-    machine::raise_file_limit();
-    let machine = machine::look();
-    let around = surroundings(settings, None, &machine)?;
-    let lowered = memtide_run::lower(scenario, &around)?;
-    let outlets = json(output.json.as_deref(), None)?;
-    let mut fleet = HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, None);
-    let mut observer = HostObserver::new(machine, true, outlets);
-    let Outcome { record, failure, .. } =
-        memtide_run::run(&mut fleet, scenario, &lowered, false, &mut observer)?;
-    let trouble = close(observer.take_outlets());
-    let material = Material::of(&record).map_err(Stop::usage)?;
-    let text = report(&material, output.is_histogram_shown);
-    match output.is_on_stdout {
-        true => show(&text).map_err(|error| unwritable("stdout", &error))?,
-        false => say_part(&text),
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::Done(_))
     }
-    if let Some(stop) = trouble.into_iter().next() {
-        return Err(stop);
-    }
-    match failure {
-        // Connections that cannot be had are counted, and no reason to fail.
-        None | Some(Failure { exit: UNREACHABLE, .. }) => {}
-        Some(Failure { message, .. }) => return Err(Stop { code: FATAL, message }),
-    }
-    let is_wrong = output.is_error_fatal && material.errors.total() > 0;
-    Ok(match record.ended_by {
-        EndedBy::Interrupted => INTERRUPTED,
-        _ if is_wrong => FATAL,
-        _ => 0,
-    })
 }

@@ -1,6 +1,6 @@
 //! `--plot`: pictures of what came of a run, a search or a scan.
 
-use crate::late::LateFile;
+use super::late::LateFile;
 use memtide_report::chart::{
     Curve, CurveGoal, CurvePoint, curve_png, curve_svg, histogram_png, histogram_svg,
 };
@@ -12,12 +12,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// The response times of a run, drawn when it is over.
-pub(in crate::cmd) struct RunChart {
+pub(crate) struct RunChart {
     path: String,
 }
 
 impl RunChart {
-    pub(in crate::cmd) fn new(path: &str) -> Self {
+    pub(crate) fn new(path: &str) -> Self {
         Self { path: path.to_owned() }
     }
 }
@@ -39,7 +39,7 @@ impl Sink for RunChart {
 }
 
 /// The curve of a search or a scan, drawn when it is over.
-pub(in crate::cmd) struct CurveChart {
+pub(crate) struct CurveChart {
     path: String,
     goal: Option<CurveGoal>,
     points: Vec<CurvePoint>,
@@ -47,7 +47,7 @@ pub(in crate::cmd) struct CurveChart {
 
 impl CurveChart {
     /// A curve with the first of `goals` that is about a time.
-    pub(in crate::cmd) fn new(path: &str, goals: &[Goal]) -> Self {
+    pub(crate) fn new(path: &str, goals: &[Goal]) -> Self {
         let is_time = |goal: &&Goal| matches!(goal.subject, Subject::Response { .. });
         let goal = goals.iter().find(is_time);
         let goal =

@@ -31,7 +31,7 @@ const RATE_MAX: f64 = 10e6;
 const DURATION: Span = Span::from_s(10);
 
 /// Bytes of an item in the embedded server, in the mean.
-pub(in crate::cmd) fn item_bytes(scenario: &Scenario) -> u64 {
+pub(crate) fn item_bytes(scenario: &Scenario) -> u64 {
     let mean = |law: &SizeLaw, most: u64| {
         law.law().mean().map_or(most, |mean| (mean.ceil().max(1.0) as u64).min(most))
     };
@@ -43,7 +43,7 @@ pub(in crate::cmd) fn item_bytes(scenario: &Scenario) -> u64 {
 /// Refuses a scenario that needs more memory than is available: for its data set, which `copies`
 /// servers in this process keep, and for what the client needs wherever the servers are: values to
 /// send, connections, windows, and what verification knows.
-pub(in crate::cmd) fn check(scenario: &Scenario, copies: u64) -> Result<(), Stop> {
+pub(crate) fn check(scenario: &Scenario, copies: u64) -> Result<(), Stop> {
     let Some(available) = memory::available() else { return Ok(()) };
     check_against(scenario, copies, available).map_or(Ok(()), Err)
 }

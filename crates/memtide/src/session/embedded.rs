@@ -1,0 +1,62 @@
+//! A server of our own, for a scenario that names none and for `memtide serve`.
+
+use super::room;
+use crate::exit::{FAILED, Stop};
+use crate::output::say;
+use memtide_host::{ServeOptions, Serving, stay_off};
+use memtide_run::Places;
+use memtide_schema::Settings;
+use memtide_schema::scenario::Transport;
+use memtide_server::ServerProfile;
+use std::net::{Ipv4Addr, SocketAddr};
+
+const MEMORY_BYTES_MIN: u64 = 64 * 1024 * 1024;
+
+/// Starts a server, or says why it cannot listen there.
+pub(crate) fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Serving, Stop> {
+    Serving::start(options, profile).map_err(|error| {
+        Stop::usage(format!(
+            "the embedded server cannot listen on {}: {error}; choose another --port or --listen",
+            options.listen
+        ))
+    })
+}
+
+/// A server of our own for a scenario that names none.
+pub(super) fn embed(Settings { scenario, outputs }: &Settings) -> Result<Serving, Stop> {
+    // Twice the keys, for the numbers of incr and decr and for uneven shards.
+    let wanted = room::item_bytes(scenario).saturating_mul(scenario.keys).saturating_mul(2);
+    let options = ServeOptions {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        udp: scenario.transport != Transport::Tcp,
+        threads: 1,
+        memory_bytes_max: wanted.max(MEMORY_BYTES_MIN),
+        item_bytes_max: scenario.value_max as usize + 1024,
+    };
+    let serving = start(&options, ServerProfile::default())?;
+    // Not even --quiet hides what is measured.
+    if !outputs.plan {
+        say(&format!(
+            "memtide: no --server given, so this measures an embedded server at {}",
+            serving.address()
+        ));
+    }
+    Ok(serving)
+}
+
+/// Gives the embedded server its own processor, and leaves those of the workers to them: the
+/// thread that watches over the run and its outputs runs beside the server if there is no
+/// other processor.
+pub(super) fn keep_on(serving: &Serving, places: &Places) -> Result<(), Stop> {
+    let Some(cpu) = places.server else { return Ok(()) };
+    serving.keep_on(cpu).map_err(|error| Stop {
+        code: FAILED,
+        message: format!(
+            "the embedded server cannot be kept on CPU {cpu}: {error}; start a server of its own \
+             (memtide serve) and name it with --server"
+        ),
+    })?;
+    stay_off(&places.workers);
+    stay_off(&[cpu]);
+    Ok(())
+}

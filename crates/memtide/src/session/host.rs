@@ -1,0 +1,191 @@
+//! Load that is made on this machine, by its threads and against servers wherever they are.
+
+use super::embedded::{embed, keep_on};
+use super::front::{Manner, Rows};
+use super::outlets::row;
+use super::world::{Gauge, World};
+use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
+use memtide_base::Instant;
+use memtide_engine::ServerPlan;
+use memtide_host::driver::check_uring;
+use memtide_host::machine::{self, Busyness, Machine};
+use memtide_host::signal::StopFlag;
+use memtide_host::{Clock, HostFleet, SampleSink, Sampled, Serving, resolve};
+use memtide_run::{Doors, Lowered, Places, Surroundings};
+use memtide_schema::record::{MachineCpu, MachineRecord};
+use memtide_schema::scenario::Target;
+use memtide_schema::{Event, Settings, Warning};
+use std::io;
+
+/// Files that the program needs beside its connections.
+const FILES_BESIDE: u64 = 64;
+
+/// This machine.
+pub(crate) struct HostWorld {
+    files_max: u64,
+    machine: Machine,
+    /// A server of our own.
+    embedded: Option<Serving>,
+}
+
+impl HostWorld {
+    /// This machine as it is. The limit of open files is raised as far as that is allowed.
+    pub(crate) fn new() -> Self {
+        let files_max = machine::raise_file_limit();
+        Self { files_max, machine: machine::look(), embedded: None }
+    }
+}
+
+impl World for HostWorld {
+    type Fleet = HostFleet;
+
+    fn servers_within(&self, settings: &Settings) -> u64 {
+        u64::from(settings.scenario.servers.is_empty())
+    }
+
+    fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop> {
+        let scenario = &settings.scenario;
+        let servers = if scenario.servers.is_empty() {
+            let serving = self.embedded.insert(embed(settings)?);
+            let address = serving.address();
+            vec![resolved(&address.to_string(), &address.ip().to_string(), address.port())?]
+        } else {
+            scenario.servers.iter().map(server).collect::<Result<Vec<_>, _>>()?
+        };
+        Ok(Surroundings {
+            servers,
+            embedded: self.embedded.is_some(),
+            repeats: false,
+            cpus_allowed: self.machine.cpus_allowed.clone(),
+            cores: self.machine.cores.clone(),
+            cpus_online: self.machine.cpus_online,
+            cpu_quota: self.machine.cpu_quota,
+            io: Doors::Kernel { uring: check_uring() },
+            outputs: (&settings.outputs).into(),
+        })
+    }
+
+    fn check(&self, lowered: &Lowered) -> Result<(), Warning> {
+        if lowered.plan.churn().is_some() {
+            // How many will live at once nobody knows; a connect that finds no descriptor is
+            // counted.
+            return Ok(());
+        }
+        let sides = if self.embedded.is_some() { 2 } else { 1 };
+        let needed = u64::from(lowered.plan.connections) * sides + FILES_BESIDE;
+        if needed <= self.files_max {
+            return Ok(());
+        }
+        Err(Warning::FileLimit { needed, allowed: self.files_max })
+    }
+
+    fn settle(&self, places: &Places) -> Result<(), Stop> {
+        self.embedded.as_ref().map_or(Ok(()), |serving| keep_on(serving, places))
+    }
+
+    fn signals(&self, manner: Manner) -> Result<StopFlag, Stop> {
+        let stop = match manner {
+            Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED)),
+            Manner::Kills => StopFlag::on_deadly_signals(),
+        };
+        stop.map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))
+    }
+
+    fn fleet(
+        &mut self,
+        lowered: &Lowered,
+        stop: &StopFlag,
+        rows: Option<Box<dyn Rows>>,
+    ) -> Result<HostFleet, Stop> {
+        let sink = rows.map(|mut rows| {
+            Box::new(move |sampled: Sampled<'_>| match sampled {
+                Sampled::One(sample) => rows.on(&Event::Sample(row(sample))),
+                Sampled::Anew => rows.restart(),
+                Sampled::Pause => rows.flush(),
+                Sampled::End => rows.finish(),
+            }) as SampleSink
+        });
+        Ok(HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, sink))
+    }
+
+    fn gauge(&self) -> Box<dyn Gauge> {
+        let machine = machine_record(&self.machine);
+        Box::new(HostGauge { machine, busyness: Busyness::default() })
+    }
+
+    fn finish_samples(&mut self, fleet: &mut HostFleet) -> io::Result<()> {
+        fleet.finish_samples()
+    }
+
+    fn finish(&mut self, _fleet: &mut HostFleet) -> Vec<Stop> {
+        self.embedded = None;
+        Vec::new()
+    }
+
+    fn last_word(&self) -> Option<String> {
+        None
+    }
+}
+
+fn server(target: &Target) -> Result<ServerPlan, Stop> {
+    let name = target.to_string();
+    match target {
+        Target::Tcp { host, port } => resolved(&name, host, *port),
+        Target::Unix { path } => Ok(resolve::unix(&name, path)),
+    }
+}
+
+fn resolved(name: &str, host: &str, port: u16) -> Result<ServerPlan, Stop> {
+    resolve::tcp(name, host, port).map_err(|message| Stop { code: UNREACHABLE, message })
+}
+
+/// How busy this machine is.
+struct HostGauge {
+    machine: MachineRecord,
+    busyness: Busyness,
+}
+
+impl Gauge for HostGauge {
+    fn restart(&mut self) {
+        self.busyness = Busyness::default();
+    }
+
+    fn read(&mut self, at: Instant) {
+        self.busyness.read(at);
+    }
+
+    fn cpu(&self) -> Option<MachineCpu> {
+        let busy = self.busyness.summary()?;
+        Some(MachineCpu {
+            avg: busy.mean,
+            min: busy.idlest,
+            max: busy.busiest,
+            least_of_1s: busy.seconds.map(|(least, _)| least),
+            most_of_1s: busy.seconds.map(|(_, most)| most),
+            stolen: Some(busy.stolen),
+        })
+    }
+
+    fn rss_max_bytes(&self) -> Option<u64> {
+        Some(machine::rss_max_bytes())
+    }
+
+    fn machine(&self) -> MachineRecord {
+        self.machine.clone()
+    }
+}
+
+fn machine_record(machine: &Machine) -> MachineRecord {
+    MachineRecord {
+        os: std::env::consts::OS.to_owned(),
+        kernel: machine.kernel.clone(),
+        architecture: std::env::consts::ARCH.to_owned(),
+        cpus: machine.cpus_online as u32,
+        cpus_allowed: machine.cpus_allowed.len() as u32,
+        cpu_quota: machine.cpu_quota,
+        cpu_model: Some(machine.cpu_model.clone()).filter(|model| !model.is_empty()),
+        clock_source: machine.clock_source.clone(),
+        memory_bytes: Some(machine.memory_bytes).filter(|&bytes| bytes > 0),
+        memtide_version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}

@@ -1,0 +1,163 @@
+//! A run from the user's words to the exit code, whoever asked for it and wherever the load is
+//! made: what may be done, outputs, signals, the fleet, the load, who is told, and the end.
+//!
+//! A [`Front`] speaks with the user: a command of memtide's own, or the face of an older load
+//! generator. A [`World`] makes load. Nothing here knows which.
+
+pub(crate) mod host;
+pub(crate) mod simulated;
+pub(crate) mod embedded;
+pub(crate) mod room;
+pub(crate) mod outlets;
+mod audience;
+mod world;
+mod front;
+#[cfg(feature = "plot")]
+pub(crate) mod plot;
+pub(crate) mod late;
+mod patient;
+
+pub(crate) use front::{Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Screen};
+pub(crate) use world::World;
+
+use crate::exit::{INTERRUPTED, Stop, unwritable};
+use crate::output::{columns, say, show};
+use audience::Audience;
+use memtide_engine::Fleet;
+use memtide_host::signal::StopFlag;
+use memtide_report::plan_text;
+use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
+use memtide_run::{Failure, Lowered, Observer, Surroundings, lower};
+use memtide_schema::scenario::Problem;
+use memtide_schema::{Scenario, Settings, Warning};
+use outlets::failed;
+
+/// Everything that a run needs to begin.
+pub(crate) struct Session<W> {
+    /// What the user wants.
+    pub(crate) settings: Settings,
+    /// What kind of run it is.
+    pub(crate) task: Task,
+    /// Who speaks with the user.
+    pub(crate) front: Box<dyn Front>,
+    /// Where the load is made.
+    pub(crate) world: W,
+}
+
+/// What a session is to do.
+pub(crate) enum Task {
+    /// Fill the servers, and nothing else.
+    Load,
+    /// One run.
+    Once,
+    /// Runs at one rate after the other.
+    Steps(Steps),
+}
+
+/// Runs at one rate after the other.
+pub(crate) struct Steps {
+    /// What chooses the rates.
+    pub(crate) course: Box<dyn Course>,
+    /// What each step is held against.
+    pub(crate) aim: Aim,
+    /// What later steps do about the data.
+    pub(crate) data: Data,
+    /// So many steps and no more.
+    pub(crate) steps_max: Option<u32>,
+}
+
+impl Steps {
+    fn plan<'a>(&self, scenario: &'a Scenario, around: &'a Surroundings) -> StepsPlan<'a> {
+        let (aim, data, steps_max) = (self.aim.clone(), self.data, self.steps_max);
+        StepsPlan { scenario, around, aim, data, steps_max }
+    }
+}
+
+impl Task {
+    /// The plan, of steps the first one's.
+    fn lower(&mut self, scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Problem> {
+        match self {
+            Self::Load | Self::Once => lower(scenario, around),
+            Self::Steps(steps) => steps.plan(scenario, around).first(&mut *steps.course),
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        fleet: &mut impl Fleet,
+        (scenario, around): (&Scenario, &Surroundings),
+        lowered: &Lowered,
+        observer: &mut impl Observer,
+    ) -> Result<Came, Failure> {
+        Ok(match self {
+            Self::Load | Self::Once => {
+                let load_only = matches!(self, Self::Load);
+                let ran = memtide_run::run(fleet, scenario, lowered, load_only, observer);
+                Came::Run(Box::new(ran?))
+            }
+            Self::Steps(these) => {
+                let plan = these.plan(scenario, around);
+                Came::Steps(steps(fleet, &plan, &mut *these.course, observer))
+            }
+        })
+    }
+}
+
+impl<W: World> Session<W> {
+    /// Carries it out to its end; returns the exit code.
+    pub(crate) fn run(mut self) -> u8 {
+        let mut stop = StopFlag::default();
+        let ended = self.perform(&mut stop);
+        self.front.exit(ended, &stop)
+    }
+
+    fn perform(&mut self, stop: &mut StopFlag) -> Result<u8, Stop> {
+        let Self { settings, task, front, world } = self;
+        let Settings { scenario, outputs } = &*settings;
+        front.preface()?;
+        front.check(settings, world.servers_within(settings))?;
+        let around = world.surroundings(settings)?;
+        let around = Surroundings { repeats: front.repeats(), ..around };
+        let lowered = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
+        let lowered = Lowered { looks_unfilled: front.looks_unfilled(scenario), ..lowered };
+        if outputs.plan {
+            let shown = show(&plan_text(&lowered.record, columns()));
+            return shown.map(|()| 0).map_err(|error| unwritable("stdout", &error));
+        }
+        world.check(&lowered).map_err(|warning| front.unfit(&warning))?;
+        // Threads of outputs take over where this one may run.
+        world.settle(&lowered.places)?;
+        let Opened { samples, outlets, reader } = front.open(settings)?;
+        *stop = world.signals(front.manner())?;
+        if !front.waits(stop) {
+            return Ok(INTERRUPTED);
+        }
+        let (flag, rows) = samples.map_or(("", None), |it| (it.flag, Some(it.rows)));
+        let mut fleet = world.fleet(&lowered, stop, rows)?;
+        let mut audience = Audience::new(world.gauge(), outputs.quiet, outlets, reader);
+        audience.show(front.screens(settings));
+        let came = task.carry_out(&mut fleet, (scenario, &around), &lowered, &mut audience);
+        let came = match came {
+            Ok(came) => came,
+            Err(failure) => {
+                // The line on the terminal is cleared before anything else is said.
+                drop(audience);
+                return Err(front.fail(&failure));
+            }
+        };
+        let mut trouble = Vec::new();
+        if front.keeps_partial() || !came.has_failed() {
+            trouble.extend(failed(flag, world.finish_samples(&mut fleet)));
+        }
+        trouble.extend(world.finish(&mut fleet));
+        let doubted = audience.close(&mut trouble);
+        let code = front.end(settings, Ended { came, doubted, trouble })?;
+        world.last_word().into_iter().for_each(|word| say(&word));
+        Ok(code)
+    }
+}
+
+/// What this machine does not allow, in memtide's own words.
+pub(crate) fn unfit_natively(warning: &Warning) -> Stop {
+    Stop::usage(format!("{}; {}", warning.message(), warning.remedy()))
+}

@@ -1,0 +1,189 @@
+//! Load that is made in virtual time, against servers made of nothing.
+
+use super::front::{Manner, Rows};
+use super::outlets::{failed, row, stream};
+use super::patient::Patient;
+use super::world::{Gauge, World};
+use crate::exit::Stop;
+use crate::output::say;
+use memtide_base::Instant;
+use memtide_engine::ServerPlan;
+use memtide_host::signal::StopFlag;
+use memtide_run::{Doors, Lowered, Places, Surroundings};
+use memtide_schema::record::{MachineCpu, MachineRecord};
+use memtide_schema::{Event, Settings, Warning};
+use memtide_sim::{Setting, SimFleet, Trace};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+/// Processors that a simulated machine has: enough that the number of workers depends on none.
+const CPUS: usize = 2;
+
+/// A simulated machine, network and servers.
+pub(crate) struct SimWorld {
+    servers: Vec<ServerPlan>,
+    /// Until its fleet is made.
+    setting: Option<Setting>,
+    /// Where the lines of the trace go; `-` is stderr.
+    trace: Option<String>,
+    lines: Rc<RefCell<Lines>>,
+    samples: Rc<RefCell<SimSamples>>,
+    /// The hash of the trace and its events, in the end.
+    hash: Option<(u64, u64)>,
+}
+
+impl SimWorld {
+    /// A world of this setting with these servers in it.
+    pub(crate) fn new(servers: Vec<ServerPlan>, setting: Setting, trace: Option<String>) -> Self {
+        let (lines, samples) = (Rc::default(), Rc::default());
+        Self { servers, setting: Some(setting), trace, lines, samples, hash: None }
+    }
+
+    fn trace(&self) -> Result<Trace, Stop> {
+        let lines = Rc::clone(&self.lines);
+        Ok(match self.trace.as_deref() {
+            None => Trace::new(),
+            Some("-") => Trace::with_lines(say),
+            Some(path) => {
+                lines.borrow_mut().out = Some(Patient::new(stream("--trace", path)?));
+                Trace::with_lines(move |line| lines.borrow_mut().write(line))
+            }
+        })
+    }
+}
+
+impl World for SimWorld {
+    type Fleet = SimFleet;
+
+    fn servers_within(&self, _settings: &Settings) -> u64 {
+        self.servers.len() as u64
+    }
+
+    fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop> {
+        Ok(Surroundings {
+            servers: self.servers.clone(),
+            embedded: settings.scenario.servers.is_empty(),
+            repeats: false,
+            cpus_allowed: (0..CPUS).collect(),
+            cores: BTreeMap::new(),
+            cpus_online: CPUS,
+            cpu_quota: None,
+            io: Doors::Simulated,
+            outputs: (&settings.outputs).into(),
+        })
+    }
+
+    fn check(&self, _lowered: &Lowered) -> Result<(), Warning> {
+        Ok(())
+    }
+
+    fn settle(&self, _places: &Places) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    /// Signals end a simulation at once: nobody is under load, and it can be done again.
+    fn signals(&self, _manner: Manner) -> Result<StopFlag, Stop> {
+        Ok(StopFlag::default())
+    }
+
+    fn fleet(
+        &mut self,
+        _lowered: &Lowered,
+        _stop: &StopFlag,
+        rows: Option<Box<dyn Rows>>,
+    ) -> Result<SimFleet, Stop> {
+        self.samples.borrow_mut().rows = rows;
+        let samples = Rc::clone(&self.samples);
+        let trace = self.trace()?;
+        let take = move |sample: &_| samples.borrow_mut().take(&Event::Sample(row(sample)));
+        let setting = self.setting.take().expect("a session makes one fleet");
+        Ok(SimFleet::new(setting, trace, take))
+    }
+
+    fn gauge(&self) -> Box<dyn Gauge> {
+        Box::new(SimGauge)
+    }
+
+    fn finish_samples(&mut self, _fleet: &mut SimFleet) -> io::Result<()> {
+        self.samples.take().finish()
+    }
+
+    fn finish(&mut self, fleet: &mut SimFleet) -> Vec<Stop> {
+        self.hash = Some(fleet.trace_hash());
+        failed("--trace", self.lines.take().finish()).into_iter().collect()
+    }
+
+    fn last_word(&self) -> Option<String> {
+        let (hash, events) = self.hash?;
+        Some(format!("memtide: simulated, trace {hash:016x} over {events} events"))
+    }
+}
+
+/// Where measured operations go, and the first error of writing them.
+#[derive(Default)]
+struct SimSamples {
+    rows: Option<Box<dyn Rows>>,
+    error: Option<io::Error>,
+}
+
+impl SimSamples {
+    fn take(&mut self, sample: &Event) {
+        if let (Some(rows), None) = (&mut self.rows, &self.error) {
+            self.error = rows.on(sample).err();
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let finished = self.rows.map_or(Ok(()), |mut rows| rows.finish());
+        self.error.map_or(finished, Err)
+    }
+}
+
+/// Where the lines of a trace go, and the first error of writing them.
+#[derive(Default)]
+struct Lines {
+    out: Option<Patient>,
+    error: Option<io::Error>,
+}
+
+impl Lines {
+    fn write(&mut self, line: &str) {
+        if let (Some(out), None) = (&mut self.out, &self.error) {
+            self.error = writeln!(out, "{line}").err();
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        let flushed = self.out.map_or(Ok(()), |mut out| out.flush());
+        self.error.map_or(flushed, Err)
+    }
+}
+
+/// What this machine costs a simulation, and what this machine is, says nothing about the run.
+struct SimGauge;
+
+impl Gauge for SimGauge {
+    fn restart(&mut self) {}
+
+    fn read(&mut self, _at: Instant) {}
+
+    fn cpu(&self) -> Option<MachineCpu> {
+        None
+    }
+
+    fn rss_max_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    fn machine(&self) -> MachineRecord {
+        MachineRecord {
+            os: "simulated".to_owned(),
+            cpus: CPUS as u32,
+            cpus_allowed: CPUS as u32,
+            memtide_version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..MachineRecord::default()
+        }
+    }
+}
