@@ -3,9 +3,8 @@
 
 use crate::failure::{Failure, Fault};
 use crate::fill::{Filled, fill};
-use crate::lower::Lowered;
+use crate::lower::{Lowered, signed};
 use crate::observer::Observer;
-use crate::plans::signed;
 use crate::run_plan::{Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
 use crate::seal::{Began, Material, none_opened, seal, service_so_far};
 use crate::survey::{Agreement, Discreet, ServerCommands, Survey, compare, figures, is_closed};

@@ -7,9 +7,8 @@ mod probe;
 mod room;
 
 use crate::failure::{Failure, FillFault};
-use crate::lower::needs_keys;
+use crate::lower::{compares_lengths, keys_all, needs_keys, plan_of};
 use crate::observer::Observer;
-use crate::plans::{compares_lengths, keys_all, plan_of};
 use crate::run_plan::{Ended, Loss, run_plan};
 use memtide_base::{Instant, ServerId};
 use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};

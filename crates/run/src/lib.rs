@@ -12,7 +12,6 @@ mod fill;
 mod run_plan;
 mod doctor;
 mod survey;
-mod plans;
 pub mod lower;
 mod observer;
 mod failure;
@@ -23,6 +22,5 @@ mod prose;
 
 pub use controller::{Outcome, run};
 pub use failure::Failure;
-pub use lower::{Doors, Lowered, Places, Surroundings, Wanted, lower};
+pub use lower::{Doors, Lowered, Places, Planner, Surroundings, Unplannable, Wanted, lower};
 pub use observer::Observer;
-pub use plans::{Planner, Unplannable};

@@ -4,10 +4,15 @@
 mod cpus;
 mod layout;
 mod decide;
+mod plans;
 mod churn;
 
 pub(crate) use cpus::CPUS_OF_A_PAIR;
 pub use cpus::Places;
+pub use plans::{Planner, Unplannable};
+pub(crate) use plans::{
+    compares_lengths, keys_all, lower_step, mean, plan_of, signed, step_scenario, value_bytes,
+};
 
 use decide::decide;
 use layout::{ClientLayout, Data};
@@ -128,18 +133,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         pacing: pacing(scenario, window),
         pause: scenario.pause_after_reply,
         window,
-        source: SourcePlan {
-            seed: scenario.seed,
-            mix: scenario.mix.clone(),
-            order: scenario.mix_order,
-            popularity: scenario.popularity.clone(),
-            keys: data.ordinary,
-            walkers: layout.workers_max,
-            multiget: scenario.multiget,
-            multiget_share: scenario.multiget_share,
-            numeric_keys: data.numeric,
-            window: data.window,
-        },
+        source: source(scenario, &data, layout.workers_max),
         keys: data.keys,
         values: data.values,
         numeric_from: data.numeric_from,
@@ -177,10 +171,25 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     })
 }
 
-/// `scenario` as it travels, for so many workers on all machines. Each machine has its own words for
-/// who we are to servers.
+/// `scenario` as it travels, for so many workers on all machines. Each machine has its own words
+/// for who we are to servers.
 pub(crate) fn document(scenario: &Scenario, threads: Option<u32>) -> Scenario {
     Scenario { threads, user: None, password: None, ..scenario.clone() }
+}
+
+fn source(scenario: &Scenario, data: &Data, walkers: u32) -> SourcePlan {
+    SourcePlan {
+        seed: scenario.seed,
+        mix: scenario.mix.clone(),
+        order: scenario.mix_order,
+        popularity: scenario.popularity.clone(),
+        keys: data.ordinary,
+        walkers,
+        multiget: scenario.multiget,
+        multiget_share: scenario.multiget_share,
+        numeric_keys: data.numeric,
+        window: data.window.clone(),
+    }
 }
 
 fn requests(scenario: &Scenario) -> RequestPlan {

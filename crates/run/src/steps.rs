@@ -16,9 +16,8 @@ pub use search::{Bisect, Bracket, Limits};
 
 use crate::controller::{Outcome, run};
 use crate::failure::{Failure, Fault};
-use crate::lower::{Lowered, Surroundings, document};
+use crate::lower::{Lowered, Surroundings, document, lower_step, step_scenario};
 use crate::observer::Observer;
-use crate::plans::{lower_step, step_scenario};
 use memtide_base::Span;
 use memtide_engine::Plan;
 use memtide_engine::fleet::Fleet;

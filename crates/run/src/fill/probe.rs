@@ -2,7 +2,7 @@
 
 use super::{Filled, of_server, said, server_number};
 use crate::failure::{Failure, FillFault, Lengths};
-use crate::plans::{keys_all, plan_of};
+use crate::lower::{keys_all, plan_of};
 use crate::run_plan::run_plan;
 use crate::survey::{figures, whole};
 use memtide_engine::fleet::Fleet;

@@ -4,7 +4,7 @@
 use super::probe::{earliest, sample};
 use super::{Filled, server_number};
 use crate::failure::{Failure, FillFault, NoRoom};
-use crate::plans::{keys_all, mean, value_bytes};
+use crate::lower::{keys_all, mean, value_bytes};
 use crate::survey::{Figures, figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::{Plan, ServerPlan};

@@ -76,6 +76,9 @@ impl Filter for Scramble {
     }
 }
 
+/// When and on which connections keys were renewed.
+type Renewals = Vec<(Instant, ConnectionId)>;
+
 /// The world's driver with the servers' end of the filter before it.
 struct Ends {
     world: Watched,
@@ -83,7 +86,7 @@ struct Ends {
     /// Servers want keys to be renewed with every answer.
     renewing: bool,
     /// When they said so to a connection, and when they heard it from there.
-    renewed: Rc<RefCell<[Vec<(Instant, ConnectionId)>; 2]>>,
+    renewed: Rc<RefCell<[Renewals; 2]>>,
     /// What servers say by themselves.
     said: VecDeque<(ConnectionId, Vec<u8>)>,
     current: Vec<u8>,
@@ -212,7 +215,7 @@ fn a_server_hears_the_same_through_a_filter() {
     }
 }
 
-/// An answer to what a filter hears must not wait for the next request, which may be long in coming.
+/// An answer to what a filter hears does not wait for the next request.
 #[test]
 fn what_a_filter_says_by_itself_leaves_at_once() {
     for protocol in [Protocol::Text, Protocol::Binary] {

@@ -4,7 +4,7 @@
 //! The controller asks for its plans here, and so can a machine that is told no more than the
 //! scenario and the tasks ([`Planner`]).
 
-use crate::lower::{Lowered, Surroundings, lower, needs_keys};
+use super::{Lowered, Surroundings, lower, needs_keys};
 use memtide_base::{ServerId, Span, rng};
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, StepTask, Task, Work};
 use memtide_engine::{
@@ -13,7 +13,6 @@ use memtide_engine::{
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{Load, OnFull, Problem};
 use memtide_workload::{Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
-use std::fmt;
 
 const FILL_CONNECTIONS_PER_WORKER: u32 = 4;
 const FILL_DEPTH_MAX: u32 = 64;
@@ -61,7 +60,7 @@ impl Planner {
     }
 }
 
-/// Why there is no plan of a task.
+/// Why there is no plan of a task; the program that shows it words it.
 #[derive(Clone, Debug)]
 pub enum Unplannable {
     /// The scenario cannot be carried out here.
@@ -69,19 +68,6 @@ pub enum Unplannable {
     /// A run of the scenario has no such task.
     Task(Task),
 }
-
-impl fmt::Display for Unplannable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Scenario(problem) => f.write_str(&problem.message),
-            Self::Task(task) => {
-                write!(f, "the scenario has no such task: {:?}; send the scenario again", task.work)
-            }
-        }
-    }
-}
-
-impl std::error::Error for Unplannable {}
 
 /// Lowers the run that a step is, or the run that is none.
 pub(crate) fn lower_step(
