@@ -3,7 +3,9 @@
 //!
 //! Shapes only; which step comes next, and what a step says of the goals, is decided elsewhere.
 
-use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict, version_one};
+use crate::record::{
+    CheckKind, GoalResult, Percentile, Reason, Record, Verdict, former, version_one,
+};
 use crate::{Kind, record::Distribution};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -215,7 +217,10 @@ impl Steps {
         let mut steps: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let each = steps.get_mut("steps").and_then(Value::as_array_mut).into_iter().flatten();
         each.filter_map(|step| step.get_mut("record")).for_each(version_one::upgrade);
-        serde_path_to_error::deserialize(steps).map_err(|error| error.to_string())
+        let mut steps: Self =
+            serde_path_to_error::deserialize(steps).map_err(|error| error.to_string())?;
+        steps.steps.iter_mut().for_each(|step| former::rename(&mut step.record));
+        Ok(steps)
     }
 }
 

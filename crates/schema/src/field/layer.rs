@@ -3,6 +3,7 @@
 //! A higher layer is applied later and wins; a list in it replaces the list below. An error names
 //! the field as its origin spells it.
 
+use super::former::present_name;
 use super::{FIELDS, Field, Show, find, nearest};
 use crate::scenario::{Scenario, Settings};
 use serde_json::Value;
@@ -188,12 +189,27 @@ fn empty(field: &Field) -> String {
 
 /// The error of a name that is no field's.
 pub(crate) fn unknown(name: &str, origin: Origin) -> FieldError {
+    if let Some(error) = renamed(name, &origin) {
+        return error;
+    }
     let message = match nearest(name) {
         Some(near) if origin == Origin::Environment => {
             format!("there is no such field; did you mean {}?", variable(near))
         }
         Some(near) => format!("there is no such field; did you mean {near}?"),
-        None => "there is no such field; memtide run --help lists all of them".to_owned(),
+        None => "there is no such field; memtide run --help-all lists them".to_owned(),
     };
     FieldError { field: Some(name.to_owned()), origin, message }
+}
+
+/// The error of a former name of a field, which names the present one; none for any other name.
+pub fn renamed(name: &str, origin: &Origin) -> Option<FieldError> {
+    let present = present_name(name)?;
+    let spelled = match origin {
+        Origin::Flag => format!("--{present}"),
+        Origin::Environment => variable(present),
+        Origin::File { .. } => present.to_owned(),
+    };
+    let message = format!("this field is now called {present}; use {spelled}");
+    Some(FieldError { field: Some(name.to_owned()), origin: origin.clone(), message })
 }

@@ -5,6 +5,7 @@
 
 mod clients;
 mod data;
+pub(crate) mod former;
 mod layer;
 mod limits;
 mod churn;
@@ -15,7 +16,7 @@ mod parse;
 mod target;
 
 pub(crate) use layer::unknown;
-pub use layer::{FieldError, Layer, Origin};
+pub use layer::{FieldError, Layer, Origin, renamed};
 
 use crate::scenario::{Outputs, Scenario, Settings};
 

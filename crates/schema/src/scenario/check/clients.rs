@@ -154,7 +154,7 @@ impl Scenario {
             problems.add(
                 "popularity",
                 format!(
-                    "popularity {} applies to keys, not to the objects of a window: use pick, or \
+                    "popularity {} applies to keys, not to the objects of a window: use window-pick, or \
                      remove one of them",
                     self.popularity
                 ),
