@@ -90,7 +90,7 @@ choice! {
     NumericKeys {
         /// Keys of their own, apart from the others.
         Own = "own",
-        /// The same keys as all other operations, whatever their values are.
+        /// Every key that other operations use, whatever its value is.
         Shared = "shared",
     }
 }
@@ -243,7 +243,7 @@ choice! {
 choice! {
     /// The load after the measured window, until the last measured operations have ended.
     Cooldown {
-        /// The same load, unmeasured.
+        /// The load continues, unmeasured.
         Load = "load",
         /// No new operations become due; the backlog is sent.
         Drain = "drain",

@@ -130,7 +130,7 @@ impl Scenario {
         FIELDS.iter().filter_map(word).collect()
     }
 
-    /// The same as text, by the field's name: a list with commas, a switch as `true` or `false`;
+    /// The fields as text, by name: a list with commas, a switch as `true` or `false`;
     /// an empty list is left out.
     pub fn spelled(&self) -> BTreeMap<String, String> {
         let spelled = self.words().into_iter().filter_map(|(field, value)| {

@@ -38,7 +38,7 @@ pub enum MergeError {
         /// The two records.
         records: [usize; 2],
     },
-    /// The same run is in two records, or twice in one, and would count twice.
+    /// Two records, or two parts of one, are of one run, which would count twice.
     Twice {
         /// The two records.
         records: [usize; 2],

@@ -178,7 +178,7 @@ impl fmt::Display for Relation {
     }
 }
 
-/// A result with this share of operations not answered well is believed, where nobody says.
+/// A result with this share of operations not answered well is believed, by default.
 const ERRORS_MAX: f64 = 0.01;
 
 impl Scenario {

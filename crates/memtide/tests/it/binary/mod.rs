@@ -1,5 +1,5 @@
 //! Frames in place of lines, and servers that want to know who is there: the load is the same and
-//! counts the same, and nobody gets to see a password.
+//! counts the same, and no output shows a password.
 
 use crate::child::{Finished, Running, assert_counters_equal, memtide, program, shared};
 use crate::operations::every_kind;

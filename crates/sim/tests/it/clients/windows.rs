@@ -8,7 +8,7 @@ use memtide_schema::record::VerificationCounts;
 use memtide_server::{FaultKind, ServerProfile};
 use memtide_sim::WorkerPause;
 
-/// Sixteen clients with windows of 500 objects each; closed loop of so many operations.
+/// Sixteen clients with windows of 500 objects each; a closed loop of `ops` operations.
 fn world(ops: &str, more: &[(&'static str, &str)]) -> World {
     let words = [
         ("rate", "0"),
@@ -109,7 +109,7 @@ fn over_datagrams_a_client_goes_on_after_each_loss() {
             assert!(lost > 500, "{turn} {connections}: {lost}");
             assert_eq!((totals.intended, totals.timed_out), (100_000, lost));
             assert_eq!(totals.answered, 100_000 - lost, "none is left behind");
-            // What was stored or not, and nobody said so, is not read.
+            // An object whose store was not acknowledged is not read.
             assert_eq!((found(&rehearsal).wrong(), found(&rehearsal).verify_misses), (0, 0));
         }
     }
