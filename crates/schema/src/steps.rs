@@ -3,9 +3,7 @@
 //!
 //! Shapes only; which step comes next, and what a step says of the goals, is decided elsewhere.
 
-use crate::record::{
-    CheckKind, GoalResult, Percentile, Reason, Record, Verdict, former, version_one,
-};
+use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict, version_one};
 use crate::{Kind, record::Distribution};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -219,7 +217,7 @@ impl Steps {
         each.filter_map(|step| step.get_mut("record")).for_each(version_one::upgrade);
         let mut steps: Self =
             serde_path_to_error::deserialize(steps).map_err(|error| error.to_string())?;
-        steps.steps.iter_mut().for_each(|step| former::rename(&mut step.record));
+        steps.steps.iter_mut().for_each(|step| version_one::fields::rename(&mut step.record));
         Ok(steps)
     }
 }

@@ -3,7 +3,6 @@
 //! A higher layer is applied later and wins; a list in it replaces the list below. An error names
 //! the field as its origin spells it.
 
-use super::former::present_name;
 use super::{FIELDS, Field, Show, find, nearest};
 use crate::scenario::{Scenario, Settings};
 use serde_json::Value;
@@ -13,6 +12,11 @@ use std::fmt;
 
 /// What stands before the name of every environment variable of ours.
 const PREFIX: &str = "MEMTIDE_";
+
+/// Former names of fields, each with the present one. A former name is never accepted where a user
+/// writes it; old records are read by it.
+pub(crate) const FORMER_NAMES: [(&str, &str); 2] =
+    [("pick", "window-pick"), ("trailing-blank", "trailing-space")];
 
 /// Fields as words, by their names.
 type Words = serde_json::Map<String, Value>;
@@ -204,11 +208,12 @@ pub(crate) fn unknown(name: &str, origin: Origin) -> FieldError {
 
 /// The error of a former name of a field, which names the present one; none for any other name.
 pub fn renamed(name: &str, origin: &Origin) -> Option<FieldError> {
-    let present = present_name(name)?;
+    let plain = name.replace('_', "-");
+    let (_, present) = FORMER_NAMES.iter().find(|(former, _)| *former == plain)?;
     let spelled = match origin {
         Origin::Flag => format!("--{present}"),
         Origin::Environment => variable(present),
-        Origin::File { .. } => present.to_owned(),
+        Origin::File { .. } => (*present).to_owned(),
     };
     let message = format!("this field is now called {present}; use {spelled}");
     Some(FieldError { field: Some(name.to_owned()), origin: origin.clone(), message })

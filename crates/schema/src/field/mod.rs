@@ -5,7 +5,6 @@
 
 mod clients;
 mod data;
-pub(crate) mod former;
 mod layer;
 mod limits;
 mod churn;
@@ -15,7 +14,7 @@ mod output;
 mod parse;
 mod target;
 
-pub(crate) use layer::unknown;
+pub(crate) use layer::{FORMER_NAMES, unknown};
 pub use layer::{FieldError, Layer, Origin, renamed};
 
 use crate::scenario::{Outputs, Scenario, Settings};

@@ -13,7 +13,6 @@ mod plan;
 mod second;
 mod server;
 mod shard;
-pub(crate) mod former;
 pub(crate) mod version_one;
 
 pub use churn::{ChurnCounts, ChurnRecord};
@@ -323,13 +322,13 @@ impl Record {
             let mut value = serde_json::from_str(text).map_err(|error| error.to_string())?;
             version_one::upgrade(&mut value);
             let mut record = serde_path_to_error::deserialize(value).map_err(no_record)?;
-            former::rename(&mut record);
+            version_one::fields::rename(&mut record);
             return Ok(record);
         }
         let mut reader = serde_json::Deserializer::from_str(text);
         let mut record = serde_path_to_error::deserialize(&mut reader).map_err(no_record)?;
         reader.end().map_err(|problem| format!("it is more than a record: {problem}"))?;
-        former::rename(&mut record);
+        version_one::fields::rename(&mut record);
         Ok(record)
     }
 

@@ -2,8 +2,8 @@
 //!
 //! It changes names alone, and only of fields.
 
-use super::Record;
-use crate::field::former::NAMES;
+use crate::field::FORMER_NAMES;
+use crate::record::Record;
 use std::collections::BTreeMap;
 
 /// Gives the fields in `record` and its shards their present names.
@@ -19,7 +19,7 @@ pub(crate) fn rename(record: &mut Record) {
 }
 
 fn scenario(words: &mut serde_json::Map<String, serde_json::Value>) {
-    for (former, present) in NAMES {
+    for (former, present) in FORMER_NAMES {
         if let Some(value) = words.shift_remove(former) {
             words.insert(present.to_owned(), value);
         }
@@ -27,7 +27,7 @@ fn scenario(words: &mut serde_json::Map<String, serde_json::Value>) {
 }
 
 fn decisions(words: &mut BTreeMap<String, String>) {
-    for (former, present) in NAMES {
+    for (former, present) in FORMER_NAMES {
         if let Some(word) = words.remove(former) {
             words.insert(present.to_owned(), word);
         }
@@ -44,13 +44,13 @@ mod tests {
         let mut record = Record { scenario: Scenario::default().words(), ..Record::default() };
         record.plan.decided = Scenario::default().spelled();
         let present = record.to_json();
-        let old = NAMES.iter().fold(present.clone(), |json, (former, present)| {
+        let old = FORMER_NAMES.iter().fold(present.clone(), |json, (former, present)| {
             json.replace(&format!("\"{present}\""), &format!("\"{former}\""))
         });
         assert_ne!(old, present);
         let read = Record::from_json(&old).unwrap();
         assert_eq!(read.plan, record.plan);
-        for (former, present) in NAMES {
+        for (former, present) in FORMER_NAMES {
             assert!(!read.scenario.contains_key(former), "{former}");
             assert_eq!(read.scenario.get(present), record.scenario.get(present));
         }
