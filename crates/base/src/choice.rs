@@ -294,8 +294,8 @@ impl FromStr for Reconnect {
         let (first, longest) = (span(first)?, span(longest)?);
         if first < Span::from_ms(1) || longest < first {
             return Err(format!(
-                "'{word}' is not a pair of waits: the first is at least 1ms and the longest not \
-                 shorter, such as 10ms..1s; nor is it never"
+                "'{word}' is not FIRST..LONGEST with FIRST at least 1ms and LONGEST not shorter, \
+                 such as 10ms..1s, nor never"
             ));
         }
         Ok(Self::After(Backoff { first, longest }))

@@ -22,7 +22,7 @@ const TOLD_BESIDE: [&str; 13] = [
     "ops-max",
     "pin",
     "key-size",
-    "pick",
+    "window-pick",
     "multiget",
     "multiget-share",
 ];

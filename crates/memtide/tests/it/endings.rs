@@ -167,7 +167,7 @@ fn a_quiet_end_belongs_to_the_window() {
     assert_eq!(record.measured_s, 1.2, "connections as the load are measured as long");
     let text = memtide(&format!("run -s {} --rate 500 --ops-max 40 --keys 10", peer.name));
     let words = text.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(" measured, ended by its number of operations"), "{text}");
+    assert!(words.contains(" measured, ended by its operation limit"), "{text}");
 }
 
 #[test]

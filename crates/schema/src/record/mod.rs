@@ -321,11 +321,14 @@ impl Record {
         if version_one::is_in(text) {
             let mut value = serde_json::from_str(text).map_err(|error| error.to_string())?;
             version_one::upgrade(&mut value);
-            return serde_path_to_error::deserialize(value).map_err(no_record);
+            let mut record = serde_path_to_error::deserialize(value).map_err(no_record)?;
+            version_one::fields::rename(&mut record);
+            return Ok(record);
         }
         let mut reader = serde_json::Deserializer::from_str(text);
-        let record = serde_path_to_error::deserialize(&mut reader).map_err(no_record)?;
+        let mut record = serde_path_to_error::deserialize(&mut reader).map_err(no_record)?;
         reader.end().map_err(|problem| format!("it is more than a record: {problem}"))?;
+        version_one::fields::rename(&mut record);
         Ok(record)
     }
 

@@ -297,8 +297,8 @@ impl Scenario {
         }
         if self.wire.trailing_blank && self.protocol == Protocol::Binary {
             problems.add(
-                "trailing-blank",
-                "trailing-blank applies to lines, and protocol binary has none: remove one of them",
+                "trailing-space",
+                "trailing-space applies to lines, and protocol binary has none: remove one of them",
             );
         }
         let numbers = self.mix.uses_numeric();

@@ -114,7 +114,7 @@ fn values_that_were_stored_without_a_proof_are_no_lies() {
 #[test]
 fn what_could_not_be_verified_is_refused() {
     let sentence = memtide("run --verify 1 --mix get=1,append=1 --duration 1s");
-    sentence.complains(2, &["verify", "append", "leave them out"]);
+    sentence.complains(2, &["verify", "append", "remove it"]);
     memtide("run --verify 1.5 --duration 1s").complains(2, &["verify", "fraction"]);
     memtide("run --verify-details x --duration 1s").complains(2, &["verify-details", "verify 1"]);
 }

@@ -50,7 +50,7 @@ fn sets_and_keys(rehearsal: &Rehearsal) -> (u64, u64) {
 fn a_healthy_server_misses_nothing_and_is_never_accused() {
     for more in [
         &[("overwrite", "20%"), ("multiget", "7")][..],
-        &[("pick", "sequential"), ("protocol", "binary")],
+        &[("window-pick", "sequential"), ("protocol", "binary")],
         &[("mix-order", "drawn"), ("connections-per-client", "4")],
         &[("rate", "100k"), ("connection-turn", "random"), ("connections-per-client", "4")],
     ] {
@@ -240,7 +240,7 @@ fn a_value_that_expires_too_early_is_found_each_time() {
 fn slow(faults: &str) -> Rehearsal {
     let more = [
         ("mix", "get=1"),
-        ("pick", "sequential"),
+        ("window-pick", "sequential"),
         ("expiry", "20"),
         ("expiry-share", "50%"),
         ("verify-expiry", "true"),
