@@ -180,7 +180,7 @@ pub(crate) struct FollowUp {
 pub(crate) enum Heard {
     /// Replies, or parts of them; what they ended the sink was told.
     Replies,
-    /// Connects through a filter, which may send bytes of its own first.
+    /// Replies through a filter, which may now have bytes of its own to send.
     Filtered,
     /// The last that was missing: the connection is open.
     Welcome,
