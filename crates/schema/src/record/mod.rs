@@ -27,7 +27,7 @@ pub use judgement::{
 };
 pub(crate) use measured::per_second;
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
-pub use second::{SecondRecord, SettledCounts, UnderWay};
+pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{Figure, Outage, Reconnects, ServerCounters, ServerRecord, ServerTotals};
 pub use shard::ShardRecord;
 
