@@ -7,7 +7,7 @@ mod args;
 mod page;
 mod options;
 mod distribution;
-pub mod voice;
+pub mod text;
 
 pub use args::parse;
 pub(crate) use args::reading;
