@@ -145,8 +145,8 @@ pub struct Record {
     pub intervals: Vec<IntervalRecord>,
     /// The same in at most 64 pieces, with their whole distributions.
     pub slices: Vec<SliceRecord>,
-    /// The load in seconds, by what ended in them; in a merged record empty, as its shards have
-    /// theirs.
+    /// The load in seconds, by what ended in them; in a merged record those of its shards side by
+    /// side by the time of day, empty where these do not add up to its phases.
     #[serde(default)]
     pub seconds: Vec<SecondRecord>,
     /// What the load cost this process.

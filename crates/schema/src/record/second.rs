@@ -1,5 +1,6 @@
 //! A load in seconds, by what ended in them and what was under way at their ends.
 
+use super::count::Totals;
 use memtide_metrics::Counters;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,15 @@ macro_rules! settled {
         impl From<&Counters> for SettledCounts {
             fn from(counters: &Counters) -> Self {
                 Self { settled: counters.settled(), $($($second: counters.$second,)?)* }
+            }
+        }
+
+        impl From<&Totals> for SettledCounts {
+            /// Of operations that have all ended.
+            fn from(totals: &Totals) -> Self {
+                let ended = [totals.unanswered(), totals.unacknowledged];
+                let settled = ended.iter().fold(totals.answered, |sum, n| sum.saturating_add(*n));
+                Self { settled, $($($second: totals.$second,)?)* }
             }
         }
 
