@@ -45,7 +45,7 @@ pub struct StepsPlan<'a> {
     pub aim: Aim,
     /// What later steps do about the data.
     pub data: Data,
-    /// So many steps and no more; none leaves it to the course.
+    /// The most steps; `None` leaves it to the course.
     pub steps_max: Option<u32>,
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Steps {
     pub(crate) aim: Aim,
     /// What later steps do about the data.
     pub(crate) data: Data,
-    /// So many steps and no more.
+    /// The most steps.
     pub(crate) steps_max: Option<u32>,
 }
 
