@@ -187,7 +187,7 @@ pub struct Tally {
     pub servers: Vec<Counters>,
     /// Counts of operations that no server was chosen for.
     pub no_server: Counters,
-    /// The same over the other segments.
+    /// Counts by server over the other segments; zero with a single server.
     pub unmeasured: ByServer,
     /// Distributions of the measured segments.
     pub times: Times<Tallying>,
@@ -383,7 +383,7 @@ pub struct Totals {
     pub servers: Vec<Counters>,
     /// Counts of operations that no server was chosen for.
     pub no_server: Counters,
-    /// The same over the other segments.
+    /// Counts by server over the other segments; zero with a single server.
     pub unmeasured: ByServer,
     /// Distributions of the measured segments.
     pub times: Times<Histogram<u64>>,

@@ -26,9 +26,9 @@ const SECOND: Span = Span::from_s(1);
 pub(crate) struct Seconds {
     /// The load up to the end of the last second.
     counts: SettledCounts,
-    /// The same of each server.
+    /// The counts of each server up to there.
     servers: Vec<SettledCounts>,
-    /// The same of operations that no server was chosen for.
+    /// The counts up to there of operations that no server was chosen for.
     no_server: SettledCounts,
     /// How long each worker was idle up to there.
     idle: Vec<Span>,

@@ -136,7 +136,7 @@ fn under_way(ends: &[&SecondRecord]) -> UnderWay {
     }
 }
 
-/// The same of each of so many servers, where all seconds tell of them.
+/// The counts of each of the `servers`, where all seconds in `row` have them.
 fn by_server(
     row: &[&Part<'_>],
     servers: usize,

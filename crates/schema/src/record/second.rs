@@ -23,11 +23,11 @@ pub struct SecondRecord {
     /// What was under way at its end.
     #[serde(flatten)]
     pub under_way: UnderWay,
-    /// The same of each server, in the order of `plan.servers`; absent with one server, and with
+    /// Counts of each server, in the order of `plan.servers`; absent with one server, and with
     /// more than 16.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerSecond>,
-    /// The same of operations that no server was chosen for; absent where there were none. With
+    /// Counts of operations that no server was chosen for; absent where there were none. With
     /// those of all servers they add up to the second's counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_server: Option<SettledCounts>,

@@ -22,7 +22,7 @@ pub(super) fn under_way(plan: &Plan, start: Instant, looked: &Looked, totals: &T
     }
 }
 
-/// The same when nothing is left.
+/// What is under way when nothing is left.
 pub(super) fn nothing(plan: &Plan) -> UnderWay {
     UnderWay {
         in_flight: Some(0),
