@@ -1,5 +1,6 @@
 //! What the servers say of themselves, before and after, and how that compares with our counts.
 
+use memtide_schema::natively;
 mod discreet;
 mod orders;
 
@@ -266,7 +267,7 @@ impl Survey {
             return Err(fault.into());
         }
         self.unreachable = true;
-        self.unavailable = Some(fault.to_string());
+        self.unavailable = Some(natively(&fault.sentence()));
         Ok(())
     }
 }

@@ -82,6 +82,19 @@ fn empty_names_are_banned() {
 }
 
 #[test]
+fn flags_are_named_where_somebody_speaks_with_the_user() {
+    let text = "fn f() -> &'static str { \"wait longer with --timeout\" }";
+    for part in ["engine", "run", "host", "codec"] {
+        assert_eq!(rules(&format!("crates/{part}/src/a.rs"), text), [Rule::Word], "{part}");
+    }
+    for path in ["crates/schema/src/a.rs", "crates/compat/src/a.rs", "crates/run/tests/it/a.rs"] {
+        assert_eq!(rules(path, text), [], "{path}");
+    }
+    let path = "crates/engine/src/a.rs";
+    assert_eq!(rules(path, "/// As `--timeout` says.\nfn f() { a - -b; \"--\"; }"), []);
+}
+
+#[test]
 fn unsafe_stands_in_host_alone() {
     let text = "fn f() { unsafe { g() } }";
     assert_eq!(rules("crates/engine/src/worker.rs", text), [Rule::Unsafe]);
