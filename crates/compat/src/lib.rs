@@ -8,11 +8,11 @@ pub mod mutilate;
 pub mod memaslap;
 pub mod twemperf;
 mod said;
-mod told;
+mod printed;
 mod stop;
 pub mod getopt;
 mod number;
 
 pub use mcperf::Mcperf;
+pub use printed::Printed;
 pub use stop::Stop;
-pub use told::Told;

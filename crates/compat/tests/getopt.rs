@@ -197,7 +197,7 @@ fn random_lines_are_read_as_glibc_reads_them() {
     let mut options = std::fs::File::options();
     let mut file = options.read(true).write(true).create_new(true).open(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let mut told = Vec::new();
+    let mut printed = Vec::new();
     // SAFETY: plain descriptors; stderr is put back before anything can fail loudly.
     unsafe {
         let stderr = libc::dup(2);
@@ -209,14 +209,14 @@ fn random_lines_are_read_as_glibc_reads_them() {
             let mut said = String::new();
             file.rewind().unwrap();
             file.read_to_string(&mut said).unwrap();
-            told.push((found, said));
+            printed.push((found, said));
         }
         libc::dup2(stderr, 2);
         libc::close(stderr);
     }
     file.flush().unwrap();
     let mut wrong = 0;
-    for (line, (found, said)) in lines.iter().zip(&told) {
+    for (line, (found, said)) in lines.iter().zip(&printed) {
         let (our_found, our_said) = ours(line);
         assert_eq!((&our_found, &our_said), (found, said), "{line:?}, seed {seed}");
         wrong += usize::from(!our_said.is_empty());

@@ -9,7 +9,7 @@ mod datagrams;
 mod link;
 mod outgoing;
 
-use crate::dialect::{self, Dialect, Rejection, Role, Tongue, in_tongue_of, name};
+use crate::dialect::{self, Dialect, Rejection, Role, WireFormat, in_tongue_of, name};
 use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
 use crate::plan::{Place, Plan};
 use link::Wrap;
@@ -432,7 +432,7 @@ impl Connection {
 
     /// Reads replies of a protocol and ends the operations they belong to.
     #[inline]
-    fn handle_replies<T: Tongue>(
+    fn handle_replies<T: WireFormat>(
         &mut self,
         now: Instant,
         mut bytes: &[u8],
@@ -638,7 +638,7 @@ enum Heeded {
     Aside,
 }
 
-/// Tells of errors that answer no operation, or only a part of one.
+/// FormatEvents of errors that answer no operation, or only a part of one.
 #[inline(always)]
 fn heed(
     role: Role<'_>,

@@ -20,7 +20,7 @@ pub(crate) use text::Text;
 #[derive(Debug)]
 pub(crate) struct Dialect {
     content: Content,
-    tongue: Speaker,
+    format: Speaker,
 }
 
 /// Which it is.
@@ -33,21 +33,21 @@ enum Speaker {
 /// The listening half, one for each connection.
 #[derive(Debug)]
 pub(crate) enum Reader {
-    Text(<Text as Tongue>::Decoder),
-    Binary(<Binary as Tongue>::Decoder),
+    Text(<Text as WireFormat>::Decoder),
+    Binary(<Binary as WireFormat>::Decoder),
 }
 
 /// Does `$does` with the type `$tongue` of what `$reader` reads, so that a loop over replies asks
 /// once.
 macro_rules! in_tongue_of {
-    ($reader:expr, $tongue:ident => $does:expr) => {
+    ($reader:expr, $format:ident => $does:expr) => {
         match $reader {
             $crate::dialect::Reader::Text(_) => {
-                type $tongue = $crate::dialect::Text;
+                type $format = $crate::dialect::Text;
                 $does
             }
             $crate::dialect::Reader::Binary(_) => {
-                type $tongue = $crate::dialect::Binary;
+                type $format = $crate::dialect::Binary;
                 $does
             }
         }
@@ -57,17 +57,17 @@ pub(crate) use in_tongue_of;
 
 /// Calls the speaker of a dialect with its content.
 macro_rules! spoken {
-    ($dialect:expr, $tongue:ident, $content:ident => $does:expr) => {{
+    ($dialect:expr, $format:ident, $content:ident => $does:expr) => {{
         let $content = &$dialect.content;
-        match &$dialect.tongue {
-            Speaker::Text($tongue) => $does,
-            Speaker::Binary($tongue) => $does,
+        match &$dialect.format {
+            Speaker::Text($format) => $does,
+            Speaker::Binary($format) => $does,
         }
     }};
 }
 
 /// One protocol.
-pub(crate) trait Tongue {
+pub(crate) trait WireFormat {
     /// What puts its replies together.
     type Decoder: 'static;
     /// What a reply says of the request that it answers.
@@ -182,16 +182,16 @@ impl Dialect {
     }
 
     fn of(plan: &Plan, protocol: Protocol) -> Self {
-        let tongue = match protocol {
+        let format = match protocol {
             Protocol::Text => Speaker::Text(Text::new(plan)),
             Protocol::Binary => Speaker::Binary(Binary::new(plan)),
         };
-        Self { content: Content::new(plan), tongue }
+        Self { content: Content::new(plan), format }
     }
 
     /// Which it is, for a sentence.
     pub(crate) fn protocol(&self) -> Protocol {
-        match self.tongue {
+        match self.format {
             Speaker::Text(_) => Protocol::Text,
             Speaker::Binary(_) => Protocol::Binary,
         }
@@ -199,7 +199,7 @@ impl Dialect {
 
     /// A reader at the beginning of a stream.
     pub(crate) fn reader(&self) -> Reader {
-        match self.tongue {
+        match self.format {
             Speaker::Text(_) => Reader::Text(Default::default()),
             Speaker::Binary(_) => Reader::Binary(Default::default()),
         }
@@ -210,7 +210,7 @@ impl Dialect {
     pub(crate) fn is_noreply(&self, kind: OpKind) -> bool {
         self.content.noreply
             && (self.is_cas_alone(kind)
-                || spoken!(self, tongue, _content => tongue.has_quiet_form(kind)))
+                || spoken!(self, format, _content => format.has_quiet_form(kind)))
     }
 
     /// Whether an operation of this kind is a cas that reads nothing first.
@@ -219,7 +219,7 @@ impl Dialect {
         self.content.is_cas_alone(kind)
     }
 
-    /// As [`Tongue::request`].
+    /// As [`WireFormat::request`].
     pub(crate) fn request<S: Source>(
         &self,
         op: &Op,
@@ -227,20 +227,20 @@ impl Dialect {
         (version, opaque): (Option<Version>, u32),
         out: &mut SendBuffer,
     ) {
-        spoken!(self, tongue, content => {
-            tongue.request(content, (op, source), (version, opaque), out);
+        spoken!(self, format, content => {
+            format.request(content, (op, source), (version, opaque), out);
         });
     }
 
-    /// As [`Tongue::cas`].
+    /// As [`WireFormat::cas`].
     pub(crate) fn cas(
         &self,
         (key, unique): (u64, u64),
         (version, opaque): (Option<Version>, u32),
         out: &mut SendBuffer,
     ) {
-        spoken!(self, tongue, content => {
-            tongue.cas(content, (key, unique), (version, opaque), out);
+        spoken!(self, format, content => {
+            format.cas(content, (key, unique), (version, opaque), out);
         });
     }
 
@@ -248,7 +248,7 @@ impl Dialect {
     pub(crate) fn greet(&self, out: &mut SendBuffer) -> bool {
         let Some(credentials) = &self.content.credentials else { return false };
         let (user, password) = (credentials.user.as_bytes(), credentials.password.as_bytes());
-        match self.tongue {
+        match self.format {
             Speaker::Text(_) => Text::greet(user, password, out.bytes_mut()),
             Speaker::Binary(_) => Binary::greet(user, password, out.bytes_mut()),
         }
@@ -257,7 +257,7 @@ impl Dialect {
 
     /// Appends a question.
     pub(crate) fn ask(&self, question: Question<'_>, out: &mut SendBuffer) {
-        match self.tongue {
+        match self.format {
             Speaker::Text(_) => Text::ask(question, out.bytes_mut()),
             Speaker::Binary(_) => Binary::ask(question, out.bytes_mut()),
         }
@@ -299,11 +299,11 @@ impl Reader {
 
 /// As [`Reader::check_partial`].
 #[inline(always)]
-pub(crate) fn check_partial<T: Tongue>(reader: &mut Reader) -> Result<(), PeerError> {
+pub(crate) fn check_partial<T: WireFormat>(reader: &mut Reader) -> Result<(), PeerError> {
     T::check_partial(T::decoder(reader)).map_err(|error| PeerError::of(error, &[]))
 }
 
-fn welcome<T: Tongue>(reader: &mut Reader, bytes: &[u8]) -> Option<Result<(), Rejection>> {
+fn welcome<T: WireFormat>(reader: &mut Reader, bytes: &[u8]) -> Option<Result<(), Rejection>> {
     let mut input = bytes;
     let broken = |error| Some(Err(Rejection::Broken(Closed::Broken(error))));
     let (reply, mark) = match T::next(T::decoder(reader), &mut input) {

@@ -12,7 +12,7 @@ use memtide_engine::{
     Address, Cooldown, Pacing, Plan, Protocol, ServerPlan, Stage, Verify, Window,
 };
 use memtide_metrics::{Counters, Mismatch, Totals, VerifyClass};
-use memtide_server::{Conduct, FaultKind, StoreOptions};
+use memtide_server::{FaultKind, ServerProfile, StoreOptions};
 use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace};
 use memtide_workload::{KeySpace, Oracle, Popularity, SizeLaw, SourcePlan, ValueSpace};
 use std::sync::Arc;
@@ -85,7 +85,10 @@ fn fleet(faults: &str, delay: Law) -> SimFleet {
     let server = SimServer {
         addresses: vec![Address::Unix("one".to_owned())],
         store: StoreOptions { memory_bytes_max: 64 << 20, item_bytes_max: 1 << 20, shards: 1 },
-        conduct: Conduct { faults: faults.parse().expect("faults"), ..Conduct::default() },
+        profile: ServerProfile {
+            faults: faults.parse().expect("faults"),
+            ..ServerProfile::default()
+        },
         dead: Vec::new(),
     };
     let setting = Setting {

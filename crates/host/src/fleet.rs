@@ -285,14 +285,14 @@ impl Job {
                 // What is due by a schedule must not wait until several receptions are made.
                 let is_closed = matches!(self.plan.pacing, Pacing::Closed);
                 let ahead_max = if is_closed { AHEAD_MAX } else { 1 };
-                self.conduct(EpollDriver::new(clock, wait, connections, ahead_max, samples)?)
+                self.run_driver(EpollDriver::new(clock, wait, connections, ahead_max, samples)?)
             }
-            Io::Uring => self.conduct(UringDriver::new(clock, wait, connections, samples)?),
+            Io::Uring => self.run_driver(UringDriver::new(clock, wait, connections, samples)?),
             Io::Simulated => panic!("a plan for threads names a door of the kernel"),
         }
     }
 
-    fn conduct(&mut self, driver: impl Driver) -> Result<Parcel, DriverError> {
+    fn run_driver(&mut self, driver: impl Driver) -> Result<Parcel, DriverError> {
         let source = PlannedSource::new(&self.plan.source);
         let mut worker = Worker::new(driver, &self.plan, self.worker, &source);
         let mut opening = true;

@@ -10,7 +10,7 @@ mod shared;
 use crate::clock::Clock;
 use crate::pin;
 use datagrams::UdpSide;
-use memtide_server::{Conduct, ConductState, Store, StoreOptions};
+use memtide_server::{ProfileState, ServerProfile, Store, StoreOptions};
 use rustix::thread::{Pid, gettid};
 use shared::Shared;
 use std::io;
@@ -54,7 +54,7 @@ impl Serving {
     ///
     /// A server that takes its time lets answers leave at their instants: its threads sleep until
     /// shortly before the next one and then spin.
-    pub fn start(options: &ServeOptions, conduct: Conduct) -> io::Result<Self> {
+    pub fn start(options: &ServeOptions, profile: ServerProfile) -> io::Result<Self> {
         let (listener, socket) = listen(options)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -63,13 +63,13 @@ impl Serving {
             item_bytes_max: options.item_bytes_max,
             shards: (options.threads * 4).next_power_of_two(),
         });
-        let plain = conduct.is_plain();
+        let plain = profile.is_plain();
         let shared = Arc::new(Shared {
             listener,
             store,
             item_bytes_max: options.item_bytes_max,
             clock: Clock::start(),
-            conduct: (!plain).then(|| Mutex::new(ConductState::new(conduct))),
+            profile: (!plain).then(|| Mutex::new(ProfileState::new(profile))),
         });
         let stop = Arc::new(AtomicBool::new(false));
         let mut udp =

@@ -1,13 +1,13 @@
 //! The course of a run: ask the servers, fill them if need be, make the load, ask again, seal the
 //! record. It decides from data alone.
 
-use crate::conduct::{Ended, Loss, Rows, Seconds, Watch, conduct_unless, oldest_due};
 use crate::failure::{Failure, Fault};
 use crate::fill::{Filled, fill};
 use crate::lower::Lowered;
 use crate::observer::Observer;
+use crate::run_plan::{Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
 use crate::seal::{Began, Material, none_opened, seal, service_so_far};
-use crate::survey::{Agreement, Discreet, Orders, Survey, compare, figures, is_closed};
+use crate::survey::{Agreement, Discreet, ServerCommands, Survey, compare, figures, is_closed};
 use crate::wrong_values::wrong_values;
 use memtide_base::{Instant, Sentence, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
@@ -75,20 +75,20 @@ fn carry_out<F: Fleet>(
     };
     let looks = lowered.looks_unfilled && scenario.load == Load::Never;
     let filled = fill(fleet, scenario, plan, (load, looks), observer)?;
-    let mut orders = Orders::default();
+    let mut commands = ServerCommands::default();
     let (mut seconds, mut rows) = (Vec::new(), Rows::default());
     let main = if load_only || filled.interrupted {
         None
     } else {
-        orders.before(fleet, (plan, &survey), scenario)?;
+        commands.before(fleet, (plan, &survey), scenario)?;
         let ended = main_phase(fleet, plan, &scenario.trust.abort_on, observer);
-        orders.after(fleet, (plan, &survey), scenario);
+        commands.after(fleet, (plan, &survey), scenario);
         let (ended, of_load, told) = ended?;
         (seconds, rows) = (of_load, told);
         Some(ended)
     };
-    survey.asked_between = filled.asked + orders.asked + plan.servers.len() as u64;
-    survey.is_touched = orders.is_taken;
+    survey.asked_between = filled.asked + commands.asked + plan.servers.len() as u64;
+    survey.is_touched = commands.is_taken;
     let all = all_counters(&filled, main.as_ref());
     let opened =
         filled.opened + main.as_ref().map_or(0, |ended| ended.totals.all_connections().opened);
@@ -105,7 +105,7 @@ fn carry_out<F: Fleet>(
         main: main.as_ref(),
         seconds,
         survey: &survey,
-        orders: &orders,
+        commands: &commands,
         agreement,
         interrupted,
         began,
@@ -228,9 +228,10 @@ fn main_phase<F: Fleet>(
     observer: &mut impl Observer,
 ) -> Result<(Ended, Vec<SecondRecord>, Rows), Failure> {
     let mut monitor = Monitor::new(plan);
-    let ended = conduct_unless(fleet, plan, Watch::new(abort_on), &mut |start, looked, totals| {
-        monitor.watch(start, looked, totals, observer);
-    })?;
+    let ended =
+        run_plan_unless(fleet, plan, Watch::new(abort_on), &mut |start, looked, totals| {
+            monitor.watch(start, looked, totals, observer);
+        })?;
     let passed = fleet.now().since(ended.start);
     if let Some(rest) = monitor.seconds.finish(plan, passed, &ended.totals) {
         observer.on(&Event::Interval(Box::new(rest)));

@@ -6,10 +6,10 @@
 mod probe;
 mod room;
 
-use crate::conduct::{Ended, Loss, conduct};
 use crate::failure::{Failure, FillFault};
 use crate::lower::needs_keys;
 use crate::observer::Observer;
+use crate::run_plan::{Ended, Loss, run_plan};
 use memtide_base::{Instant, Sentence, ServerId, Span};
 use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
@@ -134,7 +134,7 @@ fn fill_windows<F: Fleet>(
     let source = SourcePlan { mix, multiget: 1, window: Some(empty), ..plan.source.clone() };
     let fill = Plan { verify: plan.verify.clone(), ..beside(plan, source, total) };
     let copies = plan.copies();
-    let ended = conduct(fleet, &fill, &mut |start, looked, totals| {
+    let ended = run_plan(fleet, &fill, &mut |start, looked, totals| {
         observer.on(&progress((start, looked.at), totals, (0, total * copies)));
     })?;
     let counters = filled.absorb(&ended, ("every server", "sets of the windows"), &fill)?;
@@ -235,7 +235,7 @@ fn store<F: Fleet>(
         depth: fitting.clamp(1, FILL_DEPTH_MAX),
         ..side_plan(plan, server, source, count)
     };
-    let ended = conduct(fleet, &fill, &mut |start, looked, totals| {
+    let ended = run_plan(fleet, &fill, &mut |start, looked, totals| {
         observer.on(&progress((start, looked.at), totals, (ids.start, total)));
     })?;
     let counters = filled.absorb(&ended, (&of_server(server), "sets of the fill"), &fill)?;

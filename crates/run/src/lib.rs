@@ -9,7 +9,7 @@ mod controller;
 mod seal;
 mod wrong_values;
 mod fill;
-mod conduct;
+mod run_plan;
 mod doctor;
 mod survey;
 pub mod lower;

@@ -2,15 +2,15 @@
 //! other fields is decided here, once, and says why.
 
 mod cpus;
-mod crowd;
+mod layout;
 mod decide;
 mod churn;
 
 pub(crate) use cpus::CPUS_OF_A_PAIR;
 pub use cpus::Places;
 
-use crowd::{Crowd, Data};
 use decide::decide;
+use layout::{ClientLayout, Data};
 use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Transport, Verify, Window};
@@ -107,19 +107,19 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let servers = around.servers.len() as u32;
     let mut decided = decide(scenario, servers, &mut why);
     let scenario = &decided;
-    let crowd = Crowd::of(scenario, servers)?;
-    let workers = workers(scenario, around, &mut why).min(crowd.workers_max);
+    let layout = ClientLayout::of(scenario, servers)?;
+    let workers = workers(scenario, around, &mut why).min(layout.workers_max);
     let places = Places::of(scenario, around, workers, &mut why);
     let window = window(scenario);
-    let data = Data::of(scenario, &crowd)?;
+    let data = Data::of(scenario, &layout)?;
     let plan = Plan {
         servers: around.servers.clone(),
         workers: workers as u16,
-        connections: crowd.connections,
+        connections: layout.connections,
         // A client that is counted has one operation outstanding.
         depth: scenario.depth.unwrap_or(1),
-        refill: scenario.habits.refill,
-        clients: crowd.clients,
+        refill: scenario.wire.refill,
+        clients: layout.clients,
         unit: scenario.rate_unit,
         pacing: pacing(scenario, window),
         pause: scenario.pause_after_reply,
@@ -130,7 +130,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
             order: scenario.mix_order,
             popularity: scenario.popularity.clone(),
             keys: data.ordinary,
-            walkers: crowd.workers_max,
+            walkers: layout.workers_max,
             multiget: scenario.multiget,
             multiget_share: scenario.multiget_share,
             numeric_keys: data.numeric,
@@ -148,7 +148,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         samples: around.outputs.samples,
         message_sizes: scenario.message_sizes,
         rows: RowPlan { width: scenario.interval, get_times: scenario.interval_times },
-        verify: verify(scenario, around.servers.len(), crowd.window.as_ref()),
+        verify: verify(scenario, around.servers.len(), layout.window.as_ref()),
         sources: scenario.bind.clone(),
         sockets: scenario.sockets,
         credentials: credentials(scenario),
@@ -178,8 +178,8 @@ fn requests(scenario: &Scenario) -> RequestPlan {
         expiry: scenario.expiry,
         expiring: Expiring::part(scenario.expiry_share),
         flags: scenario.flags,
-        blank: scenario.habits.trailing_blank,
-        cas_unique: scenario.habits.cas_unique,
+        blank: scenario.wire.trailing_blank,
+        cas_unique: scenario.wire.cas_unique,
     }
 }
 
@@ -335,7 +335,7 @@ fn plan_record(
         connections: plan.connections,
         depth: plan.depth,
         clients: plan.clients.counted(),
-        routes: crowd::reach_words(scenario),
+        routes: layout::reach_words(scenario),
         window: plan.source.window.as_ref().map(|window| window.objects),
         keys: plan.source.keys,
         popularity: match &plan.source.window {

@@ -4,12 +4,12 @@ mod churn;
 mod returns;
 mod upsets;
 
-use crate::conduct::{Ended, Loss, kinds, merged, unanswered};
 use crate::doctor::{self, Errors, Findings};
 use crate::fill::Filled;
 use crate::lower::Lowered;
 use crate::observer::Observer;
-use crate::survey::{Agreement, Orders, Survey, whole};
+use crate::run_plan::{Ended, Loss, kinds, merged, unanswered};
+use crate::survey::{Agreement, ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::CpuTime;
 use memtide_engine::plan::segment;
@@ -39,7 +39,7 @@ pub(crate) struct Material<'a, W> {
     pub(crate) main: Option<&'a Ended>,
     pub(crate) seconds: Vec<SecondRecord>,
     pub(crate) survey: &'a Survey,
-    pub(crate) orders: &'a Orders,
+    pub(crate) commands: &'a ServerCommands,
     pub(crate) agreement: Agreement,
     pub(crate) interrupted: bool,
     pub(crate) began: Began,
@@ -99,7 +99,7 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         record.exit = Exit::Failed.code();
     }
     warnings.extend(doctor::stolen(record.machine_cpu.as_ref()));
-    warnings.extend(material.orders.warnings.iter().cloned());
+    warnings.extend(material.commands.warnings.iter().cloned());
     warnings.extend(server_warnings(&record, &material));
     record.warnings = warnings.iter().map(WarningRecord::from).collect();
     if let Err(why) = record.check_conservation() {
@@ -473,7 +473,7 @@ fn server_warnings<W: Observer>(record: &Record, material: &Material<'_, W>) -> 
             });
         }
     }
-    warnings.extend(upsets::servers(survey, material.orders));
+    warnings.extend(upsets::servers(survey, material.commands));
     let server = || match &material.lowered.plan.servers[..] {
         [server] => server.name.clone(),
         servers => format!("the {} servers", servers.len()),

@@ -2,10 +2,10 @@
 
 use memtide_schema::natively;
 mod discreet;
-mod orders;
+mod commands;
 
+pub(crate) use commands::ServerCommands;
 pub(crate) use discreet::{Discreet, is_closed};
-pub(crate) use orders::Orders;
 
 use crate::failure::{Failure, Fault};
 use memtide_base::Span;

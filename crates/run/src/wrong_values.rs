@@ -1,7 +1,7 @@
 //! The wrong values that verification found, in the words of the scenario.
 
-use crate::conduct::Ended;
 use crate::fill::Filled;
+use crate::run_plan::Ended;
 use memtide_engine::Plan;
 use memtide_metrics::{Mismatch, Mismatches};
 use memtide_schema::{WrongValue, WrongValues};

@@ -6,8 +6,8 @@ mod datagrams;
 pub use datagrams::Datagrams;
 
 use crate::clock::Clock;
-use crate::conduct::{ConductState, Then};
-use crate::session::{self, Frames, Read, Rest, Tongue};
+use crate::profile::{ProfileState, Then};
+use crate::session::{self, Decoding, Frames, Read, Rest};
 use crate::store::Store;
 use crate::table::{self, Outgoing, Sink};
 use memtide_base::Instant;
@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 /// the bytes came.
 #[derive(Debug)]
 pub struct Endpoint {
-    tongue: Tongue,
+    format: Decoding,
     /// What is not read.
     rest: Rest,
     outbox: Outbox,
@@ -47,13 +47,13 @@ const WAITING_INSTANTS_MAX: usize = 1 << 20;
 impl Endpoint {
     /// A new connection, if the server lets it in; `None` for one that is to be reset at once.
     /// `item_bytes_max` is the limit of the store's items.
-    pub fn accept(state: &mut ConductState, item_bytes_max: usize) -> Option<Self> {
+    pub fn accept(state: &mut ProfileState, item_bytes_max: usize) -> Option<Self> {
         state.admits().then(|| Self::new(item_bytes_max))
     }
 
     fn new(item_bytes_max: usize) -> Self {
-        let (tongue, rest) = (Tongue::Unheard(item_bytes_max), Rest::default());
-        Self { tongue, rest, outbox: Outbox::default() }
+        let (format, rest) = (Decoding::Unheard(item_bytes_max), Rest::default());
+        Self { format, rest, outbox: Outbox::default() }
     }
 
     /// Takes bytes that came at `clock.now`, however cut. Every request that they complete is
@@ -67,14 +67,14 @@ impl Endpoint {
         clock: Clock,
         bytes: &[u8],
         store: &Store,
-        state: &mut ConductState,
+        state: &mut ProfileState,
     ) {
-        self.tongue.hear(bytes);
-        let Self { tongue, rest, outbox } = self;
-        rest.feed(bytes, |input| match tongue {
-            Tongue::Unheard(_) => {}
-            Tongue::Text(decoder) => read_lines((decoder, outbox), clock, input, store, state),
-            Tongue::Binary(frames) => read_frames((frames, outbox), clock, input, store, state),
+        self.format.hear(bytes);
+        let Self { format, rest, outbox } = self;
+        rest.feed(bytes, |input| match format {
+            Decoding::Unheard(_) => {}
+            Decoding::Text(decoder) => read_lines((decoder, outbox), clock, input, store, state),
+            Decoding::Binary(frames) => read_frames((frames, outbox), clock, input, store, state),
         });
         if outbox.fate != Fate::Open {
             rest.clear();
@@ -99,7 +99,7 @@ impl Endpoint {
         clock: Clock,
         bytes: &[u8],
         (item_bytes_max, store): (usize, &Store),
-        state: &mut ConductState,
+        state: &mut ProfileState,
         out: &mut Vec<u8>,
     ) -> Option<Instant> {
         let mut endpoint = Self::new(item_bytes_max);
@@ -149,7 +149,7 @@ fn read_lines(
     clock: Clock,
     input: &mut &[u8],
     store: &Store,
-    state: &mut ConductState,
+    state: &mut ProfileState,
 ) {
     while outbox.fate == Fate::Open && outbox.has_room(clock.now) {
         match decoder.next(input) {
@@ -176,7 +176,7 @@ fn read_frames(
     clock: Clock,
     input: &mut &[u8],
     store: &Store,
-    state: &mut ConductState,
+    state: &mut ProfileState,
 ) {
     while outbox.fate == Fate::Open && outbox.has_room(clock.now) {
         // What may be changed is copied.

@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod endpoint;
-mod conduct;
+mod profile;
 mod session;
 mod behaviour;
 mod fault;
@@ -21,9 +21,9 @@ mod clock;
 
 pub use behaviour::Behaviour;
 pub use clock::Clock;
-pub use conduct::{Conduct, ConductState};
 pub use endpoint::{After, Datagrams, Endpoint};
 pub use fault::{FaultKind, Faults};
+pub use profile::{ProfileState, ServerProfile};
 pub use session::{Flow, Session};
 pub use store::{Store, StoreOptions};
 pub use table::{Outgoing, Sink};

@@ -39,7 +39,7 @@ pub enum Flow {
 /// The server's side of one connection.
 #[derive(Debug)]
 pub struct Session {
-    tongue: Tongue,
+    format: Decoding,
     /// A retrieval of which some keys are answered.
     unfinished: Option<Unfinished>,
     /// What is not read.
@@ -48,7 +48,7 @@ pub struct Session {
 
 /// What a connection speaks, and how far it is read.
 #[derive(Debug)]
-pub(crate) enum Tongue {
+pub(crate) enum Decoding {
     /// Nothing yet; the limit for items.
     Unheard(usize),
     /// Lines.
@@ -57,7 +57,7 @@ pub(crate) enum Tongue {
     Binary(Frames),
 }
 
-impl Tongue {
+impl Decoding {
     /// What it is, once there is a first byte.
     pub fn hear(&mut self, bytes: &[u8]) {
         if let (Self::Unheard(item_bytes_max), Some(&first)) = (&*self, bytes.first()) {
@@ -72,8 +72,8 @@ impl Tongue {
 impl Session {
     /// A new connection to a store with this limit for items.
     pub fn new(item_bytes_max: usize) -> Self {
-        let (tongue, rest) = (Tongue::Unheard(item_bytes_max), Rest::default());
-        Self { tongue, unfinished: None, rest }
+        let (format, rest) = (Decoding::Unheard(item_bytes_max), Rest::default());
+        Self { format, unfinished: None, rest }
     }
 
     /// Takes bytes as they come, however cut, and appends all answers to `out`, however many. After
@@ -120,12 +120,12 @@ impl Session {
         out: &mut impl Sink,
         most: usize,
     ) -> Flow {
-        self.tongue.hear(bytes);
-        let Self { tongue, unfinished, rest } = self;
+        self.format.hear(bytes);
+        let Self { format, unfinished, rest } = self;
         let place = (clock, store);
-        let flow = rest.feed(bytes, |input| match tongue {
-            Tongue::Unheard(_) => Flow::Continue,
-            Tongue::Text(decoder) => {
+        let flow = rest.feed(bytes, |input| match format {
+            Decoding::Unheard(_) => Flow::Continue,
+            Decoding::Text(decoder) => {
                 if let Some(begun) = unfinished {
                     if !begun.go_on(place, out, most) {
                         return Flow::Paused;
@@ -137,7 +137,7 @@ impl Session {
                     Flow::Paused
                 })
             }
-            Tongue::Binary(frames) => read_frames(frames, input, place, out, most),
+            Decoding::Binary(frames) => read_frames(frames, input, place, out, most),
         });
         if flow == Flow::Close {
             rest.clear();

@@ -8,7 +8,7 @@ use crate::trace::{Trace, What};
 use memtide_base::{ConnectionId, Instant, Span};
 use memtide_engine::driver::{Address, Closed, ConnectError, Sample};
 use memtide_server::{
-    After, Clock, Conduct, ConductState, Datagrams, Endpoint, FaultKind, Session, Store,
+    After, Clock, Datagrams, Endpoint, FaultKind, ProfileState, ServerProfile, Session, Store,
     StoreOptions,
 };
 use std::cmp::Reverse;
@@ -39,7 +39,7 @@ pub struct SimServer {
     /// What it holds.
     pub store: StoreOptions,
     /// How it takes its time and what it does wrong.
-    pub conduct: Conduct,
+    pub profile: ServerProfile,
     /// From when to when it is dead: nobody listens, and what was connected is reset.
     pub dead: Vec<(Instant, Instant)>,
 }
@@ -150,7 +150,7 @@ struct Running {
     addresses: Vec<Address>,
     item_bytes_max: usize,
     store: Store,
-    state: ConductState,
+    state: ProfileState,
     /// For links by their number.
     datagrams: Datagrams<usize>,
     /// The instant of the `Send` that is in the queue; never if none is.
@@ -204,11 +204,11 @@ impl World {
         for (at, connection) in world.script.closes.clone() {
             world.schedule(at, Coming::Close(connection));
         }
-        for SimServer { addresses, store, conduct, dead } in servers {
+        for SimServer { addresses, store, profile, dead } in servers {
             let number = world.servers.len();
             dead.iter().for_each(|&(from, _)| world.schedule(from, Coming::Die(number)));
             let item_bytes_max = store.item_bytes_max;
-            let (store, state) = (Store::new(store), ConductState::new(conduct));
+            let (store, state) = (Store::new(store), ProfileState::new(profile));
             let datagrams = Datagrams::new(item_bytes_max);
             let send_at = Instant::NEVER;
             let server =

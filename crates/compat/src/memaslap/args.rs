@@ -4,9 +4,9 @@
 //! Decides everything that depends on more than one option. Makes no scenario of it.
 
 use super::configuration::{self, Configuration, Range};
-use super::given::{Given, USAGE};
 use super::options::{Length, Options, Output, Shares, Target, Transport};
 use super::page;
+use super::parsed::{Parsed, USAGE};
 use super::servers::{Server, servers};
 use crate::Stop;
 
@@ -41,7 +41,7 @@ pub fn parse(
     argv: &[String],
     environment: &Environment<'_>,
 ) -> Result<Options, Stop> {
-    let given = Given::read(program, argv)?;
+    let given = Parsed::read(program, argv)?;
     let reader = Reader { program, given, environment };
     let (written, servers) = reader.servers()?;
     if !reader.given.concurrency.is_multiple_of(reader.given.threads) {
@@ -66,7 +66,7 @@ fn complaint(fault: configuration::Fault) -> Stop {
 /// A command line on its way to decided values.
 struct Reader<'a> {
     program: &'a str,
-    given: Given,
+    given: Parsed,
     environment: &'a Environment<'a>,
 }
 
@@ -241,7 +241,7 @@ impl Reader<'_> {
 
 /// Over UDP a get of many keys is one datagram, which most keys of no named file do not fit into:
 /// those become as long as fits, which is said. What does not fit at all is refused later.
-fn shorten_keys(data: &mut Configuration, given: &Given) -> Option<String> {
+fn shorten_keys(data: &mut Configuration, given: &Parsed) -> Option<String> {
     let keys = u64::from(given.division);
     let bytes = match given.has("binary") {
         true => (DATAGRAM_BYTES - FRAME_BYTES) / keys,

@@ -3,8 +3,8 @@
 
 mod sizes;
 
-use super::given::USAGE;
 use super::options::{Length, Options, Transport};
+use super::parsed::USAGE;
 use crate::Stop;
 use crate::said::Said;
 use memtide_base::Span;

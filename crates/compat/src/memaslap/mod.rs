@@ -3,14 +3,14 @@
 //! Its command lines and configuration files become values here, and what came of a run becomes
 //! the text that it prints.
 
-mod teller;
+mod transcript;
 mod lower;
 mod args;
-mod given;
+mod parsed;
 mod page;
 mod configuration;
 mod options;
-pub mod voice;
+pub mod text;
 mod servers;
 mod quantity;
 mod rows;
@@ -21,5 +21,5 @@ pub use configuration::{Configuration, Range};
 pub use lower::lower;
 pub use options::{Length, Options, Output, Shares, Target, Transport};
 pub use servers::Server;
-pub use teller::Teller;
+pub use transcript::Transcript;
 pub use words::SlapWords;

@@ -7,11 +7,11 @@ mod fatal;
 mod load;
 mod pace;
 
-use super::given::Given;
 use super::numbers::{PROFILES, Profile, RATE_MAX, Server, servers};
 use super::options::{Login, Mode, Options, Output, Target, Verbosity};
+use super::parsed::Parsed;
 use super::rows::{Face, row};
-use super::voice::Format;
+use super::text::Format;
 use crate::Stop;
 use fatal::{Check, Source};
 
@@ -23,7 +23,7 @@ use fatal::{Check, Source};
 /// and numbers that are none (1), values that are not allowed, and everything that needs other
 /// machines (255).
 pub fn parse(face: Face, program: &str, argv: &[String]) -> Result<Options, Stop> {
-    let given = Given::read(face, program, argv)?;
+    let given = Parsed::read(face, program, argv)?;
     let format = format(face, program, &given)?;
     let mut reader = Reader { face, source: Source::of(face), given: &given, notes: Vec::new() };
     reader.check_as_the_originals()?;
@@ -41,7 +41,7 @@ pub fn parse(face: Face, program: &str, argv: &[String]) -> Result<Options, Stop
     Ok(Options { face, mode, target, connections, load, paced, output, notes })
 }
 
-fn format(face: Face, program: &str, given: &Given) -> Result<Format, Stop> {
+fn format(face: Face, program: &str, given: &Parsed) -> Result<Format, Stop> {
     match given.word("format") {
         None => Ok(match face {
             Face::Mutilate => Format::Mutilate,
@@ -58,7 +58,7 @@ fn format(face: Face, program: &str, given: &Given) -> Result<Format, Stop> {
 struct Reader<'a> {
     face: Face,
     source: &'static Source,
-    given: &'a Given,
+    given: &'a Parsed,
     notes: Vec<String>,
 }
 
@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
 }
 
 /// How many servers were named, ranges counted once.
-fn count(given: &Given) -> u32 {
+fn count(given: &Parsed) -> u32 {
     u32::try_from(given.count("server")).unwrap_or(u32::MAX)
 }
 

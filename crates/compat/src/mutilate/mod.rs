@@ -3,13 +3,13 @@
 //!
 //! Their command lines become values here, and what came of a run becomes the text that they print.
 
-mod teller;
+mod transcript;
 mod lower;
 mod args;
-mod given;
+mod parsed;
 mod page;
 mod options;
-pub mod voice;
+pub mod text;
 mod numbers;
 mod rows;
 mod words;
@@ -23,13 +23,13 @@ pub use options::{
     Keys, Load, Login, Mode, Multiget, Options, Output, Paced, Skip, Target, Verbosity,
 };
 pub use rows::Face;
-pub use teller::Teller;
+pub use transcript::Transcript;
 pub use words::FamilyWords;
 
-pub(crate) use given::reading;
+pub(crate) use parsed::reading;
 
 /// The face that `face` becomes for this command line: under the bare name `mcperf`, an option of
 /// the dynamic fork asks for that fork. `argv` is without the program's name.
 pub(crate) fn face_for(face: Face, argv: &[String]) -> Face {
-    if face == Face::Mcperf && given::names_dynamic(argv) { Face::McperfDynamic } else { face }
+    if face == Face::Mcperf && parsed::names_dynamic(argv) { Face::McperfDynamic } else { face }
 }

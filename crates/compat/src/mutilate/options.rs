@@ -3,7 +3,7 @@
 
 use super::numbers::{Connections, Dynamic, Law, Scan, Search, Server, Sinusoid};
 use super::rows::Face;
-use super::voice::Format;
+use super::text::Format;
 use memtide_base::Span;
 
 /// Everything that a command line asks for.

@@ -7,7 +7,7 @@ mod args;
 mod page;
 mod options;
 mod distribution;
-pub mod voice;
+pub mod text;
 mod words;
 
 pub use args::parse;

@@ -3,7 +3,7 @@
 
 use crate::slap::{List, Output, Row, output};
 use memtide_base::rng::Random;
-use memtide_compat::memaslap::voice::{Figures, Kinds, Period, Totals, Voice};
+use memtide_compat::memaslap::text::{Figures, Formatter, Kinds, Period, Totals};
 use memtide_compat::memaslap::{Environment, Options, parse};
 use memtide_metrics::histogram::Histogram;
 
@@ -99,12 +99,12 @@ fn what_is_printed_reads_back() {
 
 fn round(random: &mut Random) {
     let options = options(random);
-    let voice = Voice::new(&options);
+    let formatter = Formatter::new(&options);
     let periods: Vec<Period> = (0..random.below(3)).map(|_| period(random)).collect();
     let totals = totals(random);
-    let mut text = voice.header();
-    periods.iter().for_each(|period| text += &voice.period(period));
-    text += &voice.end(&totals);
+    let mut text = formatter.header();
+    periods.iter().for_each(|period| text += &formatter.period(period));
+    text += &formatter.end(&totals);
     let read = output(&text).unwrap_or_else(|why| panic!("{why} in\n{text}"));
 
     let is_timed = read.header.length.is_ok();

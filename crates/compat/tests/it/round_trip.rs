@@ -2,7 +2,7 @@
 
 use crate::parser::{self, Counts, Dialect, Progress, Step, Total};
 use memtide_base::rng::Random;
-use memtide_compat::mutilate::voice::*;
+use memtide_compat::mutilate::text::*;
 use memtide_metrics::histogram::Histogram;
 
 const SEED: u64 = 0x766f_6963_6500;
@@ -31,10 +31,10 @@ fn reports_read_back() {
     for_all(|random, format, dialect| {
         let material = material(random);
         let save = some(random).then(|| "a.file, of samples.".to_owned());
-        let voice = Voice { format, save: save.clone() };
+        let formatter = Formatter { format, save: save.clone() };
         let peak = number(random) as f64 / 7.0 + 1.0;
         for (text, peak) in
-            [(voice.run(&material), None), (voice.search(&material, peak), Some(peak))]
+            [(formatter.run(&material), None), (formatter.search(&material, peak), Some(peak))]
         {
             let read = parser::report(dialect, &text).unwrap();
             let rows =
@@ -59,12 +59,12 @@ fn reports_read_back() {
 #[test]
 fn scans_read_back_after_every_row() {
     for_all(|random, format, dialect| {
-        let voice = Voice::new(format);
+        let formatter = Formatter::new(format);
         let steps: Vec<(Material, u64)> =
             (0..4).map(|_| (material(random), number(random))).collect();
-        let mut text = voice.scan_header();
+        let mut text = formatter.scan_header();
         for (done, (step, target)) in steps.iter().enumerate() {
-            text += &voice.scan_row(step, *target);
+            text += &formatter.scan_row(step, *target);
             let read = parser::scan(dialect, &text).unwrap();
             assert_eq!(read.rows.len(), done + 1);
             let row = &read.rows[done];
@@ -72,7 +72,7 @@ fn scans_read_back_after_every_row() {
             let times = (step.started_unix_ms, step.ended_unix_ms);
             assert_eq!(row.timestamps, (format == Format::McperfDynamic).then_some(times));
         }
-        text += &voice.scan_end(steps[3].0.cpu.as_ref());
+        text += &formatter.scan_end(steps[3].0.cpu.as_ref());
         same_cpu(parser::scan(dialect, &text).unwrap().cpu.as_ref(), &steps[3].0, format);
     });
 }
@@ -93,8 +93,8 @@ fn waveforms_read_back() {
         material.segments = (0..random.bits() % 5).map(|_| segment(random)).collect();
         let targets_per_s: Vec<u64> = material.segments.iter().map(|s| s.target_per_s).collect();
         let waveform = Waveform { given: some(random), seeded: some(random), targets_per_s };
-        let voice = Voice::new(format);
-        let text = voice.waveform_header(&waveform) + &voice.waveform(&material);
+        let formatter = Formatter::new(format);
+        let text = formatter.waveform_header(&waveform) + &formatter.waveform(&material);
         let read = parser::waveform(&text).unwrap();
         assert_eq!(read.targets_per_s, waveform.targets_per_s);
         assert_eq!(read.kind.starts_with("Supplied"), waveform.given);

@@ -3,7 +3,7 @@
 //! the same number.
 
 use super::content::Content;
-use super::{GET_KEY, Next, Question, Reader, Role, Tongue};
+use super::{GET_KEY, Next, Question, Reader, Role, WireFormat};
 use crate::driver::{ConnectError, PeerError, Refusal, SendBuffer};
 use crate::plan::Plan;
 use memtide_codec::binary::encode::{self, Head};
@@ -28,7 +28,7 @@ pub(crate) struct Mark {
     status: Status,
 }
 
-impl Tongue for Binary {
+impl WireFormat for Binary {
     type Decoder = ReplyDecoder;
     type Mark = Mark;
 
@@ -123,7 +123,7 @@ impl Tongue for Binary {
         Ok(())
     }
 
-    /// Told by what a frame repeats of its request.
+    /// Printed by what a frame repeats of its request.
     fn role<'a>(mark: Mark, reply: &Reply<'a>, turn: Option<u32>) -> Result<Role<'a>, PeerError> {
         match *reply {
             // It is said before anything was asked, and repeats nothing.

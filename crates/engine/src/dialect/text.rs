@@ -1,7 +1,7 @@
 //! The text protocol: operations as lines, and what servers say in lines.
 
 use super::content::Content;
-use super::{GET_KEY, Next, Question, Reader, Role, Tongue};
+use super::{GET_KEY, Next, Question, Reader, Role, WireFormat};
 use crate::driver::{ConnectError, PeerError, Refusal, SPLICE_BYTES_MIN, SendBuffer};
 use crate::plan::Plan;
 use memtide_codec::text::ReplyDecoder;
@@ -18,7 +18,7 @@ pub(crate) struct Text {
     line_end: LineEnd,
 }
 
-impl Tongue for Text {
+impl WireFormat for Text {
     type Decoder = ReplyDecoder;
     /// A line says nothing of it.
     type Mark = ();

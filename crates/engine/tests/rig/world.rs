@@ -6,7 +6,7 @@ use memtide_engine::driver::DriverError;
 use memtide_engine::{
     Address, Completion, Driver, Plan, Sample, SocketOptions, Submission, Submitted,
 };
-use memtide_server::{Conduct, StoreOptions};
+use memtide_server::{ServerProfile, StoreOptions};
 use memtide_sim::{Network, Script, Setting, SimDriver, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -58,7 +58,7 @@ impl World {
         let server = |address: &Address| SimServer {
             addresses: vec![address.clone()],
             store: StoreOptions { memory_bytes_max: 64 << 20, item_bytes_max: 1 << 20, shards: 1 },
-            conduct: Conduct::default(),
+            profile: ServerProfile::default(),
             dead: Vec::new(),
         };
         let setting = Setting {

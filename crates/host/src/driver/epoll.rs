@@ -49,7 +49,7 @@ pub(crate) struct EpollDriver {
     /// What happened outside of a wait.
     early: VecDeque<(ConnectionId, Happened)>,
     /// What was received and not looked at, in `buffer`, and what else was found meanwhile.
-    ahead: VecDeque<News>,
+    ahead: VecDeque<Readiness>,
     /// How much of that is collected before any of it is looked at.
     ahead_max: usize,
     buffer: Box<[u8]>,
@@ -61,7 +61,7 @@ pub(crate) struct EpollDriver {
 
 /// What is known of a connection since an instant.
 #[derive(Debug)]
-struct News {
+struct Readiness {
     connection: ConnectionId,
     at: Instant,
     what: What,
@@ -249,7 +249,7 @@ impl EpollDriver {
                     filled = place.end;
                 }
                 let (connection, _) = split(event.data);
-                self.ahead.push_back(News { connection, at, what });
+                self.ahead.push_back(Readiness { connection, at, what });
             }
         }
     }
@@ -353,7 +353,7 @@ impl Driver for EpollDriver {
             self.send_gathered();
             self.receive_ahead();
         }
-        let News { connection, at, what } = self.ahead.pop_front()?;
+        let Readiness { connection, at, what } = self.ahead.pop_front()?;
         let event = match what {
             What::Received(place) => Event::Received(&self.buffer[place]),
             What::Happened(happened) => happened.into(),

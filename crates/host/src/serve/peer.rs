@@ -21,7 +21,7 @@ pub(super) enum Line {
     /// A healthy server, at once.
     Plain(Session),
     /// A server that may take its time or do wrong.
-    Conducted(Endpoint),
+    Shaped(Endpoint),
 }
 
 /// One client.
@@ -49,7 +49,7 @@ impl Peer {
 
     /// Answers to bytes that came, or without any to what is not carried out yet.
     pub fn answer(&mut self, bytes: &[u8], shared: &Shared) {
-        match (&mut self.line, shared.conduct()) {
+        match (&mut self.line, shared.profile()) {
             (Line::Plain(session), _) => {
                 let time = shared.time();
                 let flow = session.handle_some(time, bytes, &shared.store, &mut self.out);
@@ -57,18 +57,18 @@ impl Peer {
                     self.after = After::Close;
                 }
             }
-            (Line::Conducted(endpoint), Some(mut state)) => {
+            (Line::Shaped(endpoint), Some(mut state)) => {
                 // Read under the lock, so that it never goes back from one request to the next.
                 let time = shared.time();
                 endpoint.handle_bytes(time, bytes, &shared.store, &mut state);
             }
-            (Line::Conducted(_), None) => unreachable!("an endpoint needs a conduct"),
+            (Line::Shaped(_), None) => unreachable!("an endpoint needs a conduct"),
         }
     }
 
     /// Sends what has left. An error means that the connection is over.
     pub fn send(&mut self, clock: &Clock) -> Result<(), Errno> {
-        if let (Line::Conducted(endpoint), true) = (&mut self.line, self.out.is_empty()) {
+        if let (Line::Shaped(endpoint), true) = (&mut self.line, self.out.is_empty()) {
             self.after = endpoint.poll_transmit(clock.now(), self.out.bytes());
         }
         if !self.out.is_empty() {
@@ -99,7 +99,7 @@ impl Peer {
     pub fn wanted(&self, now: Instant) -> EventFlags {
         let wants_bytes = match &self.line {
             Line::Plain(session) => !session.is_behind(),
-            Line::Conducted(endpoint) => endpoint.wants_bytes(now),
+            Line::Shaped(endpoint) => endpoint.wants_bytes(now),
         };
         if !self.out.is_empty() || self.can_go_on(now) {
             EventFlags::OUT
@@ -114,7 +114,7 @@ impl Peer {
     pub fn can_go_on(&self, now: Instant) -> bool {
         match &self.line {
             Line::Plain(session) => session.is_behind(),
-            Line::Conducted(endpoint) => endpoint.can_go_on(now),
+            Line::Shaped(endpoint) => endpoint.can_go_on(now),
         }
     }
 
@@ -122,7 +122,7 @@ impl Peer {
     pub fn is_behind(&self) -> bool {
         match &self.line {
             Line::Plain(session) => session.is_behind(),
-            Line::Conducted(endpoint) => endpoint.is_behind(),
+            Line::Shaped(endpoint) => endpoint.is_behind(),
         }
     }
 
@@ -139,7 +139,7 @@ impl Peer {
     fn leaves(&self) -> Option<Instant> {
         match &self.line {
             Line::Plain(_) => None,
-            Line::Conducted(endpoint) => endpoint.poll_timeout(),
+            Line::Shaped(endpoint) => endpoint.poll_timeout(),
         }
     }
 }

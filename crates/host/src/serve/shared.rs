@@ -2,7 +2,7 @@
 //! how the server conducts itself.
 
 use crate::clock::{self, Clock};
-use memtide_server::{ConductState, Store};
+use memtide_server::{ProfileState, Store};
 use std::net::TcpListener;
 use std::sync::{Mutex, MutexGuard};
 
@@ -15,13 +15,13 @@ pub(super) struct Shared {
     pub item_bytes_max: usize,
     pub clock: Clock,
     /// None for a server that answers everything at once and rightly.
-    pub conduct: Option<Mutex<ConductState>>,
+    pub profile: Option<Mutex<ProfileState>>,
 }
 
 impl Shared {
-    pub fn conduct(&self) -> Option<MutexGuard<'_, ConductState>> {
-        let conduct = self.conduct.as_ref()?;
-        Some(conduct.lock().expect("no thread panics while it holds the conduct"))
+    pub fn profile(&self) -> Option<MutexGuard<'_, ProfileState>> {
+        let profile = self.profile.as_ref()?;
+        Some(profile.lock().expect("no thread panics while it holds the conduct"))
     }
 
     /// The time as the server's rules want it.

@@ -22,8 +22,8 @@ fn serve(threads: usize, behaviour: &str, faults: &str) -> Serving {
         item_bytes_max: 1 << 20,
     };
     let behaviour = behaviour.parse().unwrap();
-    let conduct = Conduct { behaviour, faults: faults.parse().unwrap(), seed: 1 };
-    Serving::start(&options, conduct).unwrap()
+    let profile = ServerProfile { behaviour, faults: faults.parse().unwrap(), seed: 1 };
+    Serving::start(&options, profile).unwrap()
 }
 
 /// A client of few words.

@@ -59,7 +59,7 @@ impl Server {
 
     /// Serves until `stop` is raised.
     pub fn run(&mut self, stop: &AtomicBool) {
-        if self.shared.conduct.is_some() {
+        if self.shared.profile.is_some() {
             // Where this is forbidden, answers leave as late as the default slack lets them.
             let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         }
@@ -127,10 +127,10 @@ impl Server {
     fn accept(&mut self) {
         // When nobody waits any more, or files have run out, the next event brings us back.
         while let Ok((stream, _)) = self.shared.listener.accept() {
-            let line = match self.shared.conduct() {
+            let line = match self.shared.profile() {
                 None => Line::Plain(Session::new(self.shared.item_bytes_max)),
                 Some(mut state) => match Endpoint::accept(&mut state, self.shared.item_bytes_max) {
-                    Some(endpoint) => Line::Conducted(endpoint),
+                    Some(endpoint) => Line::Shaped(endpoint),
                     None => {
                         reset_when_closed(&stream);
                         continue;

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use memtide_base::units::format_bytes;
 use memtide_host::signal::StopFlag;
 use memtide_host::{ServeOptions, machine, memory};
-use memtide_server::{Behaviour, Conduct, Faults};
+use memtide_server::{Behaviour, Faults, ServerProfile};
 use std::net::{IpAddr, SocketAddr};
 use std::thread;
 use std::time::Duration;
@@ -40,9 +40,9 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
     machine::raise_file_limit();
     let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
-    let conduct = conduct(matches, *matches.get_one::<u64>("seed").expect("it has a default"));
-    let manner = manner(&conduct);
-    let serving = start(&options, conduct)?;
+    let profile = profile(matches, *matches.get_one::<u64>("seed").expect("it has a default"));
+    let manner = manner(&profile);
+    let serving = start(&options, profile)?;
     let udp = if options.udp { ", over TCP and UDP" } else { "" };
     say(&format!("memtide serves memcached's text protocol at {}{udp}{manner}", serving.address()));
     while !stop.is_raised() {
@@ -52,8 +52,8 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
 }
 
 /// How the server is asked to conduct itself.
-pub(crate) fn conduct(matches: &ArgMatches, seed: u64) -> Conduct {
-    Conduct {
+pub(crate) fn profile(matches: &ArgMatches, seed: u64) -> ServerProfile {
+    ServerProfile {
         behaviour: matches.get_one::<Behaviour>("behaviour").expect("it has a default").clone(),
         faults: matches.get_one::<Faults>("fault").expect("it has a default").clone(),
         seed,
@@ -78,9 +78,9 @@ pub(crate) fn check_faults(
 }
 
 /// What is to be said of a server that is not an ordinary one.
-fn manner(conduct: &Conduct) -> String {
-    let Conduct { behaviour, faults, seed } = conduct;
-    match conduct.is_plain() {
+fn manner(profile: &ServerProfile) -> String {
+    let ServerProfile { behaviour, faults, seed } = profile;
+    match profile.is_plain() {
         true => String::new(),
         false => format!(", behaviour {behaviour}, faults {faults}, seed {seed}"),
     }

@@ -59,7 +59,7 @@ fn setting(matches: &ArgMatches, scenario: &Scenario, servers: &[ServerPlan]) ->
             item_bytes_max: scenario.value_max as usize + 1024,
             shards: 1,
         },
-        conduct: serve::conduct(matches, scenario.seed),
+        profile: serve::profile(matches, scenario.seed),
         dead: Vec::new(),
     };
     Setting {

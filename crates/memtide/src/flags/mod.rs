@@ -263,7 +263,7 @@ fn merge_command() -> Command {
 fn serve_command() -> Command {
     let about = "Runs the embedded server by itself, until it is interrupted";
     let command = Command::new("serve").about(about);
-    command.args(serve_place()).args(serve_size()).args(conduct()).arg(serve_seed())
+    command.args(serve_place()).args(serve_size()).args(profile()).arg(serve_seed())
 }
 
 fn serve_place() -> [Arg; 3] {
@@ -326,7 +326,7 @@ fn sim_command() -> Command {
     let long = "Rehearses a scenario in virtual time: the same engine and controller, but a \
          clock, a network and servers made of nothing. The same seed gives the same trace, whose \
          hash is printed at the end.";
-    scenario_command("sim", about, long).args(conduct()).args(world())
+    scenario_command("sim", about, long).args(profile()).args(world())
 }
 
 /// The network of a simulation, and what is told of it.
@@ -358,7 +358,7 @@ fn world() -> [Arg; 4] {
 }
 
 /// How a server takes its time, and what it does wrong.
-fn conduct() -> [Arg; 2] {
+fn profile() -> [Arg; 2] {
     [
         Arg::new("behaviour")
             .long("behaviour")

@@ -7,14 +7,14 @@ use memtide_host::{ServeOptions, Serving, stay_off};
 use memtide_run::Places;
 use memtide_schema::Settings;
 use memtide_schema::scenario::Transport;
-use memtide_server::Conduct;
+use memtide_server::ServerProfile;
 use std::net::{Ipv4Addr, SocketAddr};
 
 const MEMORY_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
 /// Starts a server, or says why it cannot listen there.
-pub(crate) fn start(options: &ServeOptions, conduct: Conduct) -> Result<Serving, Stop> {
-    Serving::start(options, conduct).map_err(|error| {
+pub(crate) fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Serving, Stop> {
+    Serving::start(options, profile).map_err(|error| {
         Stop::usage(format!(
             "the embedded server cannot listen on {}: {error}; choose another --port or --listen",
             options.listen
@@ -33,7 +33,7 @@ pub(super) fn embed(Settings { scenario, outputs }: &Settings) -> Result<Serving
         memory_bytes_max: wanted.max(MEMORY_BYTES_MIN),
         item_bytes_max: scenario.value_max as usize + 1024,
     };
-    let serving = start(&options, Conduct::default())?;
+    let serving = start(&options, ServerProfile::default())?;
     // Not even --quiet hides what is measured.
     if !outputs.plan {
         say(&format!(

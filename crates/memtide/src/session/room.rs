@@ -91,7 +91,7 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
     // A simulated or embedded server has its own end of each.
     let ends = 1 + u64::from(copies > 0);
     let servers = servers(scenario);
-    let clients = u64::from(scenario.crowd.clients.unwrap_or(1));
+    let clients = u64::from(scenario.client.clients.unwrap_or(1));
     let windows = places(scenario);
     let verified = match windows {
         _ if scenario.verify == 0.0 && !scenario.verify_expiry => 0,
@@ -144,7 +144,7 @@ fn servers(scenario: &Scenario) -> u64 {
 /// Connections to all servers.
 fn connections(scenario: &Scenario) -> u64 {
     let servers = servers(scenario);
-    match scenario.crowd.clients {
+    match scenario.client.clients {
         Some(clients) => {
             let each = scenario.connections_of_client(servers as u32);
             u64::from(clients).saturating_mul(each)
@@ -154,15 +154,15 @@ fn connections(scenario: &Scenario) -> u64 {
 }
 
 fn depth(scenario: &Scenario) -> u64 {
-    let is_counted = scenario.crowd.clients.is_some() || scenario.crowd.window.is_some();
+    let is_counted = scenario.client.clients.is_some() || scenario.client.window.is_some();
     let usual = if scenario.is_closed_loop() { 1 } else { DEPTH_WITH_RATE };
     if is_counted { 1 } else { scenario.depth.map_or(usual, u64::from) }
 }
 
 /// The objects of all windows, if there are any.
 fn places(scenario: &Scenario) -> Option<u64> {
-    let clients = u64::from(scenario.crowd.clients.unwrap_or(1));
-    match scenario.crowd.window? {
+    let clients = u64::from(scenario.client.clients.unwrap_or(1));
+    match scenario.client.window? {
         WindowLaw::Objects(objects) => Some(u64::from(objects).saturating_mul(clients)),
         WindowLaw::Cache { bytes, .. } => Some(bytes / item_bytes(scenario)),
     }

@@ -2,8 +2,8 @@
 
 use super::{Filled, compares_lengths, keys_all, of_server, said, server_number};
 use super::{side_plan, side_source};
-use crate::conduct::conduct;
 use crate::failure::{Failure, FillFault, Lengths};
+use crate::run_plan::run_plan;
 use crate::survey::{figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::{Plan, ServerPlan, Verify};
@@ -159,7 +159,7 @@ fn probe<F: Fleet>(
         None => lengths.then(Verify::of_lengths),
     };
     let probe = Plan { verify, ..probe };
-    let ended = conduct(fleet, &probe, &mut |_, _, _| {})?;
+    let ended = run_plan(fleet, &probe, &mut |_, _, _| {})?;
     let counters =
         filled.absorb(&ended, (&of_server(server), "gets of a sample of keys"), &probe)?;
     // Some errors are what a run may be about; a server that mostly gives them is no memcached.

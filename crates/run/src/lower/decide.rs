@@ -58,15 +58,15 @@ fn decide_stop(decided: &mut Scenario) {
 
 /// Who makes the operations, where these are counted.
 fn decide_clients(decided: &mut Scenario, servers: u32, why: &mut BTreeMap<String, String>) {
-    if decided.crowd.clients.is_none() && decided.crowd.window.is_none() {
+    if decided.client.clients.is_none() && decided.client.window.is_none() {
         return;
     }
-    let count = *decided.crowd.clients.get_or_insert_with(|| {
+    let count = *decided.client.clients.get_or_insert_with(|| {
         let reason = format!("{CONNECTIONS_PER_SERVER} to each server, as nobody said");
         why.insert("clients".to_owned(), reason);
         CONNECTIONS_PER_SERVER * servers
     });
-    let Some(law) = decided.crowd.window else { return };
+    let Some(law) = decided.client.window else { return };
     if matches!(law, WindowLaw::Objects(_)) {
         return;
     }
@@ -75,7 +75,7 @@ fn decide_clients(decided: &mut Scenario, servers: u32, why: &mut BTreeMap<Strin
     let mean = mean_bytes(&decided.key_size, decided) + mean_bytes(&decided.value_size, decided);
     let reason = format!("{law} for {of_server} clients of a server, {mean:.0} bytes an object");
     why.insert("window".to_owned(), reason);
-    decided.crowd.window = Some(WindowLaw::Objects(law.objects(of_server, mean)));
+    decided.client.window = Some(WindowLaw::Objects(law.objects(of_server, mean)));
 }
 
 /// The mean of a law of sizes, as values of a run would have it.
@@ -87,7 +87,7 @@ fn mean_bytes(law: &SizeLaw, scenario: &Scenario) -> f64 {
 
 /// Connections to each server and how deep they are, where no client has its own.
 fn decide_connections(decided: &mut Scenario, why: &mut BTreeMap<String, String>) {
-    if decided.crowd.clients.is_some() {
+    if decided.client.clients.is_some() {
         return;
     }
     let is_churn = decided.is_churn();

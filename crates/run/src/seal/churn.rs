@@ -1,7 +1,7 @@
 //! The record of connection churn, and the warnings about failed connects.
 
 use super::per_second;
-use crate::conduct::Ended;
+use crate::run_plan::Ended;
 use memtide_base::Instant;
 use memtide_engine::plan::segment;
 use memtide_engine::{ChurnPlan, Pace, Plan};

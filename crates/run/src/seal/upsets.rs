@@ -4,7 +4,7 @@
 use super::Material;
 use crate::doctor::Missed;
 use crate::fill::Held;
-use crate::survey::{Orders, Survey};
+use crate::survey::{ServerCommands, Survey};
 use memtide_schema::record::{Outage, Record, Totals};
 use memtide_schema::warning::{Upset, stretches};
 use memtide_schema::{Scenario, Warning};
@@ -67,10 +67,10 @@ pub(super) fn away(record: &Record) -> Vec<Warning> {
 }
 
 /// What the servers' own counters say of restarts, and of flushes that were not ordered.
-pub(super) fn servers(survey: &Survey, orders: &Orders) -> Vec<Warning> {
+pub(super) fn servers(survey: &Survey, commands: &ServerCommands) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for server in survey.after.keys() {
-        let ours = orders.flushes.get(server).copied().unwrap_or(0);
+        let ours = commands.flushes.get(server).copied().unwrap_or(0);
         let count = survey.foreign_flushes(server, ours);
         if survey.is_restarted(server) {
             warnings.push(Warning::Upset(Upset::Restarted { server: server.clone() }));
@@ -89,7 +89,7 @@ pub(super) fn hits<W>(record: &Record, material: &Material<'_, W>) -> Option<War
     }
     let held = material.filled.held;
     let share = (held.found as f64 / held.keys.max(1) as f64).min(1.0);
-    if held.keys > 0 && !material.orders.is_taken && keeps_keys(material.scenario) {
+    if held.keys > 0 && !material.commands.is_taken && keeps_keys(material.scenario) {
         let missing = (keys - hits) as f64 / keys as f64;
         let short = missing > missing_max(held);
         return short.then_some(Warning::Upset(Upset::HitRatio { keys, hits, held: Some(share) }));

@@ -10,7 +10,7 @@ use memtide_metrics::Totals;
 use memtide_run::{Doors, Failure, Observer, Outcome, Surroundings, Wanted, lower, run};
 use memtide_schema::record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Interval as Settled, Progress, Record, Scenario, Settings, from_toml};
-use memtide_server::{Conduct, StoreOptions};
+use memtide_server::{ServerProfile, StoreOptions};
 use memtide_sim::{Network, Setting, SimFleet, SimServer, Trace};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub fn setting(script: Script) -> Setting {
     let server = |number| SimServer {
         addresses: vec![address(number, true), address(number, false)],
         store: StoreOptions { memory_bytes_max: 64 << 20, item_bytes_max: 1 << 20, shards: 1 },
-        conduct: Conduct::default(),
+        profile: ServerProfile::default(),
         dead: Vec::new(),
     };
     Setting {

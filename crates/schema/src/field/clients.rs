@@ -23,10 +23,10 @@ pub(super) const CLIENTS: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.crowd.clients = Some(count(word)?);
+        scenario.client.clients = Some(count(word)?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.crowd.clients)),
+    show: Show::Scenario(|scenario| given(&scenario.client.clients)),
 };
 
 pub(super) const CONNECTIONS_PER_CLIENT: Field = Field {
@@ -42,10 +42,10 @@ pub(super) const CONNECTIONS_PER_CLIENT: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.crowd.connections_per_client = count(word)?;
+        scenario.client.connections_per_client = count(word)?;
         Ok(())
     }),
-    show: Show::Scenario(|scenario| one(scenario.crowd.connections_per_client)),
+    show: Show::Scenario(|scenario| one(scenario.client.connections_per_client)),
 };
 
 pub(super) const CONNECTION_TURN: Field = Field {
@@ -59,10 +59,10 @@ pub(super) const CONNECTION_TURN: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.crowd.connection_turn = parsed(word)?;
+        scenario.client.connection_turn = parsed(word)?;
         Ok(())
     }),
-    show: Show::Scenario(|scenario| one(scenario.crowd.connection_turn)),
+    show: Show::Scenario(|scenario| one(scenario.client.connection_turn)),
 };
 
 pub(super) const WRITERS: Field = Field {
@@ -128,10 +128,10 @@ pub(super) const WINDOW: Field = Field {
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.crowd.window = Some(parsed(word)?);
+        scenario.client.window = Some(parsed(word)?);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.crowd.window)),
+    show: Show::Scenario(|scenario| given(&scenario.client.window)),
 };
 
 pub(super) const OVERWRITE: Field = Field {
@@ -145,10 +145,11 @@ pub(super) const OVERWRITE: Field = Field {
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.crowd.overwrite = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
+        scenario.client.overwrite =
+            units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
         Ok(())
     }),
-    show: Show::Scenario(|scenario| one(scenario.crowd.overwrite)),
+    show: Show::Scenario(|scenario| one(scenario.client.overwrite)),
 };
 
 pub(super) const PICK: Field = Field {
@@ -162,10 +163,10 @@ pub(super) const PICK: Field = Field {
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.crowd.pick = parsed(word)?;
+        scenario.client.pick = parsed(word)?;
         Ok(())
     }),
-    show: Show::Scenario(|scenario| one(scenario.crowd.pick)),
+    show: Show::Scenario(|scenario| one(scenario.client.pick)),
 };
 
 pub(super) const MIX_ORDER: Field = Field {

@@ -310,10 +310,10 @@ pub(super) const CAS_UNIQUE: Field = Field {
         if number == 0 {
             return Err("'0' is no number of a value; they begin at 1".to_owned());
         }
-        scenario.habits.cas_unique = Some(number);
+        scenario.wire.cas_unique = Some(number);
         Ok(())
     }),
-    show: Show::Scenario(|scenario| given(&scenario.habits.cas_unique)),
+    show: Show::Scenario(|scenario| given(&scenario.wire.cas_unique)),
 };
 
 pub(super) const MULTIGET: Field = Field {

@@ -61,10 +61,10 @@ pub(super) const REFILL: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.habits.refill = parsed(word)?;
+        scenario.wire.refill = parsed(word)?;
         Ok(())
     }),
-    show: Show::Scenario(|scenario| one(scenario.habits.refill)),
+    show: Show::Scenario(|scenario| one(scenario.wire.refill)),
 };
 
 pub(super) const DEPTH: Field = Field {
@@ -201,10 +201,10 @@ pub(super) const TRAILING_BLANK: Field = Field {
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
-        scenario.habits.trailing_blank = parse_switch(word)?;
+        scenario.wire.trailing_blank = parse_switch(word)?;
         Ok(())
     }),
-    show: Show::Scenario(|scenario| one(scenario.habits.trailing_blank)),
+    show: Show::Scenario(|scenario| one(scenario.wire.trailing_blank)),
 };
 
 pub(super) const SEND_BUFFER: Field = Field {

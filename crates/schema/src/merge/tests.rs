@@ -364,8 +364,8 @@ fn what_does_not_belong_together_is_refused_in_any_case() {
     closed.plan.loop_kind = crate::record::LoopKind::Closed;
     let sentence = refused(&[a.clone(), closed], Scenarios::Any);
     assert!(sentence.starts_with("A.json and B.json cannot be merged: one is of an open loop"));
-    let crowd = Record { shards: vec![merged.shards[0].clone(); 600], ..merged };
-    let sentence = refused(&[crowd.clone(), crowd], Scenarios::Any);
+    let client = Record { shards: vec![merged.shards[0].clone(); 600], ..merged };
+    let sentence = refused(&[client.clone(), client], Scenarios::Any);
     assert!(sentence.starts_with("1200 runs are more than the 1024"), "{sentence}");
 }
 

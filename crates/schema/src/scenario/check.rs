@@ -60,7 +60,7 @@ impl Scenario {
     /// Whether a connection has one operation outstanding at most.
     fn has_depth_one(&self) -> bool {
         let usual = || self.is_closed_loop() || self.transport != Transport::Tcp;
-        self.crowd.clients.is_some() || self.depth.map_or_else(usual, |depth| depth == 1)
+        self.client.clients.is_some() || self.depth.map_or_else(usual, |depth| depth == 1)
     }
 
     /// Everything that makes this scenario impossible, whatever the machine; empty when nothing
@@ -261,7 +261,7 @@ impl Scenario {
             );
         }
         let quiet = |kind: OpKind| {
-            let alone = kind == OpKind::Cas && self.habits.cas_unique.is_some();
+            let alone = kind == OpKind::Cas && self.wire.cas_unique.is_some();
             (kind.allows_noreply() || alone)
                 && (self.protocol == Protocol::Text || kind != OpKind::Touch)
         };
@@ -279,7 +279,7 @@ impl Scenario {
 
     /// What requests look like, and how sockets are made, against what there is to ask.
     fn check_wire(&self, problems: &mut Problems) {
-        if self.habits.refill == Refill::Whole && self.has_depth_one() {
+        if self.wire.refill == Refill::Whole && self.has_depth_one() {
             problems.add(
                 "refill",
                 "refill whole means nothing with one operation outstanding on a connection: give \
@@ -300,7 +300,7 @@ impl Scenario {
                 problems.add(field, format!("{field} {given} is too large: give at most 1GiB"));
             }
         }
-        if self.habits.trailing_blank && self.protocol == Protocol::Binary {
+        if self.wire.trailing_blank && self.protocol == Protocol::Binary {
             problems.add(
                 "trailing-blank",
                 "trailing-blank ends lines, and protocol binary has none: leave one of them out",
@@ -312,7 +312,7 @@ impl Scenario {
         let needs = [
             ("delta", self.delta != one && !numbers, "incr or decr"),
             ("numeric-keys", self.numeric_keys != NumericKeys::Own && !numbers, "incr or decr"),
-            ("cas-unique", self.habits.cas_unique.is_some() && !names_cas, "cas"),
+            ("cas-unique", self.wire.cas_unique.is_some() && !names_cas, "cas"),
         ];
         for (field, is_missing, what) in needs {
             if is_missing {
@@ -328,7 +328,7 @@ impl Scenario {
         }
         let hides = [
             ("value-fill", self.value_fill != ValueFill::Drawn),
-            ("cas-unique", self.habits.cas_unique.is_some()),
+            ("cas-unique", self.wire.cas_unique.is_some()),
         ];
         for (field, is_given) in hides {
             if is_given && self.verify > 0.0 {

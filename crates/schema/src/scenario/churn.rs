@@ -115,8 +115,8 @@ impl Scenario {
     /// Reports fields that exclude connection churn.
     fn check_churn_alone(&self, add: &mut impl FnMut(&'static str, String)) {
         let others = [
-            ("clients", self.crowd.clients.is_some(), "has clients that keep their connections"),
-            ("window", self.crowd.window.is_some(), "has clients that keep their connections"),
+            ("clients", self.client.clients.is_some(), "has clients that keep their connections"),
+            ("window", self.client.window.is_some(), "has clients that keep their connections"),
             ("transport", self.transport != Transport::Tcp, "opens no connection"),
             ("rate-unit", self.rate_unit == RateUnit::Keys, "counts what connections that stay do"),
         ];

@@ -75,7 +75,7 @@ pub struct Scenario {
     /// Operations outstanding on one connection at most.
     pub depth: Option<u32>,
     /// The clients, where these are counted.
-    pub crowd: Crowd,
+    pub client: ClientOptions,
     /// How many different keys there are.
     pub keys: u64,
     /// The law of key lengths, in bytes.
@@ -160,7 +160,7 @@ pub struct Scenario {
     /// What the kernel is asked to do with the sockets of connections.
     pub sockets: SocketOptions,
     /// What some clients do besides.
-    pub habits: Habits,
+    pub wire: WireOptions,
     /// Who we are to the servers.
     pub user: Option<String>,
     /// What proves it.
@@ -215,7 +215,7 @@ impl Default for Churn {
 
 /// Clients that are counted, and what each works on. Each is a field by its own name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Crowd {
+pub struct ClientOptions {
     /// Clients with one operation outstanding each, over all workers.
     pub clients: Option<u32>,
     /// Connections of each of them.
@@ -230,7 +230,7 @@ pub struct Crowd {
     pub pick: Pick,
 }
 
-impl Default for Crowd {
+impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             clients: None,
@@ -254,7 +254,7 @@ pub struct Replication {
 
 /// What some clients do on the wire and most do not. Each is a field by its own name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Habits {
+pub struct WireOptions {
     /// When a connection that has been full takes operations again.
     pub refill: Refill,
     /// Whether a blank ends the lines that ask for an answer.
@@ -267,7 +267,7 @@ impl Scenario {
     /// How many connections each client has, where these are counted: with one to each server, or
     /// with one for datagrams besides, more than were asked for.
     pub fn connections_of_client(&self, servers: u32) -> u64 {
-        let each = u64::from(self.crowd.connections_per_client);
+        let each = u64::from(self.client.connections_per_client);
         match (self.replication.writers, self.transport) {
             (Some(_), _) => each * u64::from(servers),
             (None, Transport::Split) => each + 1,
@@ -308,7 +308,7 @@ impl Default for Scenario {
             pin: false,
             connections: None,
             depth: None,
-            crowd: Crowd::default(),
+            client: ClientOptions::default(),
             keys: 100_000,
             key_size: known("fixed:30"),
             key_shape: KeyForm::Base32.into(),
@@ -350,7 +350,7 @@ impl Default for Scenario {
             transport: Transport::Tcp,
             replication: Replication::default(),
             sockets: SocketOptions::default(),
-            habits: Habits::default(),
+            wire: WireOptions::default(),
             user: None,
             password: None,
         }

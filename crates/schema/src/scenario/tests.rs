@@ -168,7 +168,7 @@ fn problems(change: impl FnOnce(&mut Scenario)) -> Vec<&'static str> {
 fn writers_need_servers_and_clients_and_answers() {
     let named = |scenario: &mut Scenario| {
         scenario.servers = Target::parse_list("a,b,c").unwrap();
-        scenario.crowd.clients = Some(3);
+        scenario.client.clients = Some(3);
         scenario.replication.writers = Some(2);
     };
     assert_eq!(problems(named), [""; 0]);
@@ -178,8 +178,8 @@ fn writers_need_servers_and_clients_and_answers() {
             change(scenario);
         })
     };
-    assert_eq!(with(|s| s.crowd.clients = Some(1)), [""; 0], "one client reaches all servers");
-    assert_eq!(with(|s| s.crowd.clients = None), ["writers"]);
+    assert_eq!(with(|s| s.client.clients = Some(1)), [""; 0], "one client reaches all servers");
+    assert_eq!(with(|s| s.client.clients = None), ["writers"]);
     assert_eq!(with(|s| s.servers.truncate(1)), ["writers"]);
     assert_eq!(with(|s| s.replication.writers = Some(4)), ["writers"]);
     assert_eq!(with(|s| s.replication.writers = Some(0)), ["writers"]);
@@ -192,7 +192,7 @@ fn writers_need_servers_and_clients_and_answers() {
 fn split_needs_clients_and_lets_stores_be_long() {
     let split = |scenario: &mut Scenario| {
         scenario.transport = Transport::Split;
-        scenario.crowd.clients = Some(2);
+        scenario.client.clients = Some(2);
     };
     assert_eq!(problems(split), [""; 0]);
     let with = |change: fn(&mut Scenario)| {
@@ -203,7 +203,7 @@ fn split_needs_clients_and_lets_stores_be_long() {
     };
     assert_eq!(with(|s| s.value_size = known("fixed:3000")), [""; 0]);
     assert_eq!(with(|s| s.multiget = 60), ["multiget"]);
-    assert_eq!(with(|s| s.crowd.clients = None), ["transport"]);
+    assert_eq!(with(|s| s.client.clients = None), ["transport"]);
     assert_eq!(with(|s| s.servers = Target::parse_list("unix:/a").unwrap()), ["transport"]);
 }
 
@@ -260,7 +260,7 @@ fn bounds_are_kept() {
     assert_eq!(problems(|s| s.depth = Some(0)), ["depth"]);
     assert_eq!(problems(|s| s.depth = Some(4096)), [""; 0]);
     let batches = |rate, depth| {
-        problems(|s| (s.habits.refill, s.rate, s.depth) = (Refill::Whole, Some(rate), depth))
+        problems(|s| (s.wire.refill, s.rate, s.depth) = (Refill::Whole, Some(rate), depth))
     };
     assert_eq!(batches(0.0, None), ["refill"]);
     assert_eq!(batches(0.0, Some(2)), [""; 0]);
@@ -324,30 +324,30 @@ fn contradictions_are_refused() {
 fn clients_and_windows_that_cannot_be_are_refused() {
     let windowed = |change: fn(&mut Scenario)| {
         problems(|s| {
-            s.crowd.window = Some("10k".parse().unwrap());
+            s.client.window = Some("10k".parse().unwrap());
             change(s);
         })
     };
     let counted = |change: fn(&mut Scenario)| {
         problems(|s| {
-            s.crowd.clients = Some(16);
+            s.client.clients = Some(16);
             change(s);
         })
     };
     assert_eq!(windowed(|_| {}), [""; 0]);
-    assert_eq!(counted(|s| s.crowd.connections_per_client = 1_000), [""; 0]);
-    assert_eq!(counted(|s| s.crowd.connections_per_client = 100_000), ["connections-per-client"]);
+    assert_eq!(counted(|s| s.client.connections_per_client = 1_000), [""; 0]);
+    assert_eq!(counted(|s| s.client.connections_per_client = 100_000), ["connections-per-client"]);
     assert_eq!(counted(|s| s.connections = Some(16)), ["connections"]);
     assert_eq!(counted(|s| s.depth = Some(2)), ["depth"]);
     assert_eq!(counted(|s| s.depth = Some(1)), [""; 0]);
-    assert_eq!(counted(|s| s.habits.refill = Refill::Whole), ["refill"]);
+    assert_eq!(counted(|s| s.wire.refill = Refill::Whole), ["refill"]);
     assert_eq!(counted(|s| s.threads = Some(17)), ["threads"]);
     assert_eq!(counted(|s| s.servers = Target::parse_list("h:1-17").unwrap()), ["clients"]);
     assert_eq!(counted(|s| s.mix_order = MixOrder::Turn), [""; 0]);
-    assert_eq!(problems(|s| s.crowd.clients = Some(0)), ["clients"]);
-    assert_eq!(problems(|s| s.crowd.connections_per_client = 2), ["connections-per-client"]);
+    assert_eq!(problems(|s| s.client.clients = Some(0)), ["clients"]);
+    assert_eq!(problems(|s| s.client.connections_per_client = 2), ["connections-per-client"]);
     assert_eq!(problems(|s| s.mix_order = MixOrder::Turn), ["mix-order"]);
-    assert_eq!(problems(|s| s.crowd.overwrite = 0.2), ["overwrite"]);
+    assert_eq!(problems(|s| s.client.overwrite = 0.2), ["overwrite"]);
     assert_eq!(windowed(|s| s.mix = "get=1,delete=1".parse().unwrap()), ["mix"]);
     assert_eq!(windowed(|s| s.popularity = Popularity::Sequential), ["popularity"]);
     assert_eq!(windowed(|s| (s.multiget, s.multiget_share) = (10, 0.5)), ["multiget-share"]);
@@ -529,17 +529,17 @@ fn a_named_server_without_a_rate_means_a_closed_loop() {
 fn what_requests_look_like_must_fit_what_is_asked() {
     assert_eq!(problems(|s| s.delta = known("fixed:2")), ["delta"]);
     assert_eq!(problems(|s| s.numeric_keys = NumericKeys::Shared), ["numeric-keys"]);
-    assert_eq!(problems(|s| s.habits.cas_unique = Some(1)), ["cas-unique"]);
+    assert_eq!(problems(|s| s.wire.cas_unique = Some(1)), ["cas-unique"]);
     let numbers = problems(|s| {
         s.mix = known("incr=1,cas=1");
         s.delta = known("fixed:2");
         s.numeric_keys = NumericKeys::Shared;
-        s.habits.cas_unique = Some(1);
+        s.wire.cas_unique = Some(1);
         s.noreply = true;
-        s.habits.trailing_blank = true;
+        s.wire.trailing_blank = true;
     });
     assert_eq!(numbers, [""; 0]);
-    let blank = problems(|s| (s.habits.trailing_blank, s.protocol) = (true, Protocol::Binary));
+    let blank = problems(|s| (s.wire.trailing_blank, s.protocol) = (true, Protocol::Binary));
     assert_eq!(blank, ["trailing-blank"]);
     let hidden = problems(|s| (s.value_fill, s.verify) = (ValueFill::Letter(b'0'), 1.0));
     assert_eq!(hidden, ["value-fill"]);

@@ -4,8 +4,8 @@
 
 use super::Endpoint;
 use crate::clock::Clock;
-use crate::conduct::ConductState;
 use crate::fault::FaultKind;
+use crate::profile::ProfileState;
 use crate::session::{Flow, Session};
 use crate::store::Store;
 use crate::table;
@@ -61,7 +61,7 @@ impl<P: Copy + Ord> Datagrams<P> {
         clock: Clock,
         (client, datagram): (P, &[u8]),
         store: &Store,
-        state: Option<&mut ConductState>,
+        state: Option<&mut ProfileState>,
     ) {
         let Some((header, body)) = Header::read(datagram) else { return };
         if header.total != 1 {
@@ -117,7 +117,7 @@ impl<P: Copy + Ord> Datagrams<P> {
         &self,
         client: P,
         datagrams: &mut VecDeque<Vec<u8>>,
-        state: &mut ConductState,
+        state: &mut ProfileState,
     ) -> VecDeque<Vec<u8>> {
         let mut late = VecDeque::new();
         let can_hold = self.held.len() < HELD_CLIENTS_MAX || self.held.contains_key(&client);

@@ -2,7 +2,7 @@
 //! counts are exact.
 
 use super::*;
-use crate::{Behaviour, Conduct, FaultKind, StoreOptions};
+use crate::{Behaviour, FaultKind, ServerProfile, StoreOptions};
 use memtide_base::{Random, Span};
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ const BEGINNING_S: u64 = 1_700_000_000;
 /// A server, the connections to it, and a time that the test moves.
 struct World {
     store: Store,
-    state: ConductState,
+    state: ProfileState,
     clock: Clock,
 }
 
@@ -21,10 +21,10 @@ impl World {
         let options =
             StoreOptions { memory_bytes_max: 1 << 20, item_bytes_max: ITEM_BYTES_MAX, shards: 4 };
         let behaviour = behaviour.parse::<Behaviour>().unwrap();
-        let conduct = Conduct { behaviour, faults: faults.parse().unwrap(), seed: 3 };
+        let profile = ServerProfile { behaviour, faults: faults.parse().unwrap(), seed: 3 };
         Self {
             store: Store::new(options),
-            state: ConductState::new(conduct),
+            state: ProfileState::new(profile),
             clock: Clock { now: Instant::ZERO, unix_s: BEGINNING_S },
         }
     }

@@ -6,7 +6,7 @@ use memtide_run::steps::{Data, Scan};
 use memtide_schema::Record;
 use memtide_schema::record::{CheckKind, EndedBy, ServerTotals, Verdict};
 use memtide_schema::steps::StepsEnd;
-use memtide_server::{Conduct, FaultKind};
+use memtide_server::{FaultKind, ServerProfile};
 
 const fn s(seconds: u64) -> Instant {
     Instant::from_ns(seconds * 1_000_000_000)
@@ -62,7 +62,7 @@ fn a_server_that_dies_and_returns_costs_only_what_it_carried() {
 #[test]
 fn all_servers_gone_for_good_end_the_run_with_what_there_is() {
     let mut world = world().behaviour("fixed:500us");
-    world.servers = vec![Conduct::default(), Conduct::default()];
+    world.servers = vec![ServerProfile::default(), ServerProfile::default()];
     world.deaths = vec![(0, s(3), Instant::NEVER), (1, s(4), Instant::NEVER)];
     let rehearsal = world.rehearse();
     let failure = rehearsal.failure.as_ref().expect("the servers are gone");
@@ -144,7 +144,7 @@ fn one_of_two_servers_that_dies_is_named_with_since_when() {
     for schedule in ["connection", "shared"] {
         let mut world = world().behaviour("fixed:500us");
         world.words.push(("schedule", schedule.to_owned()));
-        world.servers = vec![Conduct::default(), Conduct::default()];
+        world.servers = vec![ServerProfile::default(), ServerProfile::default()];
         world.deaths = vec![(1, s(3), Instant::NEVER)];
         let rehearsal = world.rehearse();
         assert_eq!(rehearsal.record.ended_by, EndedBy::Duration);
@@ -213,7 +213,7 @@ fn a_condition_is_judged_by_the_last_second_and_from_the_warm_up_on() {
     world.words.push(("warmup", "8s".to_owned()));
     world.words.push(("abort-on", "all.p99>1s,errors>40%".to_owned()));
     world.words.push(("schedule", "connection".to_owned()));
-    world.servers = vec![Conduct::default(), Conduct::default()];
+    world.servers = vec![ServerProfile::default(), ServerProfile::default()];
     // Half of the operations go to a server that is gone, and time out after 2 s.
     world.deaths = vec![(1, s(5), Instant::NEVER)];
     let record = world.rehearse().record;

@@ -6,7 +6,7 @@ use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, Stage};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
 use memtide_metrics::Totals;
-use memtide_server::Conduct;
+use memtide_server::ServerProfile;
 use memtide_sim::SimFleet;
 use std::ops::Range;
 
@@ -73,7 +73,7 @@ fn world(threads: &str, seed: u64) -> World {
         ("threads", threads),
         ("connections", "10"),
     ]);
-    world.servers = vec![Conduct::default(), Conduct::default()];
+    world.servers = vec![ServerProfile::default(), ServerProfile::default()];
     world.behaviour("queue:2,exponential:200us").seed(seed)
 }
 

@@ -8,7 +8,7 @@ use memtide_run::{Doors, Failure, Observer, Outcome, Surroundings, Wanted, lower
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::steps::{Conclusion, Step};
 use memtide_schema::{Event, Layer, Origin, Record, Scenario, Settings, field};
-use memtide_server::{Conduct, FaultKind, StoreOptions};
+use memtide_server::{FaultKind, ServerProfile, StoreOptions};
 use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace, WorkerPause};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub struct World {
     /// The scenario's fields and words.
     pub words: Vec<(&'static str, String)>,
     /// One conduct per server.
-    pub servers: Vec<Conduct>,
+    pub servers: Vec<ServerProfile>,
     pub network: Network,
     pub pauses: Vec<WorkerPause>,
     /// When which server is dead.
@@ -48,7 +48,7 @@ impl World {
     pub fn new(words: &[(&'static str, &str)]) -> Self {
         Self {
             words: words.iter().map(|&(name, word)| (name, word.to_owned())).collect(),
-            servers: vec![Conduct::default()],
+            servers: vec![ServerProfile::default()],
             network: Network::default(),
             pauses: Vec::new(),
             deaths: Vec::new(),
@@ -59,16 +59,16 @@ impl World {
     }
 
     pub fn behaviour(mut self, word: &str) -> Self {
-        for conduct in &mut self.servers {
-            conduct.behaviour = word.parse().unwrap_or_else(|error| panic!("{word}: {error}"));
+        for profile in &mut self.servers {
+            profile.behaviour = word.parse().unwrap_or_else(|error| panic!("{word}: {error}"));
         }
         self
     }
 
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
-        for conduct in &mut self.servers {
-            conduct.seed = seed;
+        for profile in &mut self.servers {
+            profile.seed = seed;
         }
         self.words.push(("seed", seed.to_string()));
         self
@@ -166,10 +166,10 @@ impl World {
             io: Doors::Simulated,
             outputs: Wanted { samples: self.keeps_samples, ..Wanted::default() },
         };
-        let servers = self.servers.into_iter().enumerate().map(|(number, conduct)| SimServer {
+        let servers = self.servers.into_iter().enumerate().map(|(number, profile)| SimServer {
             addresses: vec![address(number)],
             store: StoreOptions { memory_bytes_max: 1 << 30, item_bytes_max: 1 << 20, shards: 1 },
-            conduct,
+            profile,
             dead: self
                 .deaths
                 .iter()

@@ -1,7 +1,7 @@
 //! Everything follows from the seed.
 
 use crate::harness::World;
-use memtide_server::Conduct;
+use memtide_server::ServerProfile;
 
 fn world(seed: u64) -> World {
     let mut world = World::new(&[
@@ -13,7 +13,7 @@ fn world(seed: u64) -> World {
         ("threads", "3"),
         ("connections", "9"),
     ]);
-    world.servers = vec![Conduct::default(), Conduct::default()];
+    world.servers = vec![ServerProfile::default(), ServerProfile::default()];
     world.behaviour("queue:2,exponential:200us").seed(seed)
 }
 

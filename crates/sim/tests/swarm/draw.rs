@@ -4,7 +4,7 @@
 use crate::harness::World;
 use memtide_base::rng::{Stream, hash, unit};
 use memtide_base::{Instant, Law, Span};
-use memtide_server::Conduct;
+use memtide_server::ServerProfile;
 use memtide_sim::{Network, WorkerPause};
 
 /// Draws, one after the other.
@@ -49,7 +49,7 @@ pub fn world(seed: u64) -> World {
     let mut draw = Draw { seed, drawn: 0 };
     let mut world = World::new(&[]);
     let servers = draw.between(1, 3) as usize;
-    world.servers = vec![Conduct::default(); servers];
+    world.servers = vec![ServerProfile::default(); servers];
     load(&mut draw, &mut world.words);
     data(&mut draw, &mut world.words);
     measurement(&mut draw, &mut world.words);

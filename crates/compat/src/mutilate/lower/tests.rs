@@ -26,16 +26,16 @@ fn nagles_algorithm_stays_on_if_asked_for() {
 
 #[test]
 fn servers_are_told_when_to_trace() {
-    let told = |line| {
+    let printed = |line| {
         let scenario = scenario(Face::Mcperf, line);
         (scenario.before, scenario.after)
     };
-    assert_eq!(told("-s h"), (None, None));
+    assert_eq!(printed("-s h"), (None, None));
     for line in ["-s h -e", "-s h -e --binary", "-s h -e -U u -P p"] {
-        assert_eq!(told(line), (Some("start_trace".to_owned()), Some("stop_trace".to_owned())));
+        assert_eq!(printed(line), (Some("start_trace".to_owned()), Some("stop_trace".to_owned())));
     }
     for line in ["-s h -e --scan 1:2:1", "-s h -e --search 95:1", "-s h -e --binary -U u -P p"] {
-        assert_eq!(told(line), (None, None), "{line}");
+        assert_eq!(printed(line), (None, None), "{line}");
     }
 }
 

@@ -27,7 +27,7 @@ pub enum Waveform {
         /// As given; `None` for 0, which asks for another draw each time.
         seed: Option<i32>,
     },
-    /// Given one by one, in operations a second; 0 is a pause.
+    /// Parsed one by one, in operations a second; 0 is a pause.
     Supplied(Vec<u32>),
 }
 

@@ -7,8 +7,10 @@ use crate::exit::{Stop, UNREACHABLE};
 use crate::output::{complain, complaint, say, say_part, wants_notes};
 use crate::session::late::check_distinct;
 use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, failed_in, unfit};
-use memtide_compat::memaslap::voice::failure;
-use memtide_compat::memaslap::{Environment, Options, SlapWords, Teller, Transport, lower, parse};
+use memtide_compat::memaslap::text::failure;
+use memtide_compat::memaslap::{
+    Environment, Options, SlapWords, Transcript, Transport, lower, parse,
+};
 use memtide_host::signal::{Caught, StopFlag};
 use memtide_run::Failure;
 use memtide_schema::record::EndedBy;
@@ -91,8 +93,8 @@ impl Front for Line {
     }
 
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {
-        let teller = Teller::new(&self.options, &settings.scenario);
-        let mut screens = vec![Text::in_step(teller, self.has_notes)];
+        let transcript = Transcript::new(&self.options, &settings.scenario);
+        let mut screens = vec![Text::in_step(transcript, self.has_notes)];
         if self.options.output.is_verbose {
             screens.push(InStep { name: "stderr", screen: Box::new(Wrong::default()) });
         }

@@ -12,9 +12,9 @@ use crate::session::{
     Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Steps, Task, failed_in, unfit,
 };
 use memtide_base::Span;
-use memtide_compat::mutilate::voice::{SavedOperations, Times, sample_line};
+use memtide_compat::mutilate::text::{SavedOperations, Times, sample_line};
 use memtide_compat::mutilate::{
-    Face as Tool, FamilyWords, Mode, Options, Search, Searched, Statistic, Teller, Verbosity,
+    Face as Tool, FamilyWords, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity,
     lower, parse, refused,
 };
 use memtide_host::clock;
@@ -111,14 +111,14 @@ impl Front for Mutilate {
     fn waits(&self, stop: &StopFlag) -> bool {
         let paced = &self.options.paced;
         let wait = paced.wait.saturating_sub(paced.warmup);
-        say_part(&Teller::new(&self.options, &self.targets).wait(wait));
+        say_part(&Transcript::new(&self.options, &self.targets).wait(wait));
         waited(wait, stop)
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
         let output = &self.options.output;
-        let teller = Teller::new(&self.options, &self.targets);
-        let mut screens = vec![Text::in_step(teller, self.has_notes)];
+        let transcript = Transcript::new(&self.options, &self.targets);
+        let mut screens = vec![Text::in_step(transcript, self.has_notes)];
         if output.is_plot_all {
             let times = if output.is_response { Times::Response } else { Times::Service };
             screens.push(Pictures::in_step(times));

@@ -7,8 +7,8 @@ use crate::session::late::{Sheet, finish};
 use crate::session::outlets::{attach, create};
 use crate::session::{Ended, InStep, Opened, Screen};
 use memtide_base::Span;
-use memtide_compat::mutilate::voice::{Figures, Material, Times, histogram_csv, histogram_name};
-use memtide_compat::{Told, memaslap, mutilate};
+use memtide_compat::mutilate::text::{Figures, Material, Times, histogram_csv, histogram_name};
+use memtide_compat::{Printed, memaslap, mutilate};
 use memtide_host::clock;
 #[cfg(feature = "plot")]
 use memtide_report::chart::histogram_png;
@@ -19,33 +19,33 @@ use memtide_sinks::{RecordJson, Sink, StepsJson};
 use std::io::{self, Write};
 
 /// What turns events into a face's words.
-pub(super) trait Tells: Send {
-    fn begin(&self) -> Told;
+pub(super) trait FormatEvents: Send {
+    fn begin(&self) -> Printed;
     /// What is said when `event` happens, `unix_s` seconds after 1970.
-    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Told, String>;
+    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Printed, String>;
     fn looks_every(&self) -> Option<Span> {
         None
     }
 }
 
-impl Tells for mutilate::Teller {
-    fn begin(&self) -> Told {
+impl FormatEvents for mutilate::Transcript {
+    fn begin(&self) -> Printed {
         self.begin()
     }
 
-    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Told, String> {
+    fn on(&mut self, event: &Event, unix_s: f64) -> Result<Printed, String> {
         let log = self.log(event, unix_s);
-        let told = self.on(event)?;
-        Ok(Told { stderr: log + &told.stderr, ..told })
+        let printed = self.on(event)?;
+        Ok(Printed { stderr: log + &printed.stderr, ..printed })
     }
 }
 
-impl Tells for memaslap::Teller<'_> {
-    fn begin(&self) -> Told {
+impl FormatEvents for memaslap::Transcript<'_> {
+    fn begin(&self) -> Printed {
         self.begin()
     }
 
-    fn on(&mut self, event: &Event, _unix_s: f64) -> Result<Told, String> {
+    fn on(&mut self, event: &Event, _unix_s: f64) -> Result<Printed, String> {
         self.on(event)
     }
 
@@ -56,34 +56,34 @@ impl Tells for memaslap::Teller<'_> {
 
 /// What a face says on both streams as a run goes.
 pub(super) struct Text<T> {
-    teller: T,
+    transcript: T,
     /// Notes are shown on stderr.
     has_notes: bool,
     /// Why stdout is written no more. What the original says on stderr goes on.
     unwritten: Option<io::Error>,
 }
 
-impl<'a, T: Tells + 'a> Text<T> {
+impl<'a, T: FormatEvents + 'a> Text<T> {
     /// The words of `teller`, and its notes where they are wanted.
-    pub(super) fn in_step(teller: T, has_notes: bool) -> InStep<'a> {
-        InStep { name: "stdout", screen: Box::new(Self { teller, has_notes, unwritten: None }) }
+    pub(super) fn in_step(transcript: T, has_notes: bool) -> InStep<'a> {
+        InStep { name: "stdout", screen: Box::new(Self { transcript, has_notes, unwritten: None }) }
     }
 
-    fn tell(&mut self, told: &Told) {
-        if !told.stdout.is_empty() && self.unwritten.is_none() {
-            self.unwritten = show_part(&told.stdout).err();
+    fn tell(&mut self, printed: &Printed) {
+        if !printed.stdout.is_empty() && self.unwritten.is_none() {
+            self.unwritten = show_part(&printed.stdout).err();
         }
-        say_part(&told.stderr);
+        say_part(&printed.stderr);
         if self.has_notes {
-            say_part(&told.notes);
+            say_part(&printed.notes);
         }
     }
 }
 
-impl<T: Tells> Screen for Text<T> {
+impl<T: FormatEvents> Screen for Text<T> {
     fn begin(&mut self) -> io::Result<()> {
-        let told = self.teller.begin();
-        self.tell(&told);
+        let printed = self.transcript.begin();
+        self.tell(&printed);
         Ok(())
     }
 
@@ -92,15 +92,15 @@ impl<T: Tells> Screen for Text<T> {
     }
 
     fn looks_every(&self) -> Option<Span> {
-        self.teller.looks_every()
+        self.transcript.looks_every()
     }
 }
 
-impl<T: Tells> Sink for Text<T> {
+impl<T: FormatEvents> Sink for Text<T> {
     fn on(&mut self, event: &Event) -> io::Result<()> {
         let unix_s = clock::since_unix().as_s_f64();
-        let told = self.teller.on(event, unix_s).map_err(damaged)?;
-        self.tell(&told);
+        let printed = self.transcript.on(event, unix_s).map_err(damaged)?;
+        self.tell(&printed);
         Ok(())
     }
 

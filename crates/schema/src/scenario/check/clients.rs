@@ -13,10 +13,10 @@ const EXPIRY_JUDGED_S: RangeInclusive<i64> = 5..=2_592_000;
 impl Scenario {
     /// Clients against connections and servers.
     pub(super) fn check_clients(&self, problems: &mut Problems) {
-        problems.count("clients", self.crowd.clients, CONNECTIONS_MAX);
-        let each = self.crowd.connections_per_client;
+        problems.count("clients", self.client.clients, CONNECTIONS_MAX);
+        let each = self.client.connections_per_client;
         problems.count("connections-per-client", Some(each), CONNECTIONS_MAX);
-        if self.crowd.clients.is_none() && self.crowd.window.is_none() {
+        if self.client.clients.is_none() && self.client.window.is_none() {
             if each != 1 {
                 problems.add(
                     "connections-per-client",
@@ -52,7 +52,7 @@ impl Scenario {
                 ),
             );
         }
-        if let Some(clients) = self.crowd.clients {
+        if let Some(clients) = self.client.clients {
             self.check_shares(clients, problems);
         }
     }
@@ -67,7 +67,7 @@ impl Scenario {
                 format!(
                     "connections-per-client {} makes {all} connections of {clients} clients: \
                      give at most {CONNECTIONS_MAX} in all",
-                    self.crowd.connections_per_client
+                    self.client.connections_per_client
                 ),
             );
         }
@@ -106,7 +106,7 @@ impl Scenario {
         if !self.verify_expiry {
             return;
         }
-        if self.crowd.window.is_none() {
+        if self.client.window.is_none() {
             problems.add(
                 "verify-expiry",
                 "verify-expiry needs to know when each key was last stored, and by whom: give a \
@@ -129,9 +129,9 @@ impl Scenario {
 
     /// Windows against the mix and the keys.
     pub(super) fn check_window(&self, problems: &mut Problems) {
-        if self.crowd.window.is_none() {
-            if self.crowd.overwrite > 0.0 {
-                let given = self.crowd.overwrite;
+        if self.client.window.is_none() {
+            if self.client.overwrite > 0.0 {
+                let given = self.client.overwrite;
                 problems.add(
                     "overwrite",
                     format!("overwrite {given} needs a window: give one such as window 10k"),

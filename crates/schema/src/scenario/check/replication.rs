@@ -33,7 +33,7 @@ impl Scenario {
                 format!("writers {writers} of {servers} servers cannot be: give 1 to {servers}"),
             );
         }
-        if self.crowd.clients.is_none() && self.crowd.window.is_none() {
+        if self.client.clients.is_none() && self.client.window.is_none() {
             problems.add(
                 "writers",
                 format!(

@@ -19,7 +19,8 @@ impl Scenario {
             return;
         }
         let way = self.transport;
-        if way == Transport::Split && self.crowd.clients.is_none() && self.crowd.window.is_none() {
+        if way == Transport::Split && self.client.clients.is_none() && self.client.window.is_none()
+        {
             problems.add(
                 "transport",
                 "transport split needs clients whose gets go another way than their sets: say how \

@@ -1,7 +1,7 @@
 //! Datagrams to a server and back: what leaves, when, and what each fault does to it.
 
 use super::*;
-use crate::{Behaviour, Conduct, StoreOptions};
+use crate::{Behaviour, ServerProfile, StoreOptions};
 use memtide_base::Span;
 use memtide_codec::udp::{BODY_BYTES_MAX, Reassembler, Taken};
 
@@ -9,7 +9,7 @@ const ITEM_BYTES_MAX: usize = 1 << 20;
 
 struct World {
     store: Store,
-    state: Option<ConductState>,
+    state: Option<ProfileState>,
     datagrams: Datagrams<u8>,
     clock: Clock,
 }
@@ -28,8 +28,8 @@ impl World {
 
     fn new(behaviour: &str, faults: &str) -> Self {
         let behaviour = behaviour.parse::<Behaviour>().unwrap();
-        let conduct = Conduct { behaviour, faults: faults.parse().unwrap(), seed: 7 };
-        Self { state: Some(ConductState::new(conduct)), ..Self::plain() }
+        let profile = ServerProfile { behaviour, faults: faults.parse().unwrap(), seed: 7 };
+        Self { state: Some(ProfileState::new(profile)), ..Self::plain() }
     }
 
     fn send(&mut self, client: u8, header: Header, body: &[u8]) {

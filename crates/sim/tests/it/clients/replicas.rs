@@ -5,7 +5,7 @@ use crate::harness::{Rehearsal, World};
 use memtide_base::Instant;
 use memtide_schema::Kind;
 use memtide_schema::record::{CheckKind, CheckResult, Figure};
-use memtide_server::{Conduct, FaultKind};
+use memtide_server::{FaultKind, ServerProfile};
 
 const fn s(seconds: u64) -> Instant {
     Instant::from_ns(seconds * 1_000_000_000)
@@ -24,7 +24,7 @@ fn world(more: &[(&'static str, &str)]) -> World {
         ("writers", "2"),
     ];
     let mut world = World::new(&[&words, more].concat());
-    world.servers = vec![Conduct::default(); 2];
+    world.servers = vec![ServerProfile::default(); 2];
     let mut world = world.behaviour("fixed:100us");
     world.keeps_samples = false;
     world

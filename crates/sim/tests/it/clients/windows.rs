@@ -5,7 +5,7 @@ use crate::harness::{Rehearsal, World};
 use memtide_base::{Instant, Span};
 use memtide_schema::Kind;
 use memtide_schema::record::VerificationCounts;
-use memtide_server::{Conduct, FaultKind};
+use memtide_server::{FaultKind, ServerProfile};
 use memtide_sim::WorkerPause;
 
 /// Sixteen clients with windows of 500 objects each; closed loop of so many operations.
@@ -26,8 +26,8 @@ fn world(ops: &str, more: &[(&'static str, &str)]) -> World {
 }
 
 fn faulty(mut world: World, faults: &str) -> World {
-    for conduct in &mut world.servers {
-        conduct.faults = faults.parse().expect("a list of faults");
+    for profile in &mut world.servers {
+        profile.faults = faults.parse().expect("a list of faults");
     }
     world
 }
@@ -183,7 +183,7 @@ fn clients_outlive_the_loss_of_their_connections() {
     let more = [("connections-per-client", "4"), ("rate", "20k")];
     let second = |s: u64| Instant::from_ns(s * 1_000_000_000);
     let mut dying = world("120k", &more);
-    dying.servers = vec![Conduct::default(); 2];
+    dying.servers = vec![ServerProfile::default(); 2];
     dying.deaths = vec![(0, second(2), second(3))];
     let rehearsal = dying.rehearse();
     let totals = &rehearsal.record.totals;

@@ -63,27 +63,27 @@ pub(crate) enum Loss {
 }
 
 /// Carries out `plan`; `watch` sees the totals about ten times a second.
-pub(crate) fn conduct<F: Fleet>(
+pub(crate) fn run_plan<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     watch: &mut dyn FnMut(Instant, &Interval, &Totals),
 ) -> Result<Ended, Failure> {
-    carry_out(fleet, plan, (Watch::new(&[]), News::Answers), watch)
+    carry_out(fleet, plan, (Watch::new(&[]), Liveness::Answers), watch)
 }
 
 /// Carries out `plan`, or ends it early when a condition of `unless` is true.
-pub(crate) fn conduct_unless<F: Fleet>(
+pub(crate) fn run_plan_unless<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     unless: Watch<'_>,
     watch: &mut dyn FnMut(Instant, &Interval, &Totals),
 ) -> Result<Ended, Failure> {
-    carry_out(fleet, plan, (unless, News::Endings), watch)
+    carry_out(fleet, plan, (unless, Liveness::Endings), watch)
 }
 
 /// What shows that a server has not fallen silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum News {
+enum Liveness {
     /// Operations end, be it without an answer: that is what is measured.
     Endings,
     /// Some are answered in time: where the answers are needed, nothing else is of use.
@@ -93,7 +93,7 @@ enum News {
 fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    (mut unless, news): (Watch<'_>, News),
+    (mut unless, liveness): (Watch<'_>, Liveness),
     watch: &mut dyn FnMut(Instant, &Interval, &Totals),
 ) -> Result<Ended, Failure> {
     let mut totals = Totals::new(&plan.shape());
@@ -109,7 +109,7 @@ fn carry_out<F: Fleet>(
     } else {
         fleet.command(start, Command::Begin)?;
     }
-    let mut heard = Heard { news, count: 0, at: start };
+    let mut heard = Heard { liveness, count: 0, at: start };
     let last_deadline = plan.window.measure_end(start) + plan.timeout + OVERTIME;
     loop {
         let interval = fleet.collect(fleet.now() + LOOK_EVERY, &mut totals)?;
@@ -238,7 +238,7 @@ fn ends_by_answers(plan: &Plan) -> bool {
 
 /// The last time that operations were seen to end.
 struct Heard {
-    news: News,
+    liveness: Liveness,
     count: u64,
     at: Instant,
 }
@@ -248,9 +248,9 @@ impl Heard {
     /// out, but keep their slots, because their answers may still come; or every answer that is
     /// needed comes too late.
     fn is_stuck(&mut self, plan: &Plan, totals: &Totals, now: Instant) -> bool {
-        let count = match self.news {
-            News::Endings => Counters::settled,
-            News::Answers => |counters: &Counters| counters.settled() - counters.timed_out,
+        let count = match self.liveness {
+            Liveness::Endings => Counters::settled,
+            Liveness::Answers => |counters: &Counters| counters.settled() - counters.timed_out,
         };
         let count = totals.segments.iter().map(count).sum();
         if count != self.count {

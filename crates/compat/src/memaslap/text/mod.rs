@@ -17,4 +17,4 @@ mod tests;
 
 pub use figures::{Figures, Kinds, Period};
 pub use notices::failure;
-pub use report::{Totals, Voice};
+pub use report::{Formatter, Totals};

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// Whose words are used, and what they must mention.
 #[derive(Clone, Debug)]
-pub struct Voice {
+pub struct Formatter {
     /// Whose output is printed.
     pub format: Format,
     /// The file that samples are saved to, as it was given; none without one.
@@ -33,7 +33,7 @@ const MEGABYTE: f64 = 1024.0 * 1024.0;
 /// Above this the originals distrust the machine that makes the load, in percent.
 const CPU_MAX: f64 = 95.0;
 
-impl Voice {
+impl Formatter {
     /// A voice that saves no samples.
     pub const fn new(format: Format) -> Self {
         Self { format, save: None }

@@ -36,7 +36,7 @@ fn figures(count: u64, (min_us, max_us, mean_us): (u64, u64, u64), std_geo: (f64
 
 #[test]
 fn a_header() {
-    let of = |line: &str| Voice::new(&options(line)).header();
+    let of = |line: &str| Formatter::new(&options(line)).header();
     assert_eq!(
         of("-c 1 -t 3s"),
         "\
@@ -86,7 +86,7 @@ fn statistics_now_and_then() {
         period: Kinds { gets, ..Kinds::default() },
         whole: Kinds { gets: whole_gets, ..Kinds::default() },
     };
-    let of = |line: &str, period: &Period| Voice::new(&options(line)).period(period);
+    let of = |line: &str, period: &Period| Formatter::new(&options(line)).period(period);
     let clear = "\u{1b}[1;1H\u{1b}[2J\n";
     assert_eq!(of("-S 1s", &period), format!("{clear}{PERIOD}"));
     assert_eq!(of("-S 1s --plain", &period), format!("\n{PERIOD}"));
@@ -106,7 +106,7 @@ fn all_statistics_now_and_then() {
         total: figures(9_876_543_210_123, (26, 1_234_567_890, 227), (1.0, 195.6)),
     };
     let period = Period { length_s: 5, elapsed_s: 20, period: since, whole };
-    expect("period.txt", &Voice::new(&options("-S 5s")).period(&period));
+    expect("period.txt", &Formatter::new(&options("-S 5s")).period(&period));
 }
 
 /// A block that memaslap 1.1.4 printed.
@@ -153,7 +153,7 @@ fn totals() -> Totals {
 
 #[test]
 fn the_end() {
-    let of = |line: &str| Voice::new(&options(line)).end(&totals());
+    let of = |line: &str| Formatter::new(&options(line)).end(&totals());
     assert_eq!(of("-t 3s"), COUNTERS);
     assert_eq!(of("-S 2d"), format!("{LAST}{COUNTERS}"));
     assert_eq!(of("-S 1s -x 50289"), format!("{LAST}{COUNTERS}"));
@@ -172,9 +172,9 @@ fn every_counter() {
         misses: 8,
         ..totals()
     };
-    expect("counters.txt", &Voice::new(&options("-v 1 -e 1 -U -S 1s")).end(&totals));
+    expect("counters.txt", &Formatter::new(&options("-v 1 -e 1 -U -S 1s")).end(&totals));
     let names = |line: &str| {
-        let text = Voice::new(&options(line)).end(&totals);
+        let text = Formatter::new(&options(line)).end(&totals);
         let name = |line: &str| line.split_once(": ").map(|(name, _)| name.to_owned());
         text.lines().filter_map(name).collect::<Vec<_>>().join(" ")
     };
@@ -192,7 +192,7 @@ fn every_counter() {
 
 #[test]
 fn runs_that_were_too_short_or_too_long() {
-    let last = |totals: Totals| Voice::new(&options("-x 1")).end(&totals);
+    let last = |totals: Totals| Formatter::new(&options("-x 1")).end(&totals);
     let text = last(Totals::default());
     assert!(text.ends_with("\n\nRun time: 0.0s Ops: 0 TPS: 0 Net_rate: 0.0M/s\n"), "{text}");
     let most = u64::MAX;
@@ -208,7 +208,7 @@ fn where_a_distribution_begins() {
         let total = Figures { log2_counts, ..figures(count, (1, 2, 1), (1.0, 1.0)) };
         let kinds = Kinds { total, ..Kinds::default() };
         let totals = Totals { kinds, ..Totals::default() };
-        let text = Voice::new(&options("-S 1s")).end(&totals);
+        let text = Formatter::new(&options("-S 1s")).end(&totals);
         let (_, rest) = text.split_once("Log2 Dist:\n").unwrap();
         rest.split_once("\n\n").unwrap().0.to_owned()
     };
@@ -254,9 +254,9 @@ fn figures_of_times() {
 #[test]
 fn what_is_told_on_the_way() {
     let options = options("-s h:1,[::1]:2 -R");
-    let (voice, servers) = (Voice::new(&options), &options.target.servers);
-    assert_eq!(voice.lost(&servers[0]), "Server h:1 disconnect\n");
-    assert_eq!(voice.back(&servers[1], 7), "Server ::1:2 reconnect after 7s\n");
+    let (formatter, servers) = (Formatter::new(&options), &options.target.servers);
+    assert_eq!(formatter.lost(&servers[0]), "Server h:1 disconnect\n");
+    assert_eq!(formatter.back(&servers[1], 7), "Server ::1:2 reconnect after 7s\n");
     let wrong = WrongValue {
         op: 5,
         server: "h:1".to_owned(),

@@ -1,11 +1,11 @@
 //! What memaslap tells on stderr: servers that go and come, and, when asked to, each verification
 //! that failed. Reads no clock.
 
-use super::report::Voice;
+use super::report::Formatter;
 use crate::memaslap::servers::Server;
 use memtide_schema::WrongValue;
 
-impl Voice<'_> {
+impl Formatter<'_> {
     /// The line about a server whose connection is lost and will be opened again.
     pub fn lost(&self, server: &Server) -> String {
         format!("Server {}:{} disconnect\n", server.host, server.port)

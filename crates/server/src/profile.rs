@@ -21,7 +21,7 @@ const TOO_LONG: Reply<'static> = Reply::Error(ErrorReply {
 
 /// How a server is asked to conduct itself. The default answers everything at once and rightly.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Conduct {
+pub struct ServerProfile {
     /// When answers leave.
     pub behaviour: Behaviour,
     /// What is wrong with them.
@@ -30,7 +30,7 @@ pub struct Conduct {
     pub seed: u64,
 }
 
-impl Conduct {
+impl ServerProfile {
     /// Whether the server answers everything at once and rightly.
     pub fn is_plain(&self) -> bool {
         self.behaviour.is_instant() && self.faults.is_none()
@@ -45,7 +45,7 @@ impl Conduct {
 /// (`stats`, `version`, `flush_all`, `verbosity`, `quit`, and what is no request) take no time and
 /// are never struck, but they wait for their turn on the connection and for the end of a pause.
 #[derive(Debug)]
-pub struct ConductState {
+pub struct ProfileState {
     faults: Faults,
     seed: u64,
     pace: Pace,
@@ -78,10 +78,10 @@ struct Turn {
     leaves: Instant,
 }
 
-impl ConductState {
+impl ProfileState {
     /// The conduct of a server that nobody has asked for anything.
-    pub fn new(conduct: Conduct) -> Self {
-        let Conduct { behaviour, faults, seed } = conduct;
+    pub fn new(profile: ServerProfile) -> Self {
+        let ServerProfile { behaviour, faults, seed } = profile;
         Self {
             keeps_versions: faults.names(FaultKind::Stale),
             faults,

@@ -42,11 +42,11 @@ pub struct Totals {
 
 /// What the run of one command line prints.
 #[derive(Clone, Copy, Debug)]
-pub struct Voice<'a> {
+pub struct Formatter<'a> {
     options: &'a Options,
 }
 
-impl<'a> Voice<'a> {
+impl<'a> Formatter<'a> {
     /// The voice of `options`.
     pub const fn new(options: &'a Options) -> Self {
         Self { options }

@@ -58,15 +58,15 @@ fn material() -> Material {
 #[test]
 fn the_report_of_a_run() {
     for format in Format::ALL {
-        let voice = Voice { format, save: Some("samples.txt".to_owned()) };
-        expect(format, "run.txt", &voice.run(&material()));
+        let formatter = Formatter { format, save: Some("samples.txt".to_owned()) };
+        expect(format, "run.txt", &formatter.run(&material()));
     }
 }
 
 #[test]
 fn the_report_of_a_run_without_operations() {
     for format in Format::ALL {
-        expect(format, "empty.txt", &Voice::new(format).run(&Material::default()));
+        expect(format, "empty.txt", &Formatter::new(format).run(&Material::default()));
     }
 }
 
@@ -80,7 +80,7 @@ fn totals_beyond_what_the_originals_could_hold() {
         ..material()
     };
     for format in Format::ALL {
-        let text = Voice::new(format).run(&material);
+        let text = Formatter::new(format).run(&material);
         assert!(text.contains("Total QPS = 1388888.9 (5000000002 / 3600.0s)"), "{text}");
         assert!(text.contains("RX 1235000000247 bytes :  327.2 MB/s\n"), "{text}");
     }
@@ -89,13 +89,13 @@ fn totals_beyond_what_the_originals_could_hold() {
 #[test]
 fn a_scan() {
     for format in Format::ALL {
-        let voice = Voice::new(format);
-        let mut text = voice.scan_header();
+        let formatter = Formatter::new(format);
+        let mut text = formatter.scan_header();
         for (target, s) in [(1000, 100.02), (20_000, 5.0), (110_000, 0.95)] {
-            text += &voice.scan_row(&Material { measured_s: s, ..material() }, target);
+            text += &formatter.scan_row(&Material { measured_s: s, ..material() }, target);
         }
-        text += &voice.scan_row(&Material::default(), 200_000);
-        text += &voice.scan_end(material().cpu.as_ref());
+        text += &formatter.scan_row(&Material::default(), 200_000);
+        text += &formatter.scan_end(material().cpu.as_ref());
         expect(format, "scan.txt", &text);
     }
 }
@@ -118,7 +118,7 @@ fn a_search() {
             steps.map(|step| search_line(format, &goal, &step)).concat()
         };
         expect(format, "search.stderr.txt", &(lines("95") + &lines("999") + &lines("avg")));
-        expect(format, "search.txt", &Voice::new(format).search(&material(), 71_164.92));
+        expect(format, "search.txt", &Formatter::new(format).search(&material(), 71_164.92));
     }
 }
 
@@ -136,17 +136,17 @@ fn a_waveform() {
     };
     let waveform = Waveform { given: false, seeded: true, targets_per_s: vec![5031, 54_838, 1000] };
     for format in Format::ALL {
-        let voice = Voice::new(format);
-        let text = voice.waveform_header(&waveform) + &voice.waveform(&material);
+        let formatter = Formatter::new(format);
+        let text = formatter.waveform_header(&waveform) + &formatter.waveform(&material);
         expect(format, "waveform.txt", &text);
     }
-    let voice = Voice::new(Format::McperfDynamic);
+    let formatter = Formatter::new(Format::McperfDynamic);
     for (given, seeded, line) in [
         (true, false, "Supplied waveform"),
         (true, true, "Supplied waveform"),
         (false, false, "Random waveform, random seed"),
     ] {
-        let text = voice.waveform_header(&Waveform { given, seeded, targets_per_s: vec![] });
+        let text = formatter.waveform_header(&Waveform { given, seeded, targets_per_s: vec![] });
         let rest = "Total number of intervals = 0 ()\nAverage QPS expected = 0\n";
         assert_eq!(text, format!("{line}\n{rest}"));
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// What was told, and what came of it.
 #[derive(Debug, Default)]
-pub(crate) struct Orders {
+pub(crate) struct ServerCommands {
     /// Connections that were made for it.
     pub(crate) asked: u64,
     /// Whether a server took a line, which may have changed its counters.
@@ -22,8 +22,8 @@ pub(crate) struct Orders {
     pub(crate) warnings: Vec<Warning>,
 }
 
-impl Orders {
-    /// Tells every server what it is told before the load. Who cannot be told anything cannot be
+impl ServerCommands {
+    /// FormatEvents every server what it is told before the load. Who cannot be told anything cannot be
     /// loaded either, and that is a failure.
     pub(crate) fn before<F: Fleet>(
         &mut self,
@@ -39,7 +39,7 @@ impl Orders {
         Ok(())
     }
 
-    /// Tells every server what it is told after the load. What was measured stands, even if one
+    /// FormatEvents every server what it is told after the load. What was measured stands, even if one
     /// is gone.
     pub(crate) fn after<F: Fleet>(
         &mut self,

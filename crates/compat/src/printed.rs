@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Text for both streams, in whole lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Printed {
     /// What scripts parse.
     pub stdout: String,
     /// What the original says there, and no more: drivers take any other line for a failure.

@@ -12,11 +12,11 @@ const USAGE: u8 = 1;
 
 /// What was given on a command line: words that are numbers where numbers must be.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct Parsed {
     words: BTreeMap<&'static str, Vec<String>>,
 }
 
-impl Given {
+impl Parsed {
     /// Reads `argv`, which does not begin with the program's name; `program` is that name, for
     /// complaints.
     pub(super) fn read(face: Face, program: &str, argv: &[String]) -> Result<Self, Stop> {

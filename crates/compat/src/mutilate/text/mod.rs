@@ -23,7 +23,7 @@ mod tests;
 pub use format::Format;
 pub use material::{Cpu, Material, Segment, Times};
 pub use plot::{histogram_csv, histogram_name};
-pub use report::{Voice, Waveform};
+pub use report::{Formatter, Waveform};
 pub use samples::{SavedOperations, sample_line};
 pub use search::{SearchGoal, SearchStep, Trial, search_line};
 pub use table::Figures;

@@ -101,9 +101,9 @@ impl Seconds {
             start: self.passed,
             length: passed.saturating_sub(self.passed),
             counts: counts.since(&self.counts),
-            response: table(&news(&times.response, response), plan),
-            service: table(&news(&times.service, service), plan),
-            lag: table(&news(&times.lag, lag), plan),
+            response: table(&liveness(&times.response, response), plan),
+            service: table(&liveness(&times.service, service), plan),
+            lag: table(&liveness(&times.lag, lag), plan),
             under_way,
         };
         (self.counts, self.passed) = (counts, passed);
@@ -221,7 +221,7 @@ fn counts(totals: &Totals) -> SettledCounts {
 
 /// What came to each slot since it was `then`, which becomes what it is now; none where nothing
 /// did. A slot without news is not copied: a simulation passes through many quiet seconds.
-fn news(now: &[Option<Histogram<u64>>], then: &mut Slots) -> Slots {
+fn liveness(now: &[Option<Histogram<u64>>], then: &mut Slots) -> Slots {
     then.resize(now.len(), None);
     let part = |(now, then): (&Option<Histogram<u64>>, &mut Option<Histogram<u64>>)| {
         let now = now.as_ref()?;

@@ -6,12 +6,13 @@ mod generators;
 
 use super::numbers::Search;
 use super::options::{Mode, Options, Verbosity};
-use super::voice::{
-    Cpu, Material, SearchGoal, SearchStep, Times, Trial, Voice, Waveform as Announced, search_line,
+use super::text::{
+    Cpu, Formatter, Material, SearchGoal, SearchStep, Times, Trial, Waveform as Announced,
+    search_line,
 };
 use super::{Dynamic, Waveform};
-use crate::Told;
-use crate::told::beside;
+use crate::Printed;
+use crate::printed::beside;
 use log::Log;
 use memtide_base::Span;
 use memtide_schema::Event;
@@ -20,8 +21,8 @@ use memtide_schema::steps::{Step, StepRole, StepsEnd};
 
 /// The voice of one command line.
 #[derive(Clone, Debug)]
-pub struct Teller {
-    voice: Voice,
+pub struct Transcript {
+    formatter: Formatter,
     mode: Mode,
     times: Times,
     verbosity: Verbosity,
@@ -36,12 +37,12 @@ pub struct Teller {
     log: Log,
 }
 
-impl Teller {
+impl Transcript {
     /// The voice of `options`; `targets` are the rates of a dynamic run's intervals.
     pub fn new(options: &Options, targets: &[u32]) -> Self {
         let output = &options.output;
         Self {
-            voice: Voice { format: output.format, save: output.save.clone() },
+            formatter: Formatter { format: output.format, save: output.save.clone() },
             mode: options.mode.clone(),
             times: if output.is_response { Times::Response } else { Times::Service },
             verbosity: output.verbosity,
@@ -65,68 +66,68 @@ impl Teller {
     }
 
     /// What is said before anything happens.
-    pub fn begin(&self) -> Told {
-        let mut told = Told::default();
+    pub fn begin(&self) -> Printed {
+        let mut printed = Printed::default();
         match &self.mode {
             Mode::Dynamic(dynamic) => {
-                told.stdout = self.voice.waveform_header(&announced(dynamic, &self.targets));
+                printed.stdout = self.formatter.waveform_header(&announced(dynamic, &self.targets));
             }
-            Mode::Scan(_) => told.stdout = self.voice.scan_header(),
-            Mode::Search(search) => self.progress(&mut told, search, &SearchStep::Begin),
+            Mode::Scan(_) => printed.stdout = self.formatter.scan_header(),
+            Mode::Search(search) => self.progress(&mut printed, search, &SearchStep::Begin),
             Mode::Once | Mode::LoadOnly | Mode::Masterless => {}
         }
-        told
+        printed
     }
 
     /// What is said when `event` happens.
     ///
     /// # Errors
     /// When a record's histogram cannot be read back; the sentence names it.
-    pub fn on(&mut self, event: &Event) -> Result<Told, String> {
-        let mut told = Told::default();
+    pub fn on(&mut self, event: &Event) -> Result<Printed, String> {
+        let mut printed = Printed::default();
         match event {
-            Event::Done(record) => self.done(record, &mut told)?,
-            Event::StepDone(step) => self.step(step, &mut told)?,
+            Event::Done(record) => self.done(record, &mut printed)?,
+            Event::StepDone(step) => self.step(step, &mut printed)?,
             Event::StepsDone(conclusion) => match (&self.mode, &self.last) {
                 (Mode::Search(_), Some(last)) => {
-                    told.stdout = self.voice.search(last, self.peak_per_s);
+                    printed.stdout = self.formatter.search(last, self.peak_per_s);
                 }
                 // Behind the last whole row of a scan that was cut short there is nothing.
                 (Mode::Scan(_), Some(last)) if conclusion.ended_by == StepsEnd::Done => {
-                    told.stdout = self.voice.scan_end(last.cpu.as_ref());
+                    printed.stdout = self.formatter.scan_end(last.cpu.as_ref());
                 }
                 _ => {}
             },
             _ => {}
         }
-        Ok(told)
+        Ok(printed)
     }
 
     /// A run is over: all there was, or a step.
-    fn done(&self, record: &Record, told: &mut Told) -> Result<(), String> {
+    fn done(&self, record: &Record, printed: &mut Printed) -> Result<(), String> {
         match &self.mode {
             Mode::Once => {
-                told.stdout = self.voice.run(&Material::of(record, self.times)?);
+                printed.stdout = self.formatter.run(&Material::of(record, self.times)?);
             }
             Mode::Dynamic(_) => {
                 let material = Material::of(record, self.times)?;
                 let material = material.with_segments(record, self.times, &self.targets)?;
-                told.stdout = self.voice.waveform(&material);
+                printed.stdout = self.formatter.waveform(&material);
             }
             Mode::Search(_) | Mode::Scan(_) | Mode::LoadOnly | Mode::Masterless => return Ok(()),
         }
         if self.verbosity < Verbosity::Quiet {
-            told.notes = beside(record);
+            printed.notes = beside(record);
         }
         Ok(())
     }
 
-    fn step(&mut self, step: &Step, told: &mut Told) -> Result<(), String> {
+    fn step(&mut self, step: &Step, printed: &mut Printed) -> Result<(), String> {
         let material = Material::of(&step.record, self.times)?;
         match &self.mode {
             Mode::Scan(_) => {
                 let target = step.rate_per_s.unwrap_or(0.0) as u64;
-                told.stdout = self.voice.scan_row(&material, target);
+                printed.stdout = self.formatter.scan_row(&material, target);
             }
             Mode::Search(search) => {
                 let rate_per_s = material.rate_per_s();
@@ -143,7 +144,7 @@ impl Teller {
                     StepRole::Confirm => SearchStep::Lowered(trial),
                     StepRole::Narrow | StepRole::Scan => SearchStep::Bisected(trial),
                 };
-                self.progress(told, search, &line);
+                self.progress(printed, search, &line);
                 if step.role == StepRole::Peak {
                     self.peak_per_s = rate_per_s;
                 }
@@ -163,10 +164,10 @@ impl Teller {
     }
 
     /// The progress of a search, which `--quiet` silences.
-    fn progress(&self, told: &mut Told, search: &Search, step: &SearchStep) {
+    fn progress(&self, printed: &mut Printed, search: &Search, step: &SearchStep) {
         if self.verbosity < Verbosity::Quiet {
             let goal = SearchGoal { order: search.word.clone(), limit_us: search.bound_us as u64 };
-            told.stderr += &search_line(self.voice.format, &goal, step);
+            printed.stderr += &search_line(self.formatter.format, &goal, step);
         }
     }
 }

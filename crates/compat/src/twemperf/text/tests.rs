@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Asserts that `text` is what the file `name` holds.
 fn expect(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/twemperf/voice/golden").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/twemperf/text/golden").join(name);
     if std::env::var_os("UPDATE").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();

@@ -3,9 +3,9 @@
 
 use super::options::{Length, Options};
 use super::servers::Server;
-use super::voice::{Figures, Kinds, Period, Totals, Voice};
-use crate::Told;
-use crate::told::beside;
+use super::text::{Figures, Formatter, Kinds, Period, Totals};
+use crate::Printed;
+use crate::printed::beside;
 use memtide_base::Span;
 use memtide_metrics::Histogram;
 use memtide_schema::record::{Distribution, Record, WarningRecord};
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 /// The voice of one command line.
 #[derive(Clone, Debug)]
-pub struct Teller<'a> {
-    voice: Voice<'a>,
+pub struct Transcript<'a> {
+    formatter: Formatter<'a>,
     options: &'a Options,
     /// The mean length of a key and its value.
     object_bytes: f64,
@@ -32,18 +32,18 @@ struct Seen {
     misses: u64,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Transcript<'a> {
     /// The voice of `options`, which became `scenario`.
     pub fn new(options: &'a Options, scenario: &Scenario) -> Self {
         let lengths = [scenario.key_size.law().mean(), scenario.value_size.law().mean()];
         let known = lengths.into_iter().sum::<Option<f64>>();
         let object_bytes = known.unwrap_or_else(|| options.data.object_bytes() as f64);
-        Self { voice: Voice::new(options), options, object_bytes, last: Seen::default() }
+        Self { formatter: Formatter::new(options), options, object_bytes, last: Seen::default() }
     }
 
     /// What is said before anything happens.
-    pub fn begin(&self) -> Told {
-        Told { stdout: self.voice.header(), ..Told::default() }
+    pub fn begin(&self) -> Printed {
+        Printed { stdout: self.formatter.header(), ..Printed::default() }
     }
 
     /// How often [`Event::Times`] is wanted.
@@ -56,15 +56,15 @@ impl<'a> Teller<'a> {
     ///
     /// # Errors
     /// When a record's histogram cannot be read back; the sentence names it.
-    pub fn on(&mut self, event: &Event) -> Result<Told, String> {
+    pub fn on(&mut self, event: &Event) -> Result<Printed, String> {
         Ok(match event {
-            Event::Times(times) => Told { stdout: self.period(times), ..Told::default() },
+            Event::Times(times) => Printed { stdout: self.period(times), ..Printed::default() },
             Event::Done(record) => {
                 let notes = warnings(record) + &beside(record);
-                let stdout = self.voice.end(&self.totals(record)?);
-                Told { stdout, stderr: self.returns(record), notes }
+                let stdout = self.formatter.end(&self.totals(record)?);
+                Printed { stdout, stderr: self.returns(record), notes }
             }
-            _ => Told::default(),
+            _ => Printed::default(),
         })
     }
 
@@ -78,10 +78,10 @@ impl<'a> Teller<'a> {
             let named = |server: &&Server| server.to_string() == of.name;
             let Some(server) = self.options.target.servers.iter().find(named) else { continue };
             for away in &of.outages {
-                lines.push((away.from_unix_ms, self.voice.lost(server)));
+                lines.push((away.from_unix_ms, self.formatter.lost(server)));
                 if let Some(until_unix_ms) = away.until_unix_ms {
                     let away_s = (until_unix_ms - away.from_unix_ms).div_ceil(1_000);
-                    lines.push((until_unix_ms, self.voice.back(server, away_s)));
+                    lines.push((until_unix_ms, self.formatter.back(server, away_s)));
                 }
             }
         }
@@ -100,7 +100,7 @@ impl<'a> Teller<'a> {
             &since(&now.sets, &before.sets),
             now.misses - before.misses,
         );
-        self.voice.period(&Period {
+        self.formatter.period(&Period {
             length_s: whole_s(now.elapsed).saturating_sub(whole_s(before.elapsed)),
             elapsed_s: whole_s(now.elapsed),
             period,

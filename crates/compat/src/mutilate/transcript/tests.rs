@@ -22,14 +22,14 @@ fn expect(name: &str, face: Face, line: &str, events: &[(&str, Event)]) {
         Mode::Dynamic(dynamic) => dynamic.targets(1),
         _ => Vec::new(),
     };
-    let mut teller = Teller::new(&options, &targets);
+    let mut transcript = Transcript::new(&options, &targets);
     let mut text = format!("$ {line}\n");
-    write(&mut text, "begin", &teller.begin());
+    write(&mut text, "begin", &transcript.begin());
     for (what, event) in events {
-        write(&mut text, what, &teller.on(event).unwrap());
+        write(&mut text, what, &transcript.on(event).unwrap());
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let path = path.join("src/mutilate/teller/expect").join(name);
+    let path = path.join("src/mutilate/transcript/expect").join(name);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, &text).unwrap();
@@ -38,9 +38,10 @@ fn expect(name: &str, face: Face, line: &str, events: &[(&str, Event)]) {
     assert!(kept == text, "{} should be\n{kept}\nbut is\n{text}", path.display());
 }
 
-fn write(text: &mut String, what: &str, told: &Told) {
+fn write(text: &mut String, what: &str, printed: &Printed) {
     *text += &format!("[{what}]\n");
-    let streams = [("stdout", &told.stdout), ("stderr", &told.stderr), ("notes", &told.notes)];
+    let streams =
+        [("stdout", &printed.stdout), ("stderr", &printed.stderr), ("notes", &printed.notes)];
     for (stream, said) in streams {
         assert!(said.is_empty() || said.ends_with('\n'), "{what}: lines are whole");
         said.lines().for_each(|line| *text += &format!("{stream}|{line}\n"));
@@ -202,10 +203,10 @@ fn those_who_are_silent() {
         let [started, note, phase] = beginning();
         let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let options = parse(Face::Mutilate, "mutilate", &argv).unwrap();
-        let mut teller = Teller::new(&options, &[]);
-        assert_eq!(teller.begin(), Told::default(), "{line}");
+        let mut transcript = Transcript::new(&options, &[]);
+        assert_eq!(transcript.begin(), Printed::default(), "{line}");
         for (what, event) in [started, note, phase, done(1000)] {
-            assert_eq!(teller.on(&event).unwrap(), Told::default(), "{line}: {what}");
+            assert_eq!(transcript.on(&event).unwrap(), Printed::default(), "{line}: {what}");
         }
     }
 }
@@ -221,6 +222,6 @@ fn quiet_is_about_stderr_alone() {
 fn a_search_that_ends_before_its_first_step_has_no_table() {
     let argv: Vec<String> = ["-s", "h", "--search", "95:1000"].map(str::to_owned).to_vec();
     let options = parse(Face::Mutilate, "mutilate", &argv).unwrap();
-    let mut teller = Teller::new(&options, &[]);
-    assert_eq!(teller.on(&over().1).unwrap(), Told::default());
+    let mut transcript = Transcript::new(&options, &[]);
+    assert_eq!(transcript.on(&over().1).unwrap(), Printed::default());
 }

@@ -35,14 +35,14 @@ fn rows(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn a_period_holds_what_came_since_the_last_one() {
     let options = options("-S 2s");
-    let mut teller = Teller::new(&options, &lower(&options).unwrap().scenario);
-    assert_eq!(teller.looks_every(), Some(Span::from_s(2)));
-    assert!(teller.begin().stdout.starts_with("servers: h:1\n"));
-    let first = teller.on(&so_far(2, &[10, 30], 1, &[])).unwrap().stdout;
+    let mut transcript = Transcript::new(&options, &lower(&options).unwrap().scenario);
+    assert_eq!(transcript.looks_every(), Some(Span::from_s(2)));
+    assert!(transcript.begin().stdout.starts_with("servers: h:1\n"));
+    let first = transcript.on(&so_far(2, &[10, 30], 1, &[])).unwrap().stdout;
     let get = vec!["2", "2", "1", "1", "10", "30", "20"];
     assert_eq!(rows(&first), vec![get.clone(); 4], "of get and total");
     // At four seconds nobody looked.
-    let second = teller.on(&so_far(6, &[10, 30, 40, 5], 1, &[100])).unwrap().stdout;
+    let second = transcript.on(&so_far(6, &[10, 30, 40, 5], 1, &[100])).unwrap().stdout;
     assert_eq!(
         rows(&second),
         [
@@ -54,7 +54,7 @@ fn a_period_holds_what_came_since_the_last_one() {
             vec!["6", "5", "0", "1", "5", "100", "37"],
         ]
     );
-    let third = teller.on(&so_far(8, &[10, 30, 40, 5], 1, &[100])).unwrap().stdout;
+    let third = transcript.on(&so_far(8, &[10, 30, 40, 5], 1, &[100])).unwrap().stdout;
     assert_eq!(rows(&third)[0], ["2", "0", "0", "0", "0", "0", "0"]);
 }
 
@@ -62,27 +62,27 @@ fn a_period_holds_what_came_since_the_last_one() {
 fn runs_that_end_by_a_count_or_were_not_asked_to_look_do_not() {
     for line in ["-x 10 -S 1s", "-t 5s"] {
         let options = options(line);
-        let mut teller = Teller::new(&options, &lower(&options).unwrap().scenario);
-        assert_eq!(teller.looks_every(), None);
-        assert_eq!(teller.on(&so_far(1, &[10], 0, &[])).unwrap(), Told::default());
+        let mut transcript = Transcript::new(&options, &lower(&options).unwrap().scenario);
+        assert_eq!(transcript.looks_every(), None);
+        assert_eq!(transcript.on(&so_far(1, &[10], 0, &[])).unwrap(), Printed::default());
     }
 }
 
 #[test]
 fn the_end_counts_what_was_measured_and_nothing_that_was_loaded() {
     let options = options("-x 1000 -v 1 -X 100");
-    let mut teller = Teller::new(&options, &lower(&options).unwrap().scenario);
+    let mut transcript = Transcript::new(&options, &lower(&options).unwrap().scenario);
     let counts = |keys_asked, timed_out| Counts { keys_asked, timed_out, ..Counts::default() };
     let phase = |totals, sets| PhaseCounts { totals, ops: [(Kind::Set, sets)].into() };
     let mut record = Record { measured_s: 2.0, ..Record::default() };
     record.phases.load = phase(counts(1, 0), 1_000);
     record.phases.measure = phase(counts(900, 0), 100);
-    let told = teller.on(&Event::Done(Box::new(record))).unwrap();
-    assert!(told.stdout.starts_with("cmd_get: 900\ncmd_set: 100\n"), "{}", told.stdout);
-    assert!(told.stdout.contains("\nobject_bytes: 16400\n"), "{}", told.stdout);
-    assert!(told.stdout.ends_with("\nRun time: 2.0s Ops: 1000 TPS: 500 Net_rate: 0.0M/s\n"));
-    assert_eq!(told.stderr, "");
-    assert!(told.notes.starts_with("memtide: p50 / p99"), "{}", told.notes);
+    let printed = transcript.on(&Event::Done(Box::new(record))).unwrap();
+    assert!(printed.stdout.starts_with("cmd_get: 900\ncmd_set: 100\n"), "{}", printed.stdout);
+    assert!(printed.stdout.contains("\nobject_bytes: 16400\n"), "{}", printed.stdout);
+    assert!(printed.stdout.ends_with("\nRun time: 2.0s Ops: 1000 TPS: 500 Net_rate: 0.0M/s\n"));
+    assert_eq!(printed.stderr, "");
+    assert!(printed.notes.starts_with("memtide: p50 / p99"), "{}", printed.notes);
 }
 
 #[test]
@@ -109,27 +109,27 @@ fn servers_that_went_and_came_are_told_in_that_order() {
         ("-s a,b", ""),
     ] {
         let options = options(line);
-        let mut teller = Teller::new(&options, &lower(&options).unwrap().scenario);
+        let mut transcript = Transcript::new(&options, &lower(&options).unwrap().scenario);
         let record = Record { servers: servers.clone(), ..Record::default() };
-        let told = teller.on(&Event::Done(Box::new(record))).unwrap();
-        assert_eq!(told.stderr, said);
-        assert!(told.notes.starts_with("memtide: p50"), "{}", told.notes);
+        let printed = transcript.on(&Event::Done(Box::new(record))).unwrap();
+        assert_eq!(printed.stderr, said);
+        assert!(printed.notes.starts_with("memtide: p50"), "{}", printed.notes);
     }
 }
 
 #[test]
 fn what_a_user_should_know_of_a_run_is_told() {
     let options = options("-x 10");
-    let mut teller = Teller::new(&options, &lower(&options).unwrap().scenario);
+    let mut transcript = Transcript::new(&options, &lower(&options).unwrap().scenario);
     let warning = WarningRecord {
         code: "too_many_connections".to_owned(),
         message: "h:1 refused 3 connections".to_owned(),
         remedy: "raise its limit".to_owned(),
     };
     let record = Record { warnings: vec![warning], ..Record::default() };
-    let told = teller.on(&Event::Done(Box::new(record))).unwrap();
+    let printed = transcript.on(&Event::Done(Box::new(record))).unwrap();
     let line = "memtide: h:1 refused 3 connections; raise its limit\nmemtide: p50";
-    assert!(told.notes.starts_with(line), "{}", told.notes);
+    assert!(printed.notes.starts_with(line), "{}", printed.notes);
 }
 
 #[test]

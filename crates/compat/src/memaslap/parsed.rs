@@ -23,7 +23,7 @@ const VALUE_BYTES_MAX: i64 = 1 << 20;
 
 /// What was given, each value within its bounds; defaults where nothing was.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct Parsed {
     pub(super) servers: Option<String>,
     pub(super) threads: u32,
     pub(super) concurrency: u32,
@@ -47,7 +47,7 @@ pub(super) struct Given {
     flags: Vec<&'static str>,
 }
 
-impl Given {
+impl Parsed {
     /// Reads `argv`, which does not begin with the program's name; `program` is that name, for
     /// complaints.
     pub(super) fn read(program: &str, argv: &[String]) -> Result<Self, Stop> {
@@ -126,7 +126,7 @@ impl Given {
     }
 }
 
-impl Default for Given {
+impl Default for Parsed {
     fn default() -> Self {
         Self {
             servers: None,

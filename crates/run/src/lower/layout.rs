@@ -10,7 +10,7 @@ use memtide_workload::{KeySpace, OpKind, ValueSpace, WindowLaw, WindowPlan};
 const OBJECTS_MAX: u64 = 1_000_000_000;
 
 /// Who makes the operations.
-pub(super) struct Crowd {
+pub(super) struct ClientLayout {
     pub(super) clients: Clients,
     pub(super) connections: u32,
     /// Workers at most, more would have nothing to do; and how many go side by side.
@@ -19,10 +19,10 @@ pub(super) struct Crowd {
     pub(super) window: Option<WindowPlan>,
 }
 
-impl Crowd {
+impl ClientLayout {
     /// Of a scenario that is decided.
     pub(super) fn of(scenario: &Scenario, servers: u32) -> Result<Self, Problem> {
-        let Some(count) = scenario.crowd.clients else {
+        let Some(count) = scenario.client.clients else {
             let each = scenario.connections.expect("connections that no client owns are decided");
             let (clients, connections) = (Clients::Workers, each * servers);
             return Ok(Self { clients, connections, workers_max: connections, window: None });
@@ -32,13 +32,13 @@ impl Crowd {
             field: "connections-per-client",
             message: format!(
                 "connections-per-client {} of {count} clients are too many",
-                scenario.crowd.connections_per_client
+                scenario.client.connections_per_client
             ),
         })?;
-        let turn = scenario.crowd.connection_turn;
+        let turn = scenario.client.connection_turn;
         let reach = reach(scenario);
         let clients = Clients::Counted { count, connections: each, turn, reach };
-        let window = scenario.crowd.window.map(|law| {
+        let window = scenario.client.window.map(|law| {
             let WindowLaw::Objects(objects) = law else {
                 unreachable!("the number of a window's objects is decided")
             };
@@ -46,8 +46,8 @@ impl Crowd {
             WindowPlan {
                 clients: count,
                 objects,
-                overwrite: scenario.crowd.overwrite,
-                pick: scenario.crowd.pick,
+                overwrite: scenario.client.overwrite,
+                pick: scenario.client.pick,
                 full: reads_only || scenario.load == Load::Always,
                 keys_end: scenario.ops_max.filter(|_| scenario.rate_unit == RateUnit::Keys),
             }
@@ -106,9 +106,9 @@ pub(super) struct Data {
 }
 
 impl Data {
-    pub(super) fn of(scenario: &Scenario, crowd: &Crowd) -> Result<Self, Problem> {
+    pub(super) fn of(scenario: &Scenario, layout: &ClientLayout) -> Result<Self, Problem> {
         let seed = scenario.seed;
-        let window = crowd.window.clone();
+        let window = layout.window.clone();
         let has_own_numbers = scenario.numeric_keys == word::NumericKeys::Own;
         let numeric =
             if has_own_numbers && scenario.mix.uses_numeric() { scenario.keys } else { 0 };
