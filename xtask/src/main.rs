@@ -1,5 +1,5 @@
-//! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`, `docs`, `proof`,
-//! `readme`.
+//! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`, `docs`,
+//! `messages`, `proof`, `readme`.
 //!
 //! It only calls tools that a developer could call by hand, says which, and knows nothing of what
 //! memtide does inside.
@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         ),
         Some(("swarm", words)) => swarm(&root, words),
         Some(("docs", _)) => docs(&root),
+        Some(("messages", _)) => tidy::write_messages(&root),
         Some(("proof", words)) => match words.subcommand() {
             Some(("first-run", words)) => {
                 proof::first_run(&root, *words.get_one("runs").expect("runs has a default"))
@@ -85,6 +86,7 @@ fn command() -> Command {
         .subcommand(
             Command::new("docs").about("Write anew the documents that are made from the code"),
         )
+        .subcommand(Command::new("messages").about("Write docs/messages.md anew, and nothing else"))
         .subcommand(
             Command::new("proof")
                 .about("Prove by hand, on a quiet machine, what no test may measure")
@@ -198,6 +200,7 @@ fn tidy(root: &Path) -> Result<(), String> {
 
 /// The documents are held equal to the code by tests, which write them when asked to.
 fn docs(root: &Path) -> Result<(), String> {
+    tidy::write_messages(root)?;
     let packages = ["--package", "memtide-schema", "--package", "memtide"];
     run(cargo(root).env("UPDATE_DOCS", "1").arg("test").args(packages))
 }

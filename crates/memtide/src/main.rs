@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     if let Some(call) = cmd::face::Call::of(std::env::args_os()) {
         return ExitCode::from(call.answer());
     }
-    let matches = match flags::command().try_get_matches() {
+    let matches = match flags::command(flags::Length::of(std::env::args_os())).try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return exit::of_usage(&error),
     };

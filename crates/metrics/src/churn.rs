@@ -1,100 +1,55 @@
 //! Connection churn, where connections are the load: the fate of each, and how long connecting and
 //! the connections lasted. Their calls are operations and counted as such.
 
+use crate::counter::{classes, summed};
 use crate::histogram::{Count, Histogram};
+use std::ops::AddAssign;
 
-/// How an intended connection ended. Each ends in exactly one way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChurnFate {
-    /// All its calls were made and have ended, and it was closed.
-    Completed,
-    /// Never opened: connection refused.
-    Refused,
-    /// Never opened: unreachable.
-    Unreachable,
-    /// Never opened in time: the server did not answer, or no slot was free.
-    ConnectTimedOut,
-    /// Never opened: the kernel gave up waiting for an answer.
-    ConnectUnanswered,
-    /// Never opened: reset.
-    ConnectReset,
-    /// Never opened: this process has no file descriptors left.
-    NoDescriptors,
-    /// Never opened: the system has no file descriptors left.
-    FileTableFull,
-    /// Never opened: no local port was free.
-    NoPorts,
-    /// Never opened, for another reason.
-    ConnectOther,
-    /// Opened, and closed early by the server.
-    Closed,
-    /// Opened, and reset early.
-    Reset,
-    /// Opened, and closed because the server broke the protocol.
-    Protocol,
-    /// Opened, and refused because the server has too many connections.
-    TurnedAway,
-    /// Opened, and closed because a call timed out.
-    CallTimedOut,
-    /// Opened, and the kernel gave up waiting for an answer.
-    LostUnanswered,
-    /// Opened, and lost for another reason.
-    LostOther,
-    /// Never opened: every slot was taken, and the scenario says to drop.
-    Dropped,
-    /// The run ended first.
-    Abandoned,
+classes! {
+    /// How an intended connection ended. Each ends in exactly one way.
+    ChurnFate {
+        /// All its calls were made and have ended, and it was closed.
+        Completed = "lived";
+        /// Never opened: connection refused.
+        Refused = "refused";
+        /// Never opened: unreachable.
+        Unreachable = "unreachable";
+        /// Never opened in time: the server did not answer, or no slot was free.
+        ConnectTimedOut = "connect_timed_out";
+        /// Never opened: the kernel gave up waiting for an answer.
+        ConnectUnanswered = "connect_unanswered";
+        /// Never opened: reset.
+        ConnectReset = "connect_reset";
+        /// Never opened: this process has no file descriptors left.
+        NoDescriptors = "no_descriptors";
+        /// Never opened: the system has no file descriptors left.
+        FileTableFull = "file_table_full";
+        /// Never opened: no local port was free.
+        NoPorts = "no_ports";
+        /// Never opened, for another reason.
+        ConnectOther = "connect_other";
+        /// Opened, and closed early by the server.
+        Closed = "closed";
+        /// Opened, and reset early.
+        Reset = "reset";
+        /// Opened, and closed because the server broke the protocol.
+        Protocol = "protocol";
+        /// Opened, and refused because the server has too many connections.
+        TurnedAway = "turned_away";
+        /// Opened, and closed because a call timed out.
+        CallTimedOut = "call_timed_out";
+        /// Opened, and the kernel gave up waiting for an answer.
+        LostUnanswered = "lost_unanswered";
+        /// Opened, and lost for another reason.
+        LostOther = "lost_other";
+        /// Never opened: every slot was taken, and the scenario says to drop.
+        Dropped = "dropped";
+        /// The run ended first.
+        Abandoned = "abandoned";
+    }
 }
 
 impl ChurnFate {
-    /// Every fate, in the order of its counters.
-    pub const ALL: [Self; 19] = [
-        Self::Completed,
-        Self::Refused,
-        Self::Unreachable,
-        Self::ConnectTimedOut,
-        Self::ConnectUnanswered,
-        Self::ConnectReset,
-        Self::NoDescriptors,
-        Self::FileTableFull,
-        Self::NoPorts,
-        Self::ConnectOther,
-        Self::Closed,
-        Self::Reset,
-        Self::Protocol,
-        Self::TurnedAway,
-        Self::CallTimedOut,
-        Self::LostUnanswered,
-        Self::LostOther,
-        Self::Dropped,
-        Self::Abandoned,
-    ];
-
-    /// The name in a record.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Completed => "lived",
-            Self::Refused => "refused",
-            Self::Unreachable => "unreachable",
-            Self::ConnectTimedOut => "connect_timed_out",
-            Self::ConnectUnanswered => "connect_unanswered",
-            Self::ConnectReset => "connect_reset",
-            Self::NoDescriptors => "no_descriptors",
-            Self::FileTableFull => "file_table_full",
-            Self::NoPorts => "no_ports",
-            Self::ConnectOther => "connect_other",
-            Self::Closed => "closed",
-            Self::Reset => "reset",
-            Self::Protocol => "protocol",
-            Self::TurnedAway => "turned_away",
-            Self::CallTimedOut => "call_timed_out",
-            Self::LostUnanswered => "lost_unanswered",
-            Self::LostOther => "lost_other",
-            Self::Dropped => "dropped",
-            Self::Abandoned => "abandoned",
-        }
-    }
-
     /// True if the connect failed.
     pub const fn is_failed(self) -> bool {
         matches!(
@@ -126,19 +81,23 @@ impl ChurnFate {
     }
 }
 
-/// Connection counts of one phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChurnCounters {
-    /// Connections that the schedule (or the end of another connection) asked for.
-    pub intended: u64,
-    /// Those of `intended` whose connect began.
-    pub started: u64,
-    /// Those of `started` that opened.
-    pub opened: u64,
-    /// Calls never made, because their connection did not open or was lost early.
-    pub calls_unmade: u64,
-    /// Fates, in the order of [`ChurnFate::ALL`].
-    pub fates: [u64; ChurnFate::ALL.len()],
+summed! {
+    /// Connection counts of one phase.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    ChurnCounters {
+        /// Connections that the schedule (or the end of another connection) asked for.
+        intended;
+        /// Those of `intended` whose connect began.
+        started;
+        /// Those of `started` that opened.
+        opened;
+        /// Calls never made, because their connection did not open or was lost early.
+        calls_unmade;
+    }
+    each {
+        /// Fates, in the order of [`ChurnFate::ALL`].
+        fates: [u64; ChurnFate::COUNT];
+    }
 }
 
 impl ChurnCounters {
@@ -151,14 +110,6 @@ impl ChurnCounters {
     pub fn of(&self, which: impl Fn(ChurnFate) -> bool) -> u64 {
         let chosen = ChurnFate::ALL.into_iter().filter(|fate| which(*fate));
         chosen.map(|fate| self.fates[fate as usize]).sum()
-    }
-
-    fn absorb(&mut self, other: &Self) {
-        self.intended += other.intended;
-        self.started += other.started;
-        self.opened += other.opened;
-        self.calls_unmade += other.calls_unmade;
-        self.fates.iter_mut().zip(other.fates).for_each(|(sum, part)| *sum += part);
     }
 }
 
@@ -198,7 +149,7 @@ impl Churn<u32> {
 impl Churn<u64> {
     pub(crate) fn absorb(&mut self, other: &Churn<u32>) {
         for (sum, part) in self.segments.iter_mut().zip(&other.segments) {
-            sum.absorb(part);
+            *sum += part;
         }
         self.connect_response.absorb(&other.connect_response);
         self.connect_service.absorb(&other.connect_service);

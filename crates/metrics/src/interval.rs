@@ -5,7 +5,7 @@
 
 use crate::absence::Absences;
 use crate::churn::Churn;
-use crate::counter::{Counters, KINDS_MAX};
+use crate::counter::{Counters, KINDS_MAX, summed};
 use crate::histogram::{Histogram, Tallying};
 use crate::mismatch::Mismatches;
 use crate::series::Series;
@@ -213,25 +213,19 @@ pub struct Tally {
     row_from_ns: u64,
 }
 
-/// What happened to connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ConnectionCounters {
-    /// Connects that succeeded.
-    pub opened: u64,
-    /// Connects that failed.
-    pub failed: u64,
-    /// Open connections that went away without being closed by us.
-    pub lost: u64,
+macro_rules! of_connections {
+    ($($(#[doc = $doc:tt])* $counter:ident;)*) => {
+        summed! {
+            /// What happened to connections.
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+            ConnectionCounters {
+                $($(#[doc = $doc])* $counter;)*
+            }
+        }
+    };
 }
 
-impl AddAssign for ConnectionCounters {
-    fn add_assign(&mut self, other: Self) {
-        let Self { opened, failed, lost } = other;
-        self.opened += opened;
-        self.failed += failed;
-        self.lost += lost;
-    }
-}
+crate::connection_counters!(of_connections);
 
 impl Tally {
     /// An empty tally; all its memory is allocated here.
@@ -403,7 +397,7 @@ impl Totals {
     /// What happened to connections, of whichever server.
     pub fn all_connections(&self) -> ConnectionCounters {
         let mut all = ConnectionCounters::default();
-        self.connections.iter().for_each(|of_server| all += *of_server);
+        self.connections.iter().for_each(|of_server| all += of_server);
         all
     }
 
@@ -418,7 +412,7 @@ impl Totals {
         self.no_server += &tally.no_server;
         self.times.absorb(&mut tally.times);
         for (sum, part) in self.connections.iter_mut().zip(&tally.connections) {
-            *sum += *part;
+            *sum += part;
         }
         if let (Some(sum), Some(part)) = (&mut self.churn, &tally.churn) {
             sum.absorb(part);

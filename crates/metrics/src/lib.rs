@@ -12,6 +12,7 @@ pub mod churn;
 pub mod mismatch;
 pub mod absence;
 pub mod counter;
+pub mod table;
 pub mod histogram;
 
 pub use absence::{Absence, Absences, Returns};

@@ -79,7 +79,7 @@ fn outcomes(totals: &Totals) -> String {
         }
         "dropped" if totals.dropped_at_end > 0 => {
             let unsent = whole(totals.dropped_at_end);
-            format!("{} dropped ({unsent} of them unsent when the window ended)", whole(count))
+            format!("{} dropped ({unsent} of them not sent before the window ended)", whole(count))
         }
         _ => format!("{} {name}", whole(count)),
     });
@@ -89,11 +89,11 @@ fn outcomes(totals: &Totals) -> String {
             format!("{}, all {name}", whole(intended))
         }
         (intended, _) => {
-            format!("{} intended: {}", whole(intended), each.collect::<Vec<_>>().join(", "))
+            format!("{} due: {}", whole(intended), each.collect::<Vec<_>>().join(", "))
         }
     };
     if totals.late_replies > 0 {
-        text.push_str(&format!("; {} answers came too late", whole(totals.late_replies)));
+        text.push_str(&format!("; {} replies came too late", whole(totals.late_replies)));
     }
     text
 }
@@ -104,8 +104,8 @@ fn datagrams(counts: &DatagramCounts) -> String {
         (counts.disordered, "out of order"),
         (counts.duplicate, "duplicate"),
         (counts.late, "late"),
-        (counts.lost, "lost of replies that came in part"),
-        (counts.foreign, "of nobody's"),
+        (counts.lost, "missing from incomplete replies"),
+        (counts.foreign, "for no known request"),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let each: Vec<String> = parts.map(|(count, name)| format!("{} {name}", whole(count))).collect();

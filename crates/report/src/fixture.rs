@@ -315,7 +315,7 @@ pub(crate) fn bad_day() -> Record {
                 code: CheckKind::ServerCounters,
                 result: CheckResult::Skipped,
                 message:
-                    "whether 764 operations that got no reply reached the servers is not known"
+                    "764 operations got no reply, so it is unknown whether they reached the servers"
                         .to_owned(),
                 measured: None,
                 allowed: None,

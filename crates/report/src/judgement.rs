@@ -23,8 +23,7 @@ pub(crate) fn judgement(out: &mut Sheet, record: &Record) {
     }
     out.push('\n');
     for check in record.believable.checks.iter().filter(|check| is_news(check, record)) {
-        let were = if check.code == CheckKind::Answered { "were" } else { "was" };
-        let text = format!("{} {were} not checked: {}", subject(check.code), check.message);
+        let text = format!("{} not checked: {}", subject(check.code), check.message);
         wrapped(out, "note: ", "      ", &text);
     }
     for warning in &record.warnings {
@@ -52,16 +51,17 @@ fn is_news(check: &Check, record: &Record) -> bool {
     check.result == CheckResult::Skipped && !by_nature && !said
 }
 
+/// What a check looks at, and the verb.
 const fn subject(code: CheckKind) -> &'static str {
     match code {
-        CheckKind::Answered => "the answers",
-        CheckKind::Errors => "the share of errors",
-        CheckKind::Rate => "the rate",
-        CheckKind::GeneratorP50 => "the generator's part in p50",
-        CheckKind::GeneratorP99 => "the generator's part in p99",
-        CheckKind::WorkerBusy => "the load on the workers",
-        CheckKind::OwnCpus => "the CPU of the embedded server",
-        CheckKind::ServerCounters => "our count against the servers'",
+        CheckKind::Answered => "the number of replies was",
+        CheckKind::Errors => "the error rate was",
+        CheckKind::Rate => "the rate was",
+        CheckKind::GeneratorP50 => "memtide's own delay at p50 was",
+        CheckKind::GeneratorP99 => "memtide's own delay at p99 was",
+        CheckKind::WorkerBusy => "the utilisation of the workers was",
+        CheckKind::OwnCpus => "the CPU of the embedded server was",
+        CheckKind::ServerCounters => "the servers' counters were",
     }
 }
 
@@ -69,13 +69,13 @@ const fn subject(code: CheckKind) -> &'static str {
 fn believable(record: &Record) -> String {
     match record.believable.verdict {
         Verdict::Yes => "yes".to_owned(),
-        Verdict::Within => "within the bounds given".to_owned(),
+        Verdict::Within => "within the given bounds".to_owned(),
         Verdict::No => {
             let reasons: Vec<&str> =
                 record.believable.reasons.iter().map(|reason| reason.message.as_str()).collect();
             match reasons.is_empty() {
-                true => "no, nothing was judged".to_owned(),
-                false => format!("no, {}", reasons.join("; ")),
+                true => "no — nothing was checked".to_owned(),
+                false => format!("no — {}", reasons.join("; ")),
             }
         }
     }

@@ -77,7 +77,7 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
         ("on-full", plan.on_full.clone()),
         ("duration", stop_words(plan)),
         ("threads", format!("{}, {pinned}", counted(u64::from(plan.workers), "worker"))),
-        ("connections", format!("{} in all", whole(u64::from(plan.connections)))),
+        ("connections", format!("{} in total", whole(u64::from(plan.connections)))),
         ("depth", whole(u64::from(plan.depth))),
         ("wait", plan.wait.clone()),
         ("io", plan.io.clone()),
@@ -110,20 +110,20 @@ fn opening_words(plan: &PlanRecord, churn: &ChurnPlanRecord) -> String {
     match (&churn.connection_arrival, churn.connection_rate_per_s) {
         (Some(arrival), Some(per_s)) => format!("at {}, {arrival} arrivals", rate(per_s)),
         (Some(arrival), None) => format!("{}, {arrival} arrivals", shortened(&plan.wave)),
-        (None, _) => "each when another has ended".to_owned(),
+        (None, _) => "each when another closes".to_owned(),
     }
 }
 
 fn call_words(churn: &ChurnPlanRecord) -> String {
     match churn.call_rate_per_s {
         Some(per_s) => format!("at {}", rate(per_s)),
-        None => "each when another has its answer".to_owned(),
+        None => "each after a reply".to_owned(),
     }
 }
 
 fn linger_words(churn: &ChurnPlanRecord) -> String {
     match churn.linger_s {
-        None => "none: closed in good order".to_owned(),
+        None => "none: close normally".to_owned(),
         Some(0.0) => "0: reset".to_owned(),
         Some(linger_s) => seconds(linger_s),
     }
@@ -175,13 +175,13 @@ pub(crate) fn connection_words(plan: &PlanRecord) -> String {
         words.push_str(&format!(", protocol {protocol}"));
     }
     if plan.pause_after_reply_s > 0.0 {
-        words.push_str(&format!(", {} of rest after a reply", seconds(plan.pause_after_reply_s)));
+        words.push_str(&format!(", {} pause after each reply", seconds(plan.pause_after_reply_s)));
     }
     if let Some(routes) = &plan.routes {
         words.push_str(&format!(", {routes}"));
     }
     if plan.nagle {
-        words.push_str(", with Nagle's delay");
+        words.push_str(", Nagle on");
     }
     words
 }

@@ -14,12 +14,12 @@ pub(crate) fn shards(out: &mut Sheet, record: &Record) {
     let mut text = format!("{} merged", counted(count, "run"));
     if !ShardRecord::are_one_load(&record.shards) {
         text.push_str(
-            " that were not measured at the same time, so they are not one load: rates are means \
-             over the time in which any was measured",
+            "; they did not run at the same time: rates are means over the time in which any of \
+             them measured",
         );
     } else if let Some(skew_ns) = record.start_skew_ns {
         let skew = time(skew_ns as f64);
-        text.push_str(&format!("; their windows began {skew} apart (start skew)"));
+        text.push_str(&format!("; their windows started {skew} apart (start skew)"));
     }
     labelled(out, "shards", &text);
 }

@@ -51,11 +51,12 @@ pub fn text_for(record: &Record, columns: Option<usize>) -> String {
 fn heading(out: &mut Sheet, record: &Record) {
     let plan = &record.plan;
     if record.loop_kind == LoopKind::Closed && plan.churn.is_none() {
-        let mut text = "throughput is the result; the times are those at saturation.".to_owned();
+        let mut text =
+            "throughput is the result; response times are those at saturation.".to_owned();
         // A rate made of errors would be no advice.
         if !has_errors(record) {
             let rate = format_count(two_digits(0.7 * record.rate.achieved_per_s));
-            text.push_str(&format!(" For response times try --rate {rate}"));
+            text.push_str(&format!(" For response times, try --rate {rate}"));
         }
         unbroken(out, "closed loop: ", "             ", &text);
     }
@@ -65,9 +66,9 @@ fn heading(out: &mut Sheet, record: &Record) {
     labelled(out, "memtide", &format!("{}, {}", record.machine.memtide_version, what(record)));
     labelled(out, "server", &servers(plan));
     let schedule = match (record.loop_kind, plan.schedule.as_str()) {
-        _ if plan.churn.is_some() => " at once at most",
+        _ if plan.churn.is_some() => " open at most",
         (LoopKind::Closed, _) => "",
-        (LoopKind::Open, "connection") => ", a schedule for each",
+        (LoopKind::Open, "connection") => ", one schedule per connection",
         (LoopKind::Open, _) => ", one schedule",
     };
     let refill = plan.refill.as_ref().map_or(String::new(), |refill| format!(", refill {refill}"));
@@ -100,7 +101,7 @@ fn heading(out: &mut Sheet, record: &Record) {
     let per_s = record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s);
     let achieved = rate_of(plan, per_s);
     let text = match record.rate.target_per_s {
-        Some(target) => format!("{achieved} achieved of {} asked", rate_of(plan, target)),
+        Some(target) => format!("{achieved} achieved of {} requested", rate_of(plan, target)),
         None => format!("{achieved} achieved"),
     };
     labelled(out, "rate", &text);
@@ -122,7 +123,7 @@ fn what(record: &Record) -> String {
             let rate = match ShardRecord::are_one_load(&record.shards) {
                 true => rate_words(plan),
                 false if plan.rate_per_s.is_some() => format!("{} each", rate_words(plan)),
-                false => "rates of their own".to_owned(),
+                false => "different rates".to_owned(),
             };
             format!("open loop at {rate}, {} arrivals", plan.arrival)
         }
@@ -133,8 +134,8 @@ fn what(record: &Record) -> String {
     }
     text.push_str(&format!(", {} measured", seconds(record.measured_s)));
     match (record.ended_by, plan.churn.is_some()) {
-        (EndedBy::Operations, true) => text.push_str(", ended by its number of connections"),
-        (EndedBy::Operations, false) => text.push_str(", ended by its number of operations"),
+        (EndedBy::Operations, true) => text.push_str(", ended by its connection limit"),
+        (EndedBy::Operations, false) => text.push_str(", ended by its operation limit"),
         _ => {}
     }
     if let Some(interval_s) = plan.interval_s {

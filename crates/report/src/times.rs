@@ -139,7 +139,7 @@ fn above(at_least_ns: u64) -> String {
 /// What the cells mean that are no plain times.
 fn footnotes(out: &mut Sheet, shown: &[&Distribution]) {
     if shown.iter().all(|distribution| distribution.count == 0) {
-        labelled(out, NONE, "no operation has such a time");
+        labelled(out, NONE, "no times were measured");
         return;
     }
     let mut needs = BTreeMap::new();
@@ -160,7 +160,8 @@ fn footnotes(out: &mut Sheet, shown: &[&Distribution]) {
     let worst = shown.iter().max_by_key(|distribution| distribution.unanswered);
     if let Some((worst, at_least_ns)) = worst.and_then(|it| Some((it, it.max_at_least()?))) {
         let count = whole(worst.unanswered);
-        let text = format!("among {count} operations that were not answered; means leave them out");
+        let text =
+            format!("falls among {count} operations that were not answered; means exclude them");
         // Where the window's end cut some off, each cell has a bound of its own.
         let label = worst.bounds.as_ref().map_or_else(|| above(at_least_ns), |_| ">".to_owned());
         labelled(out, &label, &text);

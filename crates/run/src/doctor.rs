@@ -94,7 +94,7 @@ fn answered(findings: &Findings<'_>) -> Check {
             let message = "no operation was due in the measured window";
             judged(code, false, message.to_owned(), 0.0, 1.0)
         }
-        (0, 0) => skipped(code, "nothing asked for an answer"),
+        (0, 0) => skipped(code, "no operation expected a reply"),
         (0, _) => judged(code, false, "no operation was answered".to_owned(), 0.0, 1.0),
         (count, _) => {
             judged(code, true, format!("{count} operations were answered"), count as f64, 1.0)
@@ -110,7 +110,7 @@ fn rate(findings: &Findings<'_>) -> Check {
     let (Some(target), Pacing::Open { arrival, .. }) =
         (findings.target_per_s, &findings.plan.pacing)
     else {
-        return skipped(code, "a closed loop has no rate to keep");
+        return skipped(code, "a closed loop has no target rate");
     };
     let expected = target * findings.measured_s;
     if expected < 1.0 {
@@ -121,7 +121,7 @@ fn rate(findings: &Findings<'_>) -> Check {
     let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
     let off = findings.sent_per_s / target - 1.0;
     let message = format!(
-        "{:.0} operations per second were sent of {target:.0} asked ({:+.2} %)",
+        "{:.0} operations per second were sent, {target:.0} were requested ({:+.2} %)",
         findings.sent_per_s,
         off * 100.0
     );
@@ -132,7 +132,7 @@ fn rate(findings: &Findings<'_>) -> Check {
 fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check {
     let code = CheckKind::Rate;
     let (Some((expected, begun)), Some(openings)) = (counted, &churn.openings) else {
-        return skipped(code, "each connection came when another had ended");
+        return skipped(code, "connections had no target rate");
     };
     if expected < 1.0 {
         return skipped(code, "no two connections were due in the measured window");
@@ -140,10 +140,8 @@ fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check 
     let four_sigma = 4.0 * (openings.arrival.squared_variation() * expected).sqrt() / expected;
     let allowed = RATE_TOLERANCE.max(four_sigma).max(1.0 / expected);
     let off = begun as f64 / expected - 1.0;
-    let message = format!(
-        "{begun} connections were begun when {expected:.0} were asked ({:+.2} %)",
-        off * 100.0
-    );
+    let message =
+        format!("{begun} connections were started, {expected:.0} were due ({:+.2} %)", off * 100.0);
     judged(code, off.abs() <= allowed, message, off.abs(), allowed)
 }
 
@@ -157,10 +155,7 @@ fn is_closed(findings: &Findings<'_>) -> bool {
 
 fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
     if is_closed(findings) {
-        return skipped(
-            code,
-            "a closed loop sends when a slot is free, so there is no lag to judge",
-        );
+        return skipped(code, "a closed loop has no schedule, so memtide cannot be late");
     }
     let (times, unanswered) = findings.response;
     let name = format!("p{:.0}", p * 100.0);
@@ -168,13 +163,18 @@ fn generator(findings: &Findings<'_>, p: f64, code: CheckKind) -> Check {
         match (quantile(times, unanswered, p), quantile(findings.response_ideal, unanswered, p)) {
             (Quantile::Known(seen), Quantile::Known(ideal)) => (seen as f64, ideal as f64),
             (Quantile::TooFew { needed }, _) => {
-                return skipped(code, &format!("too few operations for {name}: it takes {needed}"));
+                return skipped(code, &format!("too few operations for {name}: {needed} needed"));
             }
-            _ => return skipped(code, &format!("{name} falls among operations without an answer")),
+            _ => {
+                return skipped(
+                    code,
+                    &format!("{name} falls among operations that were not answered"),
+                );
+            }
         };
     let share = if seen > 0.0 { 1.0 - ideal / seen } else { 0.0 };
     let message = format!(
-        "the generator's lateness is {:.1} % of the {name} response time (allowed {:.0} %)",
+        "memtide's own delay is {:.1} % of {name} (limit {:.0} %)",
         share * 100.0,
         GENERATOR_SHARE_MAX * 100.0
     );
@@ -193,8 +193,8 @@ fn busy(findings: &Findings<'_>) -> Check {
         && busy < BUSY_MAX
     {
         let message = format!(
-            "worker {worker} had to share its processor: for {:.0} % of the time another had it \
-             (allowed {:.0} %)",
+            "worker {worker} waited for its CPU {:.0} % of the time: other threads used it (limit \
+             {:.0} %)",
             kept * 100.0,
             KEPT_MAX * 100.0
         );
@@ -203,13 +203,10 @@ fn busy(findings: &Findings<'_>) -> Check {
     let message = if busy < BUSY_MAX {
         format!("the busiest worker was busy {:.0} % of the time", busy * 100.0)
     } else if is_closed(findings) {
-        format!(
-            "the client is the limit: worker {worker} was busy {:.0} % of the time",
-            busy * 100.0
-        )
+        format!("memtide is the limit: worker {worker} was busy {:.0} % of the time", busy * 100.0)
     } else {
         format!(
-            "worker {worker} was busy {:.0} % of the time (allowed {:.0} %)",
+            "worker {worker} was busy {:.0} % of the time (limit {:.0} %)",
             busy * 100.0,
             BUSY_MAX * 100.0
         )
@@ -223,7 +220,7 @@ fn own_cpus(findings: &Findings<'_>) -> Check {
         Some(cpus) => {
             judged(code, false, Warning::SharedCpu { cpus }.message(), cpus, CPUS_OF_A_PAIR)
         }
-        None => skipped(code, "no embedded server has to share a CPU with the workers"),
+        None => skipped(code, "no embedded server shares a CPU with the workers"),
     }
 }
 
@@ -233,14 +230,14 @@ fn agreement(findings: &Findings<'_>) -> Check {
         Agreement::Equal(count) => Check {
             code,
             result: CheckResult::Passed,
-            message: format!("{count} counters of the servers equal ours"),
+            message: format!("{count} server counters equal memtide's"),
             measured: None,
             allowed: None,
         },
         Agreement::Differs(name, theirs, ours) => Check {
             code,
             result: CheckResult::Failed,
-            message: format!("the servers counted {theirs} in {name} where we sent {ours}"),
+            message: format!("the servers counted {theirs} in {name}, but memtide sent {ours}"),
             measured: Some(*theirs as f64),
             allowed: Some(*ours as f64),
         },
@@ -248,7 +245,7 @@ fn agreement(findings: &Findings<'_>) -> Check {
         Agreement::OtherClients(commands) => skipped(
             code,
             &format!(
-                "other clients used the servers meanwhile (at least {commands} commands are theirs)"
+                "other clients used the servers during the run (at least {commands} commands)"
             ),
         ),
     }

@@ -155,7 +155,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         filter: None,
     };
     if scenario.mix.kinds().any(OpKind::lengthens_value) {
-        let reason = "append and prepend change lengths, so those on servers are not compared";
+        let reason = "append and prepend change lengths, so memtide does not compare them";
         why.insert("value-size".to_owned(), reason.to_owned());
     }
     decided.threads = Some(u32::from(plan.workers));
@@ -259,7 +259,7 @@ fn io(
         }
         (Some(io), _) => Ok(io),
         (None, Ok(())) => {
-            why.insert("io".to_owned(), "it costs less and this kernel has it".to_owned());
+            why.insert("io".to_owned(), "it costs less, and this kernel supports it".to_owned());
             Ok(Io::Uring)
         }
         (None, Err(reason)) => {

@@ -17,10 +17,9 @@ use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Times, Totals};
 use memtide_schema::record::{
-    Believable, ClientRecord, ConnectionCounts, Counts, Distribution, EndedBy, GoalResult,
-    IntervalRecord, LagSplit, Lanes, LoopKind, MessageSizes, Phases, RateRecord, SecondRecord,
-    ServerCounters, ServerRecord, ServerTotals, SliceRecord, Totals as Counted, WarningRecord,
-    Wide,
+    Believable, ClientRecord, Counts, Distribution, EndedBy, GoalResult, IntervalRecord, LagSplit,
+    Lanes, LoopKind, MessageSizes, Phases, RateRecord, SecondRecord, ServerCounters, ServerRecord,
+    ServerTotals, SliceRecord, Totals as Counted, WarningRecord, Wide,
 };
 use memtide_schema::{Exit, Kind, Record, Scenario, Warning};
 use memtide_workload::{Action, OpKind};
@@ -143,7 +142,7 @@ fn measured(record: &mut Record, ended: &Ended, (plan, survey): (&Plan, &Survey)
         measure: of(segment::MEASURE),
         cooldown: of(segment::COOLDOWN),
     };
-    record.phases.measure.totals.connections = connection_counts(totals.all_connections());
+    record.phases.measure.totals.connections = (&totals.all_connections()).into();
     record.totals = record.phases.measure.totals.clone();
     let measured = ended.measured();
     let at_least = plan.timeout;
@@ -355,13 +354,13 @@ fn servers(
             let (mut bounds, mut opened) = (Histogram::new(), ConnectionCounters::default());
             for same in (0..plan.servers.len()).filter(|&other| is_it(other)) {
                 counters += &totals.servers[same];
-                opened += totals.connections[same];
+                opened += &totals.connections[same];
                 times.absorb(&totals.times.servers[same]);
                 totals.times.server_bounds.get(same).iter().for_each(|more| bounds.absorb(more));
             }
             let unanswered = counters.unanswered();
             let response = Distribution::cut_off(&times, unanswered, plan.timeout, &bounds);
-            let connections = connection_counts(opened);
+            let connections = (&opened).into();
             (Counted { connections, ..(&counters).into() }, response)
         };
         let (reconnects, outages) = returns::reconnects(totals, is_it, began);
@@ -377,11 +376,6 @@ fn servers(
         }
     };
     survey.servers(plan).map(row).collect()
-}
-
-fn connection_counts(of: ConnectionCounters) -> ConnectionCounts {
-    let ConnectionCounters { opened, failed, lost } = of;
-    ConnectionCounts { opened, failed, lost }
 }
 
 fn client(ended: &Ended, plan: &Plan, record: &Record) -> ClientRecord {

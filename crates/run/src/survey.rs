@@ -8,7 +8,7 @@ pub(crate) use commands::ServerCommands;
 pub(crate) use discreet::{Discreet, is_closed};
 
 use crate::failure::{Failure, Fault};
-use memtide_base::Span;
+use memtide_base::{Sentence, Span};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan, Transport};
@@ -126,18 +126,20 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
     let replied = all.answered + all.failed + all.unacknowledged + all.late_replies;
     if all.sent > replied {
         return Agreement::Skipped(format!(
-            "whether {} operations that got no reply reached the servers is not known",
+            "{} operations got no reply, so it is unknown whether they reached the servers",
             all.sent - replied
         ));
     }
     if let Some(server) = survey.servers(plan).find(|server| survey.is_restarted(&server.name)) {
         let name = &server.name;
-        return Agreement::Skipped(format!("server {name} was started anew, and counts from then"));
+        return Agreement::Skipped(format!(
+            "server {name} was restarted, which reset its counters"
+        ));
     }
     let told = |of: &Expected| survey.tells(plan, of.name);
     let expected: Vec<Expected> = expected(all).into_iter().filter(told).collect();
     if expected.is_empty() {
-        let why = "the servers tell none of the counters that are compared";
+        let why = "the servers report none of the counters that memtide compares";
         return Agreement::Skipped(why.to_owned());
     }
     let surplus = |of: &Expected| survey.delta(plan, of.name).saturating_sub_unsigned(of.ours);
@@ -146,16 +148,15 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
         return Agreement::Equal(expected.len());
     };
     if survey.is_touched {
-        return Agreement::Skipped(format!(
-            "{} differs, and what the servers were told around the load may have changed it",
-            differs.name
-        ));
+        let why = Sentence::new(format!("{} differs, and the commands of ", differs.name));
+        let why = why.field("before").text(" and ").field("after");
+        return Agreement::Skipped(natively(&why.text(" may have changed it")));
     }
     let connected = survey.delta(plan, "total_connections");
     let due = (opened + survey.asked_between) as i64;
     if let Some(name) = survey.reset(plan, &expected, all, connected < due) {
         return Agreement::Skipped(format!(
-            "the counters of {name} went back during the run: someone reset them (stats reset)"
+            "the counters of {name} were reset during the run (stats reset)"
         ));
     }
     let others = connected > due || survey.is_moving;

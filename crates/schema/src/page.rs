@@ -1,6 +1,6 @@
-//! docs/scenario.md, rendered from the table of fields so that it cannot disagree with it.
+//! Renders docs/scenario.md from the table of fields, so that the two always agree.
 //!
-//! Only a test needs it: the one that holds the file equal to what is rendered here.
+//! Only a test uses it: the one that compares the file with the rendered text.
 
 use crate::field::{FIELDS, Field, Section};
 use std::fmt::Write;
@@ -8,35 +8,34 @@ use std::fmt::Write;
 const INTRODUCTION: &str = "\
 # Scenarios
 
-<!-- Rendered from the table of fields in crates/schema/src/field; do not edit.
-     `UPDATE_DOCS=1 cargo test -p memtide-schema` renders it again. -->
+<!-- Generated from the table of fields in crates/schema/src/field; do not edit.
+     `UPDATE_DOCS=1 cargo test -p memtide-schema` generates it again. -->
 
-A scenario is everything that `memtide run` is told. Each of its fields can be said in three
-places, under one name:
+A scenario is everything that you tell `memtide run`. Every field has one name, which you can use
+in three places:
 
 | place | spelling |
 |---|---|
 | command line | `--key-size 40` |
 | environment | `MEMTIDE_KEY_SIZE=40` |
-| file | `key-size = 40` (`key_size` is read as well) |
+| file | `key-size = 40` (or `key_size`) |
 
-**A flag beats the environment, which beats the file, which beats the default.** A list that is
-said in one place replaces the whole list of the place it beats; nothing is joined.
+**Flags override the environment, which overrides the file, which overrides the defaults.** A list
+replaces the whole list of a place that it overrides; lists are never joined.
 
-Words have one grammar wherever they stand. Counts and rates take `k`, `M` and `G` (powers of
-1 000), sizes `k`, `KiB`, `MiB`, `GiB` (powers of 1 024) and `kB`, `MB`, `GB` (powers of 1 000).
-Times carry their unit: `ns`, `us`, `ms`, `s`, `m`, `h`, `d`. Fractions are `0.2` or `20%`. In a
-file a number may also stand without quotes, a switch is `true` or `false`, and a list is an
-array or a comma list. A switch on the command line needs no value; `--strict=false` takes back
-what the environment or the file switches on. A flag that is given twice means its last value;
-one that takes a list means all of them. The file `-` is stdin.
+Values are written the same way in all three places. Counts and rates take `k`, `M` and `G` (powers
+of 1 000), sizes `k`, `KiB`, `MiB`, `GiB` (powers of 1 024) and `kB`, `MB`, `GB` (powers of 1 000).
+Times need a unit: `ns`, `us`, `ms`, `s`, `m`, `h`, `d`. Fractions are `0.2` or `20%`. In a file, a
+number needs no quotes, a switch is `true` or `false`, and a list is an array or a comma list. On
+the command line a switch needs no value; `--strict=false` switches off what the environment or the
+file switches on. If you repeat a flag, the last value counts; for a list, all values count. The
+file `-` is stdin.
 
-An empty value is an error, so that a script's unset variable changes nothing in silence; in a
-file `[]` is a list of nothing. Only a password may be empty.
+An empty value is an error, so that a script's unset variable cannot change a run unnoticed. In a
+file, `[]` is an empty list. Only a password may be empty.
 
-A word that is not allowed, a field that does not exist and fields that contradict each other
-end the run before it begins, with exit code 2 and a sentence that says where and what is
-allowed. Nothing is guessed.
+An invalid value, an unknown field or a contradiction between fields ends the run before it starts,
+with exit code 2 and a message that names the place and the allowed values. memtide never guesses.
 
 ## An example
 
@@ -88,7 +87,7 @@ fn section_markdown(page: &mut String, section: Section, fields: &[&Field]) {
     }
     for field in fields {
         line(format!("\n### {}\n", field.name));
-        line(wrapped(&format!("{} {}", spellings(field), field.long)));
+        line(wrapped(&format!("{} {}. {}", spellings(field), field.help, field.long)));
     }
 }
 

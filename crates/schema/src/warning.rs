@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// Something is not as it should be. Figures are of the measured window.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
-    /// The generator itself sent late, which is part of the response times.
+    /// memtide itself sent late, which is part of the response times.
     GeneratorLate {
         /// At which percentile.
         percentile: Percentile,
@@ -64,7 +64,7 @@ pub enum Warning {
         /// Files allowed, after the soft limit was raised to the hard one.
         allowed: u64,
     },
-    /// The server threw out items during the run.
+    /// The server evicted items during the run.
     Evictions {
         /// Which server.
         server: String,
@@ -73,7 +73,7 @@ pub enum Warning {
         /// Whether keys of this run were among them; none where that is not known.
         own: Option<bool>,
     },
-    /// So few connections at so high a rate that the server's threads take turns badly.
+    /// Too few connections for the rate: the server's threads share them unevenly.
     FewConnections {
         /// Connections to each server.
         connections: u32,
@@ -94,7 +94,7 @@ pub enum Warning {
         /// How many.
         lost: u64,
     },
-    /// The server did work for somebody else during the run.
+    /// Other clients used the server during the run.
     OtherClients {
         /// Which server.
         server: String,
@@ -127,7 +127,7 @@ pub enum Warning {
         /// How many connections.
         count: u64,
     },
-    /// Connections that were the load could not be opened for other reasons.
+    /// Under connection churn, connections could not be opened for other reasons.
     ConnectsFailed {
         /// How many connections.
         count: u64,
@@ -148,7 +148,7 @@ pub enum Warning {
     },
     /// A server holds less than the scenario says, or something else, and that is accepted.
     Shortfall(Shortfall),
-    /// A server did not do what it was told before or after the load.
+    /// A server rejected the command of `--before` or `--after`.
     LineRefused {
         /// Which server.
         server: String,
@@ -157,7 +157,7 @@ pub enum Warning {
         /// What became of it: a sentence without its subject, the server.
         why: String,
     },
-    /// Runs that became one record did not all load the same servers.
+    /// The merged runs did not all load the same servers.
     ServersDiffer {
         /// How many runs.
         runs: usize,
@@ -170,8 +170,8 @@ pub enum Warning {
 const fn whose(own: Option<bool>) -> &'static str {
     match own {
         Some(true) => ", and keys of this run were missing",
-        Some(false) => ", but every key that was read was there: others' items went",
-        None => "; whether this run's were among them is not known",
+        Some(false) => "; every key that was read was present, so these were other items",
+        None => "; memtide cannot tell whether keys of this run were among them",
     }
 }
 
@@ -208,39 +208,40 @@ impl Warning {
     pub fn message(&self) -> String {
         match self {
             Self::GeneratorLate { percentile, share, lag_ns } => format!(
-                "the generator sent late: its lag is {} of the {percentile} response time ({} at \
-                 {percentile})",
+                "memtide itself sent late: {} of the {percentile} response time is its own delay \
+                 ({} at {percentile})",
                 percent(*share),
                 units::format_span(Span::from_ns(*lag_ns))
             ),
-            Self::ClientSaturated { worker, busy } => {
-                format!("worker {worker} was busy {} of the time", percent(*busy))
-            }
+            Self::ClientSaturated { worker, busy } => format!(
+                "worker {worker} was busy {} of the time, so memtide may limit the result",
+                percent(*busy)
+            ),
             Self::SharedCpu { cpus } => shared_cpu(*cpus),
             Self::CpuStolen { share } => cpu_stolen(*share),
             Self::TooFewSamples { kind, percentile, needed, has } => format!(
-                "too few operations for {percentile} of {kind}: it needs {needed}, there were {has}"
+                "too few operations for {percentile} of {kind}: {needed} needed, {has} measured"
             ),
             Self::FileLimit { needed, allowed } => {
-                format!("the run needs {needed} open files, the system allows {allowed}")
+                format!("the run needs {needed} open files, but the limit is {allowed}")
             }
             Self::Evictions { server, count, own } => {
                 format!("{server} evicted {count} items during the run{}", whose(*own))
             }
             Self::FewConnections { connections, server_threads, rate_per_s } => format!(
                 "{connections} connections for {server_threads} server threads at {}/s: below 50 \
-                 per thread, single connections sway the result",
+                 per thread, single connections can skew the result",
                 format_count(*rate_per_s)
             ),
             Self::TooManyConnections { server, refused } => {
-                format!("{server} refused {refused} connections: it has too many open")
+                format!("{server} refused {refused} connections because it has too many open")
             }
-            Self::SampleOverflow { lost } => {
-                format!("{lost} samples are missing from the file: they came too fast to write")
-            }
-            Self::OtherClients { server, commands } => {
-                format!("{server} served at least {commands} commands of other clients meanwhile")
-            }
+            Self::SampleOverflow { lost } => format!(
+                "{lost} samples are missing from the file: they came too fast to be written"
+            ),
+            Self::OtherClients { server, commands } => format!(
+                "other clients sent at least {commands} commands to {server} during the run"
+            ),
             Self::StatsUnavailable { server, why } => {
                 format!("the counters of {server} could not be compared: {why}")
             }
@@ -249,26 +250,26 @@ impl Warning {
             }
             Self::Upset(upset) => upset.message(),
             Self::DescriptorsExhausted { count } => format!(
-                "{count} connections could not be opened: the system allows no more open files"
+                "{count} connections could not be opened: the limit of open files is reached"
             ),
             Self::PortsExhausted { count } => format!(
-                "{count} connections could not be opened: no local port was free (after a close \
-                 in good order each waits for a minute)"
+                "{count} connections could not be opened: no local port was free (a port stays in \
+                 use for a minute after a normal close)"
             ),
             Self::ConnectsFailed { count, why } => {
                 format!("{count} connections could not be opened: {why}")
             }
             Self::OutputFailed { output, why } => format!("{output} could not be written: {why}"),
             Self::HistogramSaturated { count } => {
-                format!("{count} times were longer than the histograms reach (one hour)")
+                format!("{count} times exceed the range of the histograms (one hour)")
             }
             Self::Shortfall(shortfall) => shortfall.message(),
             Self::LineRefused { server, line, why } => {
-                format!("{server} was told '{line}' and {why}")
+                format!("{server} received '{line}' and {why}")
             }
             Self::ServersDiffer { runs, servers } => format!(
-                "the {runs} merged runs loaded {servers} servers, not all the same ones: the times \
-                 are those of all of them together"
+                "the {runs} merged runs loaded {servers} servers, not all the same: the times are \
+                 those of all servers together"
             ),
         }
     }
@@ -277,13 +278,11 @@ impl Warning {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::GeneratorLate { .. } => {
-                "use more --threads, --wait hybrid or spin, or CPUs that the server does not use"
+                "try --wait spin, more --threads, or CPUs that the server does not use"
             }
-            Self::ClientSaturated { .. } => {
-                "use more --threads or CPUs, or a lower --rate; the client must not be the limit"
-            }
+            Self::ClientSaturated { .. } => "use more --threads or CPUs, or a lower --rate",
             Self::SharedCpu { .. } => {
-                "let memtide use two CPUs or more, or name a --server that runs elsewhere"
+                "give memtide at least two CPUs, or measure a --server that runs elsewhere"
             }
             Self::CpuStolen { .. } => {
                 "measure on a machine with CPUs of its own, or again when the host is less busy"
@@ -293,43 +292,47 @@ impl Warning {
                 "raise the hard limit (ulimit -Hn) or use fewer --connections"
             }
             Self::Evictions { own: Some(false), .. } => {
-                "nothing needs to be done for this run; if the others' items matter, use another \
-                 server, or give this one more memory (its -m)"
+                "this run needs no action; if the other items matter, use another server or give \
+                 this one more memory (its -m)"
             }
             Self::Evictions { .. } => {
-                "give the server more memory (its -m), or use fewer or smaller --keys"
+                "give the server more memory (its -m), or use fewer --keys or a smaller \
+                 --value-size"
             }
-            Self::FewConnections { .. } => "use more --connections, or several load machines",
+            Self::FewConnections { .. } => "use more --connections, or several client machines",
             Self::TooManyConnections { .. } => {
                 "raise the server's connection limit (its -c) or use fewer --connections"
             }
             Self::SampleOverflow { .. } => {
-                "write --samples to a faster disk, or measure at a lower --rate"
+                "write --samples to a faster disk, or use a lower --rate"
             }
-            Self::OtherClients { .. } => "measure a server that serves nobody else",
+            Self::OtherClients { .. } => "measure a server that no other client uses",
             Self::StatsUnavailable { .. } => {
-                "let the server answer the stats command, or do not rely on its counters"
+                "let the server answer the stats command, or skip the comparison with --no-stats"
             }
-            Self::ConnectionsLost { .. } => "look into the server's log; the times include it",
+            Self::ConnectionsLost { .. } => {
+                "check the server's log; the response times include the losses"
+            }
             Self::Upset(upset) => upset.remedy(),
             Self::DescriptorsExhausted { .. } => {
-                "raise the hard limit (ulimit -Hn, fs.file-max) or let fewer --connections live at \
-                 once"
+                "raise the hard limit (ulimit -Hn, fs.file-max) or use fewer --connections"
             }
             Self::PortsExhausted { .. } => {
-                "close with --linger 0, give more source addresses with --bind, or widen \
+                "reset connections with --linger 0, add source addresses with --bind, or widen \
                  net.ipv4.ip_local_port_range"
             }
             Self::ConnectsFailed { .. } => {
-                "look whether the server runs, and whether its queue of new connections is long \
-                 enough; the times include it"
+                "check that the server runs and that its listen backlog is long enough; the \
+                 response times include the failures"
             }
-            Self::OutputFailed { .. } => "name a place that can be written and run again",
+            Self::OutputFailed { .. } => "choose a place that can be written, and run again",
             Self::HistogramSaturated { .. } => "set a --timeout below one hour",
             Self::Shortfall(shortfall) => shortfall.remedy(),
-            Self::LineRefused { .. } => "give --before and --after commands that the server knows",
+            Self::LineRefused { .. } => {
+                "use commands in --before and --after that the server knows"
+            }
             Self::ServersDiffer { .. } => {
-                "look at the times of each server before these are taken for those of any one"
+                "compare the times of each server before you attribute them to one of them"
             }
         }
     }

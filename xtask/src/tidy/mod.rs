@@ -6,6 +6,7 @@
 mod arrows;
 mod budget;
 mod circles;
+mod messages;
 mod shape;
 mod source;
 mod surface;
@@ -50,6 +51,7 @@ enum Rule {
     DeadPub,
     Unused,
     PackageBudget,
+    Messages,
 }
 
 /// A breach that is right where it stands.
@@ -86,10 +88,21 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(circles::check(&sources));
     findings.extend(arrows::check_formatter(&read(root, "rustfmt.toml")?));
     findings.extend(surface::check(&sources));
+    findings.extend(messages::check(&sources, &read(root, messages::PATH).unwrap_or_default()));
     let mut findings = without_exceptions(findings, EXCEPTIONS);
     findings.sort();
     findings.dedup();
     Ok(findings)
+}
+
+/// Writes the list of messages anew from the sources.
+///
+/// # Errors
+/// When a source cannot be read or the list cannot be written.
+pub(crate) fn write_messages(root: &Path) -> Result<(), String> {
+    let page = messages::page(&sources(root)?);
+    let path = messages::PATH;
+    fs::write(root.join(path), page).map_err(|error| format!("cannot write {path}: {error}"))
 }
 
 fn read(root: &Path, name: &str) -> Result<String, String> {

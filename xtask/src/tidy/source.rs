@@ -16,6 +16,8 @@ pub(super) struct Source {
     test_ranges: Vec<(usize, usize)>,
     /// Another file declares this one under `#[cfg(test)]`.
     is_test_module: bool,
+    /// Half-open byte ranges of the strings, quotes included.
+    strings: Vec<(usize, usize)>,
 }
 
 /// A path that a file names, such as `std::fs::File` or `crate::pacer`.
@@ -41,11 +43,11 @@ pub(super) struct Function {
 impl Source {
     pub(super) fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         let (path, text) = (path.into(), text.into());
-        let code = masked(&text);
+        let (code, strings) = masked(&text);
         let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let line_starts = std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect();
         let test_ranges = test_ranges(&code);
-        Self { path, text, code, line_starts, test_ranges, is_test_module: false }
+        Self { path, text, code, line_starts, test_ranges, is_test_module: false, strings }
     }
 
     /// The folder that names the part: `engine` for `crates/engine/…`, `xtask` for `xtask/…`.
@@ -74,6 +76,17 @@ impl Source {
         let declarations = ranges.filter_map(|code| code.trim_end().strip_suffix(';'));
         let names = declarations.filter_map(|code| words(code).last());
         names.map(|(_, name)| format!("{folder}/{name}")).collect()
+    }
+
+    /// Every string outside of tests: the offset of its beginning, and what is between its quotes,
+    /// as it is written.
+    pub(super) fn strings(&self) -> impl Iterator<Item = (usize, &str)> {
+        let outside = self.strings.iter().filter(|(from, _)| !self.in_test(*from));
+        outside.map(|&(from, to)| {
+            let text = &self.text[from..to];
+            let inside = text.trim_start_matches(['r', 'b', 'c', '#']).trim_end_matches('#');
+            (from, inside.trim_matches('"'))
+        })
     }
 
     /// Whether the byte at `at` belongs to a test.
@@ -325,8 +338,9 @@ fn test_ranges(code: &str) -> Vec<(usize, usize)> {
 }
 
 /// `text` with comments and the insides of literals blanked; as long as `text`, all ASCII.
-fn masked(text: &str) -> String {
+fn masked(text: &str) -> (String, Vec<(usize, usize)>) {
     let bytes = text.as_bytes();
+    let mut strings = Vec::new();
     let mut code = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
@@ -352,11 +366,14 @@ fn masked(text: &str) -> String {
                 // without arguments.
                 let length = code.len();
                 code[length - 1] = b'"';
+                if bytes[at] != b'\'' {
+                    strings.push((at, end));
+                }
             }
             at = end;
         }
     }
-    String::from_utf8(code).expect("only ASCII was written")
+    (String::from_utf8(code).expect("only ASCII was written"), strings)
 }
 
 fn line_comment_end(bytes: &[u8], at: usize) -> usize {

@@ -9,12 +9,12 @@ use clap_complete::Shell;
 pub(crate) fn completions(matches: &ArgMatches) -> Result<u8, Stop> {
     let shell = *matches.get_one::<Shell>("shell").expect("the command line requires a shell");
     let mut bytes = Vec::new();
-    clap_complete::generate(shell, &mut flags::command(), "memtide", &mut bytes);
+    clap_complete::generate(shell, &mut flags::command(flags::Length::All), "memtide", &mut bytes);
     print(&bytes)
 }
 
 pub(crate) fn manual() -> Result<u8, Stop> {
-    let mut command = flags::command();
+    let mut command = flags::command(flags::Length::All);
     command.build();
     let mut bytes = Vec::new();
     // The program's page first, then one section after another for its commands.

@@ -23,7 +23,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     let settings = flags::settings(matches)?;
     if load_only && settings.scenario.servers.is_empty() {
         return Err(Stop::usage(
-            "load needs a --server: filling an embedded server that ends at once helps nobody",
+            "load needs a --server: the embedded server ends with this command",
         ));
     }
     let task = if load_only { Task::Load } else { Task::Once };

@@ -31,14 +31,12 @@ pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
     let settings = settings(matches, "search looks for")?;
     let scenario = &settings.scenario;
     if scenario.goals.is_empty() {
-        return Err(Stop::usage(
-            "search needs a goal to look for: give one such as --goal 'all.p95<10ms'",
-        ));
+        return Err(Stop::usage("search needs a goal: add one such as --goal 'all.p95<10ms'"));
     }
     if let Some(goal) = scenario.goals.iter().find(|goal| !grows_harder(goal)) {
         return Err(Stop::usage(format!(
-            "goal {goal} is not one that higher rates make harder to meet: search for an upper \
-             bound such as all.p95<10ms or errors<0.1%"
+            "goal {goal} does not get harder as the rate grows: use an upper bound such as \
+             all.p95<10ms or errors<0.1%"
         )));
     }
     let steps_max = matches.get_one::<u32>("steps-max").copied();
@@ -59,21 +57,21 @@ fn settings(matches: &ArgMatches, varies: &str) -> Result<Settings, Stop> {
     let settings = flags::settings(matches)?;
     let Settings { scenario, outputs } = &settings;
     let unfit = [
-        (scenario.rate.is_some(), format!("rate is what {varies}: leave it out")),
+        (scenario.rate.is_some(), format!("rate cannot be set, because {varies} it: remove it")),
         (
             scenario.wave != Wave::Constant,
-            format!("wave {} changes the rate within a step: leave it out", scenario.wave),
+            format!("wave {} changes the rate within a step: remove it", scenario.wave),
         ),
         (
             outputs.samples.is_some(),
-            "samples would mix the operations of all steps: leave it out, and run the rate that \
-             matters once more with it"
+            "samples would mix the operations of all steps: remove it, and repeat one rate with \
+             memtide run --samples"
                 .to_owned(),
         ),
         (
             outputs.verify_details.is_some(),
-            "verify-details would mix the values of all steps: leave it out, and run the rate \
-             that matters once more with it"
+            "verify-details would mix the values of all steps: remove it, and repeat one rate \
+             with memtide run --verify-details"
                 .to_owned(),
         ),
     ];
@@ -101,20 +99,20 @@ fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
     let (rate_min, rate_max) = (rate("rate-min"), rate("rate-max"));
     for (name, rate) in [("rate-min", rate_min), ("rate-max", rate_max)] {
         if rate.is_some_and(|rate| rate <= 0.0) {
-            return Err(Stop::usage(format!("{name} 0 asks for nothing: give a rate above 0")));
+            return Err(Stop::usage(format!("{name} 0 is not allowed: use a rate above 0")));
         }
     }
     if let (Some(min), Some(max)) = (rate_min, rate_max)
         && min > max
     {
         return Err(Stop::usage(format!(
-            "rate-min {min} is above rate-max {max}: give a range of rates"
+            "rate-min {min} is above rate-max {max}: use a lower one"
         )));
     }
     let resolution = *matches.get_one::<f64>("resolution").expect("it has a default");
     if !RESOLUTIONS.contains(&resolution) {
         return Err(Stop::usage(format!(
-            "resolution {resolution} is out of bounds: give a fraction from 0.1% to 50%"
+            "resolution {resolution} is out of range: use a fraction from 0.1% to 50%"
         )));
     }
     Ok(Limits { rate_min, rate_max, resolution })

@@ -2,10 +2,14 @@
 //! say as a layer.
 
 mod steps;
+mod help;
+
+pub(crate) use help::Length;
 
 use crate::exit::Stop;
 use crate::output::NOTES;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
 use memtide_schema::{FIELDS, Field, Layer, Origin, Settings, from_toml};
@@ -15,31 +19,21 @@ use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// The whole command line.
-pub(crate) fn command() -> Command {
+/// The whole command line, with help of this length.
+pub(crate) fn command(length: Length) -> Command {
     Command::new("memtide")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Loads and measures memcached, and says how far the numbers can be believed")
-        .after_help(EXIT_CODES)
+        .about("Load generator for memcached that reports how far its numbers can be trusted")
+        .after_help("Start with: memtide run          memtide run -s HOST --rate 50k")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .args_override_self(true)
-        .subcommand(scenario_command(
-            "run",
-            "Makes load and reports what came of it",
-            "Makes load and reports what came of it. Without a server it brings its own: a first \
-             run needs no configuration.",
-        ))
-        .subcommand(scenario_command(
-            "load",
-            "Only fills the servers with the scenario's keys",
-            "Only fills the servers with the scenario's keys, whatever they hold. It takes the \
-             same fields as run; --load is always here.",
-        ))
-        .subcommand(steps::search_command())
-        .subcommand(steps::scan_command())
+        .subcommand(run_command(length))
+        .subcommand(load_command(length))
+        .subcommand(steps::search_command(length))
+        .subcommand(steps::scan_command(length))
         .subcommand(merge_command())
-        .subcommand(sim_command())
+        .subcommand(sim_command(length))
         .subcommand(serve_command())
         .subcommands(faces())
         .subcommand(install_command())
@@ -53,10 +47,10 @@ fn documents() -> [Command; 2] {
         .required(true)
         .value_name("SHELL")
         .value_parser(value_parser!(clap_complete::Shell))
-        .help("Which shell");
+        .help("Shell to print completions for");
     [
-        Command::new("completions").about("Prints shell completions").arg(shell),
-        Command::new("man").about("Prints the manual page"),
+        Command::new("completions").about("Print shell completions").arg(shell),
+        Command::new("man").about("Print the manual page"),
     ]
 }
 
@@ -66,18 +60,56 @@ fn documents() -> [Command; 0] {
     []
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done and goals met · 1 a goal was missed, a fill did not \
-fit or an output could not be written · 2 usage · 3 a server cannot be reached or was lost · 4 \
-not believable (with --strict) · 130 interrupted (the partial result is still shown)";
+/// What the exit codes of a run mean.
+const EXIT_CODES: [(u8, &str); 6] = [
+    (0, "done, and all goals are met"),
+    (1, "a goal was missed or is undecided, or an output could not be written"),
+    (2, "the command line, environment or scenario is wrong; nothing was sent"),
+    (3, "a server cannot be reached, refused the fill, or was lost"),
+    (4, "the result is not believable (with --strict)"),
+    (130, "interrupted; the partial result is shown and written"),
+];
+
+fn run_command(length: Length) -> Command {
+    let command = scenario_command(
+        "run",
+        "Send load to memcached and report response times",
+        "Send load to memcached, measure each operation from the moment it was due, and report \
+         the response times with a verdict: can they be believed? Without --server, memtide \
+         starts an embedded server, so a first run needs no flags.",
+    );
+    let page = Page {
+        usage: "run [OPTIONS] [SCENARIO.toml]",
+        example: "memtide run -s cache1:11211 --rate 50k --duration 30s --goal 'get.p99<1ms'",
+        exit_codes: &EXIT_CODES,
+    };
+    with_help(command, &page, length)
+}
+
+fn load_command(length: Length) -> Command {
+    let command = scenario_command(
+        "load",
+        "Fill the servers with the scenario's keys, and stop",
+        "Fill the servers with the scenario's keys, whatever they hold already, and stop. It \
+         takes the same flags as memtide run and ignores --load.",
+    );
+    let page = Page {
+        usage: "load [OPTIONS] [SCENARIO.toml]",
+        example: "memtide load -s cache1:11211 --keys 1M --value-size 1k",
+        exit_codes: &EXIT_CODES,
+    };
+    with_help(command, &page, length)
+}
 
 fn scenario_command(name: &'static str, about: &'static str, long: &'static str) -> Command {
     let file = Arg::new(SCENARIO_FILE)
         .value_name("SCENARIO.toml")
-        .help("A file with fields as keys, - for stdin; the environment and flags beat it");
-    FIELDS.iter().fold(
-        Command::new(name).about(about).long_about(long).after_help(EXIT_CODES).arg(file),
-        |command, field| command.arg(flag(field)),
-    )
+        .help("File with flags as keys (- for stdin); flags override it");
+    FIELDS
+        .iter()
+        .fold(Command::new(name).about(about).long_about(long).arg(file), |command, field| {
+            command.arg(flag(field))
+        })
 }
 
 const SCENARIO_FILE: &str = "scenario-file";
@@ -88,7 +120,7 @@ fn flag(field: &'static Field) -> Arg {
     let mut arg = Arg::new(field.name)
         .long(field.name)
         .help(help(field))
-        .long_help(format!("{}\n\n[default: {}]", field.long, field.default))
+        .long_help(format!("{}. {}\n\n[default: {}]", field.help, field.long, field.default))
         .help_heading(field.section.title());
     if let Some(short) = field.short {
         arg = arg.short(short);
@@ -183,12 +215,12 @@ pub(crate) const FACES: [&str; 6] =
 /// The faces, for the list of commands alone: their words are read by their own rules.
 fn faces() -> impl Iterator<Item = Command> {
     let about = |name: &'static str| match name {
-        "mutilate" => "mutilate, with its own options and output",
-        "mcperf" => "mcperf 0.3 (memcache-perf), with its own options and output",
-        "mcperf-dynamic" => "mcperf with dynamic load, with its own options and output",
-        "twemperf" => "twemperf (Twitter's mcperf), with its own options and output",
-        "memaslap" => "memaslap of libmemcached, with its own options and output",
-        _ => "memaslap under the name that Debian gives it",
+        "mutilate" => "mutilate: its options and its output",
+        "mcperf" => "mcperf 0.3 (memcache-perf): its options and its output",
+        "mcperf-dynamic" => "mcperf with dynamic load: its options and its output",
+        "twemperf" => "twemperf (Twitter's mcperf): its options and its output",
+        "memaslap" => "memaslap of libmemcached: its options and its output",
+        _ => "memaslap under its Debian name",
     };
     FACES.into_iter().map(move |name| {
         Command::new(name).about(about(name)).disable_help_flag(true).arg(
@@ -196,7 +228,7 @@ fn faces() -> impl Iterator<Item = Command> {
                 .num_args(0..)
                 .trailing_var_arg(true)
                 .allow_hyphen_values(true)
-                .help("Its own options; --help lists them"),
+                .help("Options of that program; --help lists them"),
         )
     })
 }
@@ -206,62 +238,61 @@ fn install_command() -> Command {
         .long("mcperf")
         .value_name("WHICH")
         .value_parser(|word: &str| word.parse::<Mcperf>())
-        .help("Which program the link mcperf is: dynamic, 0.3 or twemperf")
+        .help("Program that the link mcperf stands for: dynamic, 0.3 or twemperf")
         .long_help(
-            "Which program the link mcperf is: dynamic, 0.3 or twemperf. Without it the command \
-             line decides each time: options that only one of them has, 0.3 where all could be \
-             meant. The variable MEMTIDE_MCPERF overrides both.",
+            "Program that the link mcperf stands for: dynamic, 0.3 or twemperf. By default each \
+             command line decides: an option that only one of them has selects it, and 0.3 is \
+             used if all have them. The variable MEMTIDE_MCPERF overrides both.",
         );
     Command::new("install-faces")
-        .about(
-            "Makes links by which scripts find memtide as mutilate, mcperf, twemperf and memaslap",
-        )
+        .about("Create links so that scripts run memtide as mutilate, mcperf, twemperf or memaslap")
         .arg(which)
         .arg(
             Arg::new("folder")
                 .required(true)
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
-                .help("The folder for the links, made if need be; put it first in PATH"),
+                .help("Directory for the links, created if missing; put it first in PATH"),
         )
 }
 
 fn merge_command() -> Command {
     Command::new("merge")
-        .about("Makes one record and one report of the records of several runs")
+        .about("Merge the records of several runs into one record and report")
         .long_about(
-            "Makes one record and one report of the records of several runs, as if one run had \
-             made them: counts and histograms add up exactly, rates are divided by the union of \
-             the measured windows, and goals are judged anew. Merged records can be merged again.",
+            "Merge the records of several runs into one record and one report, as if a single run \
+             had made them. Counts and histograms add up exactly, rates are divided by the union \
+             of the measured windows, and goals are evaluated again. Merged records can be merged \
+             again.",
         )
         .after_help(
-            "Exit codes: 0 done and goals met · 1 a goal was missed, a value was wrong or an \
-             output could not be written · 2 usage: a file is no record, or the records do not \
-             belong together",
+            "Exit codes:\n    0  done, and all goals are met\n    \
+             1  a goal was missed, a value was wrong, or an output could not be written\n    \
+             2  a file is not a record, or the records do not belong together",
         )
         .arg(
             Arg::new("record")
                 .required(true)
                 .num_args(1..)
                 .value_name("FILE")
-                .help("Records that memtide run --json wrote"),
+                .help("Records written by memtide run --json"),
         )
         .arg(
             Arg::new("json")
                 .long("json")
                 .value_name("FILE")
-                .help("Write the merged record, as JSON; - replaces the report on stdout"),
+                .help("Write the merged record as JSON; - for stdout, in place of the report"),
         )
         .arg(
             Arg::new("force")
                 .long("force")
                 .action(ArgAction::SetTrue)
-                .help("Merge runs of different scenarios all the same"),
+                .help("Merge even if the runs had different scenarios"),
         )
 }
 
 fn serve_command() -> Command {
-    let about = "Runs the embedded server by itself, until it is interrupted";
+    let about = "Run the embedded server alone, until interrupted";
     let command = Command::new("serve").about(about);
     command.args(serve_place()).args(serve_size()).args(profile()).arg(serve_seed())
 }
@@ -273,18 +304,18 @@ fn serve_place() -> [Arg; 3] {
             .value_name("ADDRESS")
             .value_parser(value_parser!(IpAddr))
             .default_value("127.0.0.1")
-            .help("The address to listen on; anyone who reaches it can use the server"),
+            .help("Address to listen on; there is no access control"),
         Arg::new("port")
             .short('p')
             .long("port")
             .value_name("PORT")
             .value_parser(value_parser!(u16))
             .default_value("11211")
-            .help("The port to listen on; 0 takes a free one"),
+            .help("Port to listen on; 0 chooses a free one"),
         Arg::new("udp")
             .long("udp")
             .action(ArgAction::SetTrue)
-            .help("Answer UDP as well, at the same port"),
+            .help("Serve UDP too, on the same port"),
     ]
 }
 
@@ -295,19 +326,19 @@ fn serve_size() -> [Arg; 3] {
             .value_name("COUNT")
             .value_parser(value_parser!(u16).range(1..=1024))
             .default_value("1")
-            .help("How many threads serve"),
+            .help("Server threads"),
         Arg::new("memory")
             .long("memory")
             .value_name("SIZE")
             .value_parser(some_bytes)
             .default_value("64MiB")
-            .help("Memory for items; beyond it the least recently used are evicted"),
+            .help("Memory for items; when it is full, the least recently used are evicted"),
         Arg::new("item-max")
             .long("item-max")
             .value_name("SIZE")
             .value_parser(some_bytes)
             .default_value("1MiB")
-            .help("The largest item that is stored"),
+            .help("Largest item to store"),
     ]
 }
 
@@ -321,12 +352,18 @@ fn some_bytes(word: &str) -> Result<u64, String> {
 }
 
 /// `memtide sim`: a scenario's fields, and the world that it is played in.
-fn sim_command() -> Command {
-    let about = "Rehearses a scenario in virtual time, against servers made of nothing";
-    let long = "Rehearses a scenario in virtual time: the same engine and controller, but a \
-         clock, a network and servers made of nothing. The same seed gives the same trace, whose \
-         hash is printed at the end.";
-    scenario_command("sim", about, long).args(profile()).args(world())
+fn sim_command(length: Length) -> Command {
+    let about = "Simulate a scenario in virtual time, with simulated servers";
+    let long = "Simulate a scenario in virtual time: the same engine and controller with a \
+         simulated clock, network and servers. Use it to rehearse a scenario. The same seed gives \
+         the same trace; its hash is printed at the end.";
+    let own = profile().into_iter().chain(world()).map(|arg| arg.help_heading("Simulation"));
+    let page = Page {
+        usage: "sim [OPTIONS] [SCENARIO.toml]",
+        example: "memtide sim --rate 700 --behaviour queue:1,exponential:1ms --duration 1h",
+        exit_codes: &EXIT_CODES,
+    };
+    with_help(scenario_command("sim", about, long).args(own), &page, length)
 }
 
 /// The network of a simulation, and what is told of it.
@@ -337,23 +374,23 @@ fn world() -> [Arg; 4] {
             .value_name("SPAN")
             .value_parser(|word: &str| units::parse_span(word))
             .default_value("10us")
-            .help("How long bytes travel, one way"),
+            .help("Network delay, one way"),
         Arg::new("loss")
             .long("loss")
             .value_name("FRACTION")
             .value_parser(|word: &str| units::parse_fraction(word))
             .default_value("0")
-            .help("The share of writes that are lost: over UDP for good, else to come 200ms late"),
+            .help("Fraction of writes lost; over TCP they arrive 200ms late instead"),
         Arg::new("duplicates")
             .long("duplicates")
             .value_name("FRACTION")
             .value_parser(|word: &str| units::parse_fraction(word))
             .default_value("0")
-            .help("The share of datagrams that arrive twice"),
+            .help("Fraction of datagrams that arrive twice"),
         Arg::new("trace")
             .long("trace")
             .value_name("FILE")
-            .help("Where every event goes, line by line; - is stderr"),
+            .help("Write every event, one per line; - for stderr"),
     ]
 }
 
@@ -365,14 +402,14 @@ fn profile() -> [Arg; 2] {
             .value_name("WORD")
             .value_parser(|word: &str| word.parse::<Behaviour>())
             .default_value("instant")
-            .help("When answers leave: instant, or after a time, a queue or a pause")
+            .help("When replies leave: at once, or after a delay, a queue or a pause")
             .long_help(BEHAVIOUR_HELP),
         Arg::new("fault")
             .long("fault")
             .value_name("LIST")
             .value_parser(|word: &str| word.parse::<Faults>())
             .default_value("none")
-            .help("What is done wrong on purpose, such as flip:0.001@get,reset:0.1%")
+            .help("Faults to inject, such as flip:0.001@get,reset:0.1%")
             .long_help(FAULT_HELP),
     ]
 }
@@ -383,52 +420,52 @@ fn serve_seed() -> Arg {
         .value_name("NUMBER")
         .value_parser(value_parser!(u64))
         .default_value("1")
-        .help("What the draws of behaviour and faults are made from")
+        .help("Seed of behaviour and faults")
 }
 
-const BEHAVIOUR_HELP: &str = "When answers leave. One of these, or several joined by +:
+const BEHAVIOUR_HELP: &str = "When the server sends its replies. One of these, or several joined \
+by +:
 
   instant                  at once
-  fixed:SPAN               each request takes so long, by itself
-  exponential:MEAN         the same with drawn times
-  lognormal:MEDIAN,SIGMA   the same; SIGMA is of the natural logarithm
-  queue:K,LAW              one queue for the whole server, in which K take
-                           requests as they came; LAW is one of the three above
-  slowing:PERCENT/s        times grow each second by so many percent of what
-                           they were at first: 10us when no law is given
-  pause:EVERY,LENGTH       answers due within a pause leave at its end; the
-                           first begins EVERY after the start; work goes on
+  fixed:SPAN               every request takes SPAN, independently of others
+  exponential:MEAN         every request takes an exponential time
+  lognormal:MEDIAN,SIGMA   every request takes a log-normal time; SIGMA is
+                           that of the natural logarithm
+  queue:K,LAW              one queue for the whole server, with K requests in
+                           service at a time; LAW is one of the three above
+  slowing:PERCENT/s        service times grow by PERCENT of the initial ones
+                           per second; without a LAW they start at 10us
+  pause:EVERY,LENGTH       replies due in a pause leave at its end; the first
+                           pause begins EVERY after the start; work continues
   pause:AT,LENGTH,once     a single pause
 
-For example queue:1,exponential:1ms+pause:2s,500ms. Requests without a key take no time. A thread \
-spins shortly before each instant, so give it a processor of its own.";
+Example: queue:1,exponential:1ms+pause:2s,500ms. Requests without a key take no time. A thread \
+spins shortly before each reply is due, so give it its own CPU.";
 
-const FAULT_HELP: &str =
-    "What is done wrong on purpose: KIND:RATE[@COMMAND], joined by commas, or \
-none. RATE is the share of the requests that this kind can strike, such as 0.001 or 0.1%; \
-COMMAND is one that names a key; every get of the binary protocol is a gets, since its answer \
-holds a CAS. At most one fault strikes a request, the first of the list. The command 'stats \
-faults' tells how often each was done.
+const FAULT_HELP: &str = "Faults to inject: none, or a comma list of KIND:RATE[@COMMAND]. RATE is \
+the fraction of the requests that a fault can affect, such as 0.001 or 0.1%. COMMAND restricts \
+it to one command that names a key; every get of the binary protocol counts as gets, because its \
+reply holds a CAS. At most one fault affects a request: the first in the list. The command \
+'stats faults' returns the count of each.
 
-  reset          the connection is reset in place of the answer
-  stall          nothing is answered on the connection from here on
-  refuse         a new connection is reset at once; takes no COMMAND
-  truncate       a value lacks its end
-  flip           a bit of a value is wrong
-  other-key      a key is answered with another key's value
-  stale          a key is answered with its value before the present one, which
-                 must be 100ms old
-  expire-early   a value that is there is answered as a miss
-  expire-late    a value that has just expired is answered
-  server-error   SERVER_ERROR in place of the answer
-  garbage        a line that is no answer in place of the answer
+  reset          reset the connection in place of the reply
+  stall          send nothing more on the connection
+  refuse         reset a new connection at once; takes no COMMAND
+  truncate       cut off the end of a value
+  flip           flip a bit of a value
+  other-key      return another key's value
+  stale          return the key's previous value, which must be 100ms old
+  expire-early   reply with a miss to a key that exists
+  expire-late    return a value that has just expired
+  server-error   reply with SERVER_ERROR
+  garbage        reply with a line that is not part of the protocol
 
-These strike datagrams of answers, of which RATE is the share (with --udp):
+These affect datagrams of replies (with --udp):
 
-  udp-loss       a datagram does not leave
-  udp-duplicate  a datagram leaves twice
-  udp-disorder   a datagram leaves after the one that should follow it
-  udp-late       a datagram leaves after the next answer to the same client
+  udp-loss       do not send a datagram
+  udp-duplicate  send a datagram twice
+  udp-disorder   send a datagram after the next one
+  udp-late       send a datagram after the next reply to the same client
 
-What was asked is done all the same: a fault changes what the client is told, never what the \
+The request is executed all the same: a fault changes what the client receives, not what the \
 server holds.";

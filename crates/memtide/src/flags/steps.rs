@@ -1,45 +1,62 @@
-//! What searches and scans can be told beside the fields of their scenario.
+//! The flags of searches and scans beside those of their scenario.
 
+use super::help::{Length, Page, with_help};
 use super::scenario_command;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, value_parser};
 use memtide_base::units;
 use memtide_run::steps::Rates;
 
-const EXIT_CODES: &str = "Exit codes: 0 done, and with goals: met at some rate · 1 the goals are \
-met at no rate that was tried, a value was wrong, a fill did not fit or an output could not be \
-written · 2 usage · 3 a server cannot be reached or was lost · 4 what the answer rests on is not \
-believable (with --strict) · 130 interrupted; what was found so far is still shown";
+/// What the exit codes of a search or a scan mean.
+const EXIT_CODES: [(u8, &str); 6] = [
+    (0, "done; with goals: some rate meets them"),
+    (1, "no tested rate meets the goals, or an output could not be written"),
+    (2, "the command line, environment or scenario is wrong; nothing was sent"),
+    (3, "a server cannot be reached, refused the fill, or was lost"),
+    (4, "the steps behind the result are not believable (with --strict)"),
+    (130, "interrupted; the results so far are shown"),
+];
 
 /// `memtide search`
-pub(super) fn search_command() -> Command {
-    let about = "Searches for the highest rate at which goals are met";
-    let long = "Searches for the highest rate at which all goals are met, such as \
-         --goal 'all.p95<10ms'. Each step is a whole run at one rate, with its warm-up; the data \
-         are loaded once. A row is printed as each step ends, and the answer at the end.";
-
-    scenario_command("search", about, long).after_help(EXIT_CODES).args(bounds()).arg(data())
+pub(super) fn search_command(length: Length) -> Command {
+    let about = "Find the highest rate that meets goals";
+    let long = "Find the highest rate that meets all goals, such as --goal 'all.p95<10ms'. Each \
+         step is a full run at one rate, with its warm-up; the data are loaded once. memtide \
+         prints a row when a step ends, and the result at the end.";
+    let page = Page {
+        usage: "search --goal <GOAL> [OPTIONS] [SCENARIO.toml]",
+        example: "memtide search -s cache1:11211 --goal 'all.p95<10ms' --duration 20s",
+        exit_codes: &EXIT_CODES,
+    };
+    let own = bounds().into_iter().chain([data()]).map(|arg| arg.help_heading("Search"));
+    with_help(scenario_command("search", about, long).args(own), &page, length)
 }
 
 /// `memtide scan`
-pub(super) fn scan_command() -> Command {
-    let about = "Runs a scenario at one rate after the other";
-    let long = "Runs a scenario at one rate after the other. Each step is a whole run at one \
-         rate, with its warm-up; the data are loaded once. A row is printed as each step ends. \
-         With goals, the highest rate at which they were met is the answer.";
+pub(super) fn scan_command(length: Length) -> Command {
+    let about = "Run a scenario at a series of rates";
+    let long = "Run a scenario at a series of rates. Each step is a full run at one rate, with its \
+         warm-up; the data are loaded once. memtide prints a row when a step ends. With goals, \
+         the result is the highest rate that meets them.";
 
     let rates = Arg::new("rates")
         .long("rates")
         .value_name("RATES")
         .required(true)
         .value_parser(|word: &str| word.parse::<Rates>())
-        .help("FROM..TO+STEP or a list, such as 10k..100k+10k or 10k,20k,50k")
+        .help("Rates: FROM..TO+STEP or a list, such as 10k..100k+10k")
         .long_help(
-            "The rates, in operations per second: FROM..TO+STEP with both ends, such as \
-             10k..100k+10k, or a list such as 10k,20k,50k. A STEP of 0 goes on for ever, a row \
-             for each run: 10k..10k+0. A rate of 0 is a closed loop.",
+            "Operations per second: FROM..TO+STEP with both ends, such as 10k..100k+10k, or a list \
+             such as 10k,20k,50k. With a STEP of 0 the scan repeats one rate until you interrupt \
+             it: 10k..10k+0. A rate of 0 is a closed loop.",
         );
-    scenario_command("scan", about, long).after_help(EXIT_CODES).arg(rates).arg(data())
+    let page = Page {
+        usage: "scan --rates <RATES> [OPTIONS] [SCENARIO.toml]",
+        example: "memtide scan -s cache1:11211 --rates 10k..100k+10k --duration 20s",
+        exit_codes: &EXIT_CODES,
+    };
+    let own = [rates, data()].map(|arg| arg.help_heading("Scan"));
+    with_help(scenario_command("scan", about, long).args(own), &page, length)
 }
 
 fn bounds() -> [Arg; 4] {
@@ -51,20 +68,25 @@ fn bounds() -> [Arg; 4] {
             .help(help)
     };
     [
-        rate("rate-min", "The lowest rate to try [default: a hundredth of the highest]"),
-        rate("rate-max", "The highest rate to try; without it, a closed loop finds the peak first"),
+        rate("rate-min", "Lowest rate to test [default: rate-max / 100]"),
+        rate("rate-max", "Highest rate to test [default: measured peak]")
+            .long_help("Without it, a closed loop measures the maximum throughput first."),
         Arg::new("resolution")
             .long("resolution")
             .value_name("FRACTION")
             .value_parser(|word: &str| units::parse_fraction(word))
             .default_value("2%")
-            .help("How close the answer is to a rate that is too much"),
+            .help("Largest gap between result and failure")
+            .long_help(
+                "How close the result must be to a rate that misses the goals, as a fraction.",
+            ),
         Arg::new("steps-max")
             .long("steps-max")
             .value_name("COUNT")
             .value_parser(value_parser!(u32).range(1..=10_000))
             .default_value("40")
-            .help("After so many steps the search ends with what it found"),
+            .help("End the search after this number of steps")
+            .long_help("The result is then the best one found so far."),
     ]
 }
 
@@ -74,9 +96,10 @@ fn data() -> Arg {
         .value_name("WORD")
         .value_parser(PossibleValuesParser::new(["kept", "anew"]))
         .default_value("kept")
-        .help("Whether later steps keep the data as they are, or look after them anew")
+        .help("Fill for the first step only, or for each")
         .long_help(
-            "kept: only the first step looks whether the servers hold the data, and fills them. \
-             anew: every step does as --load says. For mixes that delete, or data that expire.",
+            "kept: only the first step checks whether the servers hold the data, and fills them. \
+             anew: every step does what --load says. Use anew for mixes that delete, and for data \
+             that expire.",
         )
 }

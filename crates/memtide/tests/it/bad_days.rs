@@ -191,7 +191,7 @@ fn servers_are_told_what_they_are_to_do_around_the_load_once_each() {
             .map(|warning| warning.message.as_str())
             .collect();
         let message =
-            |peer: &Peer| format!("{} was told 'start_trace' and answered 'ERROR'", peer.name);
+            |peer: &Peer| format!("{} received 'start_trace' and answered 'ERROR'", peer.name);
         assert_eq!(refused, [message(&first), message(&second)]);
         assert_counters_equal(&record);
     }

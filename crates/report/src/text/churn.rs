@@ -9,8 +9,8 @@ pub(crate) fn churn_rate(out: &mut Sheet, record: &Record) {
     let Some(churn) = &record.churn else { return };
     let begun = rate(churn.started_per_s);
     let text = match churn.target_per_s {
-        Some(target) => format!("{begun} begun of {} asked", rate(target)),
-        None => format!("{begun} begun, each when another had ended"),
+        Some(target) => format!("{begun} started of {} requested", rate(target)),
+        None => format!("{begun} started, each when another closed"),
     };
     labelled(out, "connects", &text);
 }
@@ -19,11 +19,11 @@ pub(crate) fn churn_rate(out: &mut Sheet, record: &Record) {
 pub(crate) fn churn(out: &mut Sheet, record: &Record) {
     let Some(churn) = &record.churn else { return };
     let mut text = outcomes(&churn.measure);
-    text.push_str(&format!("; at most {} at once", whole(churn.concurrent_max)));
+    text.push_str(&format!("; at most {} open at once", whole(churn.concurrent_max)));
     if is_full(churn, record) {
-        text.push_str(", which is as many as --connections allows");
+        text.push_str(", the limit of --connections");
     }
-    labelled(out, "lives", &text);
+    labelled(out, "churn", &text);
     let causes: Vec<String> = churn
         .measure
         .causes
@@ -35,7 +35,7 @@ pub(crate) fn churn(out: &mut Sheet, record: &Record) {
     }
     if churn.measure.calls_not_made > 0 {
         let unmade = counted(churn.measure.calls_not_made, "call");
-        labelled(out, "unmade", &format!("{unmade} of connections that did not live"));
+        labelled(out, "not sent", &format!("{unmade} of connections that failed or were lost"));
     }
 }
 
@@ -46,7 +46,7 @@ fn is_full(churn: &ChurnRecord, record: &Record) -> bool {
 
 fn outcomes(counts: &ChurnCounts) -> String {
     let parts = [
-        (counts.completed, "lived"),
+        (counts.completed, "completed"),
         (counts.failed, "failed"),
         (counts.lost, "lost"),
         (counts.dropped, "dropped"),
@@ -59,7 +59,7 @@ fn outcomes(counts: &ChurnCounts) -> String {
         [(_, name)] => format!("{intended}, all {name}"),
         parts => {
             let each = parts.iter().map(|(count, name)| format!("{} {name}", whole(*count)));
-            format!("{intended} intended: {}", each.collect::<Vec<_>>().join(", "))
+            format!("{intended} due: {}", each.collect::<Vec<_>>().join(", "))
         }
     }
 }

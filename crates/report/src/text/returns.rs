@@ -13,7 +13,7 @@ const MS_PER_S: f64 = 1e3;
 /// A line for each server that lost connections; nothing where connections come and go.
 pub(super) fn returns(out: &mut Sheet, record: &Record) {
     for server in record.servers.iter().filter(|server| !server.reconnects.is_zero()) {
-        labelled(out, "returns", &sentence(server, window_start_ms(record)));
+        labelled(out, "recovery", &sentence(server, window_start_ms(record)));
     }
 }
 
@@ -25,19 +25,20 @@ fn window_start_ms(record: &Record) -> f64 {
 fn sentence(server: &ServerRecord, start_ms: f64) -> String {
     let Reconnects { lost, reconnected, disconnected_ns, disconnected_ns_max } = server.reconnects;
     let name = &server.name;
-    let mut text = format!("{name}: {} of {} lost connections", whole(reconnected), whole(lost));
+    let mut text =
+        format!("{name}: {} of {} lost connections reopened", whole(reconnected), whole(lost));
     if reconnected > 0 {
         let mean = seconds(disconnected_ns as f64 / reconnected as f64 / NS_PER_S);
         let most = seconds(disconnected_ns_max as f64 / NS_PER_S);
-        text.push_str(&format!(", after {mean} in the mean and {most} at most"));
+        text.push_str(&format!(", after {mean} on average and {most} at most"));
     }
     let told = server.outages.iter().take(STRETCHES_MAX);
     let told: Vec<String> = told.map(|away| stretch(*away, start_ms)).collect();
     if !told.is_empty() {
-        text.push_str(&format!("; away {}", told.join(", ")));
+        text.push_str(&format!("; gone {}", told.join(", ")));
     }
     if let Some(more) = server.outages.len().checked_sub(STRETCHES_MAX).filter(|more| *more > 0) {
-        text.push_str(&format!(" and {} times more", whole(more as u64)));
+        text.push_str(&format!(" and {} more times", whole(more as u64)));
     }
     text
 }
@@ -78,13 +79,13 @@ mod tests {
         };
         assert_eq!(
             sentence(&server, 1_000.0),
-            "a:1: 2 of 3 lost connections, after 1.5 s in the mean and 2 s at most; away from \
-             −100 ms to 1.9 s (2 s), from 8 s to the end"
+            "a:1: 2 of 3 lost connections reopened, after 1.5 s on average and 2 s at most; gone \
+             from −100 ms to 1.9 s (2 s), from 8 s to the end"
         );
         server.reconnects = Reconnects { lost: 1, ..Reconnects::default() };
         server.outages = vec![away(1_000, Some(1_001)); 10];
         let text = sentence(&server, 0.0);
-        assert!(text.starts_with("a:1: 0 of 1 lost connections; away from 1 s"), "{text}");
-        assert!(text.ends_with(" and 2 times more"), "{text}");
+        assert!(text.starts_with("a:1: 0 of 1 lost connections reopened; gone from 1 s"), "{text}");
+        assert!(text.ends_with(" and 2 more times"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! A search or a scan on stdout: a row as each step ends, then the answer in a sentence.
+//! A search or a scan on stdout: a row as each step ends, then the result in a sentence.
 //!
 //! Rows are written before the next step is known, so columns have a fixed width.
 
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 const HEADING: [&str; 10] = [
     "step",
-    "asked",
+    "target",
     "achieved",
     "p50",
     "p95",
@@ -25,7 +25,7 @@ const HEADING: [&str; 10] = [
 const WIDTHS: [usize; 10] = [4, 12, 12, 8, 8, 8, 11, 8, 9, 10];
 
 /// What a narrow terminal can do without, the least needed first.
-const DISPENSABLE: [&str; 5] = ["lag p99", "service p99", "p95", "p50", "asked"];
+const DISPENSABLE: [&str; 5] = ["lag p99", "service p99", "p95", "p50", "target"];
 
 /// The text of a search or a scan in the making.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +86,7 @@ impl StepsText {
             for doubt in self.doubts_about(answer) {
                 wrapped(&mut out, "doubt: ", "       ", &doubt);
             }
-            wrapped(&mut out, "answer: ", "        ", &self.sentence(answer));
+            wrapped(&mut out, "result: ", "        ", &self.sentence(answer));
         }
         let mut out = out.into_text();
         if !out.is_empty() && self.begun {
@@ -99,21 +99,15 @@ impl StepsText {
         match (ended_by, self.begun) {
             (StepsEnd::Done, _) => None,
             (StepsEnd::StepsMax, _) => Some(
-                "it is not settled yet; allow more steps with --steps-max, or a coarser \
-                      --resolution",
+                "the search did not finish; allow more steps with --steps-max, or a coarser \
+                 --resolution",
             ),
-            (StepsEnd::Interrupted, true) => Some(
-                "it was interrupted; this is what was found so \
-                                                   far",
-            ),
-            (StepsEnd::Interrupted, false) => Some("it was interrupted before a step was over"),
+            (StepsEnd::Interrupted, true) => Some("interrupted; these are the results so far"),
+            (StepsEnd::Interrupted, false) => Some("interrupted before the first step ended"),
             (StepsEnd::Aborted, _) => {
-                Some("a condition of --abort-on came true in a step; this is what was found so far")
+                Some("a condition of --abort-on ended a step; these are the results so far")
             }
-            (StepsEnd::Failed, _) => Some(
-                "a step could not be carried out; this is what was \
-                                           found so far",
-            ),
+            (StepsEnd::Failed, _) => Some("a step failed; these are the results so far"),
         }
     }
 
@@ -126,24 +120,19 @@ impl StepsText {
 
     fn sentence(&self, answer: &Answer) -> String {
         let goals = self.goals.join(" and ");
-        let verb = if self.goals.len() > 1 { "are" } else { "is" };
         let missed = answer.missed_per_s.map(rate);
         let Some(found) = answer.rate_per_s else {
-            let lowest = missed
-                .map_or_else(String::new, |missed| format!(", of which {missed} was the lowest"));
-            return format!("{goals} {verb} met at no rate that was tried{lowest}");
+            let lowest =
+                missed.map_or_else(String::new, |missed| format!(" (lowest tested: {missed})"));
+            return format!("no tested rate meets {goals}{lowest}");
         };
         let steps = counted(u64::from(answer.met + answer.missed), "step");
         let beyond = match answer.missed_per_s {
-            Some(missed) if missed > found => format!("; {} is too much", rate(missed)),
-            Some(missed) => format!(", although not at {}", rate(missed)),
-            None => "; no higher rate was tried".to_owned(),
+            Some(missed) if missed > found => format!("; {} is too high", rate(missed)),
+            Some(missed) => format!("; but {} missed", rate(missed)),
+            None => "; no higher rate was tested".to_owned(),
         };
-        format!(
-            "{goals} {verb} met up to {}, in {} of {steps} at this rate{beyond}",
-            rate(found),
-            answer.met
-        )
+        format!("{} meets {goals} (in {} of {steps} at this rate){beyond}", rate(found), answer.met)
     }
 
     /// What makes the answer's two ends doubtful.
@@ -152,7 +141,7 @@ impl StepsText {
             let doubt = self.doubts.iter().find(|(doubted, _)| Some(*doubted) == of);
             doubt.map(|(doubted, why)| format!("at {} {why}{so}", rate(*doubted)))
         };
-        let client = "; the limit may be that of this client";
+        let client = "; the limit may be memtide's own";
         let both = [about(answer.rate_per_s, ""), about(answer.missed_per_s, client)];
         both.into_iter().flatten().collect()
     }

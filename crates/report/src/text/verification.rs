@@ -13,7 +13,7 @@ pub(super) fn verification(out: &mut Sheet, record: &Record) {
     if found.expired_get + found.unexpired_unget > 0 {
         let VerificationCounts { expired_get, unexpired_unget, .. } = found;
         let text = format!(
-            "wrong: {} found after their expiry, {} not found before it",
+            "wrong: {} returned after their expiry, {} missing before it",
             whole(expired_get),
             whole(unexpired_unget)
         );
@@ -34,11 +34,11 @@ fn sentence(found: &VerificationCounts) -> String {
         wrong.map(|(count, name)| format!("{} {name}", whole(*count))).collect();
     let checked = whole(found.checked);
     let mut text = match wrong.is_empty() {
-        true => format!("{checked} values, all right"),
-        false => format!("{checked} values, of them wrong: {}", wrong.join(", ")),
+        true => format!("{checked} values, all correct"),
+        false => format!("{checked} values, wrong: {}", wrong.join(", ")),
     };
     if found.verify_misses > 0 {
-        text.push_str(&format!("; {} more did not come", whole(found.verify_misses)));
+        text.push_str(&format!("; {} more were not returned", whole(found.verify_misses)));
     }
     text
 }
@@ -50,11 +50,11 @@ mod tests {
     #[test]
     fn wrong_values_are_named_by_what_is_wrong_with_them() {
         let mut found = VerificationCounts { checked: 12_000, ok: 12_000, ..Default::default() };
-        assert_eq!(sentence(&found), "12 000 values, all right");
+        assert_eq!(sentence(&found), "12 000 values, all correct");
         found = VerificationCounts { ok: 11_996, corrupt: 3, stale: 1, ..found };
-        assert_eq!(sentence(&found), "12 000 values, of them wrong: 3 corrupt, 1 stale");
+        assert_eq!(sentence(&found), "12 000 values, wrong: 3 corrupt, 1 stale");
         found = VerificationCounts { ok: 12_000, verify_misses: 7, ..Default::default() };
         found.checked = 12_000;
-        assert_eq!(sentence(&found), "12 000 values, all right; 7 more did not come");
+        assert_eq!(sentence(&found), "12 000 values, all correct; 7 more were not returned");
     }
 }

@@ -50,8 +50,7 @@ impl Errors<'_> {
         }
         (self.several_servers && share > self.allowed).then(|| {
             format!(
-                "servers were gone for {} of their time (allowed {}), and the others got their \
-                 load",
+                "servers were gone for {} of the time (limit {}), and the others took their load",
                 exact_percent(share),
                 exact_percent(self.allowed)
             )
@@ -94,7 +93,7 @@ impl Tried {
 /// Judges operations, and connections where these are the load, by the worse of the two.
 pub(super) fn check(errors: &Errors<'_>) -> Check {
     let code = CheckKind::Errors;
-    let of_operations = (operations(errors.operations), "operations were not answered well");
+    let of_operations = (operations(errors.operations), "operations had errors");
     let of_connections =
         errors.connections.map(|churn| (connections(churn), "connections could not be opened"));
     let all = [Some(of_operations), of_connections].into_iter().flatten();
@@ -104,12 +103,12 @@ pub(super) fn check(errors: &Errors<'_>) -> Check {
     let Some((tried, what)) = worst else {
         return match deserted {
             Some(why) => judged(code, false, gone(why, errors.gone), 1.0, errors.allowed),
-            None => skipped(code, "nothing was left that had to be answered"),
+            None => skipped(code, "no operation expected a reply"),
         };
     };
     let (share, allowed) = (tried.share(), errors.allowed);
     let mut message = format!(
-        "{} of {} {what} ({}, allowed {})",
+        "{} of {} {what} ({}, limit {})",
         tried.ill,
         tried.base,
         exact_percent(share),
@@ -120,7 +119,7 @@ pub(super) fn check(errors: &Errors<'_>) -> Check {
         message.push_str(&format!(": {}", causes.join(", ")));
     }
     if tried.asked_drops > 0 {
-        message.push_str(&format!("; {} more were dropped, as on-full asks", tried.asked_drops));
+        message.push_str(&format!("; on-full dropped {} more", tried.asked_drops));
     }
     let passed = share <= allowed && deserted.is_none();
     if let Some(why) = deserted {

@@ -177,7 +177,7 @@ fn one_operation_in_a_hundred_may_go_wrong_in_whatever_way() {
     assert_eq!((failed.measured, failed.allowed), (Some(0.05), Some(0.01)));
     assert_eq!(
         failed.message,
-        "50 of 1000 operations were not answered well (5 %, allowed 1 %): 30 failed, 20 lost"
+        "50 of 1000 operations had errors (5 %, limit 1 %): 30 failed, 20 lost"
     );
     let allowed = Case { counted: counted(), errors_max: 0.05, ..Case::new() };
     assert_eq!(allowed.result(CheckKind::Errors), CheckResult::Passed);
@@ -190,16 +190,16 @@ fn what_needs_no_answer_and_what_is_dropped_as_asked_are_no_errors() {
     assert_eq!(check.result, CheckResult::Passed);
     assert_eq!(
         check.message,
-        "1 of 100 operations were not answered well (1 %, allowed 1 %): 1 failed; 9000 more were \
+        "1 of 100 operations had errors (1 %, limit 1 %): 1 failed; 9000 more were \
          dropped, as on-full asks"
     );
     let mut cut = counted(95, &[(Fate::Dropped, 15)]);
     cut.dropped_at_end = 5;
     let check = Case { counted: cut, ..Case::new() }.check(CheckKind::Errors);
     assert!(
-        check.message.starts_with(
-            "5 of 100 operations were not answered well (5 %, allowed 1 %): 5 not sent before"
-        ),
+        check
+            .message
+            .starts_with("5 of 100 operations had errors (5 %, limit 1 %): 5 not sent before"),
         "{}",
         check.message
     );
@@ -323,7 +323,7 @@ fn a_closed_loop_is_judged_by_its_workers_and_counters_alone() {
     let checks = examine(&case.findings());
     let busy = checks.iter().find(|check| check.code == CheckKind::WorkerBusy).expect("made");
     assert_eq!(busy.result, CheckResult::Failed);
-    assert!(busy.message.starts_with("the client is the limit"), "{}", busy.message);
+    assert!(busy.message.starts_with("memtide is the limit"), "{}", busy.message);
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn a_run_that_went_without_a_server_measured_another_load() {
     // What waits for the only server is measured with its wait.
     assert_eq!(result(0.3, false, false), CheckResult::Passed);
     let check = case(Missed { share: 0.25, at_end: false }, true).check(CheckKind::Errors);
-    for words in ["servers were gone for 25 %", "allowed 1 %", "the others got their load"] {
+    for words in ["servers were gone for 25 %", "limit 1 %", "the others took their load"] {
         assert!(check.message.contains(words), "{}", check.message);
     }
     let check = case(Missed { share: 0.25, at_end: true }, true).check(CheckKind::Errors);

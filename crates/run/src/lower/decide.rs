@@ -62,7 +62,7 @@ fn decide_clients(decided: &mut Scenario, servers: u32, why: &mut BTreeMap<Strin
         return;
     }
     let count = *decided.client.clients.get_or_insert_with(|| {
-        let reason = format!("{CONNECTIONS_PER_SERVER} to each server, as nobody said");
+        let reason = format!("default: {CONNECTIONS_PER_SERVER} per server");
         why.insert("clients".to_owned(), reason);
         CONNECTIONS_PER_SERVER * servers
     });
@@ -73,7 +73,7 @@ fn decide_clients(decided: &mut Scenario, servers: u32, why: &mut BTreeMap<Strin
     let of_server =
         if decided.replication.writers.is_some() { count } else { count.div_ceil(servers) };
     let mean = mean_bytes(&decided.key_size, decided) + mean_bytes(&decided.value_size, decided);
-    let reason = format!("{law} for {of_server} clients of a server, {mean:.0} bytes an object");
+    let reason = format!("{law} for {of_server} clients per server, {mean:.0} bytes per object");
     why.insert("window".to_owned(), reason);
     decided.client.window = Some(WindowLaw::Objects(law.objects(of_server, mean)));
 }
@@ -101,7 +101,7 @@ fn decide_connections(decided: &mut Scenario, why: &mut BTreeMap<String, String>
         (true, _) => 1,
         (false, Transport::Tcp) => DEPTH_WITH_RATE,
         (false, Transport::Udp | Transport::Split) => {
-            let reason = "over UDP one operation at a time is under way on a connection";
+            let reason = "UDP has one operation in flight per connection";
             why.insert("depth".to_owned(), reason.to_owned());
             1
         }

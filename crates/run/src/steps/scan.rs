@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 /// Steps of a scan at most, unless it is endless.
 const STEPS_MAX: f64 = 10_000.0;
-const GRAMMAR: &str =
-    "a list such as 10k,20k,50k or a range such as 10k..100k+10k; 10k..10k+0 goes on for ever";
+const GRAMMAR: &str = "a list such as 10k,20k,50k or a range such as 10k..100k+10k \
+                       (10k..10k+0 repeats until interrupted)";
 
 /// The rates of a scan.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,20 +57,20 @@ impl FromStr for Rates {
             let rates = word.split(',').map(rate).collect::<Result<Vec<_>, _>>()?;
             return match rates.len() as f64 <= STEPS_MAX {
                 true => Ok(Self::List(rates)),
-                false => Err(explain(format!("it has more than {STEPS_MAX} rates"))),
+                false => Err(explain(format!("more than {STEPS_MAX} rates"))),
             };
         };
         let (to, step) =
-            rest.split_once('+').ok_or_else(|| explain("its step is missing".to_owned()))?;
+            rest.split_once('+').ok_or_else(|| explain("the step is missing".to_owned()))?;
         let (from, to, step) = (rate(from)?, rate(to)?, rate(step)?);
         if from > to {
-            return Err(explain("it ends below its beginning".to_owned()));
+            return Err(explain("the end is below the start".to_owned()));
         }
         if step == 0.0 && from < to {
-            return Err(explain("without a step it never comes to its end".to_owned()));
+            return Err(explain("a step of 0 never reaches the end".to_owned()));
         }
         if step > 0.0 && (to - from) / step >= STEPS_MAX {
-            return Err(explain(format!("it has more than {STEPS_MAX} rates")));
+            return Err(explain(format!("more than {STEPS_MAX} rates")));
         }
         Ok(Self::Range { from, to, step })
     }

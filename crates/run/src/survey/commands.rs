@@ -23,8 +23,8 @@ pub(crate) struct ServerCommands {
 }
 
 impl ServerCommands {
-    /// FormatEvents every server what it is told before the load. Who cannot be told anything cannot be
-    /// loaded either, and that is a failure.
+    /// Tells every server what it is told before the load. Who cannot be told anything
+    /// cannot be loaded either, and that is a failure.
     pub(crate) fn before<F: Fleet>(
         &mut self,
         fleet: &mut F,
@@ -39,8 +39,8 @@ impl ServerCommands {
         Ok(())
     }
 
-    /// FormatEvents every server what it is told after the load. What was measured stands, even if one
-    /// is gone.
+    /// Tells every server what it is told after the load. What was measured stands, even if
+    /// one is gone.
     pub(crate) fn after<F: Fleet>(
         &mut self,
         fleet: &mut F,

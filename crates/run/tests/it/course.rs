@@ -130,7 +130,7 @@ fn the_servers_counters_equal_ours_over_the_full_mix() {
         let ran = run_toml(Script::default(), &toml);
         let checks = &ran.record().believable.checks;
         let counters = checks.last().expect("the counters are compared");
-        assert!(counters.message.contains("counters of the servers equal ours"), "{counters:?}");
+        assert!(counters.message.contains("server counters equal memtide's"), "{counters:?}");
     }
 }
 

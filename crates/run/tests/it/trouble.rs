@@ -103,8 +103,8 @@ fn a_server_that_does_not_know_what_it_is_told_is_loaded_all_the_same() {
     assert_eq!(
         refused,
         [
-            "server-0 was told 'start_trace' and answered 'ERROR'",
-            "server-0 was told 'stop_trace' and answered 'ERROR'"
+            "server-0 received 'start_trace' and answered 'ERROR'",
+            "server-0 received 'stop_trace' and answered 'ERROR'"
         ]
     );
     // The questions are known to be ours: nobody else is suspected.

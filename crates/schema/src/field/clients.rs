@@ -11,16 +11,15 @@ pub(super) const CLIENTS: Field = Field {
     name: "clients",
     short: None,
     value: Some("N"),
-    default: "none; with a window one for each connection there would be",
-    help: "Clients with one operation outstanding each, over all workers",
-    long: "A count from 1 to 1M. Each client has connections of its own, `connections-per-client` \
-           of them and all to one server, and makes one operation at a time: the next waits for \
-           the answer to the last, even beyond its deadline, or for the loss of its connection. \
-           Clients are dealt to workers and to servers in turn, so there must be at least one for \
-           each. With a `rate` client c of N makes every N-th operation \
-           of the shared schedule, or with `schedule connection` has one of its own. The number of \
-           connections and the depth follow from this, so `connections` and `depth` are left out.",
-    section: Section::Target,
+    default: "none; with window, one per connection",
+    help: "Clients with one operation in flight each, over all workers",
+    long: "From 1 to 1M. Each client has its own `connections-per-client` connections, all to one \
+           server, and one operation in flight: it sends the next when the last is answered, even \
+           after its deadline, or when its connection is lost. Clients are assigned to workers and \
+           servers in turn, so there must be at least one for each. With a `rate`, client c of N \
+           sends every N-th operation of the shared schedule; with `schedule connection` it has \
+           its own schedule. Leave out `connections` and `depth`, which follow from this.",
+    section: Section::Connections,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.client.clients = Some(count(word)?);
@@ -34,12 +33,12 @@ pub(super) const CONNECTIONS_PER_CLIENT: Field = Field {
     short: None,
     value: Some("N"),
     default: "1",
-    help: "Connections of each client, of which it uses one at a time",
-    long: "A count of at least 1; over all clients there are at most 1M. Which one is used next \
-           is said by `connection-turn`. With `writers` they are so many to each server; with \
-           `transport split` there is one for UDP besides. Example: `clients 128` and \
-           `connections-per-client 128` are 16384 connections with 128 operations under way.",
-    section: Section::Target,
+    help: "Connections of each client, which uses one at a time",
+    long: "At least 1; at most 1M over all clients. `connection-turn` decides which one is used \
+           next. With `writers`, each client opens this number to every server; with `transport \
+           split`, it opens one UDP socket in addition. Example: `clients 128` and \
+           `connections-per-client 128` open 16384 connections with 128 operations in flight.",
+    section: Section::Connections,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.client.connections_per_client = count(word)?;
@@ -54,9 +53,9 @@ pub(super) const CONNECTION_TURN: Field = Field {
     value: Some("WHICH"),
     default: "round-robin",
     help: "Which of its connections a client uses next",
-    long: "`round-robin`: the one that has waited longest. `random`: any that is open, drawn by \
-           the seed.",
-    section: Section::Target,
+    long: "`round-robin`: the connection that was idle longest. `random`: any open connection, \
+           drawn by the seed.",
+    section: Section::Connections,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.client.connection_turn = parsed(word)?;
@@ -70,14 +69,14 @@ pub(super) const WRITERS: Field = Field {
     short: None,
     value: Some("N"),
     default: "none; each client uses one server",
-    help: "Have each client write to the first N servers, and read from the others",
-    long: "A count from 1 to the number of servers, of which there must be two; needs `clients` or \
-           a `window`. Each client then has `connections-per-client` connections to every server. \
-           Where its writes and reads go is said by `replicate`. A server with no connection left \
-           is passed over until it has one again, so reads go on at the rest; a write for which no \
-           writer is left is lost. When all servers are gone for longer than `timeout` the run \
-           ends. The report says when each server was away. Only over `transport tcp`.",
-    section: Section::Target,
+    help: "Write to the first N servers, and read from the others",
+    long: "From 1 to the number of servers, which must be at least 2. Needs `clients` or a \
+           `window`, and `transport tcp`. Each client opens `connections-per-client` connections \
+           to every server; `replicate` decides which servers get a write. Clients skip a server \
+           while no connection to it is open, so reads continue on the others. A write without an \
+           available writer counts as lost. The run ends when all servers are gone for longer than \
+           `timeout`. The report shows when each server was gone.",
+    section: Section::Connections,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.replication.writers = Some(count(word)?);
@@ -91,15 +90,15 @@ pub(super) const REPLICATE: Field = Field {
     short: None,
     value: Some("WHICH"),
     default: "all",
-    help: "To how many of the writers each write goes: all or one",
-    long: "`all`: each write goes to all of them at once, first to the one that is the key's own. \
-           Reads go to another than this; of a get with several keys the first key decides. With \
-           a single writer they go to the other servers, which are then taken to have what it \
-           passes on. The client goes on when the last copy has ended. Each copy is an operation \
-           in counts and times, while mix, rate and `ops-max` count the write once. `one`: each \
-           write goes to one of the writers in turn and reads to any server, so a read finds what \
-           it looks for only where servers replicate by themselves.",
-    section: Section::Target,
+    help: "Send each write to all writers, or to one of them in turn",
+    long: "`all`: send each write to every writer, first to the one that the key maps to. Reads go \
+           to another server; for a get of several keys, the first key decides. With a single \
+           writer, reads go to the other servers, which must replicate its writes. A client \
+           continues when the last copy has ended. Counts and times include every copy; `mix`, \
+           `rate` and `ops-max` count the write once. `one`: send each write to one writer, in \
+           turn, and each read to any server. A read then hits only if the servers replicate by \
+           themselves.",
+    section: Section::Connections,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.replication.replicate = Some(parsed(word)?);
@@ -113,18 +112,18 @@ pub(super) const WINDOW: Field = Field {
     short: None,
     value: Some("N"),
     default: "none",
-    help: "Objects that each client sets and reads, instead of keys",
-    long: "A count from 1 to 1G, such as `10k`: each client stores objects of its own until it has \
-           so many, then each new one takes the place of its oldest, and it reads among those that \
-           it has stored. Or `auto:CACHE,MISS`, such as `auto:4G,5%`: as many as make a server \
-           with a cache of this size miss 0 or 5% of the reads, by the formulas of memaslap's \
+    help: "Objects that each client sets and reads, in place of keys",
+    long: "From 1 to 1G, such as `10k`: each client stores its own objects until it has this \
+           number; then each new object replaces its oldest one. It reads from the objects that it \
+           has stored. Or `auto:CACHE,MISS`, such as `auto:4G,5%`: the number with which a server \
+           with a cache of this size misses 0 or 5% of the reads, by the formulas of memaslap's \
            manual: CACHE / clients of a server / mean bytes of key and value × 0.5 for 0, × 0.7 \
-           for 5%. The mix may name get and set. A new object has the sizes of the one whose place \
-           it takes. A set that fails counts as an operation and changes no window. When nothing \
-           is set, or with `load always`, all windows are filled before the run, by their own \
-           clients and outside its counts; with `load never` they are taken as full in the first \
-           case. Each object costs 4 bytes of memory, 8 more with `verify` and 16 more with \
-           `verify-expiry`, however long the run. `keys` and `popularity` are not used.",
+           for 5%. The mix may contain get and set. A new object has the sizes of the object that \
+           it replaces. A failed set counts as an operation and does not change the window. When \
+           the mix has no set, or with `load always`, the clients fill all windows before the run, \
+           outside its counts; with `load never` and no set, the windows count as full. Each \
+           object costs 4 bytes of memory, 8 more with `verify` and 16 more with `verify-expiry`, \
+           however long the run. `keys` and `popularity` have no effect.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -139,9 +138,9 @@ pub(super) const OVERWRITE: Field = Field {
     short: None,
     value: Some("FRACTION"),
     default: "0",
-    help: "The fraction of a window's sets that overwrites an object",
-    long: "A fraction from 0 to 1, such as `0.2` or `20%`: this part of the sets stores a new \
-           version of an object that is in the window, the others store a new object.",
+    help: "Fraction of a window's sets that overwrite an existing object",
+    long: "From 0 to 1, such as `0.2` or `20%`. These sets store a new version of an object in the \
+           window; the others store a new object.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -157,9 +156,9 @@ pub(super) const PICK: Field = Field {
     short: None,
     value: Some("HOW"),
     default: "random",
-    help: "Which object of a window is read or overwritten",
-    long: "`random`: each is as likely as any other. `sequential`: one after the other, round and \
-           round.",
+    help: "Which object of a window to read or overwrite",
+    long: "`random`: any object with equal probability. `sequential`: all objects in order, again \
+           and again.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -174,11 +173,11 @@ pub(super) const MIX_ORDER: Field = Field {
     short: None,
     value: Some("ORDER"),
     default: "drawn",
-    help: "In which order the kinds of the mix come",
-    long: "`drawn`: the kind of each operation is drawn. `turn`: each client makes the kind that \
-           is furthest behind its share, a store first where several are, so that get=9,set=1 is \
-           a set, nine gets, a set and so on; this needs `clients` or a `window`. Of a window's \
-           gets of many keys every key is a turn.",
+    help: "Order of the operations of the mix: drawn or turn",
+    long: "`drawn`: the kind of each operation is random. `turn`: each client sends the kind that \
+           is furthest behind its share, a store first if several are, so get=9,set=1 is a set, \
+           nine gets, a set and so on. `turn` needs `clients` or a `window`. In a window, every \
+           key of a multiget is one turn.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {

@@ -11,11 +11,11 @@ use memtide_workload::op_kinds;
 /// The grammar of sizes, shared by the rows of keys and values.
 macro_rules! size_laws {
     () => {
-        "`fixed:N` or just `N`, `uniform:A,B`, `uniform-real:A,B` (evenly from A up to B and then \
-         rounded, so that both ends are half as likely), `normal:MEAN,SD`, `mutilate-normal:MEAN,\
-         SD` (as mutilate draws it), `exponential:MEAN`, `pareto:LOC,SCALE,SHAPE`, \
-         `gev:LOC,SCALE,SHAPE`, `etc-key` and `etc-value` (Facebook's ETC pool), or \
-         `table:SIZE=WEIGHT,…`; sizes are bytes and may carry `k`, `KiB`, `MiB`."
+        "Distributions: `fixed:N` or just `N`, `uniform:A,B`, `uniform-real:A,B` (rounded from \
+         real numbers, so that both ends are half as likely), `normal:MEAN,SD`, \
+         `mutilate-normal:MEAN,SD` (as mutilate draws it), `exponential:MEAN`, \
+         `pareto:LOC,SCALE,SHAPE`, `gev:LOC,SCALE,SHAPE`, `etc-key` and `etc-value` (Facebook's \
+         ETC pool), and `table:SIZE=WEIGHT,…`. Sizes are bytes and may carry `k`, `KiB`, `MiB`."
     };
 }
 
@@ -27,11 +27,10 @@ pub(super) const KEYS: Field = Field {
     short: None,
     value: Some("N"),
     default: "100k",
-    help: "How many different keys there are",
-    long: "A count from 1 to `1000G`, such as `500`, `100k` or `1G`. The size and the bytes of a \
-           key and of its value \
-           are functions of the key's number and the seed, so no number of keys costs memory. \
-           incr and decr have numeric keys of their own beside these.",
+    help: "Number of different keys",
+    long: "From 1 to `1000G`, such as `500`, `100k` or `1G`. The seed and the number of a key \
+           determine the key, its size and its value, so even a large number of keys costs no \
+           memory. incr and decr use additional numeric keys.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -46,12 +45,12 @@ pub(super) const KEY_SIZE: Field = Field {
     short: None,
     value: Some("LAW"),
     default: "fixed:30",
-    help: "The law of key lengths",
+    help: "Distribution of key lengths",
     long: concat!(
-        "A law of lengths: ",
+        "A number of bytes such as `30`, or a distribution. ",
         size_laws!(),
-        " A key is at most 250 bytes long, and at least as long as it must be to differ from all \
-         others: four bytes for 100k keys."
+        " A key is at most 250 bytes long, and never shorter than it must be to be unique: four \
+         bytes for 100k keys."
     ),
     section: Section::Data,
     many: false,
@@ -67,16 +66,15 @@ pub(super) const KEY_FORM: Field = Field {
     short: None,
     value: Some("FORM"),
     default: "base32",
-    help: "How a key is made of its number",
-    long: "`base32`: the number in base 32 (0-9, a-v), as short as all keys allow, then filler \
-           drawn by the seed. `decimal`: the number in decimal, padded with zeros from the left up \
-           to the key's length: the keys of mutilate, so that a server filled by one can be \
-           measured with the other. `hex`: the same in hexadecimal (0-9, a-f), with lengths drawn \
-           by the seed. `bytes`: the number in eight bytes, most of which nobody can print, then \
-           filler as of `base32`: keys like those of memaslap, which servers take and some proxies \
-           refuse. The length of a decimal key does not depend on the seed but \
-           follows from the number as in mutilate. Decimal and hexadecimal keys are never shorter \
-           than the largest number has digits nor longer than 250 bytes, whatever the law.",
+    help: "How a key is derived from its number",
+    long: "`base32`: the number in base 32 (0-9, a-v), as short as the number of keys allows, then \
+           random filler. `decimal`: the number in decimal, padded with zeros on the left. These \
+           are mutilate's keys, so mutilate can fill a server for memtide and the reverse; the \
+           length of a key follows from its number as in mutilate, not from the seed. `hex`: the \
+           number in hexadecimal (0-9, a-f), padded with zeros, with lengths drawn by the seed. \
+           `bytes`: the number in eight bytes, mostly unprintable, then filler: keys like \
+           memaslap's, which servers accept and some proxies refuse. Decimal and hexadecimal keys \
+           are at least as long as the largest number and at most 250 bytes.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -91,9 +89,9 @@ pub(super) const KEY_PREFIX: Field = Field {
     short: None,
     value: Some("TEXT"),
     default: "",
-    help: "What every key begins with",
-    long: "Up to 200 bytes without blanks and control characters, such as `user:`. It is a part of \
-           the key, and so of its length.",
+    help: "Text that every key starts with",
+    long: "Up to 200 bytes without spaces and control characters, such as `user:`. The prefix is \
+           part of the key and counts in its length.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -118,9 +116,9 @@ pub(super) const KEY_FIRST: Field = Field {
     short: None,
     value: Some("N"),
     default: "0",
-    help: "The number of the first key",
-    long: "A count up to `1000G`. The keys of a run have this number and those that follow it, so \
-           that runs beside each other can have keys of their own.",
+    help: "Number of the first key",
+    long: "Up to `1000G`. A run uses the keys from this number on. Use it to give runs in parallel \
+           their own keys.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -135,13 +133,12 @@ pub(super) const VALUE_SIZE: Field = Field {
     short: None,
     value: Some("LAW"),
     default: "fixed:200",
-    help: "The law of value lengths",
+    help: "Distribution of value lengths",
     long: concat!(
-        "A law of lengths: ",
+        "A number of bytes such as `200` or `4KiB`, or a distribution. ",
         size_laws!(),
-        " `ascending:FIRST`: the value of key n is FIRST + n bytes long, rounded. No value is \
-         longer than `value-max`: laws without an end are cut there, and a law that names a \
-         longer value is refused."
+        " `ascending:FIRST`: the value of key n is FIRST + n bytes long, rounded. `value-max` cuts \
+         unbounded distributions; a distribution that names a longer value is an error."
     ),
     section: Section::Data,
     many: false,
@@ -157,11 +154,11 @@ pub(super) const VALUE_DRAWS: Field = Field {
     short: None,
     value: Some("DRAWS"),
     default: "seed",
-    help: "How the lengths of values are drawn",
-    long: "`seed`: the length of key n's value is a function of n and the seed. \
-           `rand48:LOW,MIDDLE,HIGH`: it is made of draw n of C's erand48, whose state begins with \
-           these three words from 0 to 65535, whatever the seed; so is what incr and decr change a \
-           number by. `popularity sequential` then asks for the draws in their order.",
+    help: "Random numbers for the lengths of values",
+    long: "`seed`: derived from the key's number and the seed. `rand48:LOW,MIDDLE,HIGH`: from \
+           erand48 of the C library, with these three words (0 to 65535) as its initial state, \
+           whatever the seed; key n uses draw n. The amounts of incr and decr use the same draws. \
+           With `popularity sequential`, operations use the draws in order.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -176,10 +173,10 @@ pub(super) const VALUE_FILL: Field = Field {
     short: None,
     value: Some("FILL"),
     default: "drawn",
-    help: "What values consist of: drawn, or one letter",
-    long: "`drawn`: letters, digits, - and _ by the seed. Any one printable ASCII letter or digit, \
-           such as `0`: nothing but that, so that with a digit every value is a number for incr \
-           and decr. Not with verify, which could not tell such values apart.",
+    help: "Content of values: drawn, or one repeated character",
+    long: "`drawn`: random letters, digits, - and _. One printable ASCII character, such as `0`: \
+           only that character. With a digit, every value is a number for incr and decr. Not \
+           available with `verify`, which could not tell such values apart.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -194,9 +191,9 @@ pub(super) const VALUE_MAX: Field = Field {
     short: None,
     value: Some("SIZE"),
     default: "1MiB",
-    help: "The longest value that may be sent",
-    long: "A size from 1 byte to 1GiB, such as `64k` or `4MiB`. Beyond memcached's own limit of \
-           1MiB the server must be told as well, with its `-I`.",
+    help: "Longest value to send",
+    long: "From 1 byte to 1GiB, such as `64k` or `4MiB`. Above 1MiB, start memcached with a larger \
+           `-I` as well.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -211,17 +208,17 @@ pub(super) const POPULARITY: Field = Field {
     short: None,
     value: Some("LAW"),
     default: "uniform",
-    help: "Which keys are asked for how often",
-    long: "`uniform`; `zipf:S` (rank r has a share in proportion to r^−S, drawn exactly); \
-           `sequential` (one after the other, round and round); `hotspot:KEYS,OPS`: this \
-           fraction of the keys gets that fraction of the operations, as in `hotspot:20%,80%`; or \
-           `walk:CAPACITY[,PASSES,FRACTION][@LAW]`, as mcperf asks: each connection goes through a \
-           cache of its own, of at most CAPACITY keys, in the order 1, 2, …, 0, again and again. \
-           The cache holds the first keys; with a LAW (one of sizes, such as \
-           `walk:10k@uniform:0,1M`) it holds keys drawn from it, modulo the number of keys, and \
-           after every PASSES walks every k-th of them is drawn anew, k such that it is at least \
-           this FRACTION. Further keys of a multiget are any of the cache. With one shared \
-           schedule, and in a closed loop, operations are dealt to the walks in turn, whatever \
+    help: "Which keys are requested how often",
+    long: "`uniform`; `zipf:S` (the key of rank r is requested in proportion to r^−S); \
+           `sequential` (all keys in order, again and again); `hotspot:KEYS,OPS` (this fraction of \
+           the keys gets that fraction of the operations, such as `hotspot:20%,80%`); or \
+           `walk:CAPACITY[,PASSES,FRACTION][@LAW]`, as in mcperf: each connection walks through \
+           its own list of at most CAPACITY keys in the order 1, 2, …, 0, again and again. The \
+           list holds the first keys, or with a LAW (a distribution such as \
+           `walk:10k@uniform:0,1M`) keys drawn from it, modulo the number of keys. After every \
+           PASSES walks, every k-th key is drawn again, with k such that at least this FRACTION is \
+           replaced. Additional keys of a multiget are any keys of the list. With a shared \
+           schedule, and in a closed loop, operations are assigned to the walks in turn, whichever \
            connection sends them.",
     section: Section::Data,
     many: false,
@@ -236,10 +233,10 @@ macro_rules! mix_long {
     ($first:ident $name:literal $action:ident $doc:literal,
      $($others:ident $names:literal $actions:ident $docs:literal,)*) => {
         concat!(
-            "Weights over `", $name, $(" ", $names,)*
-            "`; only their proportions count. A cas is a gets and then a cas with what it \
-             brought: one operation; see `cas-unique`. incr and decr use numeric keys of their \
-             own; see `numeric-keys`. Example: `get=30,set=1,delete=0.5`."
+            "Operations are `", $name, $(" ", $names,)*
+            "`; only the proportions of their weights count. A cas is one operation: a gets, then \
+             a cas with the number that it returned (see `cas-unique`). incr and decr use numeric \
+             keys (see `numeric-keys`). Example: `get=30,set=1,delete=0.5`."
         )
     };
 }
@@ -249,7 +246,7 @@ pub(super) const MIX: Field = Field {
     short: None,
     value: Some("OP=WEIGHT,…"),
     default: "get=9,set=1",
-    help: "The kinds of operation and their weights",
+    help: "Operations and their weights",
     long: op_kinds!(mix_long),
     section: Section::Data,
     many: false,
@@ -265,8 +262,9 @@ pub(super) const DELTA: Field = Field {
     short: None,
     value: Some("LAW"),
     default: "fixed:1",
-    help: "What incr and decr change a number by",
-    long: "A law like that of `value-size`, of whole numbers up to `1G`. Operation n has draw n.",
+    help: "Amount by which incr and decr change a number",
+    long: "A distribution as in `value-size`, of whole numbers up to `1G`. Operation n uses draw \
+           n.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -281,10 +279,10 @@ pub(super) const NUMERIC_KEYS: Field = Field {
     short: None,
     value: Some("WHOSE"),
     default: "own",
-    help: "Which keys incr and decr work on: own or shared",
-    long: "`own`: as many keys again as there are others, filled with numbers. `shared`: the same \
-           keys as everything else; what is stored there may be no number, and the server then \
-           says so. With `value-fill` a digit, short values are numbers.",
+    help: "Keys that incr and decr use: own or shared",
+    long: "`own`: additional keys, as many as `keys`, filled with numbers. `shared`: the keys of \
+           all other operations. A value that is not a number is then an error reply. With a digit \
+           as `value-fill`, short values are numbers.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -298,11 +296,11 @@ pub(super) const CAS_UNIQUE: Field = Field {
     name: "cas-unique",
     short: None,
     value: Some("N"),
-    default: "what a gets brought",
-    help: "The number that a cas sends without reading first",
-    long: "A whole number from 1 to 2^64 - 1. A cas is then one request, which can be sent \
-           without wanting an answer, and is answered with exists or not_found unless the number \
-           happens to be right. Not with verify.",
+    default: "the number that gets returned",
+    help: "Send this number with cas instead of reading it first",
+    long: "A whole number from 1 to 2^64 - 1. A cas is then a single request that `noreply` can \
+           apply to, and the reply is exists or not_found unless the number happens to be right. \
+           Not available with `verify`.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -321,9 +319,9 @@ pub(super) const MULTIGET: Field = Field {
     short: None,
     value: Some("N"),
     default: "1",
-    help: "Keys in one get or gets",
-    long: "A count from 1 to 65535. A get of several keys is one operation, and its response ends \
-           with the last of them; hits and misses count keys.",
+    help: "Keys per get or gets",
+    long: "From 1 to 65535. A get of several keys is one operation; its response time ends with \
+           the last value. Hits and misses count keys.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -338,9 +336,8 @@ pub(super) const MULTIGET_SHARE: Field = Field {
     short: None,
     value: Some("FRACTION"),
     default: "1",
-    help: "The fraction of get and gets that ask for many keys",
-    long: "A fraction from 0 to 1, such as `0.25` or `5%`: this part of get and gets asks for \
-           `multiget` keys, the others for one.",
+    help: "Fraction of get and gets that request multiget keys",
+    long: "From 0 to 1, such as `0.25` or `5%`. The rest request one key.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -355,10 +352,9 @@ pub(super) const EXPIRY: Field = Field {
     short: None,
     value: Some("SECONDS"),
     default: "0",
-    help: "The expiry sent with every operation that stores or touches",
-    long: "In memcached's sense: 0 never expires, up to 2592000 (30 days) counts seconds from the \
-           store, more is a time in seconds since 1970, and a negative number has expired \
-           already.",
+    help: "Expiry of every stored or touched item, in seconds",
+    long: "As in memcached: 0 never expires; up to 2592000 (30 days) counts from the store; a \
+           larger number is a Unix time; a negative number is expired at once.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -375,9 +371,9 @@ pub(super) const EXPIRY_SHARE: Field = Field {
     short: None,
     value: Some("FRACTION"),
     default: "1",
-    help: "The fraction of the keys that are stored with the expiry",
-    long: "A fraction from 0 to 1, such as `0.05` or `5%`. Which keys these are follows from the \
-           seed; the others are stored with expiry 0 and never expire.",
+    help: "Fraction of the keys that are stored with the expiry",
+    long: "From 0 to 1, such as `0.05` or `5%`. The seed determines which keys; the others are \
+           stored with expiry 0.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -392,9 +388,9 @@ pub(super) const FLAGS: Field = Field {
     short: None,
     value: Some("N"),
     default: "0",
-    help: "The flags sent with every store",
-    long: "A whole number from 0 to 4294967295, kept by the server and handed back with the \
-           value; memtide gives it no meaning.",
+    help: "Flags that are stored with every item",
+    long: "From 0 to 4294967295. The server stores the flags and returns them with the value; \
+           memtide does not use them.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -409,11 +405,11 @@ pub(super) const NOREPLY: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Ask for no answer where an operation can do without",
-    long: "Stores, delete, incr, decr and touch then end as `unacknowledged` when they are sent; \
-           they have no response time, and errors of theirs may upset other answers. Reads and \
-           cas are answered as always, and so is touch over `protocol binary`, which has no quiet \
-           form of it.",
+    help: "Send noreply, for operations that allow it",
+    long: "Stores, delete, incr, decr and touch then end as `unacknowledged` when they are sent. \
+           They have no response time, and their error replies can be taken for replies of other \
+           operations. Reads and cas are answered as always; so is touch over `protocol binary`, \
+           which has no quiet touch.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -428,13 +424,13 @@ pub(super) const LOAD: Field = Field {
     short: None,
     value: Some("WHEN"),
     default: "auto",
-    help: "Whether the server is filled before the run",
-    long: "`auto`: when the mix reads, 1 000 sampled keys are asked for, and the server is filled \
-           only if some are missing or have values of another length than the scenario says; a \
-           server that is not on this machine and holds other items is refused. `always`: it is \
-           filled in any case. `never`: it is not filled; with a `value-size` other than the \
-           default `run` refuses it when sampled values have other lengths. Lengths of numeric \
-           keys are not compared, nor are any with append or prepend. Nothing is ever flushed.",
+    help: "Whether to fill the servers before the run: auto, always, never",
+    long: "`auto`: if the mix reads, memtide requests 1 000 sampled keys and fills a server if \
+           some are missing or have values of other lengths than the scenario says. It does not \
+           fill a remote server that holds other items, and the run ends. `always`: fill in any \
+           case. `never`: do not fill; if `value-size` is not the default and sampled values have \
+           other lengths, the run ends. Values of numeric keys are not compared, and none are with \
+           append or prepend in the mix. memtide never flushes a server.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -449,11 +445,11 @@ pub(super) const LOAD_PARTIAL: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Accept a fill that did not store or keep every key",
-    long: "Without this switch a run ends when its fill leaves keys out: sampled keys are missing \
-           (the message names the `-m` that the server would need), the server refused stores, or \
-           connections were lost. With it the run goes on, and a warning says how many keys are \
-           missing. The switch also accepts values of other lengths with `--load never`.",
+    help: "Accept a fill that leaves keys out",
+    long: "Without it, the run ends if sampled keys are missing after the fill (the message names \
+           the `-m` that the server needs), if the server refused stores, or if connections were \
+           lost. With it, the run continues with a warning that counts the missing keys. It also \
+           accepts values of other lengths with `load never`.",
     section: Section::Data,
     many: false,
     set: Set::Scenario(|scenario, word| {

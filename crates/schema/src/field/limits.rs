@@ -12,12 +12,10 @@ pub(super) const DURATION: Field = Field {
     value: Some("TIME"),
     default: "10s; none with ops-max or connections-total",
     help: "How long to measure",
-    long: "A time with its unit: `500ms`, `30s`, `2m`, `1h`; at most `366d`. Measured are the \
-           operations that the \
-           schedule wants in this window, which begins after the warm-up; load goes on until \
-           each of them has its outcome. With `ops-max` as well, whichever comes first ends the \
-           run.",
-    section: Section::Limits,
+    long: "A time with its unit: `500ms`, `30s`, `2m`, `1h`; at most `366d`. memtide measures the \
+           operations that are due in this window, which starts after the warm-up. Load continues \
+           until each of them has ended. With `ops-max`, the first limit reached ends the run.",
+    section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.duration = Some(span(word)?);
@@ -32,9 +30,9 @@ pub(super) const WARMUP: Field = Field {
     value: Some("TIME"),
     default: "0s",
     help: "How long to load before measuring",
-    long: "A time with its unit, such as `5s`. The load is the same as later, and nothing of it is \
-           in the result; its counts are kept apart.",
-    section: Section::Limits,
+    long: "A time with its unit, such as `5s`. The load is the same as in the measured window. The \
+           result does not include it; the record counts it separately.",
+    section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.warmup = span(word)?;
@@ -48,10 +46,10 @@ pub(super) const OPS_MAX: Field = Field {
     short: None,
     value: Some("N"),
     default: "none",
-    help: "How many operations to issue",
-    long: "A count of at least 1, such as `1M`. Exactly the operations 0 to N−1 of the run's one \
-           sequence are issued, whatever the number of workers.",
-    section: Section::Limits,
+    help: "End the run after this number of operations",
+    long: "At least 1, such as `1M`. The run sends exactly this number, whatever the number of \
+           workers. With `duration`, the first limit reached ends the run.",
+    section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.ops_max = Some(count(word)?);
@@ -65,11 +63,11 @@ pub(super) const TIMEOUT: Field = Field {
     short: None,
     value: Some("TIME"),
     default: "5s",
-    help: "How long after its intended instant an operation has its deadline",
-    long: "A time with its unit, above 0 and at most 1h. An operation without a complete answer by \
-           then has timed out, sent or not; a late answer is discarded and counted. Nothing is \
-           ever sent again. When every server is gone for longer than this, the run ends.",
-    section: Section::Limits,
+    help: "Count an operation as timed out this long after it was due",
+    long: "A time with its unit, above 0 and at most 1h. It applies whether or not the operation \
+           was sent. Late replies are discarded and counted. Nothing is sent again. The run ends \
+           when every server is gone for longer than this.",
+    section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.timeout = span(word)?;

@@ -12,12 +12,12 @@ pub(super) const RATE: Field = Field {
     short: None,
     value: Some("RATE"),
     default: "10k with the embedded server, else 0",
-    help: "Operations per second over all workers; 0 is a closed loop",
-    long: "Operations per second, over all workers and servers: `500`, `20k`, `1.5M` (k is \
-           1 000), at most `1G`. 0 asks for a closed loop, as fast as the connections and their \
-           depth allow: \
-           its result is the throughput, and its times are those at saturation, which are never \
-           comparable with the times at a rate. With a `wave` the rate is left out.",
+    help: "Operations per second; 0 runs a closed loop",
+    long: "The total over all workers and servers: `500`, `20k`, `1.5M` (k is 1 000), at most \
+           `1G`. With a rate above 0, operations are sent on schedule whether or not replies \
+           arrive (open loop). With 0, each connection sends as soon as its depth allows (closed \
+           loop): the result is the maximum throughput, and response times at saturation are not \
+           comparable with those at a rate.",
     section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -32,11 +32,10 @@ pub(super) const RATE_UNIT: Field = Field {
     short: None,
     value: Some("UNIT"),
     default: "ops",
-    help: "What the rate and ops-max count: operations, or their keys",
-    long: "`ops`: operations, whatever they ask for. `keys`: an operation counts as many as it \
-           asks for keys, so that a get of ten keys takes the place of ten in `rate`, `wave` and \
-           `ops-max`. A get for whose keys `ops-max` leaves no place asks for fewer, so that \
-           exactly so many are asked for or stored.",
+    help: "What rate and ops-max count: ops or keys",
+    long: "`ops`: operations, whatever their number of keys. `keys`: keys, so a get of ten keys \
+           counts as ten in `rate`, `wave` and `ops-max`. The last get requests fewer keys if \
+           `ops-max` requires it, so the total is exact.",
     section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -51,14 +50,13 @@ pub(super) const ARRIVAL: Field = Field {
     short: None,
     value: Some("LAW"),
     default: "poisson",
-    help: "The law of the gaps between operations",
-    long: "`poisson` (independent users), `fixed` (a metronome), `uniform` (from 0 to twice the \
-           mean gap) or `uniform:LEAST` (from this part of the mean gap up, evenly about the \
-           mean), `ascending:STEP` (each gap is longer than the one before it by this part of the \
-           first, and the rate is that of the first), `normal:DEVIATION` (in mean gaps; what would \
-           be below 0 is 0), `pareto:LOC,SCALE,SHAPE` (generalised Pareto, SHAPE below 1) or \
-           `etc` (the gaps of Facebook's ETC pool). Whatever the law, its gaps are rescaled to the \
-           asked rate.",
+    help: "Distribution of the gaps between operations",
+    long: "`poisson`: independent users. `fixed`: a metronome. `uniform`: from 0 to twice the mean \
+           gap. `uniform:LEAST`: around the mean, from this fraction of it. `ascending:STEP`: each \
+           gap is longer than the one before by this fraction of the first gap; `rate` applies to \
+           the first. `normal:DEVIATION`: in mean gaps; a negative gap becomes 0. \
+           `pareto:LOC,SCALE,SHAPE`: generalised Pareto, SHAPE below 1. `etc`: the gaps of \
+           Facebook's ETC pool. Gaps are scaled to the rate.",
     section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -73,10 +71,10 @@ pub(super) const SCHEDULE: Field = Field {
     short: None,
     value: Some("WHOSE"),
     default: "shared",
-    help: "One schedule for all connections, or one for each",
-    long: "`shared`: one sequence of intended instants, and the least loaded connection is picked \
-           when an operation is sent. `connection`: each connection has a schedule of its own, \
-           and an operation waits for that connection even while others are free.",
+    help: "One schedule for all connections, or one per connection",
+    long: "`shared`: one schedule; each operation goes to the least loaded connection. \
+           `connection`: every connection has its own schedule, and an operation waits for its \
+           connection even if others are free.",
     section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -91,12 +89,13 @@ pub(super) const ON_FULL: Field = Field {
     short: None,
     value: Some("WHAT"),
     default: "queue",
-    help: "What an operation does that finds every connection full",
-    long: "`queue`: it waits, and its wait counts in its response time. `drop`: it is never sent, \
-           and counted; dropped operations rank above every answered one. `skip:BEHIND,UNTIL`: it \
-           waits, but once one is behind by more than BEHIND all are dropped that are behind by \
-           more than UNTIL, and so when nothing more is offered (`cooldown drain`); mutilate's \
-           `-S` is `skip:5ms,4ms`. A closed loop has nothing to drop.",
+    help: "What to do with an operation that is due while connections are full",
+    long: "`queue`: wait; the wait is part of the response time. `drop`: do not send the \
+           operation, and count it; dropped operations rank above every answered one in \
+           percentiles. `skip:BEHIND,UNTIL`: wait, but when an operation is late by more than \
+           BEHIND, drop all that are late by more than UNTIL; at the end of a run with `cooldown \
+           drain`, drop these too. mutilate's `-S` is `skip:5ms,4ms`. A closed loop has nothing to \
+           drop.",
     section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -111,12 +110,11 @@ pub(super) const PAUSE_AFTER_REPLY: Field = Field {
     short: None,
     value: Some("TIME"),
     default: "0",
-    help: "How long a connection sends nothing after each answer",
-    long: "A time such as `250us`, at most 1h. Until so long after its last answer a connection \
-           takes no operation. With a rate the intended instants stay those of the schedule, and \
-           waiting for a connection counts in the response time; in a closed loop an operation is \
-           intended when the pause is over. The two halves of a cas are one operation, without a \
-           pause between them. Fills take no pauses.",
+    help: "Idle time of a connection after each reply",
+    long: "A time such as `250us`, at most 1h. With a rate, the schedule does not change, and the \
+           wait for a connection is part of the response time. In a closed loop, the next \
+           operation is due when the pause ends. The gets and the cas of a cas operation have no \
+           pause between them. Fills have no pauses.",
     section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -131,10 +129,10 @@ pub(super) const WAVE: Field = Field {
     short: None,
     value: Some("SHAPE"),
     default: "constant",
-    help: "The rate over time, instead of one rate",
-    long: "`constant`, `ramp:FROM,TO` over the duration, `step:A,B,…@EVERY` in turn, \
-           `sine:MEAN,AMPLITUDE,PERIOD`, or `random:MIN,MAX@EVERY`, a new level each time. Rates \
-           are per second, times carry their unit. Anything but constant replaces `rate`. \
+    help: "Change the rate over time: steps, ramps, sines or random levels",
+    long: "`constant`, `ramp:FROM,TO` over the duration, `step:A,B,…@EVERY` repeated in turn, \
+           `sine:MEAN,AMPLITUDE,PERIOD`, or `random:MIN,MAX@EVERY` with a new level each time. \
+           Rates are per second; times need a unit. A shape other than `constant` replaces `rate`. \
            Example: `step:10k,50k,10k@20s`.",
     section: Section::Load,
     many: false,
@@ -150,13 +148,13 @@ pub(super) const BEFORE: Field = Field {
     short: None,
     value: Some("LINE"),
     default: "",
-    help: "A command that every server is told before the load begins",
-    long: "A line of memcached's text protocol, without its end. When the servers are filled, and \
-           before the warm-up, each of them is told it once, on a connection of its own, and the \
-           load waits for the first line of its answer. An error for an answer is a warning. It \
-           is meant for commands that switch something on at the server; what it counts of them is \
-           not told from the load. `memtide load` tells nobody. Example: `verbosity 1`.",
-    section: Section::Load,
+    help: "Send this command to every server before the load starts",
+    long: "One line of memcached's text protocol. memtide sends it once to each server, on a \
+           connection of its own, after the fill and before the warm-up, and waits for the first \
+           line of the reply. An error reply is a warning. Use it to switch something on in the \
+           server. The server's counters include the command. `memtide load` does not send it. \
+           Example: `verbosity 1`.",
+    section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.before = Some(command_line(word)?);
@@ -170,11 +168,11 @@ pub(super) const AFTER: Field = Field {
     short: None,
     value: Some("LINE"),
     default: "",
-    help: "A command that every server is told when the load is over",
-    long: "As `before`, but when the last measured operation has ended, however the run ended, and \
-           before the servers are asked for their counters. A server that is gone by then is a \
-           warning, because what was measured stands. Example: `verbosity 0`.",
-    section: Section::Load,
+    help: "Send this command to every server after the load ends",
+    long: "Like `before`, but sent when the last measured operation has ended, however the run \
+           ended, and before memtide reads the servers' counters. If the server is gone by then, \
+           that is a warning: the measurement stands. Example: `verbosity 0`.",
+    section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.after = Some(command_line(word)?);
@@ -187,12 +185,12 @@ pub(super) const THREADS: Field = Field {
     name: "threads",
     short: None,
     value: Some("N"),
-    default: "half the CPUs; 1 to 4 for a local server, 1 to 8 else",
-    help: "Workers, each a thread with connections of its own",
-    long: "A count from 1 to 1024. The default is half the CPUs that the process may use, by its \
-           inherited mask and its control group's quota: at most 4 for a server on this machine, \
-           at most 8 else. Operations are the same whatever the number of workers.",
-    section: Section::Load,
+    default: "half the CPUs; 1 to 4 for a local server, 1 to 8 for a remote one",
+    help: "Worker threads; each has its own connections",
+    long: "From 1 to 1024. The default is half the CPUs that this process may use (by its CPU mask \
+           and its cgroup quota): at most 4 for a server on this machine, at most 8 for a remote \
+           one. The operations are the same for any number of workers.",
+    section: Section::Machine,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.threads = Some(count(word)?);
@@ -205,13 +203,13 @@ pub(super) const PIN: Field = Field {
     name: "pin",
     short: None,
     value: None,
-    default: "where CPUs are enough: with the embedded server, or in a narrowed mask",
-    help: "Bind each worker to a CPU of its own",
-    long: "Binds workers to CPUs in any case. Without it workers are bound where the embedded \
-           server is measured and there is a CPU for it and one for each worker: all of them are \
-           then bound. With a named server workers are bound where the process's mask was narrowed \
-           (as `taskset` does) and holds a CPU for each of them.",
-    section: Section::Load,
+    default: "automatic: if the embedded server or a narrowed CPU mask leaves enough CPUs",
+    help: "Pin each worker to its own CPU",
+    long: "Pins workers in any case. By default, memtide pins them in two cases: with the embedded \
+           server, if there is a CPU for it and one for each worker (all are pinned then); and \
+           with a named server, if the CPU mask of the process was narrowed (as with `taskset`) \
+           and holds a CPU for each worker.",
+    section: Section::Machine,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.pin = parse_switch(word)?;
@@ -224,14 +222,13 @@ pub(super) const WAIT: Field = Field {
     name: "wait",
     short: None,
     value: Some("HOW"),
-    default: "hybrid where no CPU is taken from the server, else sleep",
-    help: "How a worker waits for the next instant",
-    long: "`sleep`: in the kernel, which wakes late by some tens of microseconds. `hybrid`: \
-           asleep until shortly before, then spinning. `spin`: always spinning, which needs a CPU \
-           of its own for each worker. The default is `hybrid` where the embedded server is \
-           measured and has a CPU of its own, and so has each worker; and where the server is \
-           elsewhere, there are more than 2 CPUs, and no quota. Else it is `sleep`.",
-    section: Section::Load,
+    default: "hybrid if no CPU is taken from the server, else sleep",
+    help: "How a worker waits until the next operation is due",
+    long: "`sleep`: in the kernel, which wakes some tens of microseconds late. `hybrid`: sleep \
+           until shortly before, then spin. `spin`: always spin; needs a CPU per worker. The \
+           default is `hybrid` if the embedded server and each worker have their own CPU, and for \
+           a remote server if there are more than 2 CPUs and no quota; otherwise `sleep`.",
+    section: Section::Machine,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.wait = Some(parsed(word)?);
@@ -245,11 +242,11 @@ pub(super) const IO: Field = Field {
     short: None,
     value: Some("DOOR"),
     default: "auto",
-    help: "With what workers do input and output: uring or epoll",
-    long: "`uring`: io_uring, one call for many sends and receives; needs Linux 6.1 and is \
-           forbidden in many containers. `epoll`: one call for each. `auto`: uring where it can \
-           be had, else epoll; the report says which and why.",
-    section: Section::Load,
+    help: "Kernel interface for network I/O: uring, epoll or auto",
+    long: "`uring`: io_uring, with many sends and receives per system call; needs Linux 6.1 and is \
+           forbidden in many containers. `epoll`: one system call per send and receive. `auto`: \
+           uring if available, else epoll; the report shows which and why.",
+    section: Section::Machine,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.io = if word == "auto" { None } else { Some(parsed(word)?) };

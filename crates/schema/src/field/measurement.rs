@@ -12,12 +12,12 @@ pub(super) const GOAL: Field = Field {
     short: None,
     value: Some("GOAL"),
     default: "",
-    help: "What must be true of the result, such as 'get.p99<1ms'",
-    long: "`KIND.MEASURE`, `rate` or `errors`, then `<`, `<=`, `>` or `>=`, then a bound. KIND is \
-           `all`, an operation of the mix, `get_hit` or `get_miss`; MEASURE is `mean`, `max` or a \
-           percentile such as `p99.9`, of response times; `errors` is the fraction of operations \
-           that were not answered well. Bounds: a time, a rate, a fraction. May be repeated and \
-           takes comma lists. Each goal prints met, missed or undecided, and the exit code is 1 \
+    help: "Requirement for the result, such as 'get.p99<1ms'",
+    long: "`KIND.MEASURE`, `rate` or `errors`, then `<`, `<=`, `>` or `>=`, then a limit. KIND is \
+           `all`, an operation of the mix, `get_hit` or `get_miss`. MEASURE is `mean`, `max` or a \
+           percentile of the response times such as `p99.9`. `errors` is the fraction of \
+           operations that failed. Limits are times, rates or fractions. Repeat the flag or give a \
+           comma list. The report shows met, missed or undecided for each goal; the exit code is 1 \
            unless all are met. Examples: `'all.p99.9<=5ms'`, `'rate>=50k'`, `'errors<0.1%'`.",
     section: Section::Measurement,
     many: true,
@@ -33,13 +33,13 @@ pub(super) const ABORT_ON: Field = Field {
     short: None,
     value: Some("GOAL"),
     default: "",
-    help: "End the run early when this is true, such as 'errors>50%'",
-    long: "A condition in the form of a `goal`, which says when to stop. It is judged about ten \
-           times a second over the last second, from 5 s after the load began until the measured \
-           window ends. `errors` and `rate` include the warm-up; response times are those of \
-           measured operations. When it is true, the run ends with a partial record and exit code \
-           1. Of a search or a scan it ends the whole. May be repeated and takes comma lists: any \
-           one ends the run. Examples: `'errors>50%'`, `'rate<1k'`, `'all.p99>1s'`.",
+    help: "End the run early if this is true, such as 'errors>50%'",
+    long: "A condition in the form of a `goal`. memtide evaluates it about ten times a second over \
+           the last second, from 5 s after the load starts until the measured window ends. \
+           `errors` and `rate` include the warm-up; response times include measured operations \
+           only. If the condition is true, the run ends with a partial record and exit code 1; a \
+           search or a scan ends as a whole. Repeat the flag or give a comma list: any one \
+           condition ends the run. Examples: `'errors>50%'`, `'rate<1k'`, `'all.p99>1s'`.",
     section: Section::Measurement,
     many: true,
     set: Set::Scenario(|scenario, word| {
@@ -53,13 +53,13 @@ pub(super) const ERRORS_MAX: Field = Field {
     name: "errors-max",
     short: None,
     value: Some("FRACTION"),
-    default: "1%; the bound of a goal such as errors<5%",
-    help: "Share of operations that may go wrong in a believable result",
-    long: "A fraction from 0 to 1, such as `0` or `5%`. The result is not believable when more of \
-           the measured operations failed, timed out, were lost or were abandoned. A miss, \
-           NOT_STORED, EXISTS and NOT_FOUND are answers. Operations that ask for no answer, and \
-           those that `on-full` drops, are left out. Where connections are the load, the share of \
-           connections that could not be opened must keep the bound as well.",
+    default: "1%, or the limit of a goal such as errors<5%",
+    help: "Fraction of failed operations that a believable result may have",
+    long: "From 0 to 1, such as `0` or `5%`. The result is not believable if more of the measured \
+           operations failed, timed out, were lost or were abandoned. A miss, NOT_STORED, EXISTS \
+           and NOT_FOUND are not errors. `noreply` operations and operations dropped by `on-full` \
+           are not included. Under connection churn, the fraction of connections that failed to \
+           open must stay below the limit too.",
     section: Section::Measurement,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -77,9 +77,9 @@ pub(super) const STRICT: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Exit with 4 when the result cannot be believed",
-    long: "The report ends with `believable: yes` or no and the reason; with this switch a no is \
-           also the exit code 4, for scripts.",
+    help: "Exit with code 4 if the result is not believable",
+    long: "Use it in scripts and CI. Without it, the report ends with `believable: yes` or no and \
+           the reason, but a no does not change the exit code.",
     section: Section::Measurement,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -94,13 +94,13 @@ pub(super) const NO_STATS: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Do not ask the servers for their statistics",
-    long: "Without this switch memtide asks every server for `stats` before and after the load and \
-           compares the server's counters with its own. Use it for servers and proxies that answer \
-           `stats` with something else than a memcached. It costs that comparison (the check \
-           `server_counters` is skipped) and nothing else; a single `get` finds out whether the \
-           server is there. A server that refuses `stats`, or closes the connection on it, is \
-           measured without this switch too.",
+    help: "Do not send the stats command to the servers",
+    long: "By default, memtide sends `stats` to every server before and after the load and \
+           compares the server's counters with its own. Use this switch for servers and proxies \
+           that answer `stats` in another way than memcached. memtide then skips that comparison \
+           (the check `server_counters`) and sends a single `get` to find out whether the server \
+           is up. A server that refuses `stats`, or closes the connection on it, works without \
+           this switch.",
     section: Section::Measurement,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -115,15 +115,14 @@ pub(super) const VERIFY: Field = Field {
     short: None,
     value: Some("FRACTION"),
     default: "0",
-    help: "The fraction of reads whose values are checked",
-    long: "A fraction from 0 to 1, such as `1` or `5%`. Stores then send values that prove whose \
-           and which they are, and the answers to this fraction of the operations that read, the \
-           first half of cas included, are checked while their bytes pass: a wrong one is \
-           corrupt, another key's, stale or truncated, and any wrong one makes the exit code 1. \
-           Values below 16 bytes have no room for a proof: of them only wrong bytes can be told. \
-           Not with append or prepend; numeric keys are not checked. docs/verification.md says \
-           what is certain and why.",
-    section: Section::Measurement,
+    help: "Fraction of reads whose values are checked",
+    long: "From 0 to 1, such as `1` or `5%`. Stores then send values that identify their key and \
+           version. memtide checks the replies to this fraction of the reads, including the gets \
+           of a cas, as they arrive. A wrong value is corrupt, another key's, stale or truncated; \
+           any wrong value makes the exit code 1. A value below 16 bytes has no room for its \
+           identity, so only wrong bytes are found. Not available with append or prepend; numeric \
+           keys are not checked. docs/verification.md describes what is certain and why.",
+    section: Section::Verification,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.verify = units::parse_fraction(word.trim()).map_err(|e| e.to_string())?;
@@ -137,11 +136,11 @@ pub(super) const VERIFY_KEYS: Field = Field {
     short: None,
     value: Some("N"),
     default: "65536",
-    help: "For how many keys versions are kept, so that stale values are told",
-    long: "A count from 1 to `100M`; each takes 8 bytes for each server. With more keys than this \
-           an even sample of them is taken, by the seed. Only the values of these keys can be \
-           found stale; with `verify` 0 none are kept. Of the objects of a `window` all are.",
-    section: Section::Measurement,
+    help: "Number of keys whose versions are tracked to find stale values",
+    long: "From 1 to `100M`; each costs 8 bytes per server. If there are more keys, the seed \
+           selects an even sample. Stale values are found for tracked keys only; with `verify` 0 \
+           none are tracked. In a `window`, all objects are tracked.",
+    section: Section::Verification,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.verify_keys = count(word)?;
@@ -155,13 +154,13 @@ pub(super) const VERIFY_EXPIRY: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Check that what expires is there until then, and not any longer",
-    long: "Of a `window` whose objects are stored with an `expiry` of 5 to 2592000 seconds: an \
-           object that comes back more than 2s after its end is an expired_get, one that does not \
-           although it has more than 2s to live an unexpired_unget; any of them makes the exit \
-           code 1. Within the 2s nothing is said, because servers count whole seconds. Costs 16 \
-           bytes for each object. docs/verification.md says what is certain and why.",
-    section: Section::Measurement,
+    help: "Check that items expire on time, neither early nor late",
+    long: "For a `window` whose objects have an `expiry` of 5 to 2592000 seconds. An object that \
+           is returned more than 2s after its expiry is an expired_get; an object that is missing \
+           more than 2s before its expiry is an unexpired_unget. Any of them makes the exit code \
+           1. Within 2s of the expiry nothing is checked, because servers count whole seconds. It \
+           costs 16 bytes per object. docs/verification.md describes what is certain and why.",
+    section: Section::Verification,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.verify_expiry = parse_switch(word)?;
@@ -174,14 +173,13 @@ pub(super) const INTERVAL: Field = Field {
     name: "interval",
     short: None,
     value: Some("TIME"),
-    default: "1s, more with a timeout above 1m",
-    help: "How long the rows over time are",
-    long: "A time of at least `10ms`, the length of each of the record's `intervals`. Operations \
-           are counted in the row that they were intended in; with `wave step:…@TIME` each level \
-           has a row of its own. At most 16384 rows fit into the duration, and at most 1024 into \
-           the timeout, for so long a worker keeps each of them open; an open row takes 20 kB for \
-           each worker. Without it there are at most 1024 rows, and when they are full, \
-           neighbours merge.",
+    default: "1s; longer with a timeout above 1m",
+    help: "Length of the rows over time in the record",
+    long: "At least `10ms`. Each of the record's `intervals` covers this time. An operation counts \
+           in the row in which it was due; with `wave step:…@TIME`, each level has its own row. At \
+           most 16384 rows fit into the duration, and at most 1024 into the timeout: a worker \
+           keeps these rows in memory, at 20 kB each. By default there are at most 1024 rows; when \
+           they are full, neighbours are merged.",
     section: Section::Measurement,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -196,9 +194,9 @@ pub(super) const MESSAGE_SIZES: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Keep the sizes of requests and replies",
-    long: "The record then has their distributions as `message_sizes`. Of a cas that reads first \
-           the request of its gets counts, and the reply to its cas.",
+    help: "Record the sizes of requests and replies",
+    long: "The record then contains their distributions as `message_sizes`. For a cas that reads \
+           first, the request size is that of the gets and the reply size that of the cas.",
     section: Section::Measurement,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -213,10 +211,10 @@ pub(super) const INTERVAL_TIMES: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Keep the times of gets for each row over time",
-    long: "Each of the record's `intervals` then has the whole distributions of the response and \
-           service times of its gets. It costs two more histograms for each get, and three times \
-           the memory for each row.",
+    help: "Record the response times of gets for each row over time",
+    long: "Each of the record's `intervals` then contains the full distributions of response and \
+           service time of its gets. This costs two more histogram updates per get and three times \
+           the memory per row.",
     section: Section::Measurement,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -231,16 +229,16 @@ pub(super) const COOLDOWN: Field = Field {
     short: None,
     value: Some("HOW"),
     default: "load",
-    help: "What goes on while the last measured operations end",
-    long: "`load`: the same load, unmeasured, until each measured operation has its outcome, so \
-           that the last ones see the same server as the first. `drain`: nothing more is offered, \
-           but what is behind its schedule is sent. `stop`: nothing more is sent. What is in \
-           flight is awaited for 1 s at most and then abandoned; what was due and not sent is \
-           dropped (`dropped_at_end`). Of its time it is known that it is longer than from its \
-           intended instant to the end of the window, and it ranks above every answered \
-           operation. Under overload a run so ends with its window, and reads no. Not with \
-           `calls` or `connection-rate`.",
-    section: Section::Measurement,
+    help: "What to send while the last measured operations end",
+    long: "`load`: the same load, unmeasured, until every measured operation has ended, so that \
+           the last ones meet the same server as the first. `drain`: only operations that are \
+           already due. `stop`: nothing. With `stop`, memtide waits at most 1 s for operations in \
+           flight and then abandons them; operations that were due but not sent are dropped \
+           (`dropped_at_end`). Their response time is unknown but longer than the time from when \
+           they were due to the end of the window, so they rank above every answered operation. A \
+           run with `stop` ends on time even under overload, and is then not believable. `stop` is \
+           not available under connection churn.",
+    section: Section::Load,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.cooldown = parsed(word)?;
@@ -254,10 +252,10 @@ pub(super) const SEED: Field = Field {
     short: None,
     value: Some("N"),
     default: "1",
-    help: "The seed of everything random",
-    long: "A whole number below 2^64, decimal or hexadecimal (`0x2a`). Operation i and its \
-           intended instant are functions of the seed and i, so two runs of one scenario ask for \
-           the same.",
+    help: "Seed of everything random",
+    long: "A whole number below 2^64, decimal or hexadecimal (`0x2a`). The seed determines each \
+           operation and when it is due, so two runs of one scenario send the same operations. \
+           Vary it between repeated runs.",
     section: Section::Measurement,
     many: false,
     set: Set::Scenario(|scenario, word| {

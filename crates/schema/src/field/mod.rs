@@ -29,9 +29,9 @@ pub struct Field {
     pub value: Option<&'static str>,
     /// The default as shown to people; empty when there is none.
     pub default: &'static str,
-    /// The meaning in one line.
+    /// What it does, in one line of at most 70 columns.
     pub help: &'static str,
-    /// The meaning in full: grammar, units, bounds, an example.
+    /// The details: values, units, bounds, when to use it, an example.
     pub long: &'static str,
     /// Where it stands in help and docs.
     pub section: Section,
@@ -61,41 +61,85 @@ enum Show {
 /// A group of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// Which servers, and how they are reached.
+    /// Which servers to measure, and how to reach them.
     Target,
-    /// How much load, and when.
+    /// Connections, clients and their pipelines.
+    Connections,
+    /// How much load to send, and when.
     Load,
-    /// What is asked for.
+    /// Keys, values and operations.
     Data,
-    /// When to stop, and when to give up.
-    Limits,
-    /// How it is measured and judged.
+    /// Goals, and what is recorded.
     Measurement,
+    /// Checks of the values that servers return.
+    Verification,
     /// Where results go.
     Output,
+    /// Connections that are opened and closed as part of the load.
+    Churn,
+    /// How this machine runs the workers.
+    Machine,
 }
 
 impl Section {
     /// Every section, in the order of help and docs.
-    pub const ALL: [Self; 6] =
-        [Self::Target, Self::Load, Self::Data, Self::Limits, Self::Measurement, Self::Output];
+    pub const ALL: [Self; 9] = [
+        Self::Target,
+        Self::Connections,
+        Self::Load,
+        Self::Data,
+        Self::Measurement,
+        Self::Verification,
+        Self::Output,
+        Self::Churn,
+        Self::Machine,
+    ];
 
     /// The heading.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Target => "Target",
+            Self::Connections => "Connections",
             Self::Load => "Load",
             Self::Data => "Data",
-            Self::Limits => "Limits",
             Self::Measurement => "Measurement",
+            Self::Verification => "Verification",
             Self::Output => "Output",
+            Self::Churn => "Connection churn",
+            Self::Machine => "Client machine",
         }
     }
 }
 
+/// The fields that most runs need, which `--help` describes first.
+const COMMON: [&str; 10] = [
+    "server",
+    "connections",
+    "rate",
+    "duration",
+    "warmup",
+    "keys",
+    "value-size",
+    "mix",
+    "goal",
+    "json",
+];
+
 /// Every field, section by section.
 pub static FIELDS: &[Field] = &[
     target::SERVER,
+    target::PROTOCOL,
+    target::TRANSPORT,
+    target::BIND,
+    target::USER,
+    target::PASSWORD,
+    load::BEFORE,
+    load::AFTER,
+    target::NAGLE,
+    target::SEND_BUFFER,
+    target::RECEIVE_BUFFER,
+    target::BUSY_POLL,
+    target::TRAILING_BLANK,
     target::CONNECTIONS,
     target::DEPTH,
     target::REFILL,
@@ -103,37 +147,20 @@ pub static FIELDS: &[Field] = &[
     clients::CONNECTIONS_PER_CLIENT,
     clients::CONNECTION_TURN,
     target::RECONNECT,
-    target::BIND,
-    target::NAGLE,
-    target::PROTOCOL,
-    target::TRANSPORT,
     clients::WRITERS,
     clients::REPLICATE,
-    target::TRAILING_BLANK,
-    target::SEND_BUFFER,
-    target::RECEIVE_BUFFER,
-    target::BUSY_POLL,
-    target::USER,
-    target::PASSWORD,
     load::RATE,
-    load::RATE_UNIT,
+    limits::DURATION,
+    limits::WARMUP,
+    limits::OPS_MAX,
+    limits::TIMEOUT,
+    measurement::COOLDOWN,
+    load::WAVE,
     load::ARRIVAL,
     load::SCHEDULE,
     load::ON_FULL,
     load::PAUSE_AFTER_REPLY,
-    load::WAVE,
-    load::BEFORE,
-    load::AFTER,
-    churn::CALLS,
-    churn::CONNECTION_RATE,
-    churn::CONNECTION_ARRIVAL,
-    churn::CALL_RATE,
-    churn::GAP_DRAWS,
-    churn::LINGER,
-    load::THREADS,
-    load::PIN,
-    load::WAIT,
-    load::IO,
+    load::RATE_UNIT,
     data::KEYS,
     data::KEY_SIZE,
     data::KEY_FORM,
@@ -143,48 +170,53 @@ pub static FIELDS: &[Field] = &[
     data::VALUE_DRAWS,
     data::VALUE_FILL,
     data::VALUE_MAX,
+    data::MIX,
+    clients::MIX_ORDER,
     data::POPULARITY,
     clients::WINDOW,
     clients::OVERWRITE,
     clients::PICK,
-    data::MIX,
-    clients::MIX_ORDER,
+    data::MULTIGET,
+    data::MULTIGET_SHARE,
     data::DELTA,
     data::NUMERIC_KEYS,
     data::CAS_UNIQUE,
-    data::MULTIGET,
-    data::MULTIGET_SHARE,
     data::EXPIRY,
     data::EXPIRY_SHARE,
     data::FLAGS,
     data::NOREPLY,
     data::LOAD,
     data::LOAD_PARTIAL,
-    limits::DURATION,
-    limits::WARMUP,
-    limits::OPS_MAX,
-    churn::CONNECTIONS_TOTAL,
-    limits::TIMEOUT,
     measurement::GOAL,
     measurement::ABORT_ON,
     measurement::ERRORS_MAX,
     measurement::STRICT,
     measurement::NO_STATS,
+    measurement::INTERVAL,
+    measurement::INTERVAL_TIMES,
+    measurement::MESSAGE_SIZES,
+    measurement::SEED,
     measurement::VERIFY,
     measurement::VERIFY_KEYS,
     measurement::VERIFY_EXPIRY,
-    measurement::MESSAGE_SIZES,
-    measurement::INTERVAL,
-    measurement::INTERVAL_TIMES,
-    measurement::COOLDOWN,
-    measurement::SEED,
+    output::VERIFY_DETAILS,
     output::JSON,
     output::PLOT,
     output::SAMPLES,
-    output::VERIFY_DETAILS,
     output::TAG,
     output::PLAN,
     output::QUIET,
+    churn::CALLS,
+    churn::CONNECTION_RATE,
+    churn::CONNECTION_ARRIVAL,
+    churn::CALL_RATE,
+    churn::GAP_DRAWS,
+    churn::LINGER,
+    churn::CONNECTIONS_TOTAL,
+    load::THREADS,
+    load::PIN,
+    load::WAIT,
+    load::IO,
 ];
 
 /// The field of this name; `_` may stand for `-`.
@@ -241,6 +273,11 @@ impl Field {
     /// The environment variable of this field: `MEMTIDE_KEY_SIZE`.
     pub fn variable(&self) -> String {
         layer::variable(self.name)
+    }
+
+    /// True for one of the ten fields that most runs need.
+    pub fn is_common(&self) -> bool {
+        COMMON.contains(&self.name)
     }
 
     /// Whether an empty word is a value: some servers ask for a user's name alone.

@@ -11,12 +11,11 @@ pub(super) const JSON: Field = Field {
     short: None,
     value: Some("FILE"),
     default: "",
-    help: "Write the record, as JSON; - replaces the report on stdout",
-    long: "The whole result in the shape `memtide.record/2`, which docs/record.md explains and \
-           docs/record.schema.json defines. `-` writes it to stdout instead of the report. A \
-           regular file is replaced when the new record is whole, and keeps its mode; until \
-           then, and when the disk is full, it is what it was. Pipes and devices are written \
-           directly.",
+    help: "Write the record as JSON; - for stdout",
+    long: "The full result in the format `memtide.record/2`: see docs/record.md and \
+           docs/record.schema.json. `-` writes it to stdout in place of the report. memtide \
+           replaces a regular file only when the new record is complete, and keeps its mode. Pipes \
+           and devices are written directly.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {
@@ -31,10 +30,10 @@ pub(super) const PLOT: Field = Field {
     short: None,
     value: Some("FILE"),
     default: "",
-    help: "Draw a picture: FILE.svg or FILE.png",
-    long: "Of a run: how many operations took how long, response times on a logarithmic axis. Of a \
-           search or a scan: the 50th, 95th and 99th percentile over the rate, with the goal. The \
-           name's end says which form: `.svg` or `.png`.",
+    help: "Write a chart to FILE.svg or FILE.png",
+    long: "For a run, the response-time histogram (log axis); for a search or scan, the 50th, 95th \
+           and 99th percentile against the rate, with the goal. The file name must end with `.svg` \
+           or `.png`.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {
@@ -52,12 +51,12 @@ pub(super) const SAMPLES: Field = Field {
     short: None,
     value: Some("FILE.csv"),
     default: "",
-    help: "Write a row for each measured operation, as CSV",
-    long: "Columns: `intended_ns,sent_ns,received_ns,op,outcome,bytes,connection`; a cell is empty \
-           where an operation never came so far. Rows are written beside the load by another \
-           thread, directly and at least once a second, so they can be read during the run and \
-           after a kill. What the thread cannot keep up with is counted and warned of; a reader \
-           that takes nothing for 2s is not waited for. `-` writes to stdout.",
+    help: "Write one CSV row per measured operation",
+    long: "Columns: `intended_ns,sent_ns,received_ns,op,outcome,bytes,connection`. A cell is empty \
+           if the operation did not get that far. Another thread writes the rows, at least once a \
+           second, so you can read them during the run and after a kill. Rows that it cannot keep \
+           up with are lost, counted and reported as a warning. A reader that accepts nothing for \
+           2s is given up. `-` writes to stdout.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {
@@ -72,13 +71,13 @@ pub(super) const VERIFY_DETAILS: Field = Field {
     short: None,
     value: Some("FILE"),
     default: "",
-    help: "Write a line of JSON for each wrong value that `verify` finds",
-    long: "Each line is an object with `op` (the operation's position in the run's sequence), \
-           `server`, `key`, `class`, `version_min` (the oldest version that was allowed, 0 for \
-           any), `version` (the one that came, null if it says none) and `offset` (the first wrong \
-           byte). At most 100000 are kept; the last line then says how many are `not_listed`. `-` \
-           writes to stdout.",
-    section: Section::Output,
+    help: "Write one line of JSON per wrong value that verify finds",
+    long: "Each line is an object with `op` (the position of the operation in the run), `server`, \
+           `key`, `class`, `version_min` (the oldest version allowed, 0 for any), `version` (the \
+           version received, null if it has none) and `offset` (the first wrong byte). At most \
+           100000 are kept; the last line then counts the rest as `not_listed`. `-` writes to \
+           stdout.",
+    section: Section::Verification,
     many: false,
     set: Set::Outputs(|outputs, word| {
         outputs.verify_details = place(word)?;
@@ -92,10 +91,10 @@ pub(super) const TAG: Field = Field {
     short: None,
     value: Some("KEY=VALUE"),
     default: "",
-    help: "Label the run: the record and every output carry the tags",
-    long: "A label of your own, such as `--tag build=42 --tag host=a`; repeat it, or give a comma \
-           list. Keys consist of letters, digits and `_.-`; values have at most 256 bytes and no \
-           comma. A run has at most 32 tags. They change nothing of the load.",
+    help: "Label the run in its record and outputs, such as build=42",
+    long: "Repeat the flag or give a comma list: `--tag build=42 --tag host=a`. Keys contain \
+           letters, digits and `_.-`; values have at most 256 bytes and no comma. A run has at \
+           most 32 tags. Tags do not change the load.",
     section: Section::Output,
     many: true,
     set: Set::Outputs(|outputs, word| {
@@ -112,9 +111,9 @@ pub(super) const PLAN: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Print what would be done, and stop",
-    long: "Every decision that a run of this scenario would make here, with its reason; no load is \
-           made.",
+    help: "Print what the run would do, and exit",
+    long: "Lists every decision for this scenario on this machine with its reason. No load is \
+           sent.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {
@@ -129,9 +128,9 @@ pub(super) const QUIET: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Show no progress",
-    long: "Progress is shown on a terminal only; this switch hides it there too. The report, \
-           warnings and the line that says that an embedded server is measured stay.",
+    help: "Do not show progress",
+    long: "Progress is shown on a terminal only; this switch hides it there too. The report, the \
+           warnings and the line that announces an embedded server remain.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {

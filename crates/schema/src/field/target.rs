@@ -13,12 +13,12 @@ pub(super) const SERVER: Field = Field {
     short: Some('s'),
     value: Some("HOST[:PORT]"),
     default: "embedded",
-    help: "The servers to measure; without any, memtide starts one of its own",
-    long: "A server is `host`, `host:port` (the port is 11211 unless said), `[v6-address]:port`, \
-           `host:first-last` for a range of ports (at most 1024), or `unix:/path`. The field may \
-           be repeated and takes comma lists. Every server holds all keys, and every address a \
-           name resolves to is tried. Without a server the embedded one is started on a free \
-           loopback port. Example: `10.0.0.1,10.0.0.2:11300,[::1]:11211`.",
+    help: "Servers to measure; without it, memtide starts one",
+    long: "`host`, `host:port` (default port 11211), `[v6-address]:port`, `host:first-last` (a \
+           range of at most 1024 ports) or `unix:/path`. Repeat the flag or give a comma list. \
+           Every server holds all keys. memtide tries every address that a name resolves to. \
+           Without this field, memtide starts an embedded server on a free loopback port. Example: \
+           `10.0.0.1,10.0.0.2:11300,[::1]:11211`.",
     section: Section::Target,
     many: true,
     set: Set::Scenario(|scenario, word| {
@@ -32,13 +32,12 @@ pub(super) const CONNECTIONS: Field = Field {
     name: "connections",
     short: None,
     value: Some("N"),
-    default: "64; with connection-rate 1024, with calls alone 1",
+    default: "64; 1024 with connection-rate, 1 with calls alone",
     help: "Connections to each server, over all workers",
-    long: "How many connections are opened to each server; the workers share them as evenly as \
-           they can, and each worker needs at least one. A count from 1 to 1M, such as `16` or \
-           `2k`. Where connections come and go (see `calls`) this is how many live at once at \
-           most.",
-    section: Section::Target,
+    long: "From 1 to 1M, such as `16` or `2k`. Workers share the connections evenly, and each \
+           worker needs at least one. Under connection churn (`calls`, `connection-rate`) this is \
+           the most connections that are open at once.",
+    section: Section::Connections,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.connections = Some(count(word)?);
@@ -52,13 +51,12 @@ pub(super) const REFILL: Field = Field {
     short: None,
     value: Some("WHEN"),
     default: "each",
-    help: "When a connection that has been full takes operations again",
-    long: "`each`: as soon as one of its operations is answered, so that it is kept as full as the \
-           load goes. `whole`: when all that it has outstanding are answered, so that its requests \
-           leave in batches of `depth`, as those of programs do that send several commands and \
-           wait for all answers; where the load does not fill it, from its first answer on. It \
-           needs a depth above 1.",
-    section: Section::Target,
+    help: "When to send again on a full pipelined connection: each or whole",
+    long: "`each`: after every reply (sliding window). `whole`: only after all replies (batches of \
+           `depth`), like clients that send several commands and wait for all answers. With \
+           `whole`, a connection that has received one of several replies also waits for the rest. \
+           Needs a depth above 1.",
+    section: Section::Connections,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.wire.refill = parsed(word)?;
@@ -71,12 +69,11 @@ pub(super) const DEPTH: Field = Field {
     name: "depth",
     short: None,
     value: Some("N"),
-    default: "1 in a closed loop, 64 with a rate, with call-rate up to 1024",
-    help: "Operations outstanding on one connection at most",
-    long: "A connection on which this many operations wait for their answers is full; what an \
-           operation does that finds every connection full is said by `on-full`. A count from 1 \
-           to 65536.",
-    section: Section::Target,
+    default: "1 in a closed loop, 64 with a rate, up to 1024 with call-rate",
+    help: "Operations in flight on each connection at most (pipeline depth)",
+    long: "A connection with this many unanswered operations is full. `on-full` decides what \
+           happens to an operation that is due while every connection is full. From 1 to 65536.",
+    section: Section::Connections,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.depth = Some(count(word)?);
@@ -90,12 +87,12 @@ pub(super) const RECONNECT: Field = Field {
     short: None,
     value: Some("FIRST..LONGEST"),
     default: "10ms..1s",
-    help: "The waits before a lost connection is opened again; never ends the run",
-    long: "The first wait, doubling up to the longest, each with a seeded jitter. A single time \
-           means that every wait is that long. The first wait is at least 1ms. What the lost \
-           connection carried is never sent again. With `never` the first connection that is lost \
-           ends the run at once: its record is partial, and the exit code 3. Example: `50ms..5s`.",
-    section: Section::Target,
+    help: "Wait before reconnecting; never ends the run instead",
+    long: "Exponential back-off with jitter from FIRST to LONGEST, or one fixed time. FIRST is at \
+           least 1ms. Operations in flight on a lost connection are not sent again. `never` ends \
+           the run at the first lost connection, with a partial record and exit code 3. Example: \
+           `50ms..5s`.",
+    section: Section::Connections,
     many: false,
     set: Set::Scenario(|scenario, word| {
         scenario.reconnect = parsed(word)?;
@@ -109,10 +106,10 @@ pub(super) const BIND: Field = Field {
     short: None,
     value: Some("ADDRESS"),
     default: "",
-    help: "Source addresses of the connections, used in turn",
-    long: "IPv4 or IPv6 addresses of this machine, without ports; may be repeated and takes comma \
-           lists. Connections use them in turn, which lifts the limit of about 28000 \
-           connections from one address to one server. Without any the system chooses. Example: \
+    help: "Source addresses for connections, used in turn",
+    long: "IPv4 or IPv6 addresses of this machine, without ports. Repeat the flag or give a comma \
+           list. Use it to open more than about 28000 connections to one server, which is the \
+           limit per source address. Without it, the system chooses the address. Example: \
            `10.0.0.7,10.0.0.8`.",
     section: Section::Target,
     many: true,
@@ -134,11 +131,11 @@ pub(super) const NAGLE: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "Let TCP hold back small requests while others are unacknowledged",
-    long: "Without it every request leaves at once (`TCP_NODELAY`). With it the kernel gathers \
-           small requests of a connection that has something on its way: fewer packets, and times \
-           that are longer by the wait. It matters only where requests overlap on a connection, \
-           and not over unix sockets.",
+    help: "Let TCP delay small requests (Nagle's algorithm)",
+    long: "Off: memtide sets `TCP_NODELAY`, and every request leaves at once. On: the kernel holds \
+           back small requests while earlier data of the connection is unacknowledged, which saves \
+           packets and lengthens response times. It matters only for connections with several \
+           operations in flight, and not for unix sockets.",
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -153,10 +150,10 @@ pub(super) const PROTOCOL: Field = Field {
     short: None,
     value: Some("PROTOCOL"),
     default: "text",
-    help: "What requests look like on the wire: text or binary",
-    long: "`text` is memcached's classic protocol of lines, `binary` the one of frames, which \
-           servers with SASL (`memcached -S`) want. Over `binary` several keys are asked for by \
-           quiet gets and a noop, and what needs no answer is sent in quiet frames.",
+    help: "Wire protocol: text or binary",
+    long: "`text`: memcached's classic line protocol. `binary`: the binary protocol, which servers \
+           with SASL (`memcached -S`) require. Over `binary`, a get of several keys is sent as \
+           quiet gets and a noop, and `noreply` operations as quiet commands.",
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -171,15 +168,15 @@ pub(super) const TRANSPORT: Field = Field {
     short: None,
     value: Some("TRANSPORT"),
     default: "tcp",
-    help: "How requests travel: tcp (also to unix sockets), udp or split",
-    long: "`tcp` is a stream. Over `udp` a request is one datagram of at most 1400 bytes, longer \
-           ones are not sent and count as failed; one operation at a time is under way on each \
-           connection, which is a socket of its own. Replies are put together in whatever order \
-           their datagrams come. Nothing is sent again: an operation whose reply is not complete \
-           at `timeout` has timed out. Servers listen for UDP at the same port (`memcached -p PORT \
-           -U PORT`); before and after the run they are asked, and filled, over TCP. With `split` \
-           each of the `clients` has one socket for UDP beside its `connections-per-client` by \
-           TCP: get and gets go over that, and all else over these.",
+    help: "How requests travel: tcp (also for unix sockets), udp or split",
+    long: "`tcp`: a byte stream. `udp`: each request is one datagram of at most 1400 bytes; a \
+           longer request is not sent and counts as failed. Each UDP connection is a socket of its \
+           own with one operation in flight. Replies are reassembled whatever the order of their \
+           datagrams. Nothing is retransmitted: an operation whose reply is incomplete at \
+           `timeout` has timed out. The server must listen for UDP on the same port (`memcached -p \
+           PORT -U PORT`); memtide fills it and reads its statistics over TCP. `split`: each of \
+           the `clients` sends get and gets over one UDP socket and everything else over its \
+           `connections-per-client` TCP connections.",
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -194,10 +191,10 @@ pub(super) const TRAILING_BLANK: Field = Field {
     short: None,
     value: None,
     default: "off",
-    help: "End request lines with a blank, as some clients do",
-    long: "A blank then stands before the end of each line that asks for an answer, as in \
-           `get key `, so that requests are as long as those of clients that write them so. Only \
-           over `protocol text`.",
+    help: "End request lines with a space, as some clients do",
+    long: "Puts a space before the line end of each request that expects a reply, as in `get key \
+           `. Use it to send requests of the same length as such a client. Only with `protocol \
+           text`.",
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -212,9 +209,8 @@ pub(super) const SEND_BUFFER: Field = Field {
     short: None,
     value: Some("SIZE"),
     default: "the system's",
-    help: "The send buffer of each socket",
-    long: "What SO_SNDBUF is set to: a size up to `1GiB`, such as `4KiB`. The kernel doubles it \
-           and has bounds of its own.",
+    help: "Send buffer of each socket (SO_SNDBUF)",
+    long: "A size up to `1GiB`, such as `4KiB`. The kernel doubles it and applies its own limits.",
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -230,12 +226,11 @@ pub(super) const BUSY_POLL: Field = Field {
     short: None,
     value: Some("TIME"),
     default: "the system's",
-    help: "How long the kernel polls the network card for each receive",
-    long: "What SO_BUSY_POLL is set to: whole microseconds up to `1s`, such as `50us`; 0 turns it \
-           off. The kernel then looks at the network card by itself instead of waiting for its \
-           interrupt, which costs CPU and saves some microseconds where the card's driver can do \
-           it; on loopback it changes nothing. More than net.core.busy_read takes the capability \
-           CAP_NET_ADMIN.",
+    help: "How long the kernel polls the network card on receive (SO_BUSY_POLL)",
+    long: "Whole microseconds up to `1s`, such as `50us`; 0 turns polling off. The kernel then \
+           polls the network card instead of waiting for its interrupt, which costs CPU and saves \
+           a few microseconds if the card's driver supports it. It has no effect on loopback. A \
+           value above net.core.busy_read needs the capability CAP_NET_ADMIN.",
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -254,9 +249,8 @@ pub(super) const RECEIVE_BUFFER: Field = Field {
     short: None,
     value: Some("SIZE"),
     default: "the system's",
-    help: "The receive buffer of each socket",
-    long: "What SO_RCVBUF is set to: a size up to `1GiB`, such as `16KiB`. The kernel doubles it \
-           and has bounds of its own.",
+    help: "Receive buffer of each socket (SO_RCVBUF)",
+    long: "A size up to `1GiB`, such as `16KiB`. The kernel doubles it and applies its own limits.",
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -272,10 +266,11 @@ pub(super) const USER: Field = Field {
     short: None,
     value: Some("NAME"),
     default: "",
-    help: "The name to authenticate with; needs password",
-    long: "Each connection says name and password first: over `protocol text` as memcached's `-Y` \
-           wants it, over `protocol binary` by SASL PLAIN. Both go over the network as they are. \
-           A name of at most 250 bytes without spaces and line ends. Example: `tim`.",
+    help: "User name for authentication; needs password",
+    long: "Each connection authenticates before it sends anything else: over `protocol text` with \
+           memcached's ASCII authentication (`memcached -Y`), over `protocol binary` with SASL \
+           PLAIN. Name and password are sent unencrypted. At most 250 bytes, without spaces and \
+           line ends. Example: `tim`.",
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {
@@ -296,11 +291,11 @@ pub(super) const PASSWORD: Field = Field {
     short: None,
     value: Some("WORD"),
     default: "",
-    help: "The password of user; better said in MEMTIDE_PASSWORD than here",
-    long: "Everybody on this machine can read what stands on a command line, so the environment is \
-           the better place: `MEMTIDE_PASSWORD`. No output shows the password; it stands as `***` \
-           in plans and records, and a scenario made of one of these needs it anew. At most 250 \
-           bytes without line ends, and over `protocol text` without spaces.",
+    help: "Password for user; set MEMTIDE_PASSWORD instead of this flag",
+    long: "Every user of this machine can read a command line, so set the environment variable \
+           `MEMTIDE_PASSWORD` instead. No output shows the password: plans and records show `***`, \
+           and a scenario made from a record needs the password again. At most 250 bytes without \
+           line ends; over `protocol text` also without spaces.",
     section: Section::Target,
     many: false,
     set: Set::Scenario(|scenario, word| {

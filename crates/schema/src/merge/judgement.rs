@@ -51,14 +51,14 @@ fn worst(code: CheckKind, shards: &[ShardRecord]) -> Check {
     let message = &check.message;
     let message = match (result, count) {
         (CheckResult::Passed, _) => {
-            format!("{count} of {total} shards passed, at worst shard {number}: {message}")
+            format!("{count} of {total} shards passed; worst is shard {number}: {message}")
         }
         (CheckResult::Skipped, _) => {
-            format!("no shard could tell, such as shard {number}: {message}")
+            format!("skipped in every shard, such as shard {number}: {message}")
         }
         (CheckResult::Failed, 1) => format!("shard {number} of {total}: {message}"),
         (CheckResult::Failed, _) => {
-            format!("{count} of {total} shards, at worst shard {number}: {message}")
+            format!("{count} of {total} shards failed; worst is shard {number}: {message}")
         }
     };
     Check { code, result, message, measured: check.measured, allowed: check.allowed }

@@ -158,7 +158,7 @@ impl Churn {
     fn absorb(&mut self, part: &ChurnRecord) -> Option<()> {
         add(&mut self.concurrent_max, part.concurrent_max);
         for (sum, (_, part)) in self.phases.iter_mut().zip(part.phases()) {
-            add_churn(sum, part);
+            sum.add(part);
         }
         add(&mut self.calls_planned, part.calls_planned);
         add(&mut self.calls_intended, part.calls_intended);
@@ -184,32 +184,6 @@ impl Churn {
             calls_intended: self.calls_intended,
         }
     }
-}
-
-/// Every count is named, so that a new one cannot be forgotten.
-fn add_churn(sum: &mut ChurnCounts, part: &ChurnCounts) {
-    let ChurnCounts {
-        intended,
-        started,
-        opened,
-        completed,
-        failed,
-        lost,
-        dropped,
-        abandoned,
-        calls_not_made,
-        causes,
-    } = part;
-    add(&mut sum.intended, *intended);
-    add(&mut sum.started, *started);
-    add(&mut sum.opened, *opened);
-    add(&mut sum.completed, *completed);
-    add(&mut sum.failed, *failed);
-    add(&mut sum.lost, *lost);
-    add(&mut sum.dropped, *dropped);
-    add(&mut sum.abandoned, *abandoned);
-    add(&mut sum.calls_not_made, *calls_not_made);
-    add_counts(&mut sum.causes, causes);
 }
 
 /// The sum of a server's rows.

@@ -156,7 +156,7 @@ fn a_no_of_any_shard_is_a_no_that_names_it() {
     bad.believable = generate::believable(CheckResult::Failed, 0.8);
     let worse = same(&[merged, bad]);
     let reason = &worse.believable.reasons[0].message;
-    assert_eq!(reason, "2 of 4 shards, at worst shard 2: busy 0.9");
+    assert_eq!(reason, "2 of 4 shards failed; worst is shard 2: busy 0.9");
     let good = same(&[run(0, 10), run(5, 10)]);
     assert_eq!(good.believable.verdict, Verdict::Yes);
     let nothing = Record { believable: Believable::default(), ..run(0, 10) };
@@ -214,9 +214,9 @@ fn that_generators_were_late_is_told_once() {
         late.map(|warning| warning.message).collect()
     };
     let [one] = &messages([None, Some(7_000), None])[..] else { panic!("it is one") };
-    assert!(one.starts_with("shard 2 of 3: the generator sent late"), "{one}");
+    assert!(one.starts_with("shard 2 of 3: memtide itself sent late"), "{one}");
     let [all] = &messages([None, Some(7_000), Some(9_000)])[..] else { panic!("it is one") };
-    assert!(all.starts_with("2 of 3 shards, such as shard 2: the generator"), "{all}");
+    assert!(all.starts_with("2 of 3 shards, such as shard 2: memtide itself"), "{all}");
     assert!(all.contains("7us at p99"), "{all}");
     assert_eq!(messages([None; 3]), [""; 0]);
 }

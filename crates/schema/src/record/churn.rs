@@ -2,6 +2,7 @@
 //!
 //! Their calls are operations and stand with these.
 
+use super::count::{add_counts, summed};
 use super::{Distribution, Phases};
 use memtide_metrics::{ChurnCounters, ChurnFate};
 use schemars::JsonSchema;
@@ -38,30 +39,33 @@ pub struct ChurnRecord {
     pub calls_intended: u64,
 }
 
-/// What became of connections. Each ends in exactly one of completed, failed, lost, dropped and
-/// abandoned.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ChurnCounts {
-    /// Connections that the schedule, or the end of another, called for.
-    pub intended: u64,
-    /// Those of which the connect started.
-    pub started: u64,
-    /// Those that opened.
-    pub opened: u64,
-    /// Opened, made all calls, and were closed.
-    pub completed: u64,
-    /// Could not be opened.
-    pub failed: u64,
-    /// Opened, and lost before the end.
-    pub lost: u64,
-    /// Never started, because every place was taken.
-    pub dropped: u64,
-    /// Not at their end when the run was.
-    pub abandoned: u64,
-    /// Calls that those never made which failed, were lost, dropped or abandoned.
-    pub calls_not_made: u64,
-    /// Why they failed or were lost, by name: refused, no_ports, reset…
-    pub causes: BTreeMap<String, u64>,
+summed! {
+    /// What became of connections. Each ends in exactly one of completed, failed, lost, dropped and
+    /// abandoned.
+    ChurnCounts {
+        /// Connections that the schedule, or the end of another, called for.
+        intended;
+        /// Those of which the connect started.
+        started;
+        /// Those that opened.
+        opened;
+        /// Opened, made all calls, and were closed.
+        completed;
+        /// Could not be opened.
+        failed;
+        /// Opened, and lost before the end.
+        lost;
+        /// Never started, because every place was taken.
+        dropped;
+        /// Not at their end when the run was.
+        abandoned;
+        /// Calls that those never made which failed, were lost, dropped or abandoned.
+        calls_not_made;
+    }
+    and {
+        /// Why they failed or were lost, by name: refused, no_ports, reset…
+        causes: BTreeMap<String, u64>, add_counts;
+    }
 }
 
 impl From<&ChurnCounters> for ChurnCounts {

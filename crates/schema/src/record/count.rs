@@ -1,9 +1,15 @@
 //! Counts: what became of the operations of a phase, and the law that they add up.
 //!
-//! All figures are sums, so records merge by adding them.
+//! All figures are sums, so records merge by adding them. Which there are is said by the lists of
+//! `memtide_metrics::table`.
 
-use super::verification::VerificationCounts;
+mod verification;
+
+pub use verification::VerificationCounts;
+
 use crate::kind::Kind;
+use memtide_metrics::counter::{Counters, DatagramClass, ErrorClass, ReplyClass};
+use memtide_metrics::interval::ConnectionCounters;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -70,29 +76,7 @@ impl Phases {
     /// What verification found in all phases together.
     pub fn verification(&self) -> VerificationCounts {
         let mut sum = VerificationCounts::default();
-        for (_, phase) in self.each() {
-            let VerificationCounts {
-                checked,
-                ok,
-                corrupt,
-                wrong_key,
-                stale,
-                truncated,
-                verify_misses,
-                expired_get,
-                unexpired_unget,
-            } = phase.totals.verification;
-            // A record that was read may hold any numbers.
-            sum.checked = sum.checked.saturating_add(checked);
-            sum.ok = sum.ok.saturating_add(ok);
-            sum.corrupt = sum.corrupt.saturating_add(corrupt);
-            sum.wrong_key = sum.wrong_key.saturating_add(wrong_key);
-            sum.stale = sum.stale.saturating_add(stale);
-            sum.truncated = sum.truncated.saturating_add(truncated);
-            sum.verify_misses = sum.verify_misses.saturating_add(verify_misses);
-            sum.expired_get = sum.expired_get.saturating_add(expired_get);
-            sum.unexpired_unget = sum.unexpired_unget.saturating_add(unexpired_unget);
-        }
+        self.each().iter().for_each(|(_, phase)| sum.add(&phase.totals.verification));
         sum
     }
 }
@@ -107,68 +91,96 @@ pub struct PhaseCounts {
     pub ops: BTreeMap<Kind, u64>,
 }
 
-/// What became of operations. Each one ends in exactly one of answered, failed, timed_out, lost,
-/// dropped, unacknowledged and abandoned.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Totals {
-    /// Operations the schedule wanted.
-    pub intended: u64,
-    /// Operations of which some byte was sent.
-    pub sent: u64,
-    /// Answered, and not with an error: a miss is an answer.
-    pub answered: u64,
-    /// Answered with an error.
-    pub failed: u64,
-    /// Without a complete answer at the deadline.
-    pub timed_out: u64,
-    /// Those of `timed_out` that were never sent.
-    pub timed_out_queued: u64,
-    /// Carried by a connection that was lost.
-    pub lost: u64,
-    /// Not sent: because every connection was full, or because the window had ended.
-    pub dropped: u64,
-    /// Those of `dropped` that were due and not sent when the window ended.
-    #[serde(default)]
-    pub dropped_at_end: u64,
-    /// Sent without asking for an answer.
-    pub unacknowledged: u64,
-    /// Without an outcome when the run ended early, or a second after a window after which
-    /// nothing is sent.
-    pub abandoned: u64,
-    /// Answers that came after their operation had timed out; discarded.
-    pub late_replies: u64,
-    /// Keys asked for by get and gets that were sent, whatever came of them: what a server counts
-    /// as `cmd_get`.
-    #[serde(default)]
-    pub keys_asked: u64,
-    /// Keys asked for by answered reads.
-    pub keys: u64,
-    /// Those of `keys` that were found.
-    pub hits: u64,
-    /// Those of `keys` that were not found.
-    pub misses: u64,
-    /// Values that were read, in late answers too.
-    #[serde(default)]
-    pub values_read: u64,
-    /// The bytes of these values, without what stands around them.
-    #[serde(default)]
-    pub value_bytes_read: u64,
-    /// Bytes sent.
-    pub bytes_sent: u64,
-    /// Bytes received.
-    pub bytes_received: u64,
-    /// Errors by what they were: a kind of error reply, a cause of loss, a stage of a time-out.
-    pub errors: BTreeMap<String, u64>,
-    /// Answers by what they said: stored, not_stored, exists, not_found…
-    pub replies: BTreeMap<String, u64>,
-    /// What became of connections.
-    pub connections: ConnectionCounts,
-    /// What verification found; all zero without it.
-    pub verification: VerificationCounts,
-    /// Unusual datagrams, by when they were noticed; absent where there were none.
-    #[serde(default, skip_serializing_if = "DatagramCounts::is_zero")]
-    pub datagrams: DatagramCounts,
+/// A struct of counts that merge by adding. It may have members of other kinds, which have an
+/// `add` of their own.
+macro_rules! summed {
+    (
+        $(#[$about:meta])*
+        $name:ident {
+            $($(#[doc = $doc:tt])* $(#[missing = $missing:ident])? $count:ident;)*
+        }
+        $(and {
+            $($(#[$also_about:meta])* $also:ident: $also_type:ty, $add:expr;)*
+        })?
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub struct $name {
+            $(
+                $(#[doc = $doc])*
+                $(#[serde($missing)])?
+                pub $count: u64,
+            )*
+            $($(
+                $(#[$also_about])*
+                pub $also: $also_type,
+            )*)?
+        }
+
+        impl $name {
+            /// Adds `part`. A sum stops at the end of its type.
+            pub(crate) fn add(&mut self, part: &Self) {
+                $($crate::record::add(&mut self.$count, part.$count);)*
+                $($($add(&mut self.$also, &part.$also);)*)?
+            }
+        }
+    };
 }
+pub(super) use summed;
+
+/// What a record tells of the counters of operations.
+macro_rules! totals {
+    (
+        told {
+            $(
+                $(#[doc = $doc:tt])* $(#[missing = $missing:ident])?
+                $counter:ident => $count:ident: $of_server:ty
+                $(, second $second:ident $meaning:literal)?;
+            )*
+        }
+        untold $untold:tt
+    ) => {
+        summed! {
+            /// What became of operations. Each one ends in exactly one of answered, failed,
+            /// timed_out, lost, dropped, unacknowledged and abandoned.
+            Totals {
+                $($(#[doc = $doc])* $(#[missing = $missing])? $count;)*
+            }
+            and {
+                /// Errors by what they were: a kind of error reply, a cause of loss, a stage of a
+                /// time-out.
+                errors: BTreeMap<String, u64>, add_counts;
+                /// Answers by what they said: stored, not_stored, exists, not_found…
+                replies: BTreeMap<String, u64>, add_counts;
+                /// What became of connections.
+                connections: ConnectionCounts, ConnectionCounts::add;
+                /// What verification found; all zero without it.
+                verification: VerificationCounts, VerificationCounts::add;
+                /// Unusual datagrams, by when they were noticed; absent where there were none.
+                #[serde(default, skip_serializing_if = "DatagramCounts::is_zero")]
+                datagrams: DatagramCounts, DatagramCounts::add;
+            }
+        }
+
+        impl From<&Counters> for Totals {
+            /// Every counter under its name; connections are counted elsewhere and stay zero.
+            fn from(counters: &Counters) -> Self {
+                let replies = ReplyClass::ALL.iter().map(|class| class.name().to_owned());
+                let errors = ErrorClass::ALL.iter().map(|class| class.name().to_owned());
+                Self {
+                    $($count: counters.$counter,)*
+                    errors: errors.zip(counters.errors).collect(),
+                    replies: replies.zip(counters.replies).collect(),
+                    connections: ConnectionCounts::default(),
+                    verification: counters.into(),
+                    datagrams: counters.into(),
+                }
+            }
+        }
+    };
+}
+
+memtide_metrics::counters!(totals);
 
 impl Totals {
     /// Whether the outcomes add up to what was intended; the error shows the sum.
@@ -210,90 +222,32 @@ impl Totals {
         self.dropped.saturating_sub(self.dropped_at_end)
     }
 
-    /// Adds `part`. Every count is named, so that a new one cannot be forgotten.
-    pub(crate) fn add(&mut self, part: &Self) {
-        let Self {
-            intended,
-            sent,
-            answered,
-            failed,
-            timed_out,
-            timed_out_queued,
-            lost,
-            dropped,
-            dropped_at_end,
-            unacknowledged,
-            abandoned,
-            late_replies,
-            keys_asked,
-            keys,
-            hits,
-            misses,
-            values_read,
-            value_bytes_read,
-            bytes_sent,
-            bytes_received,
-            errors,
-            replies,
-            connections,
-            verification,
-            datagrams,
-        } = part;
-        add(&mut self.intended, *intended);
-        add(&mut self.sent, *sent);
-        add(&mut self.answered, *answered);
-        add(&mut self.failed, *failed);
-        add(&mut self.timed_out, *timed_out);
-        add(&mut self.timed_out_queued, *timed_out_queued);
-        add(&mut self.lost, *lost);
-        add(&mut self.dropped, *dropped);
-        add(&mut self.dropped_at_end, *dropped_at_end);
-        add(&mut self.unacknowledged, *unacknowledged);
-        add(&mut self.abandoned, *abandoned);
-        add(&mut self.late_replies, *late_replies);
-        add(&mut self.keys_asked, *keys_asked);
-        add(&mut self.keys, *keys);
-        add(&mut self.hits, *hits);
-        add(&mut self.misses, *misses);
-        add(&mut self.values_read, *values_read);
-        add(&mut self.value_bytes_read, *value_bytes_read);
-        add(&mut self.bytes_sent, *bytes_sent);
-        add(&mut self.bytes_received, *bytes_received);
-        add_counts(&mut self.errors, errors);
-        add_counts(&mut self.replies, replies);
-        let ConnectionCounts { opened, failed, lost } = connections;
-        add(&mut self.connections.opened, *opened);
-        add(&mut self.connections.failed, *failed);
-        add(&mut self.connections.lost, *lost);
-        add_verification(&mut self.verification, verification);
-        let DatagramCounts { disordered, duplicate, late, lost, foreign } = datagrams;
-        add(&mut self.datagrams.disordered, *disordered);
-        add(&mut self.datagrams.duplicate, *duplicate);
-        add(&mut self.datagrams.late, *late);
-        add(&mut self.datagrams.lost, *lost);
-        add(&mut self.datagrams.foreign, *foreign);
-    }
-
     /// Operations that ended without a good answer: failed, timed out, lost, dropped, abandoned.
     pub const fn unanswered(&self) -> u64 {
         self.failed + self.timed_out + self.lost + self.dropped + self.abandoned
     }
 }
 
-/// Datagrams of replies that did not come once and in order. Only a timeout tells that one is lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DatagramCounts {
-    /// Came before one that they should follow.
-    pub disordered: u64,
-    /// Came again.
-    pub duplicate: u64,
-    /// Came after their operation had timed out.
-    pub late: u64,
-    /// Missing of replies of which something came in time; of others nobody knows.
-    pub lost: u64,
-    /// Belonged to nothing that was asked.
-    pub foreign: u64,
+macro_rules! of_datagrams {
+    ($($(#[doc = $doc:tt])* $class:ident => $count:ident;)*) => {
+        summed! {
+            /// Datagrams of replies that did not come once and in order. Only a timeout tells that
+            /// one is lost.
+            #[derive(Copy)]
+            DatagramCounts {
+                $($(#[doc = $doc])* $count;)*
+            }
+        }
+
+        impl From<&Counters> for DatagramCounts {
+            fn from(counters: &Counters) -> Self {
+                Self { $($count: counters.datagrams[DatagramClass::$class as usize],)* }
+            }
+        }
+    };
 }
+
+memtide_metrics::datagram_classes!(of_datagrams);
 
 impl DatagramCounts {
     /// Whether there were none.
@@ -302,39 +256,24 @@ impl DatagramCounts {
     }
 }
 
-/// What became of connections.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ConnectionCounts {
-    /// Opened.
-    pub opened: u64,
-    /// Could not be opened.
-    pub failed: u64,
-    /// Open, and lost.
-    pub lost: u64,
+macro_rules! of_connections {
+    ($($(#[doc = $doc:tt])* $count:ident;)*) => {
+        summed! {
+            /// What became of connections.
+            ConnectionCounts {
+                $($(#[doc = $doc])* $count;)*
+            }
+        }
+
+        impl From<&ConnectionCounters> for ConnectionCounts {
+            fn from(counters: &ConnectionCounters) -> Self {
+                Self { $($count: counters.$count,)* }
+            }
+        }
+    };
 }
 
-fn add_verification(sum: &mut VerificationCounts, part: &VerificationCounts) {
-    let VerificationCounts {
-        checked,
-        ok,
-        corrupt,
-        wrong_key,
-        stale,
-        truncated,
-        verify_misses,
-        expired_get,
-        unexpired_unget,
-    } = part;
-    add(&mut sum.verify_misses, *verify_misses);
-    add(&mut sum.expired_get, *expired_get);
-    add(&mut sum.unexpired_unget, *unexpired_unget);
-    add(&mut sum.checked, *checked);
-    add(&mut sum.ok, *ok);
-    add(&mut sum.corrupt, *corrupt);
-    add(&mut sum.wrong_key, *wrong_key);
-    add(&mut sum.stale, *stale);
-    add(&mut sum.truncated, *truncated);
-}
+memtide_metrics::connection_counters!(of_connections);
 
 /// Adds counts by their names.
 pub(crate) fn add_counts<K: Clone + Ord>(sums: &mut BTreeMap<K, u64>, parts: &BTreeMap<K, u64>) {

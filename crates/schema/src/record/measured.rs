@@ -3,14 +3,13 @@
 //! Nothing is added up here; a figure is only given its name, or the reason for its absence.
 
 use super::base64;
-use super::count::{DatagramCounts, PhaseCounts, Totals};
+use super::count::PhaseCounts;
 use super::distribution::{Bounds, Counts, Distribution, Missing, Percentile, Wide};
-use super::verification::VerificationCounts;
-use super::{IntervalRecord, IntervalTimes, SettledCounts, SliceRecord};
+use super::{IntervalRecord, IntervalTimes, SliceRecord};
 use crate::kind::Kind;
 use memtide_base::Span;
 use memtide_metrics::Row;
-use memtide_metrics::counter::{Counters, DatagramClass, ErrorClass, ReplyClass, VerifyClass};
+use memtide_metrics::counter::Counters;
 use memtide_metrics::histogram::{Histogram, Moments};
 use memtide_metrics::series::{GetTimes, Sparse};
 use memtide_metrics::summary::{Quantile, quantile, rank, samples_needed};
@@ -276,125 +275,6 @@ impl SliceRecord {
             response: times.recorded().collect(),
             ..Row::default()
         })
-    }
-}
-
-impl From<&Counters> for SettledCounts {
-    fn from(counters: &Counters) -> Self {
-        Self {
-            settled: counters.settled(),
-            sent: counters.sent,
-            answered: counters.answered,
-            failed: counters.failed,
-            timed_out: counters.timed_out,
-            lost: counters.lost,
-            dropped: counters.dropped,
-            unacknowledged: counters.unacknowledged,
-            abandoned: counters.abandoned,
-            hits: counters.hits,
-            misses: counters.misses,
-            bytes_sent: counters.bytes_sent,
-            bytes_received: counters.bytes_received,
-        }
-    }
-}
-
-impl SettledCounts {
-    /// Each count of `self` with that of `other`, by `of`.
-    fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
-        Self {
-            settled: of(self.settled, other.settled),
-            sent: of(self.sent, other.sent),
-            answered: of(self.answered, other.answered),
-            failed: of(self.failed, other.failed),
-            timed_out: of(self.timed_out, other.timed_out),
-            lost: of(self.lost, other.lost),
-            dropped: of(self.dropped, other.dropped),
-            unacknowledged: of(self.unacknowledged, other.unacknowledged),
-            abandoned: of(self.abandoned, other.abandoned),
-            hits: of(self.hits, other.hits),
-            misses: of(self.misses, other.misses),
-            bytes_sent: of(self.bytes_sent, other.bytes_sent),
-            bytes_received: of(self.bytes_received, other.bytes_received),
-        }
-    }
-
-    /// The sum of both.
-    #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
-        self.with(other, |a, b| a + b)
-    }
-
-    /// What came after `earlier`, of which all is in this.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        self.with(earlier, |now, then| now - then)
-    }
-}
-
-impl From<&Counters> for Totals {
-    /// Every counter under its name; connections are counted elsewhere and stay zero.
-    fn from(counters: &Counters) -> Self {
-        let replies = ReplyClass::ALL.iter().map(|class| class.name().to_owned());
-        let errors = ErrorClass::ALL.iter().map(|class| class.name().to_owned());
-        Self {
-            intended: counters.intended,
-            sent: counters.sent,
-            answered: counters.answered,
-            failed: counters.failed,
-            timed_out: counters.timed_out,
-            timed_out_queued: counters.timed_out_queued,
-            lost: counters.lost,
-            dropped: counters.dropped,
-            dropped_at_end: counters.dropped_at_end,
-            unacknowledged: counters.unacknowledged,
-            abandoned: counters.abandoned,
-            late_replies: counters.late_replies,
-            keys_asked: counters.keys_asked,
-            keys: counters.keys,
-            hits: counters.hits,
-            misses: counters.misses,
-            values_read: counters.values,
-            value_bytes_read: counters.value_bytes,
-            bytes_sent: counters.bytes_sent,
-            bytes_received: counters.bytes_received,
-            errors: errors.zip(counters.errors).collect(),
-            replies: replies.zip(counters.replies).collect(),
-            verification: counters.into(),
-            datagrams: counters.into(),
-            ..Self::default()
-        }
-    }
-}
-
-impl From<&Counters> for VerificationCounts {
-    fn from(counters: &Counters) -> Self {
-        let of = |class: VerifyClass| counters.wrong[class as usize];
-        let of_values = VerifyClass::ALL.into_iter().filter(|class| class.is_of_value());
-        Self {
-            checked: counters.verified,
-            ok: counters.verified - of_values.map(of).sum::<u64>(),
-            corrupt: of(VerifyClass::Corrupt),
-            wrong_key: of(VerifyClass::WrongKey),
-            stale: of(VerifyClass::Stale),
-            truncated: of(VerifyClass::Truncated),
-            verify_misses: counters.verify_misses,
-            expired_get: of(VerifyClass::Expired),
-            unexpired_unget: of(VerifyClass::Unexpired),
-        }
-    }
-}
-
-impl From<&Counters> for DatagramCounts {
-    fn from(counters: &Counters) -> Self {
-        let of = |class: DatagramClass| counters.datagrams[class as usize];
-        Self {
-            disordered: of(DatagramClass::Disordered),
-            duplicate: of(DatagramClass::Duplicate),
-            late: of(DatagramClass::Late),
-            lost: of(DatagramClass::Lost),
-            foreign: of(DatagramClass::Foreign),
-        }
     }
 }
 

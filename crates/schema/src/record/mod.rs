@@ -10,13 +10,15 @@ mod judgement;
 mod churn;
 mod measured;
 mod plan;
+mod second;
 mod server;
 mod shard;
-mod verification;
 pub(crate) mod version_one;
 
 pub use churn::{ChurnCounts, ChurnRecord};
-pub use count::{ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals};
+pub use count::{
+    ConnectionCounts, DatagramCounts, Phase, PhaseCounts, Phases, Totals, VerificationCounts,
+};
 pub(crate) use count::{add, add_counts};
 pub use distribution::{Bounds, Counts, Distribution, LagSplit, Missing, Percentile, Wide};
 pub use judgement::{
@@ -25,9 +27,9 @@ pub use judgement::{
 };
 pub(crate) use measured::per_second;
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
+pub use second::{SecondRecord, SettledCounts, UnderWay};
 pub use server::{Figure, Outage, Reconnects, ServerCounters, ServerRecord, ServerTotals};
 pub use shard::ShardRecord;
-pub use verification::VerificationCounts;
 
 use crate::kind::Kind;
 use crate::scenario::Tags;
@@ -242,72 +244,6 @@ pub struct IntervalRecord {
     /// The times of its answered gets; none unless they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gets: Option<IntervalTimes>,
-}
-
-/// What ended in about a second of the load, whenever it was intended, and what was under way at
-/// its end. Together, these have the counts of warm-up, measured window and cool-down.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SecondRecord {
-    /// Where it begins, in seconds after the load began.
-    pub start_s: f64,
-    /// How long it is, in seconds.
-    pub length_s: f64,
-    /// Operations that ended in it, and what became of them.
-    #[serde(flatten)]
-    pub counts: SettledCounts,
-    /// The median response of the measured operations that were answered in it; none when too few.
-    pub response_p50_ns: Option<u64>,
-    /// The 99th percentile of their response; none when too few.
-    pub response_p99_ns: Option<u64>,
-    /// What was under way at its end.
-    #[serde(flatten)]
-    pub under_way: UnderWay,
-}
-
-/// Operations that ended, in a stretch of time, and what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SettledCounts {
-    /// Operations that ended.
-    pub settled: u64,
-    /// Operations of which something was sent, whether or not they ended.
-    pub sent: u64,
-    /// Answered, and not with an error.
-    pub answered: u64,
-    /// Answered with an error.
-    pub failed: u64,
-    /// Without a complete answer at their deadline.
-    pub timed_out: u64,
-    /// Carried by a connection that was lost.
-    pub lost: u64,
-    /// Not sent.
-    pub dropped: u64,
-    /// Sent without asking for an answer.
-    pub unacknowledged: u64,
-    /// Without an outcome when the run ended.
-    pub abandoned: u64,
-    /// Keys found.
-    pub hits: u64,
-    /// Keys not found.
-    pub misses: u64,
-    /// Bytes of requests.
-    pub bytes_sent: u64,
-    /// Bytes of replies that ended an operation.
-    pub bytes_received: u64,
-}
-
-/// What is under way at an instant of a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct UnderWay {
-    /// Operations that were sent and have not ended.
-    pub in_flight: Option<u64>,
-    /// Operations that are due and not sent; none, because a schedule that is behind does not count
-    /// them.
-    pub backlog: Option<u64>,
-    /// How long the oldest operation has been due that is not sent yet, in seconds; 0 where nothing
-    /// waits, none in a closed loop, which has no backlog.
-    pub oldest_due_s: Option<f64>,
-    /// Connections that are open.
-    pub connections_open: Option<u64>,
 }
 
 /// The times of the answered gets of an interval.

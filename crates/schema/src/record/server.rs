@@ -2,9 +2,8 @@
 //!
 //! A server's own figures are kept as it gave them; their meaning is the server's business.
 
-use super::count::{ConnectionCounts, DatagramCounts, Totals};
+use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts};
 use super::distribution::Distribution;
-use super::verification::VerificationCounts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,151 +33,117 @@ pub struct ServerRecord {
     pub outages: Vec<Outage>,
 }
 
-/// What became of the operations that a server was chosen for, each member as in [`Totals`]. What
-/// finds no connection was due at no server in particular: where there was such an operation, its
-/// counts are none here, because they cannot be told apart by server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ServerTotals {
-    /// Operations the schedule wanted; none when some of all were sent to no server.
-    pub intended: Option<u64>,
-    /// Operations of which some byte was sent.
-    pub sent: u64,
-    /// Answered, and not with an error.
-    pub answered: u64,
-    /// Answered with an error.
-    pub failed: u64,
-    /// Without a complete answer at the deadline; none when some of all were sent to no server.
-    pub timed_out: Option<u64>,
-    /// Those of `timed_out` that were never sent; none when some of all were sent to no server.
-    pub timed_out_queued: Option<u64>,
-    /// Carried by a connection that was lost; none when some of all found every server gone.
-    pub lost: Option<u64>,
-    /// Not sent because every connection was full; none when there were any.
-    pub dropped: Option<u64>,
-    /// Those of `dropped` that the end of the window left unsent; none when there were any.
-    #[serde(default)]
-    pub dropped_at_end: Option<u64>,
-    /// Sent without asking for an answer.
-    pub unacknowledged: u64,
-    /// Without an outcome when the run ended early; none when some of all were sent to no server.
-    pub abandoned: Option<u64>,
-    /// Answers that came after their operation had timed out; discarded.
-    pub late_replies: u64,
-    /// Keys asked for by get and gets that were sent: what the server counts as `cmd_get`.
-    #[serde(default)]
-    pub keys_asked: u64,
-    /// Keys asked for by answered reads.
-    pub keys: u64,
-    /// Those of `keys` that were found.
-    pub hits: u64,
-    /// Those of `keys` that were not found.
-    pub misses: u64,
-    /// Values that were read.
-    #[serde(default)]
-    pub values_read: u64,
-    /// The bytes of them.
-    #[serde(default)]
-    pub value_bytes_read: u64,
-    /// Bytes sent.
-    pub bytes_sent: u64,
-    /// Bytes received.
-    pub bytes_received: u64,
-    /// Errors by what they were.
-    pub errors: BTreeMap<String, u64>,
-    /// Answers by what they said.
-    pub replies: BTreeMap<String, u64>,
-    /// What became of connections.
-    pub connections: ConnectionCounts,
-    /// What verification found.
-    pub verification: VerificationCounts,
-    /// Unusual datagrams; absent where there were none.
-    #[serde(default, skip_serializing_if = "DatagramCounts::is_zero")]
-    pub datagrams: DatagramCounts,
+/// A count of one server, as far as it is known.
+trait OfServer {
+    /// The count, or that it cannot be told apart because some of all are `elsewhere`.
+    fn of(here: u64, elsewhere: u64) -> Self;
+    /// The count, 0 where it is none.
+    fn known(&self) -> u64;
+    /// 1 where it is none, else 0.
+    fn unknown(&self) -> u64;
 }
 
-impl ServerTotals {
-    /// The counts in `totals`, less what cannot be told apart because it is among `elsewhere`:
-    /// operations that no server was chosen for.
-    pub fn of(totals: Totals, elsewhere: &Totals) -> Self {
-        let known = |here: u64, elsewhere: u64| (elsewhere == 0).then_some(here);
-        Self {
-            intended: known(totals.intended, elsewhere.intended),
-            sent: totals.sent,
-            answered: totals.answered,
-            failed: totals.failed,
-            timed_out: known(totals.timed_out, elsewhere.timed_out),
-            timed_out_queued: known(totals.timed_out_queued, elsewhere.timed_out_queued),
-            lost: known(totals.lost, elsewhere.lost),
-            dropped: known(totals.dropped, elsewhere.dropped),
-            dropped_at_end: known(totals.dropped_at_end, elsewhere.dropped_at_end),
-            unacknowledged: totals.unacknowledged,
-            abandoned: known(totals.abandoned, elsewhere.abandoned),
-            late_replies: totals.late_replies,
-            keys_asked: totals.keys_asked,
-            keys: totals.keys,
-            hits: totals.hits,
-            misses: totals.misses,
-            values_read: totals.values_read,
-            value_bytes_read: totals.value_bytes_read,
-            bytes_sent: totals.bytes_sent,
-            bytes_received: totals.bytes_received,
-            errors: totals.errors,
-            replies: totals.replies,
-            connections: totals.connections,
-            verification: totals.verification,
-            datagrams: totals.datagrams,
-        }
+impl OfServer for u64 {
+    fn of(here: u64, _elsewhere: u64) -> Self {
+        here
     }
 
-    /// The counts, and with a zero for each that is none.
-    pub(crate) fn totals(&self) -> Totals {
-        let known = |count: Option<u64>| count.unwrap_or(0);
-        let of = self.clone();
-        Totals {
-            intended: known(of.intended),
-            sent: of.sent,
-            answered: of.answered,
-            failed: of.failed,
-            timed_out: known(of.timed_out),
-            timed_out_queued: known(of.timed_out_queued),
-            lost: known(of.lost),
-            dropped: known(of.dropped),
-            dropped_at_end: known(of.dropped_at_end),
-            unacknowledged: of.unacknowledged,
-            abandoned: known(of.abandoned),
-            late_replies: of.late_replies,
-            keys_asked: of.keys_asked,
-            keys: of.keys,
-            hits: of.hits,
-            misses: of.misses,
-            values_read: of.values_read,
-            value_bytes_read: of.value_bytes_read,
-            bytes_sent: of.bytes_sent,
-            bytes_received: of.bytes_received,
-            errors: of.errors,
-            replies: of.replies,
-            connections: of.connections,
-            verification: of.verification,
-            datagrams: of.datagrams,
-        }
+    fn known(&self) -> u64 {
+        *self
     }
 
-    /// A one for each count that is none, and zeros: what [`ServerTotals::of`] takes to make them
-    /// none again.
-    pub(crate) fn unknown(&self) -> Totals {
-        let unknown = |count: Option<u64>| u64::from(count.is_none());
-        Totals {
-            intended: unknown(self.intended),
-            timed_out: unknown(self.timed_out),
-            timed_out_queued: unknown(self.timed_out_queued),
-            lost: unknown(self.lost),
-            dropped: unknown(self.dropped),
-            dropped_at_end: unknown(self.dropped_at_end),
-            abandoned: unknown(self.abandoned),
-            ..Totals::default()
-        }
+    fn unknown(&self) -> u64 {
+        0
     }
 }
+
+impl OfServer for Option<u64> {
+    fn of(here: u64, elsewhere: u64) -> Self {
+        (elsewhere == 0).then_some(here)
+    }
+
+    fn known(&self) -> u64 {
+        self.unwrap_or(0)
+    }
+
+    fn unknown(&self) -> u64 {
+        u64::from(self.is_none())
+    }
+}
+
+/// What a record tells of one server's share of the counters of operations.
+macro_rules! of_server {
+    (
+        told {
+            $(
+                $(#[doc = $doc:tt])* $(#[missing = $missing:ident])?
+                $counter:ident => $count:ident: $of_server:ty
+                $(, second $second:ident $meaning:literal)?;
+            )*
+        }
+        untold $untold:tt
+    ) => {
+        /// What became of the operations that a server was chosen for, each member as in
+        /// [`Totals`]. What finds no connection was due at no server in particular: where there was
+        /// such an operation, its counts are none here, because they cannot be told apart by
+        /// server.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub struct ServerTotals {
+            $(
+                $(#[doc = $doc])*
+                $(#[serde($missing)])?
+                pub $count: $of_server,
+            )*
+            /// Errors by what they were.
+            pub errors: BTreeMap<String, u64>,
+            /// Answers by what they said.
+            pub replies: BTreeMap<String, u64>,
+            /// What became of connections.
+            pub connections: ConnectionCounts,
+            /// What verification found.
+            pub verification: VerificationCounts,
+            /// Unusual datagrams; absent where there were none.
+            #[serde(default, skip_serializing_if = "DatagramCounts::is_zero")]
+            pub datagrams: DatagramCounts,
+        }
+
+        impl ServerTotals {
+            /// The counts in `totals`, less what cannot be told apart because it is among
+            /// `elsewhere`: operations that no server was chosen for.
+            pub fn of(totals: Totals, elsewhere: &Totals) -> Self {
+                Self {
+                    $($count: OfServer::of(totals.$count, elsewhere.$count),)*
+                    errors: totals.errors,
+                    replies: totals.replies,
+                    connections: totals.connections,
+                    verification: totals.verification,
+                    datagrams: totals.datagrams,
+                }
+            }
+
+            /// The counts, and with a zero for each that is none.
+            pub(crate) fn totals(&self) -> Totals {
+                let of = self.clone();
+                Totals {
+                    $($count: of.$count.known(),)*
+                    errors: of.errors,
+                    replies: of.replies,
+                    connections: of.connections,
+                    verification: of.verification,
+                    datagrams: of.datagrams,
+                }
+            }
+
+            /// A one for each count that is none, and zeros: what [`ServerTotals::of`] takes to
+            /// make them none again.
+            pub(crate) fn unknown(&self) -> Totals {
+                Totals { $($count: self.$count.unknown(),)* ..Totals::default() }
+            }
+        }
+    };
+}
+
+memtide_metrics::counters!(of_server);
 
 /// What became of the connections to a server that were lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

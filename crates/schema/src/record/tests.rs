@@ -291,6 +291,42 @@ fn the_servers_figures_are_subtracted_where_they_are_numbers() {
     assert_eq!(Figure::from_word("-3"), Figure::Whole(-3));
 }
 
+/// Counters that all differ, the totals that a record should make of them, and how many are told.
+macro_rules! told {
+    (
+        told {
+            $(
+                $(#[doc = $doc:tt])* $(#[missing = $missing:ident])?
+                $counter:ident => $count:ident: $of_server:ty
+                $(, second $second:ident $meaning:literal)?;
+            )*
+        }
+        untold $untold:tt
+    ) => {{
+        let mut counters = Counters::default();
+        let mut number = 0;
+        $(number += 1; counters.$counter = number;)*
+        (counters, [$(stringify!($count)),*])
+    }};
+}
+
+#[test]
+fn every_counter_of_the_list_is_told_summed_and_known_of_a_server() {
+    let (counters, names) = memtide_metrics::counters!(told);
+    let mut totals = Totals::from(&counters);
+    let numbers =
+        |value: Value| -> Vec<_> { names.iter().map(|name| value[*name].as_u64()).collect() };
+    let once: Vec<_> = (1..=names.len() as u64).map(Some).collect();
+    assert_eq!(numbers(json!(totals)), once);
+    assert_eq!(numbers(json!(ServerTotals::of(totals.clone(), &Totals::default()))), once);
+    totals.add(&totals.clone());
+    let twice: Vec<_> = once.iter().map(|number| number.map(|number| 2 * number)).collect();
+    assert_eq!(numbers(json!(totals)), twice);
+    let value = json!(totals);
+    let members: Vec<&String> = value.as_object().unwrap().keys().take(names.len()).collect();
+    assert_eq!(members, names, "in the order of the list");
+}
+
 #[test]
 fn kinds_keep_their_order() {
     let value = serde_json::to_string(&sample().response).unwrap();

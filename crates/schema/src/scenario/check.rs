@@ -94,47 +94,45 @@ impl Scenario {
             problems.add("server", format!("{given} servers are too many: name at most 1024"));
         }
         if self.duration == Some(Span::ZERO) {
-            problems.add("duration", "duration 0 measures nothing: give a time such as 10s");
+            problems.add("duration", "duration 0 measures nothing: use a time such as 10s");
         }
         for (field, span) in [("duration", self.duration), ("warmup", Some(self.warmup))] {
             if let Some(span) = span.filter(|span| *span > DURATION_MAX) {
                 let given = span_word(span);
-                problems.add(field, format!("{field} {given} is too long: give at most 366d"));
+                problems.add(field, format!("{field} {given} is too long: use at most 366d"));
             }
         }
         if let Some(rate) = self.rate.filter(|rate| *rate > RATE_MAX) {
-            problems.add("rate", format!("rate {rate} is too high: give at most 1G"));
+            problems.add("rate", format!("rate {rate} is too high: use at most 1G"));
         }
         if self.ops_max == Some(0) {
-            problems.add("ops-max", "ops-max 0 measures nothing: give a count such as 1M");
+            problems.add("ops-max", "ops-max 0 measures nothing: use a count such as 1M");
         }
         if self.timeout.is_zero() || self.timeout > TIMEOUT_MAX {
             let given = span_word(self.timeout);
             problems.add(
                 "timeout",
-                format!("timeout {given} is out of bounds: give a time above 0, at most 1h"),
+                format!("timeout {given} is out of range: use a time above 0 and at most 1h"),
             );
         }
         if self.pause_after_reply > TIMEOUT_MAX {
             let given = span_word(self.pause_after_reply);
             problems.add(
                 "pause-after-reply",
-                format!("pause-after-reply {given} is too long: give at most 1h"),
+                format!("pause-after-reply {given} is too long: use at most 1h"),
             );
         }
         if self.value_max == 0 || self.value_max > VALUE_MAX {
             let given = size_word(self.value_max);
             problems.add(
                 "value-max",
-                format!("value-max {given} is out of bounds: give a size from 1 to 1GiB"),
+                format!("value-max {given} is out of range: use a size from 1 to 1GiB"),
             );
         }
         if self.keys == 0 || self.keys > KEYS_MAX {
             let given = self.keys;
-            problems.add(
-                "keys",
-                format!("keys {given} is out of bounds: give a count from 1 to 1000G"),
-            );
+            problems
+                .add("keys", format!("keys {given} is out of range: use a count from 1 to 1000G"));
         }
     }
 
@@ -146,14 +144,14 @@ impl Scenario {
             _ => None,
         };
         if let Some((given, missing)) = alone {
-            problems.add(given, format!("{given} is no use without {missing}: give both"));
+            problems.add(given, format!("{given} needs {missing}: give both"));
         }
         let has_space = self.password.as_ref().is_some_and(|word| word.reveal().contains(' '));
         if has_space && self.protocol == Protocol::Text {
             problems.add(
                 "password",
-                "password has a space, which ends it in protocol text: use protocol binary, or \
-                 another password",
+                "password contains a space, which protocol text cannot send: use protocol binary \
+                 or another password",
             );
         }
         let lines = [("before", &self.before), ("after", &self.after)];
@@ -164,16 +162,16 @@ impl Scenario {
             problems.add(
                 field,
                 format!(
-                    "{field} is a line of text, and servers that want user over protocol binary \
-                     take none: leave one of them out"
+                    "{field} is sent as text, which a server that requires user over protocol \
+                     binary refuses: remove one of them"
                 ),
             );
         }
         if self.user.is_some() && self.servers.is_empty() {
             problems.add(
                 "user",
-                "user is for servers that ask who is there, and the embedded one does not: name a \
-                 server, or leave it out",
+                "user has no effect on the embedded server, which needs no authentication: name a \
+                 server, or remove user",
             );
         }
     }
@@ -182,27 +180,24 @@ impl Scenario {
     fn check_load(&self, problems: &mut Problems) {
         let waves = self.wave != Wave::Constant;
         if waves && let Some(rate) = self.rate {
-            let what = if rate == 0.0 { "asks for a closed loop" } else { "is a second rate" };
+            let what = if rate == 0.0 { "is a closed loop" } else { "is a second rate" };
             problems.add(
                 "rate",
-                format!("rate {rate} {what} beside wave {}: leave one of them out", self.wave),
+                format!("rate {rate} {what} beside wave {}: remove one of them", self.wave),
             );
         }
         if matches!(self.wave, Wave::Ramp { .. })
             && self.duration.is_none()
             && (self.ops_max.is_some() || self.churn.connections_total.is_some())
         {
-            problems.add(
-                "duration",
-                format!("wave {} needs to know how long it is: give a duration as well", self.wave),
-            );
+            problems.add("duration", format!("wave {} needs a duration: add one", self.wave));
         }
         if self.on_full != OnFull::Queue && self.is_closed_loop() && !self.is_churn() {
             problems.add(
                 "on-full",
                 format!(
-                    "on-full {} has nothing to drop in a closed loop: give a rate above 0, or \
-                     leave it out",
+                    "on-full {} has no effect in a closed loop: use a rate above 0, or remove \
+                     on-full",
                     self.on_full
                 ),
             );
@@ -213,8 +208,8 @@ impl Scenario {
                 problems.add(
                     "threads",
                     format!(
-                        "threads {threads} leaves workers without a connection, there are {all}: \
-                         use at most {all} threads, or more connections"
+                        "threads {threads} is more than the {all} connections, and each worker \
+                         needs one: use at most {all} threads, or more connections"
                     ),
                 );
             }
@@ -232,21 +227,21 @@ impl Scenario {
             problems.add(
                 "value-size",
                 format!(
-                    "value-size {} is above value-max {}: raise value-max, and the server's -I \
-                     beyond 1MiB, or ask for smaller values",
+                    "value-size {} is above value-max {}: use smaller values, or raise value-max \
+                     (and the server's -I beyond 1MiB)",
                     self.value_size,
                     size_word(self.value_max)
                 ),
             );
         }
         if self.multiget == 0 {
-            problems.add("multiget", "multiget 0 asks for no key: give a count of at least 1");
+            problems.add("multiget", "multiget 0 requests no key: use a count of at least 1");
         } else if self.multiget > 1 && !self.mix.kinds().any(OpKind::allows_many_keys) {
             problems.add(
                 "multiget",
                 format!(
-                    "multiget {} needs get or gets in the mix, which is {}: add one, or leave it \
-                     out",
+                    "multiget {} needs get or gets in the mix, which is {}: add one, or remove \
+                     multiget",
                     self.multiget, self.mix
                 ),
             );
@@ -255,7 +250,7 @@ impl Scenario {
             problems.add(
                 "multiget-share",
                 format!(
-                    "multiget-share {} needs a multiget above 1: give one, or leave it out",
+                    "multiget-share {} needs a multiget above 1: add one, or remove multiget-share",
                     self.multiget_share
                 ),
             );
@@ -269,8 +264,8 @@ impl Scenario {
             problems.add(
                 "noreply",
                 format!(
-                    "noreply needs an operation that can do without an answer, and mix {} has \
-                     none: add one such as set, or leave it out",
+                    "noreply needs an operation that supports it, and mix {} has none: add one \
+                     such as set, or remove noreply",
                     self.mix
                 ),
             );
@@ -282,13 +277,13 @@ impl Scenario {
         if self.wire.refill == Refill::Whole && self.has_depth_one() {
             problems.add(
                 "refill",
-                "refill whole means nothing with one operation outstanding on a connection: give \
-                 a depth above 1, or leave it out",
+                "refill whole has no effect with one operation in flight per connection: use a \
+                 depth above 1, or remove refill",
             );
         }
         if self.key_shape.first > KEYS_MAX {
             let given = self.key_shape.first;
-            problems.add("key-first", format!("key-first {given} is too high: give at most 1000G"));
+            problems.add("key-first", format!("key-first {given} is too high: use at most 1000G"));
         }
         let buffers = [
             ("send-buffer", self.sockets.send_buffer_bytes),
@@ -297,13 +292,13 @@ impl Scenario {
         for (field, given) in buffers {
             if let Some(given) = given.filter(|&given| given > VALUE_MAX) {
                 let given = size_word(given);
-                problems.add(field, format!("{field} {given} is too large: give at most 1GiB"));
+                problems.add(field, format!("{field} {given} is too large: use at most 1GiB"));
             }
         }
         if self.wire.trailing_blank && self.protocol == Protocol::Binary {
             problems.add(
                 "trailing-blank",
-                "trailing-blank ends lines, and protocol binary has none: leave one of them out",
+                "trailing-blank applies to lines, and protocol binary has none: remove one of them",
             );
         }
         let numbers = self.mix.uses_numeric();
@@ -320,8 +315,8 @@ impl Scenario {
                 problems.add(
                     field,
                     format!(
-                        "{field} is about {what}, of which mix {mix} has none: add one, or leave \
-                         it out"
+                        "{field} applies to {what}, and mix {mix} has none: add one, or remove \
+                         {field}"
                     ),
                 );
             }
@@ -335,8 +330,7 @@ impl Scenario {
                 problems.add(
                     field,
                     format!(
-                        "{field} leaves verify nothing to tell values apart by: leave one of them \
-                         out"
+                        "{field} makes values that verify cannot tell apart: remove one of them"
                     ),
                 );
             }
@@ -349,8 +343,8 @@ impl Scenario {
             problems.add(
                 "interval-times",
                 format!(
-                    "interval-times is about get, of which mix {} has none: add it, or leave one \
-                     of them out",
+                    "interval-times applies to get, and mix {} has none: add get, or remove \
+                     interval-times",
                     self.mix
                 ),
             );
@@ -360,7 +354,7 @@ impl Scenario {
         if interval < INTERVAL_MIN || interval > DURATION_MAX {
             problems.add(
                 "interval",
-                format!("interval {given} is out of bounds: give a time from 10ms to 366d"),
+                format!("interval {given} is out of range: use a time from 10ms to 366d"),
             );
             return;
         }
@@ -374,8 +368,8 @@ impl Scenario {
                 problems.add(
                     "interval",
                     format!(
-                        "interval {given} is too short for {what} {}, of which there are at most \
-                         {most} intervals: give at least {}",
+                        "interval {given} is too short for {what} {}, which may have at most \
+                         {most} intervals: use at least {}",
                         span_word(whole),
                         span_word(least)
                     ),
@@ -390,7 +384,7 @@ impl Scenario {
             let given = self.verify_keys;
             problems.add(
                 "verify-keys",
-                format!("verify-keys {given} is out of bounds: give a count from 1 to 100M"),
+                format!("verify-keys {given} is out of range: use a count from 1 to 100M"),
             );
         }
         if self.verify == 0.0 {
@@ -400,8 +394,8 @@ impl Scenario {
             problems.add(
                 "verify",
                 format!(
-                    "verify cannot tell what append and prepend have made of a value, and mix {} \
-                     has one of them: leave them out of the mix, or verify out of the scenario",
+                    "verify cannot check values that append and prepend have changed, and mix {} \
+                     has one of them: remove it from the mix, or remove verify",
                     self.mix
                 ),
             );
@@ -411,7 +405,7 @@ impl Scenario {
                 "verify",
                 format!(
                     "verify needs an operation that reads, and mix {} has none: add one such as \
-                     get, or leave it out",
+                     get, or remove verify",
                     self.mix
                 ),
             );
@@ -429,8 +423,7 @@ impl Scenario {
                 problems.add(
                     field,
                     format!(
-                        "{field} {goal} is about {kind}, of which mix {} has none: use one of \
-                         all, {}",
+                        "{field} {goal} needs {kind}, and mix {} has none: use all or one of {}",
                         self.mix,
                         self.mix.kinds().map(OpKind::name).collect::<Vec<_>>().join(", ")
                     ),
@@ -439,8 +432,8 @@ impl Scenario {
                 problems.add(
                     field,
                     format!(
-                        "{field} {goal} needs answers, and noreply asks for none: leave one of \
-                         them out"
+                        "{field} {goal} needs replies, and noreply suppresses them: remove one of \
+                         them"
                     ),
                 );
             }
@@ -461,7 +454,7 @@ impl Problems {
         if let Some(count) = given.filter(|count| *count == 0 || *count > max) {
             self.add(
                 field,
-                format!("{field} {count} is out of bounds: give a count from 1 to {max}"),
+                format!("{field} {count} is out of range: use a count from 1 to {max}"),
             );
         }
     }

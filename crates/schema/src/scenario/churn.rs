@@ -42,8 +42,7 @@ impl Scenario {
                 add(
                     field,
                     format!(
-                        "{field} is for connections that come and go: say with calls how many \
-                         operations each makes, or leave it out"
+                        "{field} applies to connection churn only: add calls, or remove {field}"
                     ),
                 );
             }
@@ -51,19 +50,18 @@ impl Scenario {
         }
         self.check_churn_bounds(&mut add);
         if self.rate.is_some() {
-            let what = "rate is of connections that stay, and calls or connection-rate ask for \
-                        some that come and go: use call-rate and connection-rate";
+            let what = "rate does not apply under connection churn (calls, connection-rate): use \
+                        call-rate and connection-rate";
             add("rate", what.to_owned());
         }
         if self.ops_max.is_some() {
-            let what = "ops-max does not count connections: use connections-total, each of which \
-                        makes all its calls";
+            let what = "ops-max does not apply under connection churn, where each connection makes \
+                        all its calls: use connections-total";
             add("ops-max", what.to_owned());
         }
         self.check_churn_alone(&mut add);
         if self.schedule == Sharing::Connection {
-            let what = "schedule connection is what connections that come and go have in any \
-                        case: leave it out";
+            let what = "schedule connection is always in effect under connection churn: remove it";
             add("schedule", what.to_owned());
         }
         let waves = self.wave != Wave::Constant;
@@ -71,16 +69,16 @@ impl Scenario {
             add(
                 "connection-rate",
                 format!(
-                    "connection-rate {rate} is a second rate beside wave {}: leave one of them \
-                     out, and say with calls that connections are the load",
+                    "connection-rate {rate} is a second rate beside wave {}: remove one of them, \
+                     and use calls for connection churn",
                     self.wave
                 ),
             );
         }
         self.check_churn_gaps(&mut add);
         if self.cooldown == Cooldown::Stop {
-            let what = "cooldown stop sends nothing after the window, and connections that come \
-                        and go make all their calls: use drain or load";
+            let what = "cooldown stop does not work under connection churn, where each connection \
+                        makes all its calls: use drain or load";
             add("cooldown", what.to_owned());
         }
     }
@@ -94,8 +92,8 @@ impl Scenario {
             add(
                 "gap-draws",
                 format!(
-                    "gap-draws {} has no gap to draw without a connection-rate or a call-rate: \
-                     give one, or leave it out",
+                    "gap-draws {} needs a connection-rate or a call-rate: add one, or remove \
+                     gap-draws",
                     self.churn.gap_draws
                 ),
             );
@@ -104,8 +102,7 @@ impl Scenario {
             add(
                 "on-full",
                 format!(
-                    "on-full {} has nothing to drop without a connection-rate or a call-rate: \
-                     give one, or leave it out",
+                    "on-full {} needs a connection-rate or a call-rate: add one, or remove on-full",
                     self.on_full
                 ),
             );
@@ -115,15 +112,15 @@ impl Scenario {
     /// Reports fields that exclude connection churn.
     fn check_churn_alone(&self, add: &mut impl FnMut(&'static str, String)) {
         let others = [
-            ("clients", self.client.clients.is_some(), "has clients that keep their connections"),
-            ("window", self.client.window.is_some(), "has clients that keep their connections"),
-            ("transport", self.transport != Transport::Tcp, "opens no connection"),
-            ("rate-unit", self.rate_unit == RateUnit::Keys, "counts what connections that stay do"),
+            ("clients", self.client.clients.is_some(), "keeps connections open"),
+            ("window", self.client.window.is_some(), "keeps connections open"),
+            ("transport", self.transport != Transport::Tcp, "opens no TCP connections"),
+            ("rate-unit", self.rate_unit == RateUnit::Keys, "needs connections that stay open"),
         ];
         for (field, _, does) in others.into_iter().filter(|(_, given, _)| *given) {
             let what = format!(
-                "{field} {does}, and calls or connection-rate ask for some that come and go: \
-                 leave one of them out"
+                "{field} {does}, but calls and connection-rate are for connection churn: remove \
+                 one of them"
             );
             add(field, what);
         }
@@ -135,10 +132,7 @@ impl Scenario {
             [("calls", self.churn.calls), ("connections-total", self.churn.connections_total)]
         {
             if let Some(count) = count.filter(|count| *count == 0 || *count > COUNT_MAX) {
-                add(
-                    field,
-                    format!("{field} {count} is out of bounds: give a count from 1 to 2^31"),
-                );
+                add(field, format!("{field} {count} is out of range: use a count from 1 to 2^31"));
             }
         }
         let rates = [
@@ -147,7 +141,7 @@ impl Scenario {
         ];
         for (field, rate, most, word) in rates {
             if let Some(rate) = rate.filter(|rate| *rate > most) {
-                add(field, format!("{field} {rate} is too high: give at most {word}"));
+                add(field, format!("{field} {rate} is too high: use at most {word}"));
             }
         }
         let second = 1_000_000_000;
@@ -156,7 +150,7 @@ impl Scenario {
             add(
                 "linger",
                 format!(
-                    "linger {} is not what sockets can do: give whole seconds from 0 to 1h",
+                    "linger {} is not allowed: use whole seconds from 0 to 1h",
                     span_word(linger)
                 ),
             );

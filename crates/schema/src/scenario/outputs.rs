@@ -78,8 +78,7 @@ impl Settings {
         if self.outputs.verify_details.is_some() && verify == 0.0 && !verify_expiry {
             problems.add(
                 "verify-details",
-                "verify-details has nothing to list without verify: give a fraction such as \
-                 verify 1, or leave it out",
+                "verify-details needs verify: add a fraction such as verify 1, or remove it",
             );
         }
         problems.0

@@ -453,8 +453,8 @@ fn a_value_above_the_limit_says_what_to_raise() {
     let problems = Scenario { value_size, ..Scenario::default() }.check();
     assert_eq!(
         problems[0].to_string(),
-        "value-size fixed:2097152 is above value-max 1MiB: raise value-max, and the server's -I \
-         beyond 1MiB, or ask for smaller values"
+        "value-size fixed:2097152 is above value-max 1MiB: use smaller values, or raise value-max \
+         (and the server's -I beyond 1MiB)"
     );
 }
 

@@ -56,8 +56,8 @@ impl Shortfall {
                 format!("the fill of {server} stored {stored} of {total} keys{why}")
             }
             Self::ValuesResized { server, values, resized, found, mean } => format!(
-                "{server} holds values of other lengths than {values}: {resized} of {found} that \
-                 were sampled, of {mean:.0} bytes in the mean"
+                "{server} holds values of other lengths than {values}: {resized} of {found} \
+                 sampled values differ, and their mean is {mean:.0} bytes"
             ),
         }
     }
@@ -65,15 +65,12 @@ impl Shortfall {
     /// What to do about it: a clause that begins with a verb.
     pub(super) const fn remedy(&self) -> &'static str {
         match self {
-            Self::LoadPartial { .. } => {
-                "give the server more memory (its -m), or count misses as what they are"
-            }
+            Self::LoadPartial { .. } => "give the server more memory (its -m), or expect misses",
             Self::StoresRefused { .. } => {
-                "look why the server refuses stores or loses connections, or count misses as what \
-                 they are"
+                "find out why the server refuses stores or loses connections, or expect misses"
             }
             Self::ValuesResized { .. } => {
-                "fill the server with --load auto, or give the --value-size that it was filled with"
+                "fill the server with --load auto, or set --value-size to the lengths that it holds"
             }
         }
     }

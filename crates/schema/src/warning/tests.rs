@@ -79,13 +79,13 @@ fn figures_are_in_the_sentence() {
     let sentences: Vec<String> = every_warning().iter().map(Warning::message).collect();
     assert_eq!(
         sentences[0],
-        "the generator sent late: its lag is 34 % of the p99 response time (412us at p99)"
+        "memtide itself sent late: 34 % of the p99 response time is its own delay (412us at p99)"
     );
-    assert_eq!(sentences[2], "too few operations for p99.9 of set: it needs 3688, there were 1010");
+    assert_eq!(sentences[2], "too few operations for p99.9 of set: 3688 needed, 1010 measured");
     let hits = Warning::Upset(Upset::HitRatio { keys: 1000, hits: 402, held: Some(0.9995) });
     assert_eq!(
         hits.message(),
-        "402 of 1000 keys were found (40.2 %), but the servers held 99.95 % when the load began"
+        "402 of 1000 keys were found (40.2 %), but the servers held 99.95 % when the load started"
     );
     let gone = Warning::Upset(Upset::Gone {
         server: "a:1".to_owned(),
@@ -93,7 +93,7 @@ fn figures_are_in_the_sentence() {
     });
     assert_eq!(
         gone.message(),
-        "a:1 was gone from −500ms to 1s, from 2s to 2.25s, from 3s to 4s and 1 times more"
+        "a:1 was gone from −500ms to 1s, from 2s to 2.25s, from 3s to 4s and 1 more times"
     );
     assert!(sentences[5].starts_with("64 connections for 4 server threads at 200k/s"));
 }

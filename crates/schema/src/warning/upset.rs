@@ -51,7 +51,7 @@ impl Upset {
         match self {
             Self::Gone { server, when } => format!("{server} was gone {}", stretches(when)),
             Self::Restarted { server } => {
-                format!("{server} was restarted during the run, and lost what it held")
+                format!("{server} was restarted during the run and lost its items")
             }
             Self::Flushed { server, count } => {
                 format!("another client sent {count} flush_all to {server} during the run")
@@ -59,13 +59,13 @@ impl Upset {
             Self::HitRatio { keys, hits, held } => match held {
                 Some(held) => format!(
                     "{} of {keys} keys were found ({}), but the servers held {} when the load \
-                     began",
+                     started",
                     hits,
                     exact_percent(*hits as f64 / *keys as f64),
                     exact_percent(*held)
                 ),
                 None => format!(
-                    "{hits} of {keys} keys were found: the servers do not hold what is read"
+                    "{hits} of {keys} keys were found: the servers do not hold the keys of this run"
                 ),
             },
         }
@@ -75,14 +75,14 @@ impl Upset {
     pub(super) const fn remedy(&self) -> &'static str {
         match self {
             Self::Gone { .. } => {
-                "look into the server's log; operations that were due meanwhile waited or failed"
+                "check the server's log; operations that were due meanwhile waited or failed"
             }
             Self::Restarted { .. } => {
-                "run again on a server that stays up; compare hits before and after"
+                "run again on a server that stays up; compare hits before and after the restart"
             }
-            Self::Flushed { .. } => "measure a server that serves nobody else",
+            Self::Flushed { .. } => "measure a server that no other client uses",
             Self::HitRatio { .. } => {
-                "fill the servers with --load always, or take the times for those of misses"
+                "fill the servers with --load always, or treat the times as those of misses"
             }
         }
     }
@@ -103,7 +103,7 @@ pub fn stretches(when: &[(f64, Option<f64>)]) -> String {
     });
     let mut text = each.collect::<Vec<_>>().join(", ");
     if let Some(more) = when.len().checked_sub(STRETCHES_MAX).filter(|more| *more > 0) {
-        text.push_str(&format!(" and {more} times more"));
+        text.push_str(&format!(" and {more} more times"));
     }
     text
 }

@@ -108,7 +108,7 @@ fn a_run_of_errors_is_not_believed() {
     for faults in ["server-error:99%", "reset:90%", "server-error:1.5%"] {
         let rehearsal = faulty(faults, &[]);
         let why = doubt(&rehearsal).unwrap_or_else(|| panic!("{faults} is believed"));
-        assert!(why.contains("operations were not answered well"), "{why}");
+        assert!(why.contains("operations had errors"), "{why}");
     }
     for (faults, words) in [
         ("server-error:0.5%", &[][..]),

@@ -111,7 +111,7 @@ fn credentials_that_nobody_asks_for_are_refused() {
     let ran = memtide("run --user tim --password word --ops-max 10").exits(2);
     assert!(ran.err.contains("the embedded one does not"), "{ran}");
     let ran = memtide(&format!("run -s {} --user tim --ops-max 10", peer.name)).exits(2);
-    assert!(ran.err.contains("user is no use without password"), "{ran}");
+    assert!(ran.err.contains("user needs password"), "{ran}");
 }
 
 /// Runs the program with the password in its environment.

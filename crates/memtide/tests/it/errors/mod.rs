@@ -28,8 +28,8 @@ fn a_server_of_errors_is_no_result_for_strict_and_gives_no_rate_to_advise() {
     let strict = format!("run -s {} {flags} --rate 500 --strict", peer.name);
     let run = memtide(&strict).exits(4);
     let last = run.out.lines().last().unwrap_or_default();
-    let why = "operations were not answered well (";
-    assert!(last.starts_with("believable: no, ") && last.contains(why), "{run}");
+    let why = "operations had errors (";
+    assert!(last.starts_with("believable: no — ") && last.contains(why), "{run}");
     let run = memtide(&format!("run -s {} {flags}", peer.name)).exits(0);
     assert!(run.out.starts_with("closed loop: "), "{run}");
     assert!(!run.out.contains("try --rate"), "a rate of errors is no advice: {run}");

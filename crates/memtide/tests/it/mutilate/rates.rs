@@ -284,7 +284,7 @@ fn a_native_search_finds_the_same() {
         let goal = format!("--goal all.p95<10ms --resolution 5% --json {}", json.display());
         let ran = face(&format!("search -s {} {load} {goal}", peer.name)).exits(0);
         let steps = Steps::from_json(&std::fs::read_to_string(json).unwrap()).unwrap();
-        assert!(ran.out.contains("answer: all.p95<10ms is met up to"), "{ran}");
+        assert!(ran.out.contains("/s meets all.p95<10ms (in "), "{ran}");
         (steps.conclusion.answer.unwrap().rate_per_s.unwrap(), ran)
     });
 }

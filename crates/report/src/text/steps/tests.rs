@@ -48,20 +48,20 @@ fn every_end_has_its_sentence() {
     let mut text = StepsText::new(&goals, None);
     let end = |ended_by, answer| Conclusion { ended_by, answer, ..Conclusion::default() };
     let early = text.conclusion(&end(StepsEnd::Interrupted, None));
-    assert_eq!(early, "partial: it was interrupted before a step was over\n");
+    assert_eq!(early, "partial: interrupted before the first step ended\n");
     text.step(&step(1, StepRole::Scan, Some(7e4), GoalResult::Met));
     for (ended_by, answer, words) in [
-        (StepsEnd::Done, Answer { missed_per_s: None, ..ANSWER }, "no higher rate was tried"),
+        (StepsEnd::Done, Answer { missed_per_s: None, ..ANSWER }, "no higher rate was tested"),
         (StepsEnd::Done, Answer { missed: 1, ..ANSWER }, "in 2 of 3 steps at this rate"),
-        (StepsEnd::Done, Answer { missed_per_s: Some(5e4), ..ANSWER }, "although not at 50 000/s"),
-        (StepsEnd::Done, Answer { rate_per_s: None, ..ANSWER }, "at no rate that was tried"),
+        (StepsEnd::Done, Answer { missed_per_s: Some(5e4), ..ANSWER }, "but 50 000/s missed"),
+        (StepsEnd::Done, Answer { rate_per_s: None, ..ANSWER }, "no tested rate"),
         (StepsEnd::StepsMax, ANSWER, "--steps-max"),
         (StepsEnd::Interrupted, ANSWER, "so far"),
-        (StepsEnd::Failed, ANSWER, "could not be carried out"),
+        (StepsEnd::Failed, ANSWER, "a step failed"),
     ] {
         let out = text.conclusion(&end(ended_by, Some(answer)));
         assert!(out.contains(words), "{out}");
-        assert!(out.contains("all.p95<10ms and errors<1% are met"), "{out}");
+        assert!(out.contains("all.p95<10ms and errors<1%"), "{out}");
     }
     assert_eq!(text.conclusion(&end(StepsEnd::Done, None)), "", "a scan without goals");
 }

@@ -38,8 +38,8 @@ fn what_is_no_range_is_refused_with_a_reason() {
         ("10k,", "rate"),
         ("fast", "fast"),
         ("10k..20k", "step is missing"),
-        ("20k..10k+1k", "below its beginning"),
-        ("10k..20k+0", "never comes to its end"),
+        ("20k..10k+1k", "below the start"),
+        ("10k..20k+0", "never reaches the end"),
         ("1..1G+1", "more than 10000"),
         ("-5", "rate"),
     ] {

@@ -15,6 +15,24 @@ const DAY_NS: u64 = 1_700_000_000_123_456_789;
 /// Random records. No two of them are equal.
 pub(super) struct Generator(Random);
 
+/// Any number for each counter.
+macro_rules! totals_of {
+    (
+        told {
+            $(
+                $(#[doc = $doc:tt])* $(#[missing = $missing:ident])?
+                $counter:ident => $count:ident: $of_server:ty
+                $(, second $second:ident $meaning:literal)?;
+            )*
+        }
+        untold $untold:tt
+    ) => {
+        fn totals(&mut self) -> Totals {
+            Totals { $($count: self.below(1_000),)* ..Totals::default() }
+        }
+    };
+}
+
 impl Generator {
     pub(super) fn new(seed: u64) -> Self {
         Self(Random::new(seed))
@@ -131,27 +149,12 @@ impl Generator {
         }
     }
 
+    memtide_metrics::counters!(totals_of);
+
     fn phase(&mut self) -> PhaseCounts {
         let mut totals = Totals {
-            sent: self.below(1_000),
-            answered: self.below(1_000),
-            failed: self.below(5),
-            timed_out: self.below(5),
-            timed_out_queued: self.below(2),
-            lost: self.below(5),
             dropped: 2 + self.below(5),
             dropped_at_end: self.below(3),
-            unacknowledged: self.below(5),
-            abandoned: self.below(5),
-            late_replies: self.below(5),
-            keys_asked: self.below(1_000),
-            keys: self.below(1_000),
-            hits: self.below(1_000),
-            misses: self.below(1_000),
-            values_read: self.below(1_000),
-            value_bytes_read: self.below(1 << 40),
-            bytes_sent: self.below(1 << 40),
-            bytes_received: self.below(1 << 40),
             errors: self.names(&["closed".to_owned(), "server_error".to_owned()]),
             replies: self.names(&["stored".to_owned(), "values".to_owned()]),
             connections: ConnectionCounts {
@@ -177,7 +180,7 @@ impl Generator {
                 lost: self.below(5),
                 foreign: self.below(2),
             },
-            ..Totals::default()
+            ..self.totals()
         };
         totals.intended = totals.answered + totals.unanswered() + totals.unacknowledged;
         PhaseCounts { totals, ops: self.names(&[Kind::Get, Kind::Set]) }

@@ -21,16 +21,14 @@ impl Scenario {
                 problems.add(
                     "connections-per-client",
                     format!(
-                        "connections-per-client {each} needs clients: say how many with clients, \
-                         or leave it out"
+                        "connections-per-client {each} needs clients: add clients, or remove it"
                     ),
                 );
             }
             if self.mix_order == MixOrder::Turn {
                 problems.add(
                     "mix-order",
-                    "mix-order turn needs somebody whose turn it is: say how many with clients, or \
-                     leave it out",
+                    "mix-order turn needs clients: add clients, or remove mix-order",
                 );
             }
             return;
@@ -39,8 +37,8 @@ impl Scenario {
             problems.add(
                 "connections",
                 format!(
-                    "connections {connections} follows from clients and connections-per-client: \
-                     leave it out"
+                    "connections {connections} contradicts clients, which determines the number of \
+                     connections (see connections-per-client): remove it"
                 ),
             );
         }
@@ -48,7 +46,8 @@ impl Scenario {
             problems.add(
                 "depth",
                 format!(
-                    "depth {depth} cannot be, a client has one operation at a time: leave it out"
+                    "depth {depth} is not possible with clients, which have one operation in \
+                     flight: remove it"
                 ),
             );
         }
@@ -65,8 +64,8 @@ impl Scenario {
             problems.add(
                 "connections-per-client",
                 format!(
-                    "connections-per-client {} makes {all} connections of {clients} clients: \
-                     give at most {CONNECTIONS_MAX} in all",
+                    "connections-per-client {} makes {all} connections for {clients} clients: use \
+                     at most {CONNECTIONS_MAX} in total",
                     self.client.connections_per_client
                 ),
             );
@@ -75,8 +74,8 @@ impl Scenario {
             problems.add(
                 "clients",
                 format!(
-                    "clients {clients} leaves servers without a client, there are {}: give at \
-                     least as many",
+                    "clients {clients} is fewer than the {} servers, and each server needs a \
+                     client: use at least as many",
                     self.servers.len()
                 ),
             );
@@ -85,8 +84,8 @@ impl Scenario {
             problems.add(
                 "threads",
                 format!(
-                    "threads {threads} leaves workers without a client, there are {clients}: use \
-                     at most {clients} threads, or more clients"
+                    "threads {threads} is more than the {clients} clients, and each worker needs \
+                     one: use at most {clients} threads, or more clients"
                 ),
             );
         }
@@ -98,7 +97,7 @@ impl Scenario {
             problems.add(
                 "expiry-share",
                 format!(
-                    "expiry-share {} of nothing: give an expiry, or leave it out",
+                    "expiry-share {} needs an expiry: add one, or remove expiry-share",
                     self.expiry_share
                 ),
             );
@@ -109,16 +108,16 @@ impl Scenario {
         if self.client.window.is_none() {
             problems.add(
                 "verify-expiry",
-                "verify-expiry needs to know when each key was last stored, and by whom: give a \
-                 window such as window 10k, or leave it out",
+                "verify-expiry needs a window, which records when each object was stored: add one \
+                 such as window 10k, or remove verify-expiry",
             );
         }
         if !EXPIRY_JUDGED_S.contains(&self.expiry) {
             problems.add(
                 "expiry",
                 format!(
-                    "expiry {} cannot be verified: give a number of seconds from {} to {}, or \
-                     leave verify-expiry out",
+                    "expiry {} cannot be verified: use a number of seconds from {} to {}, or \
+                     remove verify-expiry",
                     self.expiry,
                     EXPIRY_JUDGED_S.start(),
                     EXPIRY_JUDGED_S.end()
@@ -134,7 +133,7 @@ impl Scenario {
                 let given = self.client.overwrite;
                 problems.add(
                     "overwrite",
-                    format!("overwrite {given} needs a window: give one such as window 10k"),
+                    format!("overwrite {given} needs a window: add one such as window 10k"),
                 );
             }
             return;
@@ -144,8 +143,8 @@ impl Scenario {
             problems.add(
                 "mix",
                 format!(
-                    "mix {} has {}, and a window is read with get and written with set alone: \
-                     leave the others out, or the window",
+                    "mix {} has {}, and a window supports only get and set: remove other \
+                     operations, or remove window",
                     self.mix,
                     strange.name()
                 ),
@@ -155,8 +154,8 @@ impl Scenario {
             problems.add(
                 "popularity",
                 format!(
-                    "popularity {} is for keys, and a window picks its objects: use pick, or leave \
-                     one of them out",
+                    "popularity {} applies to keys, not to the objects of a window: use pick, or \
+                     remove one of them",
                     self.popularity
                 ),
             );
@@ -165,8 +164,8 @@ impl Scenario {
             problems.add(
                 "multiget-share",
                 format!(
-                    "multiget-share {} is for keys by popularity, of a window all gets ask for as \
-                     many: leave one of them out",
+                    "multiget-share {} does not apply to a window, where all gets request the same \
+                     number of keys: remove one of them",
                     self.multiget_share
                 ),
             );
@@ -174,8 +173,8 @@ impl Scenario {
         if self.noreply {
             problems.add(
                 "noreply",
-                "noreply tells nobody what was stored, which a window has to know: leave one of \
-                 them out",
+                "noreply hides whether an object was stored, which a window must know: remove one \
+                 of them",
             );
         }
     }

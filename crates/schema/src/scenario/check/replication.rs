@@ -11,8 +11,7 @@ impl Scenario {
                 problems.add(
                     "replicate",
                     format!(
-                        "replicate {replicate} needs writers: say how many servers are written, \
-                         or leave it out"
+                        "replicate {replicate} needs writers: add writers, or remove replicate"
                     ),
                 );
             }
@@ -23,31 +22,30 @@ impl Scenario {
             problems.add(
                 "writers",
                 format!(
-                    "writers {writers} needs two servers at least, and {servers} are named: name \
-                     more with server, or leave it out"
+                    "writers {writers} needs at least two servers, and {servers} are named: name \
+                     more with server, or remove writers"
                 ),
             );
         } else if writers == 0 || writers as usize > servers {
             problems.add(
                 "writers",
-                format!("writers {writers} of {servers} servers cannot be: give 1 to {servers}"),
+                format!(
+                    "writers {writers} is out of range for {servers} servers: use 1 to {servers}"
+                ),
             );
         }
         if self.client.clients.is_none() && self.client.window.is_none() {
             problems.add(
                 "writers",
-                format!(
-                    "writers {writers} needs clients that reach all servers: say how many with \
-                     clients, or leave it out"
-                ),
+                format!("writers {writers} needs clients: add clients, or remove writers"),
             );
         }
         if self.transport != Transport::Tcp {
             problems.add(
                 "transport",
                 format!(
-                    "transport {} does not go with writers, over UDP nobody can tell that a server \
-                     is gone: use tcp, or leave writers out",
+                    "transport {} does not support writers, because a lost server goes unnoticed \
+                     over UDP: use tcp, or remove writers",
                     self.transport
                 ),
             );
@@ -55,15 +53,14 @@ impl Scenario {
         if self.noreply {
             problems.add(
                 "noreply",
-                "noreply leaves no answers by which to know when all writers have a copy: leave \
-                 it out, or writers",
+                "noreply hides whether all writers have a copy: remove noreply or writers",
             );
         }
         if self.verify_expiry {
             problems.add(
                 "verify-expiry",
-                "verify-expiry cannot tell what a server of several writers held while it was \
-                 away: leave it out, or writers",
+                "verify-expiry cannot know what one of several writers held while it was gone: \
+                 remove verify-expiry or writers",
             );
         }
     }

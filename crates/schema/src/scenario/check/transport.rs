@@ -21,25 +21,22 @@ impl Scenario {
         let way = self.transport;
         if way == Transport::Split && self.client.clients.is_none() && self.client.window.is_none()
         {
-            problems.add(
-                "transport",
-                "transport split needs clients whose gets go another way than their sets: say how \
-                 many with clients, or use tcp or udp",
-            );
+            problems
+                .add("transport", "transport split needs clients: add clients, or use tcp or udp");
         }
         let unix = |target: &&Target| matches!(target, Target::Unix { .. });
         if let Some(target) = self.servers.iter().find(unix) {
             problems.add(
                 "transport",
-                format!("transport {way} does not reach {target}: name a host, or use tcp"),
+                format!("transport {way} cannot reach {target}: name a host, or use tcp"),
             );
         }
         if self.depth.is_some_and(|depth| depth > 1) {
             problems.add(
                 "depth",
                 format!(
-                    "depth must be 1 with transport {way}, where one operation at a time is under \
-                     way on a connection: leave it out, and give more connections"
+                    "depth must be 1 with transport {way}, which has one operation in flight per \
+                     connection: remove depth, and use more connections"
                 ),
             );
         }
@@ -47,8 +44,8 @@ impl Scenario {
             problems.add(
                 "user",
                 format!(
-                    "user is no use with transport {way}, servers take no credentials over UDP: \
-                     leave it out, or use tcp"
+                    "user does not work with transport {way}, because servers accept no \
+                     credentials over UDP: remove user, or use tcp"
                 ),
             );
         }
@@ -64,9 +61,8 @@ impl Scenario {
             problems.add(
                 "value-size",
                 format!(
-                    "value-size {} makes no store that fits into a datagram of \
-                     {DATAGRAM_BYTES_MAX} bytes: ask for smaller values, leave stores out of the \
-                     mix, or use transport tcp",
+                    "value-size {} is too large for a datagram of {DATAGRAM_BYTES_MAX} bytes: use \
+                     smaller values, remove stores from the mix, or use transport tcp",
                     self.value_size
                 ),
             );
@@ -79,7 +75,7 @@ impl Scenario {
                 "multiget",
                 format!(
                     "multiget {keys} with keys of {key_least} bytes does not fit into a datagram \
-                     of {DATAGRAM_BYTES_MAX} bytes: ask for fewer than {most}, or use transport tcp"
+                     of {DATAGRAM_BYTES_MAX} bytes: request fewer than {most}, or use transport tcp"
                 ),
             );
         }
@@ -88,9 +84,9 @@ impl Scenario {
             problems.add(
                 "value-size",
                 format!(
-                    "{keys} values of up to {value} bytes make replies that are too long to be put \
-                     together of datagrams: give a smaller value-size, value-max or multiget, or \
-                     use transport tcp"
+                    "{keys} values of up to {value} bytes make replies that are too long to \
+                     reassemble from datagrams: reduce value-size, value-max or multiget, or use \
+                     transport tcp"
                 ),
             );
         }

@@ -1,0 +1,296 @@
+//! The help of a command that takes a scenario, at three lengths: one screen (`-h`), the flags that
+//! most runs need in detail (`--help`), and every flag (`--help-all`).
+//!
+//! It renders what the command line says of itself; it describes no flag.
+
+use clap::{Arg, ArgAction, Command};
+use memtide_schema::{FIELDS, Field, Section, field};
+use std::ffi::{OsStr, OsString};
+
+/// The longest line.
+const COLUMNS: usize = 80;
+/// Where the details of a flag begin.
+const INDENT: usize = 10;
+/// Where a table within the details begins, beside its own two columns.
+const TABLE_INDENT: usize = 2;
+/// Lines of details at most where only the common flags are described.
+const DETAILS: usize = 4;
+/// Where the names of further flags begin.
+const INDEX_INDENT: usize = 20;
+
+/// How much of the help the command line asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// The common flags, one line each.
+    Summary,
+    /// The common flags with their details, and the names of all others.
+    Common,
+    /// Every flag with its details.
+    All,
+}
+
+impl Length {
+    /// The length that `words`, a whole command line, asks for.
+    pub(crate) fn of(words: impl IntoIterator<Item = OsString>) -> Self {
+        let words: Vec<OsString> = words.into_iter().collect();
+        let has = |flag: &str| words.iter().any(|word| word == flag);
+        if has("--help-all") {
+            Self::All
+        } else if has("--help") || words.get(1).map(OsString::as_os_str) == Some(OsStr::new("help"))
+        {
+            Self::Common
+        } else {
+            Self::Summary
+        }
+    }
+}
+
+/// What the help of a command says beside its flags.
+pub(super) struct Page {
+    /// The words behind `Usage: memtide`.
+    pub(super) usage: &'static str,
+    /// A command line that shows what most users want.
+    pub(super) example: &'static str,
+    /// What each exit code means.
+    pub(super) exit_codes: &'static [(u8, &'static str)],
+}
+
+/// Gives `command` its help of this length, and the flag `--help-all`.
+pub(super) fn with_help(command: Command, page: &Page, length: Length) -> Command {
+    let all = Arg::new("help-all")
+        .long("help-all")
+        .action(ArgAction::HelpLong)
+        .help("Describe every flag");
+    let command = command.after_help(exit_codes(page.exit_codes)).arg(all);
+    let text = text(&command, page, length);
+    command.override_help(text)
+}
+
+/// What each exit code means, line by line.
+fn exit_codes(codes: &[(u8, &str)]) -> String {
+    let mut text = "Exit codes:".to_owned();
+    for (code, meaning) in codes {
+        text.push('\n');
+        text.push_str(&hanging(&format!("  {code:>3}  "), meaning, 7));
+    }
+    text
+}
+
+fn text(command: &Command, page: &Page, length: Length) -> String {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let long = command.get_long_about().map(ToString::to_string).unwrap_or_else(|| about.clone());
+    let mut parts = vec![
+        if length == Length::Summary { about } else { wrapped(&long, 0) },
+        format!("{} memtide {}", bold("Usage:"), page.usage),
+    ];
+    let groups = groups(command, length);
+    let column = 2 + groups.iter().flat_map(|(_, flags)| flags).map(Flag::width).max().unwrap_or(0);
+    for (title, flags) in &groups {
+        let lines: Vec<String> = flags.iter().map(|flag| flag.text(length, column)).collect();
+        let gap = if length == Length::All { "\n\n" } else { "\n" };
+        parts.push(format!("{}\n{}", bold(&format!("{title}:")), lines.join(gap)));
+    }
+    if length == Length::Common {
+        parts.push(index(command));
+    }
+    let example = format!("{}\n  {}", bold("Example:"), page.example);
+    parts.push(example);
+    match length {
+        Length::Summary => {
+            let name = command.get_name();
+            parts.push(format!(
+                "memtide {name} --help says more about these flags and names the others;\n\
+                 memtide {name} --help-all describes every flag."
+            ));
+        }
+        Length::Common | Length::All => parts.push(exit_codes(page.exit_codes)),
+    }
+    parts.join("\n\n") + "\n"
+}
+
+/// A flag or an argument as the help shows it.
+struct Flag {
+    /// The name with dashes, and what stands for its value.
+    name: String,
+    help: String,
+    details: String,
+    default: String,
+}
+
+impl Flag {
+    fn of(arg: &Arg) -> Self {
+        let said = |text: Option<&clap::builder::StyledStr>| {
+            text.map(ToString::to_string).unwrap_or_default()
+        };
+        let field = field::find(arg.get_id().as_str());
+        let default = match field {
+            Some(field) if field.value.is_some() => field.default.to_owned(),
+            Some(_) => String::new(),
+            None => {
+                let words = arg.get_default_values().iter().map(|word| word.to_string_lossy());
+                words.collect::<Vec<_>>().join(",")
+            }
+        };
+        Self {
+            name: name(arg),
+            help: field.map_or_else(|| said(arg.get_help()), |field| field.help.to_owned()),
+            details: field.map_or_else(|| said(arg.get_long_help()), |field| field.long.to_owned()),
+            default,
+        }
+    }
+
+    fn width(&self) -> usize {
+        self.name.chars().count()
+    }
+
+    fn text(&self, length: Length, column: usize) -> String {
+        // A short default stands beside the help; one with conditions, among the details.
+        let first = self.default.split(';').next().unwrap_or_default();
+        let beside = match first {
+            "" => self.help.clone(),
+            default => format!("{} [default: {default}]", self.help),
+        };
+        let fits = column + beside.chars().count() <= COLUMNS;
+        let help = if fits { &beside } else { &self.help };
+        let mut lines = Vec::new();
+        if length == Length::All {
+            lines.push(self.name.clone());
+            lines.push(wrapped(&self.help, INDENT));
+        } else {
+            lines.push(hanging(&format!("{:column$}", self.name), help, column));
+        }
+        if length == Length::Summary {
+            return lines.join("\n");
+        }
+        let details = match length {
+            Length::All => self.details.clone(),
+            _ => first_sentences(&self.details),
+        };
+        for paragraph in details.lines() {
+            // What is laid out by hand stays as it is.
+            let is_table = paragraph.starts_with("  ");
+            let line = if is_table {
+                format!("{:TABLE_INDENT$}{paragraph}", "")
+            } else {
+                wrapped(paragraph, INDENT)
+            };
+            lines.push(line.trim_end().to_owned());
+        }
+        let is_shown = length == Length::Common && fits && first == self.default;
+        if !self.default.is_empty() && !is_shown {
+            lines.push(hanging(
+                &format!("{:INDENT$}", ""),
+                &format!("Default: {}.", self.default),
+                INDENT,
+            ));
+        }
+        lines.join("\n")
+    }
+}
+
+/// The name with dashes, and what stands for its value: `  -s, --server <HOST[:PORT]>`.
+fn name(arg: &Arg) -> String {
+    let mut value = arg.get_value_names().and_then(<[_]>::first).map(ToString::to_string);
+    let Some(long) = arg.get_long() else {
+        return format!("  [{}]", value.unwrap_or_default());
+    };
+    let is_switch = field::find(arg.get_id().as_str()).is_some_and(|field| field.value.is_none());
+    value = value.filter(|_| !is_switch && arg.get_action().takes_values());
+    let value = value.map(|value| format!(" <{value}>")).unwrap_or_default();
+    match arg.get_short() {
+        Some(short) => format!("  -{short}, --{long}{value}"),
+        None => format!("      --{long}{value}"),
+    }
+}
+
+/// What is shown in full at this length, group by group: the command's own flags first.
+fn groups(command: &Command, length: Length) -> Vec<(String, Vec<Flag>)> {
+    let mut groups: Vec<(String, Vec<Flag>)> = Vec::new();
+    let mut add = |title: &str, flag: Flag| match groups.iter_mut().find(|(it, _)| it == title) {
+        Some((_, flags)) => flags.push(flag),
+        None => groups.push((title.to_owned(), vec![flag])),
+    };
+    let is_shown = |field: &Field| length == Length::All || field.is_common();
+    let own = |arg: &&Arg| field::find(arg.get_id().as_str()).is_none();
+    for arg in command.get_arguments().filter(own).filter(|arg| arg.get_id() != "help-all") {
+        let mut flag = Flag::of(arg);
+        if length == Length::Common {
+            // Their details can be long; --help-all has them.
+            flag.details.clear();
+        }
+        add(arg.get_help_heading().unwrap_or("Arguments"), flag);
+    }
+    for field in FIELDS.iter().filter(|field| is_shown(field)) {
+        let arg = command.get_arguments().find(|arg| arg.get_id() == field.name);
+        if let Some(arg) = arg {
+            add(field.section.title(), Flag::of(arg));
+        }
+    }
+    groups
+}
+
+/// The names of the flags that are not described, section by section.
+fn index(command: &Command) -> String {
+    let name = command.get_name();
+    let mut text = bold(&format!("Other flags, which memtide {name} --help-all describes:"));
+    for section in Section::ALL {
+        let names: Vec<String> = FIELDS
+            .iter()
+            .filter(|field| field.section == section && !field.is_common())
+            .map(|field| format!("--{}", field.name))
+            .collect();
+        if !names.is_empty() {
+            let title = format!("  {:width$}", section.title(), width = INDEX_INDENT - 2);
+            text.push('\n');
+            text.push_str(&hanging(&title, &names.join(" "), INDEX_INDENT));
+        }
+    }
+    text
+}
+
+/// The sentences at the beginning of `text` that fit into a few lines, one at least.
+fn first_sentences(text: &str) -> String {
+    let mut kept = String::new();
+    for sentence in text.split_inclusive(". ") {
+        let longer = format!("{kept}{sentence}");
+        if !kept.is_empty() && wrapped(longer.trim_end(), INDENT).lines().count() > DETAILS {
+            break;
+        }
+        kept = longer;
+    }
+    kept.trim_end().to_owned()
+}
+
+/// `text` in lines of at most 80 columns, each indented.
+fn wrapped(text: &str, indent: usize) -> String {
+    hanging(&format!("{:indent$}", ""), text, indent)
+}
+
+/// `text` behind `first`, in lines of at most 80 columns; the lines behind the first are indented.
+fn hanging(first: &str, text: &str, indent: usize) -> String {
+    let mut lines = vec![first.to_owned()];
+    let mut is_empty = true;
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a first line");
+        let width = line.chars().count() + usize::from(!is_empty) + word.chars().count();
+        if width > COLUMNS && !is_empty {
+            lines.push(format!("{:indent$}{word}", ""));
+        } else {
+            let gap = if is_empty { "" } else { " " };
+            *line += &format!("{gap}{word}");
+        }
+        is_empty = false;
+    }
+    lines.join("\n")
+}
+
+/// A heading, bold on a terminal.
+fn bold(text: &str) -> String {
+    match cfg!(feature = "color") {
+        true => format!("\u{1b}[1m{text}\u{1b}[0m"),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! The help is short where it must be, complete where it can be, and never wider than a terminal.
+
+use super::super::command;
+use super::*;
+use clap::error::ErrorKind;
+
+/// The commands that take a scenario.
+const COMMANDS: [&str; 5] = ["run", "load", "search", "scan", "sim"];
+
+/// What `words` print, without what makes headings bold.
+fn printed(words: &str) -> String {
+    let words: Vec<OsString> = format!("memtide {words}").split(' ').map(Into::into).collect();
+    let error = command(Length::of(words.clone())).try_get_matches_from(words).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DisplayHelp, "{error}");
+    error.to_string()
+}
+
+#[test]
+fn help_fits_a_screen_and_long_help_three_minutes() {
+    for (flag, most) in [("-h", 50), ("--help", 120)] {
+        for command in COMMANDS.into_iter().chain(["merge", "serve", "install-faces"]) {
+            let text = printed(&format!("{command} {flag}"));
+            let lines = text.lines().count();
+            assert!(lines <= most, "{command} {flag} has {lines} lines:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_80_columns() {
+    for command in COMMANDS {
+        for flag in ["-h", "--help", "--help-all"] {
+            let text = printed(&format!("{command} {flag}"));
+            let wide = text.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(wide, None, "{command} {flag}");
+        }
+    }
+}
+
+#[test]
+fn every_flag_is_in_the_long_help_and_described_in_the_full_one() {
+    for command in COMMANDS {
+        let (long, all) =
+            (printed(&format!("{command} --help")), printed(&format!("{command} --help-all")));
+        let summary = printed(&format!("{command} -h"));
+        for field in FIELDS {
+            let name = format!("--{}", field.name);
+            let has = |text: &str| text.split([' ', '\n']).any(|word| word == name);
+            assert!(has(&long), "{command} --help has no {name}");
+            assert!(has(&all), "{command} --help-all has no {name}");
+            assert!(all.contains(&format!("\n          {}\n", field.help)), "{name}: {all}");
+            assert_eq!(has(&summary), field.is_common(), "{command} -h, {name}");
+        }
+    }
+}
+
+#[test]
+fn the_help_command_is_the_long_help() {
+    assert_eq!(printed("help run"), printed("run --help"));
+}
+
+#[test]
+fn the_example_of_each_command_is_one() {
+    for command in COMMANDS {
+        let text = printed(&format!("{command} -h"));
+        let example = text.split("Example:\n").nth(1).and_then(|text| text.lines().next()).unwrap();
+        let words: Vec<String> =
+            example.split_whitespace().map(|word| word.replace('\'', "")).collect();
+        super::super::command(Length::Summary).try_get_matches_from(words).unwrap();
+    }
+}

@@ -1,0 +1,98 @@
+//! A load in seconds, by what ended in them and what was under way at their ends.
+
+use memtide_metrics::Counters;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What ended in about a second of the load, whenever it was intended, and what was under way at
+/// its end. Together, these have the counts of warm-up, measured window and cool-down.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SecondRecord {
+    /// Where it begins, in seconds after the load began.
+    pub start_s: f64,
+    /// How long it is, in seconds.
+    pub length_s: f64,
+    /// Operations that ended in it, and what became of them.
+    #[serde(flatten)]
+    pub counts: SettledCounts,
+    /// The median response of the measured operations that were answered in it; none when too few.
+    pub response_p50_ns: Option<u64>,
+    /// The 99th percentile of their response; none when too few.
+    pub response_p99_ns: Option<u64>,
+    /// What was under way at its end.
+    #[serde(flatten)]
+    pub under_way: UnderWay,
+}
+
+macro_rules! settled {
+    (
+        told {
+            $(
+                $(#[doc = $doc:tt])* $(#[missing = $missing:ident])?
+                $counter:ident => $count:ident: $of_server:ty
+                $(, second $second:ident $meaning:literal)?;
+            )*
+        }
+        untold $untold:tt
+    ) => {
+        /// Operations that ended, in a stretch of time, and what became of them.
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
+        )]
+        pub struct SettledCounts {
+            /// Operations that ended.
+            pub settled: u64,
+            $($(
+                #[doc = $meaning]
+                pub $second: u64,
+            )?)*
+        }
+
+        impl From<&Counters> for SettledCounts {
+            fn from(counters: &Counters) -> Self {
+                Self { settled: counters.settled(), $($($second: counters.$second,)?)* }
+            }
+        }
+
+        impl SettledCounts {
+            /// Each count of `self` with that of `other`, by `of`.
+            fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
+                Self {
+                    settled: of(self.settled, other.settled),
+                    $($($second: of(self.$second, other.$second),)?)*
+                }
+            }
+        }
+    };
+}
+
+memtide_metrics::counters!(settled);
+
+impl SettledCounts {
+    /// The sum of both; it stops at the end of its type.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
+    /// What came after `earlier`, of which all is in this.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        self.with(earlier, |now, then| now - then)
+    }
+}
+
+/// What is under way at an instant of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UnderWay {
+    /// Operations that were sent and have not ended.
+    pub in_flight: Option<u64>,
+    /// Operations that are due and not sent; none, because a schedule that is behind does not count
+    /// them.
+    pub backlog: Option<u64>,
+    /// How long the oldest operation has been due that is not sent yet, in seconds; 0 where nothing
+    /// waits, none in a closed loop, which has no backlog.
+    pub oldest_due_s: Option<f64>,
+    /// Connections that are open.
+    pub connections_open: Option<u64>,
+}
