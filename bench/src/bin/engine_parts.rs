@@ -54,7 +54,7 @@ fn closed_loop() -> Scenario {
     }
 }
 
-/// The same as it is lowered.
+/// The plan as it is lowered.
 fn plan() -> Plan {
     lowered(&closed_loop())
 }
@@ -127,7 +127,7 @@ fn turn(times: u64) {
     turns(&closed_loop(), times);
 }
 
-/// The same where 16 operations of a connection go and come together.
+/// 16 operations of a connection go and come together.
 fn deep_turn(times: u64) {
     turns(&Scenario { depth: Some(16), ..closed_loop() }, times);
 }

@@ -90,7 +90,7 @@ choice! {
     NumericKeys {
         /// Keys of their own, apart from the others.
         Own = "own",
-        /// The same keys as all other operations, whatever their values are.
+        /// Every key that other operations use, whatever its value is.
         Shared = "shared",
     }
 }
@@ -243,7 +243,7 @@ choice! {
 choice! {
     /// The load after the measured window, until the last measured operations have ended.
     Cooldown {
-        /// The same load, unmeasured.
+        /// The load continues, unmeasured.
         Load = "load",
         /// No new operations become due; the backlog is sent.
         Drain = "drain",
@@ -294,8 +294,8 @@ impl FromStr for Reconnect {
         let (first, longest) = (span(first)?, span(longest)?);
         if first < Span::from_ms(1) || longest < first {
             return Err(format!(
-                "'{word}' is not a pair of waits: the first is at least 1ms and the longest not \
-                 shorter, such as 10ms..1s; nor is it never"
+                "'{word}' is not FIRST..LONGEST with FIRST at least 1ms and LONGEST not shorter, \
+                 such as 10ms..1s, nor never"
             ));
         }
         Ok(Self::After(Backoff { first, longest }))

@@ -80,7 +80,7 @@ impl Pace {
 }
 
 impl Calls {
-    /// Of nobody yet.
+    /// The calls of no connection yet.
     fn new(schedule: Option<Schedule>) -> Self {
         Self { schedule, opened: Instant::NEVER, next: 0, end: 0 }
     }
@@ -234,7 +234,7 @@ impl<S> Client<S> {
         }
     }
 
-    /// Connection `number` of the run opened at `at` and will make so many calls.
+    /// Connection `number` of the run opened at `at` and will make `calls` calls.
     pub(crate) fn begin_calls(&mut self, number: u64, count: u64, at: Instant) {
         let Pace::Calls(calls) = &mut self.pace else { return };
         if let Some(schedule) = &mut calls.schedule {
@@ -256,7 +256,7 @@ impl<S> Client<S> {
         (opened != Instant::NEVER).then_some(left)
     }
 
-    /// Whether all calls of a connection that is the load were made, be it without being sent.
+    /// True if all calls of the present connection of a churn were made, sent or not.
     pub(crate) fn has_made_calls(&self) -> bool {
         matches!(&self.pace, Pace::Calls(calls) if calls.next == calls.end)
     }

@@ -54,7 +54,7 @@ pub(crate) enum InFlightStage {
     Alone,
     /// It has timed out and is counted; its answer is awaited only to be thrown away.
     Expired,
-    /// The same of a cas whose cas is awaited.
+    /// Timed out in the second half of a cas, whose reply is awaited.
     ExpiredSecond,
 }
 
@@ -147,9 +147,9 @@ pub(crate) trait Sink {
     fn refused(&mut self, refusal: Refusal);
     /// `entry` has ended. Called once for each.
     fn settle(&mut self, entry: &InFlight, ending: Ending);
-    /// An answer of so many bytes came to an operation that had timed out.
+    /// A late answer of `bytes` bytes came to an operation that had timed out.
     fn late(&mut self, entry: &InFlight, bytes: u32);
-    /// The first of two answers to `entry` came, with so many bytes.
+    /// The first of two answers to `entry` came, with `bytes` bytes.
     fn half_way(&mut self, entry: &InFlight, bytes: u32);
 
     /// A value of `bytes` bytes begins under `key`, in the answer to `entry`.
@@ -380,7 +380,7 @@ impl Connection {
         self.rests_until = Instant::ZERO;
     }
 
-    /// Reads what came, be it a part of a stream or a datagram. After an error the connection must
+    /// Reads a part of a stream, or a datagram. After an error the connection must
     /// be closed.
     #[inline]
     pub(crate) fn handle_bytes(

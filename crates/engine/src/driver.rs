@@ -95,7 +95,7 @@ pub enum Submitted {
 /// Something that happened to a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion<'a> {
-    /// To which.
+    /// The connection.
     pub connection: ConnectionId,
     /// When: read from the clock after the receive call that brought it (one reading may serve
     /// up to 8 completions), never the instant at which waiting ended.
@@ -416,7 +416,7 @@ pub trait Driver {
     /// The next completion since the last wait, or `None` when there is none left.
     fn completion(&mut self) -> Option<Completion<'_>>;
 
-    /// Hands a measured operation to whoever exports them; [`Full`] when it cannot keep up.
+    /// Passes a measured operation to the exporter; [`Full`] if that cannot keep up.
     fn export(&mut self, sample: Sample) -> Result<(), Full>;
 }
 

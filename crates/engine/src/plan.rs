@@ -1,5 +1,5 @@
 //! The decided facts of a run. A scenario holds what the user said; a plan holds what will
-//! happen: nothing in it is optional because nobody had decided yet.
+//! happen: nothing in it is left undecided.
 
 mod topology;
 
@@ -117,7 +117,7 @@ pub enum Reach {
     },
     /// To each of the plan's servers, as many to each, one server after the other.
     Servers {
-        /// The first so many servers are written, at least 1.
+        /// How many of the servers, from the first, are writers; at least 1.
         writers: u16,
         /// To how many of these each write goes. With all of them a read goes to another than the
         /// one to which the key is sent first (of several keys the first decides), and with a
@@ -245,7 +245,7 @@ impl Verify {
         Self { fraction: 0.0, writer: 0, oracles: Vec::new(), lifetimes: None, lengths: true }
     }
 
-    /// The same of server `number` alone.
+    /// The plan for server `number` alone.
     pub fn of_server(&self, number: usize) -> Self {
         let oracles = vec![Arc::clone(&self.oracles[number])];
         let writer = self.writer_at(number);
@@ -351,7 +351,7 @@ pub mod slot {
     pub const COUNT: usize = OpKind::COUNT + 2;
 }
 
-/// Rows that nobody gave a width are this wide, unless the timeout is so long that too many would
+/// The width of rows by default, unless the timeout is so long that too many would
 /// be open at once.
 const ROW_WIDTH: Span = Span::from_s(1);
 const ROWS_OPEN_MAX: u64 = 64;

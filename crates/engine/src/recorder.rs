@@ -410,7 +410,7 @@ impl Recorder {
         segment
     }
 
-    /// The same of one for which a connect is begun at `now`.
+    /// Counts a scheduled connection whose connect starts at `now`; returns its segment.
     pub(crate) fn churn_started(&mut self, at: Instant, now: Instant) -> u16 {
         let segment = self.churn_intended(at);
         if segment == segment::MEASURE {

@@ -278,8 +278,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.recorder.in_flight == 0 && !self.driver.has_unsent()
     }
 
-    /// Whether there is somebody to send to; what waits for a connection that is the load is not
-    /// an operation yet.
+    /// True if a connection is open. Always true under connection churn, where an operation exists
+    /// only once its connection is open.
     fn is_connected(&self) -> bool {
         self.presence.open > 0 || self.churn.is_some()
     }
@@ -291,7 +291,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let from = self.idle.waits_from;
         self.idle.idled(from, until, connected);
         self.idle.busy(woken, connected);
-        // An early stop ends the window, and nobody is busy while the rest drains.
+        // An early stop ends the window; nothing counts as busy while the rest drains.
         if self.course.stage == Stage::Running {
             self.recorder.idled(from, until);
         }

@@ -1,5 +1,5 @@
-//! Every sentence about a server, in each variant: it lacks its subject, which those who show it
-//! put in front.
+//! Every sentence about a server, in each variant: it lacks its subject, which the code that shows
+//! it put in front.
 
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;

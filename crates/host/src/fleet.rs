@@ -317,7 +317,7 @@ impl Job {
             }
             let now = worker.turn()?;
             meter.pass(now);
-            // Only a thread's last parcel says that it has finished: whoever reads so may start
+            // Only a thread's last parcel says that it has finished: its reader may start
             // the next plan at once, and closing many connections takes a while.
             if worker.is_finished() {
                 let report = meter.complete(worker.report(), true);

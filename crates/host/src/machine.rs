@@ -67,12 +67,12 @@ pub fn started_as() -> PathBuf {
 /// Returns the limit that now holds.
 pub fn raise_file_limit() -> u64 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // If it cannot be raised the old limit stays, and whoever runs into it says so.
+    // If it cannot be raised the old limit stays, and an open that exceeds it reports an error.
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
     (if raised { maximum } else { current }).unwrap_or(u64::MAX)
 }
 
-/// How wide a terminal is, in characters; none where nobody says, or it is no terminal.
+/// How wide a terminal is, in characters; none if unknown, or if it is no terminal.
 pub fn terminal_columns(terminal: impl AsFd) -> Option<usize> {
     let size = tcgetwinsize(terminal).ok()?;
     Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
@@ -133,7 +133,7 @@ pub struct Busy {
     pub stolen: f64,
 }
 
-/// Readings are a second apart where somebody looks ten times in a second.
+/// Readings are a second apart even if asked ten times a second.
 const SECOND: Span = Span::from_ms(900);
 
 impl Busyness {

@@ -1,9 +1,9 @@
 //! How the program ends: codes that scripts rely on, and sentences for people.
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use memtide_run::Failure;
 use memtide_schema::scenario::Problem;
-use memtide_schema::{Exit, FieldError, Warning};
+use memtide_schema::{Exit, FieldError, Origin, Warning, field};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
@@ -83,12 +83,22 @@ pub(crate) fn no_text(word: &OsStr) -> Option<String> {
         .then(|| format!("the argument {word:?} is not UTF-8 text; give it as UTF-8"))
 }
 
+/// The error of a flag that has another name now; clap would suggest any flag that looks like it.
+fn former_flag(error: &clap::Error) -> Option<FieldError> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
+    let name = flag.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    field::renamed(name, &Origin::Flag)
+}
+
 /// Shows clap's own words: help and version on stdout with success, the rest on stderr. Of an
 /// argument that is no text clap does not say which it is.
 pub(crate) fn of_usage(error: &clap::Error) -> ExitCode {
     if error.kind() == ErrorKind::InvalidUtf8 {
         let garbled = std::env::args_os().find_map(|word| no_text(&word));
         return Stop::usage(garbled.unwrap_or_else(|| error.to_string())).report();
+    }
+    if let Some(renamed) = former_flag(error) {
+        return Stop::from(renamed).report();
     }
     // A reader that has gone away has seen enough.
     drop(error.print());

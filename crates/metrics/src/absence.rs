@@ -49,13 +49,13 @@ pub struct Absences {
 const RUN_KEPT_MAX: usize = 10_000;
 
 impl Absences {
-    /// Of a run with so many servers; nothing is allocated for stretches until there are some.
+    /// The sums of a run over `servers` servers; allocates for stretches when there are some.
     pub(crate) fn of_run(servers: usize) -> Self {
         let servers = vec![Returns::default(); servers];
         Self { servers, kept: Vec::new(), kept_max: RUN_KEPT_MAX }
     }
 
-    /// Of a worker; room for so many stretches is allocated now.
+    /// The absences of a worker; allocates room for `stretches` stretches now.
     pub(crate) fn reserved(servers: usize, kept_max: usize) -> Self {
         let servers = vec![Returns::default(); servers];
         Self { servers, kept: Vec::with_capacity(kept_max), kept_max }

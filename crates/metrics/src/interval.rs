@@ -74,7 +74,7 @@ pub struct Times<H> {
     /// How long operations that the window's end cut off took at least, per slot; empty unless any
     /// are cut off. Hits and misses are not told apart.
     pub bounds: Vec<Option<H>>,
-    /// The same per server, as far as it is known; empty with a single server.
+    /// Bounds per server, as far as they are known; empty with a single server.
     pub server_bounds: Vec<H>,
     /// Bytes of a request, as far as it was made at once; none unless they are kept.
     pub request_bytes: Option<H>,
@@ -185,7 +185,7 @@ pub struct Tally {
     pub segments: Vec<Counters>,
     /// Counts of each server over the measured segments; zero with a single server.
     pub servers: Vec<Counters>,
-    /// The same of operations that no server was chosen for.
+    /// Counts of operations that no server was chosen for.
     pub no_server: Counters,
     /// Distributions of the measured segments.
     pub times: Times<Tallying>,
@@ -204,7 +204,7 @@ pub struct Tally {
     /// When connections were lost and came back; at most 64 stretches are kept between two
     /// hand-overs.
     pub absences: Absences,
-    /// How often so many operations were outstanding on a connection when one was sent on it.
+    /// For each number of outstanding operations, how often a send on a connection found it.
     outstanding: Vec<u32>,
     rows: Vec<OpenRow>,
     row_width_ns: u64,
@@ -259,7 +259,7 @@ impl Tally {
         }
     }
 
-    /// Counts an operation that was sent on a connection with so many outstanding, itself
+    /// Counts an operation that was sent on a connection with `outstanding` operations, itself
     /// included; at most the shape's depth.
     #[inline]
     pub fn sent_with(&mut self, outstanding: usize) {
@@ -351,7 +351,7 @@ pub struct Totals {
     pub segments: Vec<Counters>,
     /// Counts of each server over the measured segments; zero with a single server.
     pub servers: Vec<Counters>,
-    /// The same of operations that no server was chosen for.
+    /// Counts of operations that no server was chosen for.
     pub no_server: Counters,
     /// Distributions of the measured segments.
     pub times: Times<Histogram<u64>>,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// At most this many rows are kept.
 pub const ROWS_MAX: usize = 1024;
-/// The same where somebody asked for rows of a certain width.
+/// The most rows if the scenario sets their width.
 pub const ROWS_ASKED_MAX: usize = 16_384;
 /// At most this many distributions over time are exported in full.
 pub const SLICES_MAX: usize = 64;
@@ -67,7 +67,7 @@ impl Sparse {
         }
     }
 
-    /// The same as a histogram.
+    /// The times as a histogram.
     pub fn histogram(&self) -> Histogram<u64> {
         Histogram::from_parts(&self.buckets, self.moments)
     }

@@ -118,7 +118,7 @@ macro_rules! datagram_classes {
             Duplicate => duplicate;
             /// Came after their operation had timed out.
             Late => late;
-            /// Missing of replies of which something came in time; of others nobody knows.
+            /// Missing of replies of which a part came in time; of other replies it is unknown.
             Lost => lost;
             /// Belonged to nothing that was asked.
             Foreign => foreign;

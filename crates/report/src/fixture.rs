@@ -30,7 +30,7 @@ pub(crate) fn distribution(count: u64, ns: [u64; 4]) -> Distribution {
     distribution
 }
 
-/// The same with `unanswered` operations that rank above p99.
+/// A distribution with `unanswered` operations that rank above p99.
 pub(crate) fn with_unanswered(count: u64, unanswered: u64, ns: [u64; 4]) -> Distribution {
     let mut distribution = Distribution {
         unanswered,
@@ -154,7 +154,7 @@ pub(crate) fn open() -> Record {
     }
 }
 
-/// An open loop of a kind that nobody makes by chance.
+/// An open loop with unusual settings.
 pub(crate) fn unusual() -> Record {
     let open = open();
     Record {

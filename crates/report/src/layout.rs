@@ -105,7 +105,7 @@ impl Table {
         Self { rows, dispensable: &[] }
     }
 
-    /// The same table, which leaves out these columns, one after the other, where it would be wider
+    /// This table, which leaves out these columns, one after the other, where it would be wider
     /// than a terminal.
     pub(crate) fn without(self, dispensable: &'static [&'static str]) -> Self {
         Self { dispensable, ..self }

@@ -2,7 +2,7 @@
 //! and pictures.
 //!
 //! Pure: values in, text or an image out. No judgement is made here and no figure is computed that
-//! could disagree with the record; whoever calls decides where the text goes. The list below is
+//! could disagree with the record; the caller decides where the text goes. The list below is
 //! the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
 

@@ -19,7 +19,7 @@ pub(crate) fn time(ns: f64) -> String {
     format!("{} s", three_digits(ns / 1e9, false))
 }
 
-/// A bound that somebody chose, such as `5 s`: a time without the zeros of precision.
+/// A bound that the user chose, such as `5 s`: a time without the zeros of precision.
 pub(crate) fn bound(ns: u64) -> String {
     let text = time(ns as f64);
     match text.split_once(' ') {
@@ -30,7 +30,7 @@ pub(crate) fn bound(ns: u64) -> String {
     }
 }
 
-/// Seconds that somebody chose or waited for: `10 s`, `2.5 s`.
+/// Seconds that the user chose or waited for: `10 s`, `2.5 s`.
 pub(crate) fn seconds(s: f64) -> String {
     match s < 1.0 {
         true => bound((s * 1e9).round().max(0.0) as u64),

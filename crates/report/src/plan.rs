@@ -1,4 +1,4 @@
-//! The plan as text: every decision, and why it was made when nobody asked for it.
+//! The plan as text: every decision, and the reason for each that the user did not make.
 //!
 //! It shows what was decided and decides nothing.
 
@@ -22,7 +22,7 @@ const TOLD_BESIDE: [&str; 13] = [
     "ops-max",
     "pin",
     "key-size",
-    "pick",
+    "window-pick",
     "multiget",
     "multiget-share",
 ];
@@ -30,7 +30,7 @@ const TOLD_BESIDE: [&str; 13] = [
 /// The least width of the fields' names.
 const FIELD_WIDTH: usize = 12;
 
-/// The plan, a line for each decision, ending with a line break; for a terminal of so many
+/// The plan, a line for each decision, ending with a line break; for a terminal of that many
 /// `columns`, or for none.
 pub fn plan_text(plan: &PlanRecord, columns: Option<usize>) -> String {
     let mut out = Sheet::new(columns);
@@ -93,7 +93,7 @@ fn decisions(plan: &PlanRecord) -> Vec<(&'static str, String)> {
     decisions
 }
 
-/// The same of connections that are the load.
+/// The decisions about connection churn.
 fn churn_decisions(plan: &PlanRecord, churn: &ChurnPlanRecord) -> Vec<(&'static str, String)> {
     let mut decisions = vec![
         ("connects", opening_words(plan, churn)),

@@ -1,6 +1,6 @@
 //! The progress line of a terminal: where the run is, how fast, and how slow.
 //!
-//! One line of text without control characters; whoever shows it overwrites the last one.
+//! One line of text without control characters; the caller overwrites the line before it.
 
 use crate::number::{or_none, percent, seconds, time, whole};
 use memtide_base::Span;

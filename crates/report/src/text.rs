@@ -29,7 +29,7 @@ pub fn text(record: &Record) -> String {
     text_for(record, None)
 }
 
-/// The same report for a terminal of `columns` columns: every line fits it, and tables show fewer
+/// The report for a terminal of `columns` columns: every line fits it, and tables show fewer
 /// columns. Without a terminal it is [`text`].
 pub fn text_for(record: &Record, columns: Option<usize>) -> String {
     let mut out = Sheet::new(columns);

@@ -19,7 +19,7 @@ use memtide_schema::record::{Phase, SecondRecord};
 use memtide_schema::scenario::{Goal, Load};
 use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues, natively};
 
-/// A run that came to its end, be it an early one.
+/// A run that has ended, as planned or early.
 #[derive(Debug)]
 pub struct Outcome {
     /// What it found.

@@ -45,7 +45,7 @@ pub(crate) struct Findings<'a> {
     pub(crate) errors: Errors<'a>,
     /// All response times, and how many operations rank above them.
     pub(crate) response: (&'a Histogram<u64>, u64),
-    /// The same less the generator's lag.
+    /// Response less the generator's lag.
     pub(crate) response_ideal: &'a Histogram<u64>,
     /// The generator's part of the lag.
     pub(crate) lag_generator: &'a Histogram<u64>,
@@ -128,7 +128,7 @@ fn rate(findings: &Findings<'_>) -> Check {
     judged(code, off.abs() <= allowed, message, off.abs(), allowed)
 }
 
-/// The same of connections that are the load.
+/// Checks the rate of connection churn.
 fn rate_of_connections(churn: &ChurnPlan, counted: Option<(f64, u64)>) -> Check {
     let code = CheckKind::Rate;
     let (Some((expected, begun)), Some(openings)) = (counted, &churn.openings) else {

@@ -403,7 +403,7 @@ impl Filled {
             }
         }
         for counters in &ended.totals.segments {
-            // What was verified is added by those who know whether it says something.
+            // The caller, which knows whether they mean something, adds verified values.
             let unverified = Counters {
                 verified: 0,
                 wrong: Default::default(),

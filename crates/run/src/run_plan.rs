@@ -84,7 +84,7 @@ pub(crate) fn run_plan_unless<F: Fleet>(
 /// What shows that a server has not fallen silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Liveness {
-    /// Operations end, be it without an answer: that is what is measured.
+    /// Operations end, with or without an answer: that is what is measured.
     Endings,
     /// Some are answered in time: where the answers are needed, nothing else is of use.
     Answers,
@@ -286,7 +286,7 @@ impl Ended {
         self.is_used_up && later == 0
     }
 
-    /// The same with a row for each stretch of the window, the quiet ones too.
+    /// Adds an empty row for each quiet stretch of the window.
     fn with_all_rows(mut self, plan: &Plan) -> Self {
         let (start, end) = self.window(plan);
         self.totals.series.cover(end.since(start));

@@ -110,11 +110,11 @@ fn touching_hits(counters: &Counters) -> u64 {
 pub(crate) enum Agreement {
     /// Exactly; how many counters were compared.
     Equal(usize),
-    /// Not, although nobody else is seen: the counter, theirs, ours.
+    /// They disagree, although no other client was seen: the counter, theirs, ours.
     Differs(&'static str, i64, u64),
     /// They cannot be compared, for this reason.
     Skipped(String),
-    /// Others used the servers meanwhile: at least so many commands were not ours.
+    /// Others used the servers meanwhile: at least this many commands were not ours.
     OtherClients(u64),
 }
 

@@ -25,7 +25,7 @@ pub enum Event {
     Row(Box<IntervalRecord>),
     /// Another second of the load is over.
     Interval(Box<Interval>),
-    /// How long operations took so far, as often as somebody asked to see it.
+    /// The times of the operations so far, as often as a front end asked for them.
     Times(Box<TimesSoFar>),
     /// A measured operation has ended. Only those are told of it who asked for samples.
     Sample(Sample),

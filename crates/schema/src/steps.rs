@@ -215,7 +215,10 @@ impl Steps {
         let mut steps: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let each = steps.get_mut("steps").and_then(Value::as_array_mut).into_iter().flatten();
         each.filter_map(|step| step.get_mut("record")).for_each(version_one::upgrade);
-        serde_path_to_error::deserialize(steps).map_err(|error| error.to_string())
+        let mut steps: Self =
+            serde_path_to_error::deserialize(steps).map_err(|error| error.to_string())?;
+        steps.steps.iter_mut().for_each(|step| version_one::fields::rename(&mut step.record));
+        Ok(steps)
     }
 }
 

@@ -1,5 +1,5 @@
 //! What a server counts, by memcached's names and rules. Each shard has its own counters under
-//! its own lock; sums are made when somebody asks.
+//! its own lock; sums are made on demand.
 
 /// Counters of one shard, or their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub(crate) struct Snapshot {
     pub total_connections: u64,
     /// Threads that serve.
     pub threads: u64,
-    /// Items that are held, ended ones included as long as nobody asked for them.
+    /// Items held, including expired ones that no request has found yet.
     pub curr_items: u64,
     /// What memcached would need for these items.
     pub bytes: u64,

@@ -79,7 +79,7 @@ struct Turn {
 }
 
 impl ProfileState {
-    /// The conduct of a server that nobody has asked for anything.
+    /// The state of a server before its first request.
     pub fn new(profile: ServerProfile) -> Self {
         let ServerProfile { behaviour, faults, seed } = profile;
         Self {

@@ -157,7 +157,7 @@ impl Store {
         self.shard(target.hash).value(&target)
     }
 
-    /// Flags, cas number and value of `key` if it has expired and nobody noticed yet.
+    /// Flags, cas number and value of `key` if it has expired and no request has found that yet.
     pub(crate) fn expired(&self, clock: Clock, key: &[u8]) -> Option<(u32, u64, Vec<u8>)> {
         let target = self.target(clock, key);
         self.shard(target.hash).expired(&target)

@@ -248,7 +248,7 @@ impl Table {
         self.entries[before as usize].next = after;
     }
 
-    /// The item that nobody used for the longest time.
+    /// The least recently used item.
     pub fn oldest(&self) -> Option<At> {
         (self.oldest != NONE).then_some(At(self.oldest))
     }

@@ -9,7 +9,7 @@ use memtide_engine::driver::{
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The driver of one worker of a world, or of whoever asks a server something.
+/// The driver of one worker of a world, or of a question to a server.
 #[derive(Debug)]
 pub struct SimDriver {
     world: Rc<RefCell<World>>,

@@ -1,5 +1,5 @@
-//! A fleet of simulated workers: the world goes from event to event, and whoever has mail or is
-//! due takes a turn. Turns take no time.
+//! A fleet of simulated workers: the world goes from event to event, and each worker that has
+//! completions or is due takes a turn. Turns take no time.
 
 use crate::driver::SimDriver;
 use crate::trace::Trace;

@@ -62,7 +62,7 @@ impl Network {
         self.partition(arrival).map_or(arrival, |&(_, to)| to)
     }
 
-    /// When a datagram of so many bytes arrives that was written at `now` as the `nth` write of
+    /// When a datagram of `bytes` bytes arrives that was written at `now` as the `nth` write of
     /// this world, if it does; `copy` 1 is its double, if it has one, and takes a time of its own.
     pub(crate) fn datagram(
         &self,

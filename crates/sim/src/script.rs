@@ -13,7 +13,7 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Between two instants that are so many milliseconds after the world's beginning.
+    /// The stretch between two instants, in milliseconds after the world's beginning.
     pub fn ms(from: u64, to: u64) -> Self {
         let after = |at| Instant::ZERO + Span::from_ms(at);
         Self { from: after(from), to: after(to) }

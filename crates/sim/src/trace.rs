@@ -1,4 +1,4 @@
-//! What happened, event by event: always as a hash, and as lines for whoever asks.
+//! What happened, event by event: always as a hash, and as lines on request.
 
 use memtide_base::Instant;
 use memtide_base::rng::mix;

@@ -40,7 +40,7 @@ pub struct SimServer {
     pub store: StoreOptions,
     /// How it takes its time and what it does wrong.
     pub profile: ServerProfile,
-    /// From when to when it is dead: nobody listens, and what was connected is reset.
+    /// From when to when it is dead: it does not listen, and its connections are reset.
     pub dead: Vec<(Instant, Instant)>,
 }
 
@@ -138,7 +138,7 @@ struct Link {
     unsent: u32,
     /// When the earlier bytes towards the server have all arrived.
     up_busy: Instant,
-    /// The same towards the worker.
+    /// Bytes on their way to the worker.
     down_busy: Instant,
     /// The instant of the `Leave` that is in the queue; never if none is.
     leave_at: Instant,
@@ -276,7 +276,7 @@ impl World {
         self.mail = (0..workers).map(|_| VecDeque::new()).collect();
     }
 
-    /// A place for somebody who is no worker of the plan, to ask a server something.
+    /// A place that belongs to no worker of the plan, for a question to a server.
     pub(crate) fn stranger(&mut self) -> u16 {
         self.places.push(Vec::new());
         self.mail.push(VecDeque::new());
@@ -511,7 +511,7 @@ impl World {
         let at = self.links[number].server;
         let dead = self.servers.get(at).is_none_or(|server| server.is_dead(self.now));
         if dead {
-            // The machine says that nobody listens, if it is heard.
+            // The machine answers that no server listens, if the answer arrives.
             return self.travel(self.now, &[], |_| Coming::End(number, Closed::Unheard));
         }
         self.trace.event(self.now, What::Arrived, number, datagram);
@@ -630,7 +630,7 @@ impl World {
 
     // Links -------------------------------------------------------------------------------------
 
-    /// When so many bytes have arrived that leave at `leaves`.
+    /// When `bytes` bytes that leave at `leaves` have arrived.
     fn arrival(&mut self, (bytes, leaves): (usize, Instant), busy_until: Instant) -> Instant {
         self.writes += 1;
         self.network.arrival(self.seed, self.writes, leaves, bytes, busy_until)

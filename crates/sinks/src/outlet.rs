@@ -245,7 +245,7 @@ impl Queue {
         }
     }
 
-    /// The sink has ended: whoever waits for it need not.
+    /// The sink has ended; waiting for it is over.
     fn end(&self, error: Option<&io::Error>) {
         let mut state = self.lock();
         state.has_ended = true;

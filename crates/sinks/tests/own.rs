@@ -1,5 +1,5 @@
 //! A sink that lives in this file alone, beside others that are slow, broken or stuck: what
-//! somebody who adds an output can rely on.
+//! an author of a sink can rely on.
 
 use memtide_base::Span;
 use memtide_schema::record::{Phase, SettledCounts, UnderWay};

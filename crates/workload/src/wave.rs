@@ -129,7 +129,7 @@ fn random(word: &str, arguments: Option<&str>) -> Result<Wave, WordError> {
 fn levels<'a>(word: &str, arguments: Option<&'a str>) -> Result<(&'a str, Span), WordError> {
     let (list, every) = arguments
         .and_then(|arguments| arguments.split_once('@'))
-        .ok_or_else(|| GRAMMAR.wrong(word, "there is no @EVERY that says how long a rate stays"))?;
+        .ok_or_else(|| GRAMMAR.wrong(word, "there is no @EVERY, the time that each rate lasts"))?;
     Ok((list, span(word, every)?))
 }
 

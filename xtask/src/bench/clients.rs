@@ -1,6 +1,6 @@
 //! The programs under comparison: which of them make a shape's load, how each of ours is told it,
 //! and how what one did is read from its answer. How they are run is told elsewhere, and what
-//! somebody else's program is told stands in `peers`.
+//! other programs are called stands in `peers`.
 
 use super::Shape;
 use super::figures::Run;
@@ -22,16 +22,17 @@ pub(super) enum Client {
 pub(super) enum Own {
     /// As fast as it can, over epoll or io_uring.
     Bare(&'static str),
-    /// The same over epoll, which sends when a whole window is answered: another load than all
-    /// others make, for information.
+    /// The bare client over epoll, which sends when a whole window is answered: another load than
+    /// all others make, for information.
     BareBatches,
     /// memtide in a closed loop, over this `--io`.
     Memtide(&'static str),
-    /// The same with windows that are refilled whole: the load of the bare client of whole batches.
+    /// The bare client with windows that are refilled whole: the load of the bare client of whole
+    /// batches.
     MemtideBatches(&'static str),
     /// Connections that come and go, as fast as it can.
     BareChurn,
-    /// The same by memtide, over this `--io`.
+    /// memtide with whole windows, over this `--io`.
     MemtideChurn(&'static str),
     /// At a rate, with this `--wait`.
     BarePaced(&'static str),
@@ -111,7 +112,7 @@ impl Own {
         }
     }
 
-    /// Its words for a run of so many seconds.
+    /// Its command line for a run of this many seconds.
     pub(super) fn words(self, shape: &Shape, address: SocketAddr, seconds: u32) -> Vec<String> {
         match self {
             Self::Bare(_) => bare(shape, address, seconds),
@@ -231,7 +232,7 @@ fn flags<const N: usize>(words: [(&str, String); N]) -> Vec<String> {
     words.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
 }
 
-/// Of a bare client, which did so many operations.
+/// The figures of a bare client that made this many operations.
 fn read_bare(said: &Value, ops: f64, response_us: Option<(f64, f64)>) -> Result<Run, String> {
     Ok(Run {
         ops_per_s: ops / number(said, "/wall_s")?,

@@ -13,7 +13,7 @@ pub(crate) struct Run {
     pub(crate) rss_max_bytes: f64,
     /// The median and the 99th percentile of response, where the client measures it.
     pub(crate) response_us: Option<(f64, f64)>,
-    /// The same of lag: how late operations were sent.
+    /// Lag: how late operations were sent.
     pub(crate) lag_us: Option<(f64, f64)>,
 }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// A program that somebody else wrote.
+/// A load generator of another project.
 pub(super) struct Peer {
     pub(super) program: &'static str,
     /// Whether it can make this load at all.
@@ -114,7 +114,7 @@ impl Peer {
         PEERS.iter().filter(here).filter(able).collect()
     }
 
-    /// What it is to do for so many seconds; files for it go to `folder`.
+    /// Its command line for a run of this many seconds; files for it go to `folder`.
     pub(super) fn load<'a>(
         &self,
         shape: &'a Shape,
@@ -283,7 +283,7 @@ fn memaslap(load: &Load) -> (Vec<String>, Option<String>) {
     (words(&line), Some(text))
 }
 
-/// It ends by calls, not by time, and takes about so many in a second.
+/// It ends by calls, not by time, and makes about this many per second.
 const CALLS_PER_S: u32 = 150_000;
 /// Without a rate it makes one connection at a time.
 const CONNECTIONS_PER_S: u32 = 5_000;

@@ -11,7 +11,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A program on one CPU. It ends with this value.
 pub(super) struct Process {
-    /// Waited for only by this value, so its number is nobody else's for as long.
+    /// Only this value waits for it, so its process id is not reused until then.
     child: Child,
     /// As one would type it.
     line: String,

@@ -95,7 +95,7 @@ impl Server {
 }
 
 /// The beginning of a command whose program stays on one CPU and is killed when this one dies:
-/// nobody would end a server then, or continue what is stopped. Both words become the program and
+/// no process would end a server then, or continue a stopped one. Both words become the program and
 /// keep its number.
 pub(super) fn on_cpu(cpu: u32) -> Command {
     let mut command = Command::new("setpriv");

@@ -72,7 +72,7 @@ impl Turns {
         Ok(turns)
     }
 
-    /// Gives each client turns of so many seconds in all; what it did, or why it is out.
+    /// Gives each client turns of this many seconds in all; returns its figures, or why it failed.
     pub(super) fn round(&mut self, seconds: u32) -> Vec<Result<Did, String>> {
         let wanted = Duration::from_secs(u64::from(seconds));
         let mut did = vec![Did::default(); self.clients.len()];

@@ -1,4 +1,4 @@
-//! The rules of STYLE.md that a program can check; run as a test, so that nobody argues.
+//! The rules of STYLE.md that a program can check; also run as a test.
 //!
 //! Each finding says what is wrong, why the rule is there, and what to write instead. The checks
 //! read words, not meanings: what needs judgement is left to people.

@@ -9,7 +9,7 @@ pub(super) struct Source {
     pub(super) path: String,
     /// The file as it is.
     pub(super) text: String,
-    /// The same bytes, with comments and the insides of literals replaced by spaces.
+    /// The file's bytes, with comments and the insides of literals replaced by spaces.
     pub(super) code: String,
     line_starts: Vec<usize>,
     /// Half-open byte ranges under `#[cfg(test)]`.

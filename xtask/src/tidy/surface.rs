@@ -1,4 +1,4 @@
-//! What a crate shows and nobody uses.
+//! Public items that no other file uses.
 //!
 //! A word search over the whole workspace, so it errs on the side of silence: a name that is
 //! mentioned anywhere else for any reason counts as used.

@@ -10,7 +10,7 @@ use crate::said::Said;
 use memtide_base::Span;
 use memtide_schema::Settings;
 
-/// memaslap waits over TCP for ever; nobody wants to.
+/// memaslap waits over TCP for ever; memtide does not.
 const TIMEOUT: Span = Span::from_s(60);
 /// It gives up an answer over UDP after this.
 const TIMEOUT_UDP: Span = Span::from_s(30);

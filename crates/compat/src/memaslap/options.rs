@@ -44,14 +44,14 @@ pub struct Options {
 pub struct Target {
     /// At least one.
     pub servers: Vec<Server>,
-    /// The same as it was written.
+    /// The value as it was written.
     pub written: String,
     /// The binary protocol; the text protocol otherwise.
     pub is_binary: bool,
     /// What carries requests and answers.
     pub transport: Transport,
-    /// The first so many servers are written to and the others read from: at least 1, at most
-    /// their number, of which there are then at least 2.
+    /// How many of the servers, from the first, are written; the others are read: at least 1, at
+    /// most their number, of which there are then at least 2.
     pub writers: Option<u32>,
     /// Lost connections are opened again; always so when there are `writers`.
     pub is_reconnecting: bool,

@@ -10,9 +10,9 @@ use crate::said::Said;
 use memtide_base::{Span, law};
 use memtide_schema::Settings;
 
-/// The originals wait for an answer for ever; nobody wants to.
+/// The originals wait for an answer for ever; memtide does not.
 const TIMEOUT: Span = Span::from_s(60);
-/// Rows over time stay open for as long as an answer may take, and so many fit.
+/// Rows over time stay open for as long as an answer may take, and this many fit.
 const ROWS_OPEN_MAX: u64 = 1000;
 /// The seed of every run that names none.
 const SEED: u32 = 1;

@@ -75,7 +75,7 @@ fn target(words: &mut Said, options: &Options) {
     words.switch("nagle", socket.is_nagle_on);
     let timeout = socket.timeout.unwrap_or(TIMEOUT_MAX).min(TIMEOUT_MAX);
     words.say("timeout", nanoseconds(timeout));
-    words.switch("trailing-blank", true);
+    words.switch("trailing-space", true);
 }
 
 fn data(words: &mut Said, options: &Options) {

@@ -285,7 +285,7 @@ fn parsed<T: std::str::FromStr>(word: &str) -> Result<T, String> {
     word.parse().ok().filter(|_| is_plain).ok_or_else(|| format!("{word:?} is no whole number"))
 }
 
-/// A number of so many decimals.
+/// A number with this many decimals.
 fn fixed(word: &str, decimals: usize) -> Result<f64, String> {
     let wrong = || format!("{word:?} is no number of {decimals} decimals");
     let (whole, fraction) = word.split_once('.').ok_or_else(wrong)?;
@@ -294,7 +294,7 @@ fn fixed(word: &str, decimals: usize) -> Result<f64, String> {
     word.parse().ok().filter(|_| is_fixed && fraction.len() == decimals).ok_or_else(wrong)
 }
 
-/// A word that fills so many columns from the right.
+/// A word aligned right in this many columns.
 fn wide(text: &str, width: usize) -> Result<&str, String> {
     let word = text.trim_start();
     let is_wide = format!("{word:>width$}") == text;

@@ -7,10 +7,10 @@ use memtide_base::{ClientId, ConnectionId, Instant, Span};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A wait is cut at this, so that a worker that was stopped meanwhile does not count the stop as
+/// The longest sleep, so that a worker that was stopped meanwhile does not count the stop as
 /// idleness, and commands are noticed.
 const HEARTBEAT: Span = Span::from_ms(10);
-/// The same while operations wait for room, when it decides whose fault the wait is.
+/// The longest sleep while operations wait for room, when it decides the cause of the wait.
 const HEARTBEAT_BLOCKED: Span = Span::from_ms(1);
 
 /// Whose attention a timer calls for.

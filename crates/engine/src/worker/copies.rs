@@ -54,7 +54,7 @@ impl<S: Source> JoinedSource<S> {
         Self { source, copies: 0, index: 0, joined: None }
     }
 
-    /// Operation `index` has so many copies, at least 1.
+    /// Operation `index` has `copies` copies, at least 1.
     fn expect(&mut self, index: u64, copies: u32) {
         self.index = index;
         self.copies = if copies > 1 { copies } else { 0 };

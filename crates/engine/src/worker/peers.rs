@@ -262,7 +262,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         let (at_connection, mut sink) = sink_of(&mut self.connections, offices, connection);
         at_connection.handle_closed(Fate::Lost, &mut sink);
         at_connection.failures += 1;
-        // A socket for datagrams is opened whether somebody listens or not.
+        // A UDP socket opens whether or not a server listens.
         let unheard = at_connection.is_over_datagrams();
         if let Some(verifier) = &mut self.verifier {
             verifier.forget(connection);
@@ -340,7 +340,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.made_room_elsewhere(client, now);
     }
 
-    /// Times out what is overdue on `connection`, be it operations or its connect.
+    /// Times out overdue operations, or the connect, of `connection`.
     pub(super) fn check_deadlines(&mut self, connection: ConnectionId, now: Instant) {
         // After a pause of the worker a request can be made and overdue in one turn: it leaves, and
         // counts as sent, before it times out.

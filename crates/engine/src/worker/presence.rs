@@ -63,7 +63,7 @@ impl Presence {
     }
 
     /// `connection` opened. If it was lost before, it is there again: unless it is a socket for
-    /// datagrams, which opens whether somebody listens or not. Without `absences` connections are
+    /// datagrams, which opens whether or not a server listens. Without `absences` connections are
     /// the load, and go away without being missed.
     pub(super) fn opened(
         &mut self,

@@ -69,7 +69,8 @@ enum Passing {
 pub(super) type Verified = Result<(), Mismatch>;
 
 impl Verifier {
-    /// For a worker with so many connections; `None` if the plan verifies nothing.
+    /// The verifier of a worker with `connections` connections; `None` if the plan verifies
+    /// nothing.
     pub(super) fn new(plan: &Plan, connections: usize) -> Option<Self> {
         let verify = plan.verify.clone()?;
         let keys = plan.depth as usize * usize::from(plan.source.multiget);
@@ -229,7 +230,7 @@ impl Verifier {
         }
     }
 
-    /// The answer to `entry` is complete, be it late.
+    /// The answer to `entry` is complete, in time or late.
     pub(super) fn replied(
         &mut self,
         (connection, server): (ConnectionId, ServerId),

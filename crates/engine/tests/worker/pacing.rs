@@ -1,4 +1,4 @@
-//! Intended instants are the schedule's and nobody else's, whatever the answers do.
+//! Only the schedule makes intended instants, whatever the answers do.
 
 use crate::rig::{
     Change, DELAY, SEED, START, Script, Stretch, WARMUP, ms, plan, run, run_far, run_until,

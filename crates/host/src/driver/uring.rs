@@ -64,7 +64,7 @@ pub(crate) struct UringDriver {
     pieces: Vec<Piece>,
     /// Of the pieces that are several slices.
     headers: Headers,
-    /// What a call completed and nobody has looked at.
+    /// Completions of a call that were not handled yet.
     completed: VecDeque<cqueue::Entry>,
     /// What happened outside of completions.
     early: VecDeque<(ConnectionId, Happened)>,

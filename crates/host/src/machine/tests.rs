@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Two processors that were busy for so many ticks, of so many, since boot.
+/// Two processors: the ticks that each was busy, and all its ticks, since boot.
 fn stat(all: u64, busy: [u64; 2]) -> Ticks {
     let line = |name: &str, busy: u64, all: u64| {
         let idle = all - busy;

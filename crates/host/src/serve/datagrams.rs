@@ -14,7 +14,7 @@ const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
 /// Datagrams taken before connections are looked at again, and bytes sent.
 const BATCH_MAX: usize = 64;
 const BATCH_BYTES_MAX: usize = 1 << 20;
-/// What the kernel may keep of datagrams that nobody has taken, if it allows so much.
+/// The kernel's buffer for received datagrams, if the kernel allows that much.
 const KEPT_BYTES: usize = 4 << 20;
 
 /// The socket, and what waits to leave.

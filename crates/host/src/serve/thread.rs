@@ -125,7 +125,7 @@ impl Server {
     }
 
     fn accept(&mut self) {
-        // When nobody waits any more, or files have run out, the next event brings us back.
+        // Once no client waits, or no descriptors are left, the next event continues.
         while let Ok((stream, _)) = self.shared.listener.accept() {
             let line = match self.shared.profile() {
                 None => Line::Plain(Session::new(self.shared.item_bytes_max)),

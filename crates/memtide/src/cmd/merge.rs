@@ -40,7 +40,7 @@ fn read(path: &str) -> Result<Record, Stop> {
 fn read_text(path: &str) -> io::Result<String> {
     let mut file = BufReader::new(File::open(path)?).take(RECORD_BYTES_MAX + 1);
     if !file.fill_buf()?.trim_ascii_start().starts_with(b"{") {
-        return Err(io::Error::other("it is no record, because it does not begin with '{'"));
+        return Err(io::Error::other("it is not a record: it does not start with '{'"));
     }
     let mut text = String::new();
     let read = file.read_to_string(&mut text)?;

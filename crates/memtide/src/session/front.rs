@@ -20,7 +20,7 @@ pub(crate) trait Front {
         Ok(())
     }
 
-    /// Refuses what cannot be done, or not with so many servers in this process.
+    /// Refuses what cannot be done, or not with this many servers in this process.
     fn check(&self, _settings: &Settings, _servers_within: u64) -> Result<(), Stop> {
         Ok(())
     }

@@ -67,7 +67,7 @@ impl World for HostWorld {
 
     fn check(&self, lowered: &Lowered) -> Result<(), Warning> {
         if lowered.plan.churn().is_some() {
-            // How many will live at once nobody knows; a connect that finds no descriptor is
+            // How many will be open at once is unknown; a connect that finds no descriptor is
             // counted.
             return Ok(());
         }

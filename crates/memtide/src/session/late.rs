@@ -292,7 +292,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(path),
         }
     }
-    Err(io::Error::other("it is a link that leads nowhere"))
+    Err(io::Error::other("it is a broken link"))
 }
 
 fn folder(path: &Path) -> &Path {

@@ -1,4 +1,4 @@
-//! A run from the user's words to the exit code, whoever asked for it and wherever the load is
+//! A run from the user's words to the exit code, for every front end and wherever the load is
 //! made: what may be done, outputs, signals, the fleet, the load, who is told, and the end.
 //!
 //! A [`Front`] speaks with the user: a command of memtide's own, or the face of an older load

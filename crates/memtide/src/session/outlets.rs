@@ -47,7 +47,7 @@ pub(crate) fn open(settings: &Settings, rows_by: RowsBy) -> Result<Opened, Stop>
 /// Only one plan of a run exports.
 impl<W: Write + Send> Rows for SampleCsv<W> {}
 
-/// Who sees to it that a stalled reader of rows delays nobody.
+/// Makes sure that a stalled reader of rows delays no other output.
 #[derive(Clone, Copy)]
 pub(crate) enum RowsBy {
     /// The fleet, which writes them on a thread of its own.

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// Takes so many bytes, and then nothing for ever or an error.
+    /// Takes this many bytes, and then nothing for ever or an error.
     struct Reader {
         seen: Arc<Mutex<Vec<u8>>>,
         bytes_max: usize,

@@ -83,7 +83,7 @@ impl World for SimWorld {
         Ok(())
     }
 
-    /// Signals end a simulation at once: nobody is under load, and it can be done again.
+    /// Signals end a simulation at once: no server is under load, and it can be repeated.
     fn signals(&self, _manner: Manner) -> Result<StopFlag, Stop> {
         Ok(StopFlag::default())
     }

@@ -321,7 +321,7 @@ fn a_server_that_dies_late_makes_no_run_believable_neither_of_a_face() {
     let _turn = shared();
     let json = scratch("deserted.json");
     let place = json.display();
-    // Less than 1 % of the operations are lost, be it in a schedule that all connections share.
+    // Less than 1 % of the operations are lost, also in a schedule that all connections share.
     let flags = "--rate 1000 --duration 3s --timeout 300ms --load never --keys 100";
     for line in [
         format!("run {flags} --connections 2 --quiet --json {place}"),

@@ -44,6 +44,7 @@ fn words_that_are_not_of_the_field_are_refused_with_what_is_allowed() {
         ("--flags 4294967296", &["--flags", "4294967295"]),
         ("--reconnect 1s..10ms", &["--reconnect"]),
         ("--before=", &["--before", "empty"]),
+        ("--pick random", &["--pick", "now called window-pick", "use --window-pick"]),
         ("--bind home", &["--bind", "home"]),
         ("--server [::1", &["--server"]),
         ("--server 127.0.0.1:99999", &["--server", "99999"]),

@@ -24,7 +24,7 @@ pub(crate) fn shared() -> RwLockReadGuard<'static, ()> {
     TURN.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A turn with nobody else.
+/// An exclusive turn.
 pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
     TURN.write().unwrap_or_else(PoisonError::into_inner)
 }

@@ -54,7 +54,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         let line = format!("run --quiet --ops-max 20k --keys 100 --rate 50k {flags}");
         command.args(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // Of samples one line is read; the others come after nobody listens any more.
+        // Of samples one line is read; the others come after the reader has gone.
         let mut out = BufReader::new(child.stdout.take().unwrap());
         if flags.contains("samples") {
             let mut line = String::new();
@@ -167,7 +167,7 @@ fn a_quiet_end_belongs_to_the_window() {
     assert_eq!(record.measured_s, 1.2, "connections as the load are measured as long");
     let text = memtide(&format!("run -s {} --rate 500 --ops-max 40 --keys 10", peer.name));
     let words = text.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(" measured, ended by its number of operations"), "{text}");
+    assert!(words.contains(" measured, ended by its operation limit"), "{text}");
 }
 
 #[test]

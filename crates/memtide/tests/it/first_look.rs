@@ -90,7 +90,7 @@ fn a_json_file_leaves_the_report_on_stdout() {
 
 #[test]
 fn the_plan_is_printed_and_nothing_is_done() {
-    // The port is that of no server: whoever made load, or asked, would be refused.
+    // The port is that of no server: load and questions would be refused.
     let run = memtide("run -s 127.0.0.1:1 --rate 111 --plan").exits(0);
     assert!(run.out.contains("111/s"), "{run}");
     assert!(run.out.contains("127.0.0.1:1"), "{run}");

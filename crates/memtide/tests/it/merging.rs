@@ -70,7 +70,7 @@ fn what_cannot_be_merged_is_said_in_one_sentence() {
     let line = format!("merge {a} {broken}");
     memtide(&line).complains(2, &[&broken, "cannot be read"]);
     write("# a report");
-    memtide(&line).complains(2, &[&broken, "it is no record", "'{'"]);
+    memtide(&line).complains(2, &[&broken, "it is not a record", "'{'"]);
     write(&record.to_json().replace("\"answered\"", "\"answerd\""));
     memtide(&line).complains(2, &["at totals", "missing field `answered`"]);
     write(&record.to_json().replacen("\"p50_ns\": ", "\"p50_ns\": -", 1));

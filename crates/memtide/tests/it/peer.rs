@@ -119,7 +119,7 @@ impl Peer {
             let dial = Dial::Tcp(address);
             let mut peer = Self { child, name: address.to_string(), dial, _err: None };
             let started = Instant::now();
-            // Its figures cannot be asked for, but whoever answers while it lives is itself.
+            // Its figures cannot be read, but a reply while its process runs must be its own.
             while TcpStream::connect(address).is_err() && peer.child.try_wait().unwrap().is_none() {
                 assert!(started.elapsed() < PATIENCE, "{} takes no connection", peer.name);
                 thread::sleep(Duration::from_millis(10));

@@ -27,7 +27,7 @@ fn curve() -> Curve {
     }
 }
 
-/// Where somebody wants to look at the pictures: `KEEP_PICTURES=folder`.
+/// To look at the pictures: `KEEP_PICTURES=folder`.
 fn keep(name: &str, bytes: &[u8]) {
     if let Some(folder) = std::env::var_os("KEEP_PICTURES") {
         std::fs::write(std::path::Path::new(&folder).join(name), bytes).unwrap();

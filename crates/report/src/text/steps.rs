@@ -41,7 +41,7 @@ pub struct StepsText {
 }
 
 impl StepsText {
-    /// Of steps that are held against these goals; for a terminal of so many `columns`, or none.
+    /// Of steps that are held against these goals; for a terminal of `columns` columns, or none.
     pub fn new(goals: &[String], columns: Option<usize>) -> Self {
         Self { goals: goals.to_vec(), columns, ..Self::default() }
     }

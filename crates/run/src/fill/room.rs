@@ -12,7 +12,7 @@ use memtide_schema::{Scenario, Warning};
 
 /// What a server keeps of an item beside its key and value, at most.
 const ITEM_OVERHEAD_BYTES: u64 = 64;
-/// A fill is looked at after each so many parts of it, or bytes, whichever is more.
+/// A fill is checked after each of this many parts, or this many bytes, whichever is more.
 const PORTIONS_MAX: u64 = 32;
 const PORTION_BYTES_MIN: u64 = 64 << 20;
 const MIB: u64 = 1 << 20;

@@ -15,8 +15,8 @@ const CONNECTIONS_PER_SERVER: u32 = 64;
 /// Sizes that are drawn to know their mean.
 const SIZES_DRAWN: u64 = 4_096;
 
-/// `scenario` for so many servers, with what it leaves open decided; what was decided for a reason
-/// says it in `why`, under the name of its field. To decide again changes nothing.
+/// `scenario` for this many servers, with what it leaves open decided; what was decided for a
+/// reason says it in `why`, under the name of its field. To decide again changes nothing.
 pub(super) fn decide(
     scenario: &Scenario,
     servers: u32,

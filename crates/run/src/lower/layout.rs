@@ -77,7 +77,7 @@ fn reach(scenario: &Scenario) -> Reach {
     }
 }
 
-/// The same in words, where it is unusual.
+/// The reach in words, if it is unusual.
 pub(super) fn reach_words(scenario: &Scenario) -> Option<String> {
     match (copies(scenario), scenario.transport) {
         (Some((writers, copies)), _) => {

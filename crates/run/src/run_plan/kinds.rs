@@ -38,7 +38,7 @@ pub(crate) fn merged(slots: &[Option<Histogram<u64>>], kind: Kind, plan: &Plan) 
 }
 
 /// How many operations of a kind rank above its answered ones. Whether one of them would have
-/// hit or missed nobody knows, so they are ranked above neither.
+/// hit or missed is unknown, so they are ranked above neither.
 pub(crate) fn unanswered(counters: &Counters, kind: Kind) -> u64 {
     match (kind, kind.op()) {
         (Kind::GetHit | Kind::GetMiss, _) => 0,

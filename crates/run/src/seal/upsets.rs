@@ -32,7 +32,7 @@ fn absences(record: &Record) -> Vec<(&str, Stretches)> {
     each.filter(|(_, when)| !when.is_empty()).collect()
 }
 
-/// The same as clauses, for the sentence of a check.
+/// The upsets as clauses, for the sentence of a check.
 pub(super) fn gone(record: &Record) -> Vec<String> {
     let clause = |(name, when): (&str, Stretches)| format!("{name} was gone {}", stretches(&when));
     absences(record).into_iter().map(clause).collect()

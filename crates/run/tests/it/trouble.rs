@@ -107,7 +107,7 @@ fn a_server_that_does_not_know_what_it_is_told_is_loaded_all_the_same() {
             "server-0 received 'stop_trace' and answered 'ERROR'"
         ]
     );
-    // The questions are known to be ours: nobody else is suspected.
+    // The questions are known to be ours: no other client is suspected.
     assert_eq!(record.warnings.len(), 2, "{:?}", record.warnings);
 }
 

@@ -152,7 +152,7 @@ pub(super) const OVERWRITE: Field = Field {
 };
 
 pub(super) const PICK: Field = Field {
-    name: "pick",
+    name: "window-pick",
     short: None,
     value: Some("HOW"),
     default: "random",

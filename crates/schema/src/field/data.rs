@@ -98,8 +98,8 @@ pub(super) const KEY_PREFIX: Field = Field {
         let strange = |letter: char| letter.is_whitespace() || letter.is_control();
         if word.len() > PREFIX_BYTES_MAX || word.contains(strange) {
             return Err(format!(
-                "{word:?} is not a beginning of keys: at most {PREFIX_BYTES_MAX} bytes without \
-                 blanks and control characters"
+                "{word:?} cannot be a key prefix: use at most {PREFIX_BYTES_MAX} bytes without \
+                 spaces and control characters"
             ));
         }
         scenario.key_shape.prefix = word.to_owned();
@@ -306,7 +306,7 @@ pub(super) const CAS_UNIQUE: Field = Field {
     set: Set::Scenario(|scenario, word| {
         let number = bits(word)?;
         if number == 0 {
-            return Err("'0' is no number of a value; they begin at 1".to_owned());
+            return Err("'0' is not a cas number; use 1 or more".to_owned());
         }
         scenario.wire.cas_unique = Some(number);
         Ok(())

@@ -13,6 +13,11 @@ use std::fmt;
 /// What stands before the name of every environment variable of ours.
 const PREFIX: &str = "MEMTIDE_";
 
+/// Former names of fields, each with the present one. A former name is never accepted where a user
+/// writes it; old records are read by it.
+pub(crate) const FORMER_NAMES: [(&str, &str); 2] =
+    [("pick", "window-pick"), ("trailing-blank", "trailing-space")];
+
 /// Fields as words, by their names.
 type Words = serde_json::Map<String, Value>;
 
@@ -129,7 +134,7 @@ impl Scenario {
         FIELDS.iter().filter_map(word).collect()
     }
 
-    /// The same as text, by the field's name: a list with commas, a switch as `true` or `false`;
+    /// The fields as text, by name: a list with commas, a switch as `true` or `false`;
     /// an empty list is left out.
     pub fn spelled(&self) -> BTreeMap<String, String> {
         let spelled = self.words().into_iter().filter_map(|(field, value)| {
@@ -188,12 +193,28 @@ fn empty(field: &Field) -> String {
 
 /// The error of a name that is no field's.
 pub(crate) fn unknown(name: &str, origin: Origin) -> FieldError {
+    if let Some(error) = renamed(name, &origin) {
+        return error;
+    }
     let message = match nearest(name) {
         Some(near) if origin == Origin::Environment => {
             format!("there is no such field; did you mean {}?", variable(near))
         }
         Some(near) => format!("there is no such field; did you mean {near}?"),
-        None => "there is no such field; memtide run --help lists all of them".to_owned(),
+        None => "there is no such field; memtide run --help-all lists them".to_owned(),
     };
     FieldError { field: Some(name.to_owned()), origin, message }
+}
+
+/// The error of a former name of a field, which names the present one; none for any other name.
+pub fn renamed(name: &str, origin: &Origin) -> Option<FieldError> {
+    let plain = name.replace('_', "-");
+    let (_, present) = FORMER_NAMES.iter().find(|(former, _)| *former == plain)?;
+    let spelled = match origin {
+        Origin::Flag => format!("--{present}"),
+        Origin::Environment => variable(present),
+        Origin::File { .. } => (*present).to_owned(),
+    };
+    let message = format!("this field is now called {present}; use {spelled}");
+    Some(FieldError { field: Some(name.to_owned()), origin: origin.clone(), message })
 }

@@ -14,8 +14,8 @@ mod output;
 mod parse;
 mod target;
 
-pub(crate) use layer::unknown;
-pub use layer::{FieldError, Layer, Origin};
+pub(crate) use layer::{FORMER_NAMES, unknown};
+pub use layer::{FieldError, Layer, Origin, renamed};
 
 use crate::scenario::{Outputs, Scenario, Settings};
 

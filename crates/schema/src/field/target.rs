@@ -187,7 +187,7 @@ pub(super) const TRANSPORT: Field = Field {
 };
 
 pub(super) const TRAILING_BLANK: Field = Field {
-    name: "trailing-blank",
+    name: "trailing-space",
     short: None,
     value: None,
     default: "off",

@@ -25,7 +25,7 @@ const GOOD: &[(&str, &[&str])] = &[
     ("transport", &["udp", "split", "tcp"]),
     ("writers", &["1", "2k"]),
     ("replicate", &["one", "all"]),
-    ("trailing-blank", &["true", "off"]),
+    ("trailing-space", &["true", "off"]),
     ("send-buffer", &["4KiB", "4096"]),
     ("receive-buffer", &["16k", "0"]),
     ("busy-poll", &["50us", "0s"]),
@@ -62,7 +62,7 @@ const GOOD: &[(&str, &[&str])] = &[
     ("popularity", &["zipf:0.99", "hotspot:20%,80%", "walk:9,2,5%@uniform:0,9"]),
     ("window", &["10k", "auto:4G,5%", "auto:1MiB,0"]),
     ("overwrite", &["0.2", "100%"]),
-    ("pick", &["sequential", "random"]),
+    ("window-pick", &["sequential", "random"]),
     ("mix", &["get=30,set=1,delete=0.5", "gets=1,cas=1"]),
     ("mix-order", &["turn", "drawn"]),
     ("delta", &["fixed:7", "uniform-real:1,16"]),
@@ -116,7 +116,7 @@ const BAD: &[(&str, &[&str])] = &[
     ("transport", &["unix", "UDP"]),
     ("writers", &["-1", "all"]),
     ("replicate", &["2", "some"]),
-    ("trailing-blank", &["2"]),
+    ("trailing-space", &["2"]),
     ("send-buffer", &["big", "-1"]),
     ("receive-buffer", &["1.5"]),
     ("busy-poll", &["1500ns", "2s", "50"]),
@@ -128,7 +128,7 @@ const BAD: &[(&str, &[&str])] = &[
     ("rate-unit", &["bytes"]),
     ("window", &["0", "auto", "auto:4G,10%", "large"]),
     ("overwrite", &["1.5", "x"]),
-    ("pick", &["best"]),
+    ("window-pick", &["best"]),
     ("mix-order", &["zigzag"]),
     ("expiry-share", &["2", "-1"]),
     ("verify-expiry", &["maybe"]),
@@ -435,4 +435,31 @@ fn the_nearest_name_is_found_and_no_far_one() {
     for (name, near) in cases {
         assert_eq!(nearest(name), near, "{name}");
     }
+}
+
+#[test]
+fn a_former_name_is_no_field_and_its_present_one_is() {
+    let is_field = |name: &str| FIELDS.iter().any(|field| field.name == name);
+    for (former, present) in FORMER_NAMES {
+        assert!(!is_field(former) && is_field(present), "{former} and {present}");
+        assert!(renamed(&former.replace('-', "_"), &Origin::Flag).is_some(), "{former}");
+    }
+    assert_eq!(renamed("rate", &Origin::Flag), None);
+}
+
+#[test]
+fn an_error_names_the_present_field_as_its_origin_spells_it() {
+    let flag = unknown("pick", Origin::Flag).to_string();
+    assert_eq!(flag, "--pick: this field is now called window-pick; use --window-pick");
+    let variable = ("MEMTIDE_TRAILING_BLANK".to_owned(), "1".to_owned());
+    assert_eq!(
+        Layer::from_environment([variable]).unwrap_err().to_string(),
+        "MEMTIDE_TRAILING_BLANK: this field is now called trailing-space; use \
+         MEMTIDE_TRAILING_SPACE"
+    );
+    assert_eq!(
+        from_toml("rate = 1\ntrailing_blank = true\n", "s.toml").unwrap_err().to_string(),
+        "trailing_blank in s.toml line 2: this field is now called trailing-space; use \
+         trailing-space"
+    );
 }

@@ -37,7 +37,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("\n\nwaves = 3\n", "waves in s.toml line 3: there is no such field; did you mean wave?"),
         (
             "zzz = 1",
-            "zzz in s.toml line 1: there is no such field; memtide run --help lists all of them",
+            "zzz in s.toml line 1: there is no such field; memtide run --help-all lists them",
         ),
         ("keys = \"ten\"", "keys in s.toml line 1: 'ten' is not a count such as 500, 20k or 1.5M"),
         (

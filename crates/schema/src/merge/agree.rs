@@ -38,7 +38,7 @@ pub enum MergeError {
         /// The two records.
         records: [usize; 2],
     },
-    /// The same run is in two records, or twice in one, and would count twice.
+    /// Two records, or two parts of one, are of one run, which would count twice.
     Twice {
         /// The two records.
         records: [usize; 2],
@@ -143,7 +143,7 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
     if let Some(start) = shard.window_start_unix_ns {
         let start = u64::try_from(start.0).ok();
         if start.and_then(|start| start.checked_add(shard.window_ns)).is_none() {
-            return Err("its window is not in this era".to_owned());
+            return Err("its window starts at an impossible time".to_owned());
         }
     }
     for (number, slice) in shard.slices.iter().enumerate() {
@@ -157,7 +157,8 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
         }
     }
     for word in goal_words(shard) {
-        word.parse::<Goal>().map_err(|why| format!("a goal of its scenario cannot be: {why}"))?;
+        word.parse::<Goal>()
+            .map_err(|why| format!("a goal of its scenario is not valid: {why}"))?;
     }
     Ok(())
 }

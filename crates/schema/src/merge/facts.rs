@@ -1,7 +1,7 @@
 //! What was decided and found around the load, as far as one record can say it of all shards.
 //!
-//! Where shards differ and nothing adds up, the first one speaks or nobody does; each shard's own
-//! facts stay in the shard.
+//! Where shards differ and nothing adds up, the first shard's value is taken or none is; each
+//! shard's own facts stay in the shard.
 
 use crate::record::{
     ChurnPlanRecord, Figure, MachineCpu, MachineRecord, PlanRecord, PlannedServer, ServerCounters,

@@ -382,7 +382,9 @@ fn a_record_that_contradicts_itself_is_refused() {
             r.in_flight_at_send.histogram = Some("!".to_owned());
         }),
         ("a histogram of a:11211", |r| r.servers[0].response.histogram = None),
-        ("its window is not in this era", |r| r.window_start_unix_ns = Some(Wide(u128::MAX))),
+        ("its window starts at an impossible time", |r| {
+            r.window_start_unix_ns = Some(Wide(u128::MAX))
+        }),
         ("a histogram of outstanding_at_send", |r| r.outstanding_at_send.count = 7),
         ("a histogram of interval 3 is damaged", |r| {
             r.intervals[3].gets.get_or_insert_default().service.count += 1;

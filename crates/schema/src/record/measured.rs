@@ -22,7 +22,7 @@ impl Distribution {
         Self::cut_off(times, unanswered, at_least, &Histogram::new())
     }
 
-    /// The same, where of some of the unanswered operations it is known how long they took at
+    /// A distribution where, of some unanswered operations, it is known how long they took at
     /// least: `bounds`. Each of the others took at least `at_least`.
     pub fn cut_off(
         times: &Histogram<u64>,
@@ -63,7 +63,7 @@ impl Distribution {
         distribution
     }
 
-    /// Says what is known of its unanswered operations: `bounds`, and so many others.
+    /// Sets what is known of its unanswered operations: `bounds`, and the number of the others.
     fn bound(
         &mut self,
         times: &Histogram<u64>,
@@ -131,7 +131,7 @@ impl Distribution {
     }
 }
 
-/// The value at `rank` of `pooled` and of so many others, all of which are `at_least_ns`.
+/// The value at `rank` of `pooled` and `others` more values, each of which is `at_least_ns`.
 fn pooled_at_rank(pooled: &Histogram<u64>, (others, at_least_ns): (u64, u64), rank: u64) -> u64 {
     let shorter = pooled.recorded().take_while(|(ns, _)| *ns < at_least_ns);
     let below = shorter.fold(0u64, |sum, (_, count)| sum.saturating_add(count));

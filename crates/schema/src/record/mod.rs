@@ -86,7 +86,7 @@ pub struct Record {
     /// The length of the measured window; of a merged record the length of the union of its
     /// shards' windows.
     pub window_ns: u64,
-    /// The same in seconds.
+    /// The length of the measured window in seconds.
     pub measured_s: f64,
     /// When the last answer to an operation of the measured window came, in seconds after the
     /// window's beginning, and so possibly after its end; none when nothing was answered.
@@ -143,7 +143,7 @@ pub struct Record {
     pub message_sizes: Option<MessageSizes>,
     /// The measured window in pieces, by intended instant.
     pub intervals: Vec<IntervalRecord>,
-    /// The same in at most 64 pieces, with their whole distributions.
+    /// The measured window in at most 64 slices, with their whole distributions.
     pub slices: Vec<SliceRecord>,
     /// The load in seconds, by what ended in them; in a merged record empty, as its shards have
     /// theirs.
@@ -208,10 +208,10 @@ pub struct RateRecord {
     /// Operations sent while the measured window lasted, per second of it; several copies of a
     /// write are one.
     pub achieved_per_s: f64,
-    /// The same by kind of operation.
+    /// Rates per kind of operation.
     #[serde(default)]
     pub kinds_per_s: BTreeMap<Kind, f64>,
-    /// The same counted in keys; none unless the schedule counts them.
+    /// The achieved rate in keys; none unless the schedule counts keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys_per_s: Option<f64>,
 }
@@ -321,11 +321,14 @@ impl Record {
         if version_one::is_in(text) {
             let mut value = serde_json::from_str(text).map_err(|error| error.to_string())?;
             version_one::upgrade(&mut value);
-            return serde_path_to_error::deserialize(value).map_err(no_record);
+            let mut record = serde_path_to_error::deserialize(value).map_err(no_record)?;
+            version_one::fields::rename(&mut record);
+            return Ok(record);
         }
         let mut reader = serde_json::Deserializer::from_str(text);
-        let record = serde_path_to_error::deserialize(&mut reader).map_err(no_record)?;
+        let mut record = serde_path_to_error::deserialize(&mut reader).map_err(no_record)?;
         reader.end().map_err(|problem| format!("it is more than a record: {problem}"))?;
+        version_one::fields::rename(&mut record);
         Ok(record)
     }
 

@@ -112,13 +112,13 @@ pub struct PlanRecord {
     /// What the rate and the number of operations count, if not operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_unit: Option<String>,
-    /// The fraction of them that asks for so many; none when all do.
+    /// Share of gets that request `multiget` keys; none if all do.
     #[serde(default)]
     pub multiget_share: Option<f64>,
     /// How long a connection rests after an answer.
     #[serde(default)]
     pub pause_after_reply_s: f64,
-    /// How wide rows over time were asked to be; none where nobody asked.
+    /// The length of rows over time that the scenario sets, if it does.
     #[serde(default)]
     pub interval_s: Option<f64>,
     /// Whether each row keeps the times of its gets.
@@ -156,7 +156,7 @@ macro_rules! words_of_fields {
         impl PlanRecord {
             /// The members that hold the words of a field, of a scenario that is decided; those
             /// that are given, where it is; and those that are unusual, where it is not as it is
-            /// when nobody says anything.
+            /// by default.
             fn words(decided: BTreeMap<String, String>) -> Self {
                 let word = |member: &str| decided.get(&member.replace('_', "-")).cloned();
                 let other = |member: &str| {

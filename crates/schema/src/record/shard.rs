@@ -66,7 +66,7 @@ pub struct ShardRecord {
     pub server: ServerCounters,
     /// Its measured window in pieces, by intended instant.
     pub intervals: Vec<IntervalRecord>,
-    /// The same in at most 64 pieces, with their whole distributions.
+    /// The window in at most 64 slices, with their whole distributions.
     pub slices: Vec<SliceRecord>,
     /// Its load in seconds, by what ended in them.
     #[serde(default)]

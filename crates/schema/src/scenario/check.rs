@@ -32,7 +32,7 @@ const DURATION_MAX: Span = Span::from_s(366 * 86_400);
 const RATE_MAX: f64 = 1e9;
 /// The shortest row over time.
 const INTERVAL_MIN: Span = Span::from_ms(10);
-/// Rows over time that a worker keeps open at most, where somebody asked for their length.
+/// The most rows over time that a worker keeps open, if the scenario sets their length.
 const INTERVALS_OPEN_MAX: u64 = 1024;
 /// Keys at most.
 const KEYS_MAX: u64 = 1_000_000_000_000;
@@ -297,8 +297,8 @@ impl Scenario {
         }
         if self.wire.trailing_blank && self.protocol == Protocol::Binary {
             problems.add(
-                "trailing-blank",
-                "trailing-blank applies to lines, and protocol binary has none: remove one of them",
+                "trailing-space",
+                "trailing-space applies to lines, and protocol binary has none: remove one of them",
             );
         }
         let numbers = self.mix.uses_numeric();

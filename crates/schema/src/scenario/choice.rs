@@ -35,7 +35,7 @@ impl FromStr for ValueFill {
     }
 }
 
-/// A word that is used but shown to nobody: it prints as `***`.
+/// A secret: it prints as `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

@@ -129,7 +129,7 @@ fn parse_measure(word: &str) -> Result<Measure, String> {
     match word.strip_prefix('p').filter(|p| p.chars().all(plain)).map(str::parse) {
         Some(Ok(p)) if p > 0.0 && p < 100.0 => Ok(Measure::Percentile(p)),
         _ => Err(format!(
-            "'{word}' is no measure; allowed are mean, max and percentiles such as p50 or p99.9"
+            "'{word}' is not a measure; use mean, max or a percentile such as p50 or p99.9"
         )),
     }
 }
@@ -178,7 +178,7 @@ impl fmt::Display for Relation {
     }
 }
 
-/// A result with this share of operations not answered well is believed, where nobody says.
+/// A result with this share of operations not answered well is believed, by default.
 const ERRORS_MAX: f64 = 0.01;
 
 impl Scenario {

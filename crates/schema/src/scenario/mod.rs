@@ -68,7 +68,7 @@ pub struct Scenario {
     pub ops_max: Option<u64>,
     /// Workers.
     pub threads: Option<u32>,
-    /// Whether workers are bound to CPUs even when nobody narrowed the mask.
+    /// Whether workers are pinned to CPUs even if the affinity mask is not narrowed.
     pub pin: bool,
     /// Connections to each server, counted over all workers.
     pub connections: Option<u32>,
@@ -102,7 +102,7 @@ pub struct Scenario {
     pub numeric_keys: NumericKeys,
     /// Keys in one get or gets.
     pub multiget: u16,
-    /// The fraction of them that asks for so many; the others ask for one.
+    /// Share of gets that request `multiget` keys; the rest request one key.
     pub multiget_share: f64,
     /// The expiry sent with every store, in memcached's sense.
     pub expiry: i64,
@@ -248,7 +248,7 @@ impl Default for ClientOptions {
 pub struct Replication {
     /// How many are, if all servers are one client's.
     pub writers: Option<u32>,
-    /// To how many of these each write goes; to all, when nobody says it.
+    /// How many writers each write goes to; all by default.
     pub replicate: Option<Replicate>,
 }
 

@@ -113,7 +113,7 @@ fn check_v6(host: &str) -> Result<(), String> {
 
 fn check_name(host: &str) -> Result<(), String> {
     match host.chars().find(|&c| !allowed(c)) {
-        Some(c) => Err(format!("a host name holds no {c:?}")),
+        Some(c) => Err(format!("{c:?} is not allowed in a host name")),
         None if host.is_empty() => Err("the host is missing".to_owned()),
         None => Ok(()),
     }

@@ -540,7 +540,7 @@ fn what_requests_look_like_must_fit_what_is_asked() {
     });
     assert_eq!(numbers, [""; 0]);
     let blank = problems(|s| (s.wire.trailing_blank, s.protocol) = (true, Protocol::Binary));
-    assert_eq!(blank, ["trailing-blank"]);
+    assert_eq!(blank, ["trailing-space"]);
     let hidden = problems(|s| (s.value_fill, s.verify) = (ValueFill::Letter(b'0'), 1.0));
     assert_eq!(hidden, ["value-fill"]);
     assert_eq!(problems(|s| s.sockets.send_buffer_bytes = Some(1 << 31)), ["send-buffer"]);

@@ -30,7 +30,7 @@ fn arrivals(count: usize) -> Vec<Instant> {
     (0..count).map(next).collect()
 }
 
-/// What a law draws, taken from a server where nobody waits.
+/// What a law draws, taken from a server without a queue.
 fn draws(law: &str, count: usize) -> Vec<Span> {
     let mut pace = pace(law);
     (0..count as u64)

@@ -192,7 +192,7 @@ fn translate(lines: &Outgoing, frame: &Frame<'_>, out: &mut impl Sink) {
     }
 }
 
-/// The same for an answer without large values.
+/// Translates an answer without large values.
 fn translate_lines(lines: &[u8], frame: &Frame<'_>, out: &mut Vec<u8>) {
     let Frame { opcode, opaque, .. } = *frame;
     let mut decoder = ReplyDecoder::new();

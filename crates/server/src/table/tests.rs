@@ -77,7 +77,7 @@ fn a_large_value_that_is_being_sent_stays_what_it_was() {
         assert_eq!(table.bytes(), text::item_bytes(3, bytes, 0) as u64);
     }
     assert!(*sent == [b'a'; LARGE_BYTES_MIN]);
-    // In place, as nobody sends it.
+    // In place, because it is not being sent.
     let place = table.item(at).value().as_ptr();
     table.update(at, |item| item.set_value(&[b'e'; 70_000]));
     assert_eq!(table.item(at).value().as_ptr(), place);

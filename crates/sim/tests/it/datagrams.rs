@@ -53,7 +53,7 @@ fn sums(rehearsal: &Rehearsal) -> Sums {
             foreign: sum(&|totals| totals.datagrams.foreign),
         },
     };
-    // What waits at the very end is given up with the load that nobody measures.
+    // What waits at the very end is given up with the unmeasured load.
     let abandoned = phases.cooldown.totals.abandoned;
     let ended = sums.answered + sums.timed_out + abandoned;
     assert_eq!(ended, sums.intended, "nothing else can happen here");
@@ -92,7 +92,7 @@ fn replies_of_one_datagram_are_lost_as_often_as_the_server_loses_them() {
         assert!(lost > 300, "{lost}");
         assert_eq!(sums.timed_out, lost);
         assert_eq!(sums.datagrams.duplicate, made(&rehearsal, FaultKind::UdpDuplicate));
-        // Of a reply of which nothing came nobody knows how long it was.
+        // The length of a reply of which nothing came is unknown.
         assert_eq!((sums.datagrams.lost, sums.datagrams.disordered), (0, 0));
     }
 }

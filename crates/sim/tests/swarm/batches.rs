@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Nothing is sent on a connection of which one of several operations was answered and another is
 /// still outstanding. Only those that were answered are looked at: when the others gave up their
-/// place nobody tells.
+/// place is unknown.
 pub fn batches(rehearsal: &Rehearsal) -> Result<(), String> {
     if rehearsal.plan.refill != Refill::Whole {
         return Ok(());

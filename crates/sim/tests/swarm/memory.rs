@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Weighing {
 #[global_allocator]
 static ALLOCATOR: Weighing = Weighing;
 
-/// The most memory in use while a run of so many seconds was made, in bytes.
+/// The peak memory of a run of this many seconds, in bytes.
 fn peak(seconds: u32, more: &[(&'static str, &str)], faults: &str) -> i64 {
     let duration = format!("{seconds}s");
     let mut words =

@@ -51,10 +51,10 @@ impl Walk {
                 let passes = count(passes)?;
                 let fraction = parse_fraction(fraction).map_err(|e| wrong(e.to_string()))?;
                 if fraction <= 0.0 {
-                    return Err(wrong("the fraction that is drawn anew is 0".to_owned()));
+                    return Err(wrong("the fraction to replace is 0".to_owned()));
                 }
                 if law.is_none() {
-                    let reason = "without @LAW nothing is drawn that could be drawn anew";
+                    let reason = "without @LAW nothing is drawn, so nothing can be replaced";
                     return Err(wrong(reason.to_owned()));
                 }
                 (count(capacity)?, Some(Renewal { passes, fraction }))

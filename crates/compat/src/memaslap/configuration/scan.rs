@@ -38,7 +38,7 @@ impl Found {
         (of(SET) + 0.0, of(GET) + 0.0)
     }
 
-    /// The same as memaslap has them: those of the first line and of the second.
+    /// As memaslap has them: those of the first line and of the second.
     pub(super) fn shares_by_order(&self) -> (f64, f64) {
         let at = |place: usize| self.commands.get(place).map_or(0.0, |(_, share)| *share);
         (at(0), at(1))

@@ -41,7 +41,7 @@ fn a_period_holds_what_came_since_the_last_one() {
     let first = transcript.on(&so_far(2, &[10, 30], 1, &[])).unwrap().stdout;
     let get = vec!["2", "2", "1", "1", "10", "30", "20"];
     assert_eq!(rows(&first), vec![get.clone(); 4], "of get and total");
-    // At four seconds nobody looked.
+    // At four seconds no event came.
     let second = transcript.on(&so_far(6, &[10, 30, 40, 5], 1, &[100])).unwrap().stdout;
     assert_eq!(
         rows(&second),

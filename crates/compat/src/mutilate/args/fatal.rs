@@ -58,7 +58,7 @@ impl Source {
     }
 
     /// A fatal error. It is said even with `--quiet`: a program that ends for an unsaid reason
-    /// helps nobody.
+    /// does not help.
     pub(super) fn fatal(&self, check: Check, message: &str) -> Stop {
         let line = self.lines[check as usize];
         Stop::complaint(format!("{}({line}): {message}", self.file), FATAL)

@@ -8,7 +8,7 @@ use crate::mutilate::options::{Keys, Load, Multiget};
 /// Keys that a connection of mcperf draws beforehand, rounds through them, and percent drawn anew,
 /// where `--keycache_capacity` does not say otherwise.
 const CACHE: (u32, u32, u32) = (10_000, 100, 1);
-/// The same under a profile: mcperf takes 10 000 for all three, and would divide by zero at the
+/// The interval under a profile: mcperf takes 10 000 for all three, and would divide by zero at the
 /// first renewal; 100 % renews all.
 const PROFILE_CACHE: (u32, u32, u32) = (10_000, 10_000, 100);
 

@@ -135,7 +135,7 @@ impl Law {
         }))
     }
 
-    /// The same law, but a normal one as the originals draw it.
+    /// This law; a normal law as the originals draw it.
     pub(in crate::mutilate) fn as_drawn_there(self) -> Self {
         match self {
             Self::Normal { mean, deviation } => Self::OriginalNormal { mean, deviation },
@@ -148,7 +148,7 @@ impl Law {
         !matches!(self, Self::Gev { .. } | Self::FacebookKey | Self::FacebookValue)
     }
 
-    /// The same law as base draws from it.
+    /// This law as base draws from it.
     pub fn quantiles(self) -> law::Law {
         match self {
             Self::Fixed(value) => law::Law::Fixed(value),

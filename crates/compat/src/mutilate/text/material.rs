@@ -126,7 +126,7 @@ impl Material {
         })
     }
 
-    /// The same with a segment for each interval of `record`, which was asked for these rates.
+    /// The material with a segment for each interval of `record`, which was asked for these rates.
     ///
     /// # Errors
     /// When the histogram of an interval cannot be read back.

@@ -38,7 +38,7 @@ fn a_plain_command_line_is_a_set_as_twemperf_writes_it() {
         ("value-size", "fixed:1"),
         ("value-fill", "0"),
         ("value-draws", "rand48:4660,22136,25923"),
-        ("trailing-blank", "true"),
+        ("trailing-space", "true"),
         ("send-buffer", "4096"),
         ("receive-buffer", "16384"),
         ("nagle", "false"),

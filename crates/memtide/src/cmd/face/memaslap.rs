@@ -146,7 +146,7 @@ impl Front for Line {
     }
 }
 
-/// The directory of whoever runs this, by the file of users and not by `$HOME`, as in memaslap.
+/// The user's home directory, from the password file and not from `$HOME`, as in memaslap.
 fn home() -> Option<String> {
     let user = fs::metadata("/proc/self").ok()?.uid().to_string();
     let users = String::from_utf8_lossy(&fs::read("/etc/passwd").ok()?).into_owned();

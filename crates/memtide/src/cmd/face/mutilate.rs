@@ -255,7 +255,7 @@ impl Rows for Saved {
     }
 }
 
-/// Waits before the load; says whether nobody interrupted that.
+/// Waits before the load; returns false if that was interrupted.
 fn waited(wait: Span, stop: &StopFlag) -> bool {
     let mut left = wait;
     while !left.is_zero() && !stop.is_raised() {

@@ -77,7 +77,7 @@ fn without_rates_one_connection_follows_the_other() {
         assert_eq!(churn.target_per_s, None, "{run}");
     });
     let text = memtide(&line.replace("--json -", "")).exits(0);
-    assert!(text.out.contains("200 connections, all lived; at most 1 at once"), "{text}");
+    assert!(text.out.contains("200 connections, all completed; at most 1 open at once"), "{text}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn what_a_server_does_to_datagrams_is_counted_exactly() {
         assert_eq!(totals.timed_out, lost, "{way}");
         assert_eq!(totals.answered + lost, 10_000, "{way}");
         assert_eq!(totals.verification.wrong(), 0, "{way}");
-        // A copy of the very last replies may find nobody.
+        // A copy of the very last replies may arrive after the client has gone.
         let seen = totals.datagrams.duplicate;
         assert!(seen <= doubled && seen + 8 >= doubled, "{seen} of {doubled}");
     }

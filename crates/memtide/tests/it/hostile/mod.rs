@@ -146,7 +146,7 @@ fn unclear(out: &str, err: &str) -> Option<String> {
     let said: Vec<&str> = err.lines().filter(|line| !line.contains(announced)).collect();
     let own = said.len() == 1 && said[0].starts_with("memtide: ");
     let parser = said.first().is_some_and(|line| line.starts_with("error: "));
-    let commands = err.starts_with("Loads and measures");
+    let commands = err.starts_with("Load generator for memcached");
     if !own && !parser && !commands {
         return Some("it does not say what is wrong in one sentence".to_owned());
     }

@@ -112,7 +112,7 @@ const SERVERS: &[&str] = &[
 /// So many command lines are carried out at a time.
 const LANES: usize = 3;
 
-/// Carries out every line, each against a memcached that nobody else uses meanwhile.
+/// Carries out every line, each against a memcached of its own.
 fn check_each(lines: &[&str]) {
     let next = AtomicUsize::new(0);
     let lane = || {

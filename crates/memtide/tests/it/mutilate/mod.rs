@@ -113,7 +113,7 @@ impl Tally {
     }
 }
 
-/// Runs a face to its end; nobody pauses meanwhile.
+/// Runs a face to its end; no test pauses processes meanwhile.
 fn face(line: &str) -> Finished {
     crate::child::memtide(line)
 }

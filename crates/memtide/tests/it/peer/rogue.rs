@@ -141,7 +141,7 @@ impl Crowded {
     pub(crate) fn new() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
-        // It accepts nobody, and its queue is as short as the system lets it be.
+        // It accepts no connection, and its queue is as short as the system allows.
         rustix::net::listen(&listener, 0).unwrap();
         let wait = || TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok();
         let waiting: Vec<TcpStream> = std::iter::from_fn(wait).take(QUEUE_MAX).collect();

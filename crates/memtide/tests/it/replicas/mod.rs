@@ -54,8 +54,8 @@ fn a_server_that_is_killed_and_started_again_is_told_with_its_times() {
         let length_ms = away.until_unix_ms.expect("it came back") - away.from_unix_ms;
         assert!(length_ms >= 1_000, "it was away for {length_ms} ms: {finished}");
         let text = memtide_report::text(&record);
-        assert!(text.contains(&format!("returns    {}: 8 of 8 lost", died.name)), "{text}");
-        assert!(text.contains("; away from "), "{text}");
+        assert!(text.contains(&format!("recovery   {}: 8 of 8 lost", died.name)), "{text}");
+        assert!(text.contains("; gone from "), "{text}");
     }
 }
 

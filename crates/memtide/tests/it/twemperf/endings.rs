@@ -73,7 +73,7 @@ fn a_killed_server_resets() {
     let line = format!("twemperf {} -n 5 -r 100 -R 200 -N 100000", target(&peer));
     let running = Running::start(&line);
     peer.await_figure("cmd_set", 100);
-    // What is killed with requests unread says so to whoever sent them.
+    // What is killed with requests unread makes the kernel tell their sender.
     peer.signal(Signal::STOP);
     thread::sleep(Duration::from_millis(200));
     peer.kill();

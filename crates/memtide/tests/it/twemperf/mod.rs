@@ -173,7 +173,7 @@ fn eight_instances_side_by_side_merge_to_their_sum() {
     assert_eq!((get.totals.hits, get.totals.misses), (8_000, 0));
 }
 
-/// Runs a method at a rate of calls, so many on each of 100 connections, beside each other on all
+/// Runs a method at a rate of calls, `calls` on each of 100 connections, in parallel on all
 /// `peers`; all requests have the same size.
 fn merged(peers: &[Peer], (method, rate, calls): (&str, u32, u32), size: &str) -> Record {
     let start = |(number, peer): (usize, &Peer)| {

@@ -7,7 +7,7 @@ use memtide_schema::Record;
 use serde_json::{Value, json};
 
 /// What every line of twemperf's says without saying it.
-const UNSAID: &str = "--send-buffer 4096 --receive-buffer 16384 --trailing-blank --keys 4294967295 \
+const UNSAID: &str = "--send-buffer 4096 --receive-buffer 16384 --trailing-space --keys 4294967295 \
     --key-form hex --key-first 1 --key-prefix mcp: --key-size fixed:12 --popularity sequential \
     --value-fill 0 --value-draws rand48:4660,22136,25923 --load never --threads 1 --wait sleep \
     --cooldown drain --message-sizes --quiet";

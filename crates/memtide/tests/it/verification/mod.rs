@@ -1,5 +1,5 @@
 //! Values are what the server was given, or the user hears of it: each planted fault is found
-//! once, and nobody is accused who did nothing.
+//! once, and no innocent server is accused.
 
 mod windows;
 
@@ -67,7 +67,7 @@ fn each_class_is_told_from_the_others() {
             let count = found[class].as_u64().unwrap();
             let expected = if class == name { done } else { 0 };
             // The server takes it that an answer has come 100 ms after it was made. Where the
-            // machine stands still for longer, that is not certain for whoever waits for it.
+            // machine stands still for longer, that is not certain for a client that waits for it.
             let uncertain = if class == "stale" { expected / 10 } else { 0 };
             let allowed = expected - uncertain..=expected;
             assert!(allowed.contains(&count), "{count} {class} of {done} by {fault}");
@@ -104,7 +104,7 @@ fn values_that_were_stored_without_a_proof_are_no_lies() {
     let stored = |record: &memtide_schema::Record| {
         record.phases.load.totals.replies.get("stored").copied().unwrap_or(0)
     };
-    // Another scenario's values under the same keys are stored anew, and are nobody's fault.
+    // Another scenario's values under the same keys are stored anew, and are no fault.
     let record = memtide(&format!("run {common} --verify 1 --value-size 64")).exits(0).record();
     assert_eq!(stored(&record), 2_000);
     let record = memtide(&format!("run {common} --verify 1 --value-size 64")).exits(0).record();
@@ -114,7 +114,7 @@ fn values_that_were_stored_without_a_proof_are_no_lies() {
 #[test]
 fn what_could_not_be_verified_is_refused() {
     let sentence = memtide("run --verify 1 --mix get=1,append=1 --duration 1s");
-    sentence.complains(2, &["verify", "append", "leave them out"]);
+    sentence.complains(2, &["verify", "append", "remove it"]);
     memtide("run --verify 1.5 --duration 1s").complains(2, &["verify", "fraction"]);
     memtide("run --verify-details x --duration 1s").complains(2, &["verify-details", "verify 1"]);
 }

@@ -3,6 +3,8 @@
 //! It changes names on the JSON tree before a record is read from it; no figure is touched. What
 //! version 1 could not say is missing from the record that comes of it.
 
+pub(crate) mod fields;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

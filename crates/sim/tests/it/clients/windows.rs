@@ -8,7 +8,7 @@ use memtide_schema::record::VerificationCounts;
 use memtide_server::{FaultKind, ServerProfile};
 use memtide_sim::WorkerPause;
 
-/// Sixteen clients with windows of 500 objects each; closed loop of so many operations.
+/// Sixteen clients with windows of 500 objects each; a closed loop of `ops` operations.
 fn world(ops: &str, more: &[(&'static str, &str)]) -> World {
     let words = [
         ("rate", "0"),
@@ -50,7 +50,7 @@ fn sets_and_keys(rehearsal: &Rehearsal) -> (u64, u64) {
 fn a_healthy_server_misses_nothing_and_is_never_accused() {
     for more in [
         &[("overwrite", "20%"), ("multiget", "7")][..],
-        &[("pick", "sequential"), ("protocol", "binary")],
+        &[("window-pick", "sequential"), ("protocol", "binary")],
         &[("mix-order", "drawn"), ("connections-per-client", "4")],
         &[("rate", "100k"), ("connection-turn", "random"), ("connections-per-client", "4")],
     ] {
@@ -109,7 +109,7 @@ fn over_datagrams_a_client_goes_on_after_each_loss() {
             assert!(lost > 500, "{turn} {connections}: {lost}");
             assert_eq!((totals.intended, totals.timed_out), (100_000, lost));
             assert_eq!(totals.answered, 100_000 - lost, "none is left behind");
-            // What was stored or not, and nobody said so, is not read.
+            // An object whose store was not acknowledged is not read.
             assert_eq!((found(&rehearsal).wrong(), found(&rehearsal).verify_misses), (0, 0));
         }
     }
@@ -240,7 +240,7 @@ fn a_value_that_expires_too_early_is_found_each_time() {
 fn slow(faults: &str) -> Rehearsal {
     let more = [
         ("mix", "get=1"),
-        ("pick", "sequential"),
+        ("window-pick", "sequential"),
         ("expiry", "20"),
         ("expiry-share", "50%"),
         ("verify-expiry", "true"),

@@ -95,7 +95,7 @@ impl FromStr for WindowLaw {
             let wrong = |reason: String| WINDOWS.wrong(word, reason);
             let bytes = parse_size(cache).map_err(|error| wrong(error.to_string()))?;
             if bytes == 0 {
-                return Err(wrong("a cache of no size holds nothing".to_owned()));
+                return Err(wrong("the cache size is 0".to_owned()));
             }
             let rate = parse_fraction(miss).map_err(|error| wrong(error.to_string()))?;
             if rate != 0.0 && rate != 0.05 {
@@ -108,7 +108,7 @@ impl FromStr for WindowLaw {
         }
         match parse_count(name) {
             Ok(objects @ 1..=OBJECTS_MAX) => Ok(Self::Objects(objects as u32)),
-            _ => Err(WINDOWS.wrong(word, "it is no count from 1 to 1G")),
+            _ => Err(WINDOWS.wrong(word, "it is not a count from 1 to 1G")),
         }
     }
 }
