@@ -11,7 +11,7 @@ mod outgoing;
 
 use crate::dialect::{self, Dialect, Rejection, Role, WireFormat, in_tongue_of, name};
 use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
-use crate::plan::{Place, Plan};
+use crate::plan::{Place, Plan, Transport};
 use link::Wrap;
 pub(crate) use link::{Link, State};
 use memtide_base::{Instant, Span};
@@ -180,6 +180,8 @@ pub(crate) struct FollowUp {
 pub(crate) enum Heard {
     /// Replies, or parts of them; what they ended the sink was told.
     Replies,
+    /// The same through a filter, which possibly has something to say to that by itself.
+    Filtered,
     /// The last that was missing: the connection is open.
     Welcome,
     /// It is not open yet, and possibly has something to say to that.
@@ -234,6 +236,8 @@ impl Connection {
     /// A connection that is closed; it will carry at most the plan's depth of operations.
     pub(crate) fn new(plan: &Plan, dialect: &Dialect, place: Place) -> Self {
         assert!(plan.depth > 0, "there is room for one operation");
+        let is_stream = place.transport == Transport::Stream;
+        assert!(is_stream || plan.depth == 1, "over datagrams one operation is under way");
         let server = plan.servers.get(place.server.index()).map_or("", |server| &server.name);
         Self {
             place,
@@ -396,7 +400,11 @@ impl Connection {
         match self.link.wrap {
             Wrap::None => self.handle_plain(now, bytes, follow_ups, sink),
             Wrap::Datagrams(_) => self.handle_datagram(now, bytes, follow_ups, sink),
-            Wrap::Filtered(_) => self.handle_filtered(now, bytes, follow_ups, sink),
+            Wrap::Filtered(_) => {
+                return self
+                    .handle_filtered(now, bytes, follow_ups, sink)
+                    .map(|()| Heard::Filtered);
+            }
         }
         .map(|()| Heard::Replies)
     }
@@ -580,7 +588,7 @@ impl Connection {
 
     /// There is no peer, and nothing under way.
     pub(crate) fn reset(&mut self) {
-        debug_assert!(self.pipeline.is_empty(), "what is under way ends before");
+        assert!(self.pipeline.is_empty(), "what is under way ends before");
         self.unsent = 0;
         self.answered = 0;
         self.forget_reply();

@@ -1,6 +1,7 @@
 //! The decided facts of a run. A scenario holds what the user said; a plan holds what will
 //! happen: nothing in it is left undecided.
 
+mod task;
 mod topology;
 
 use crate::driver::{Address, FilterPlan, SocketOptions};
@@ -18,11 +19,14 @@ use memtide_workload::{
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+pub use task::{StepTask, Task, Work};
 pub(crate) use topology::{Place, Seat};
 
 /// Everything that workers need to know.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// Which of its run's plans this is; nothing that workers look at.
+    pub task: Task,
     /// The servers; each holds all keys.
     pub servers: Vec<ServerPlan>,
     /// How many workers share the load; at least 1, at most `connections`.

@@ -183,7 +183,7 @@ fn talk<D: Driver>(
     let now = line.driver.now();
     if !line.link.handle_connected(now, &line.dialect, &mut line.out) {
         let heard = line.exchange(|link, bytes| match link.handle_greeting(bytes) {
-            Heard::Replies | Heard::NotYet => Ok(None),
+            Heard::Replies | Heard::Filtered | Heard::NotYet => Ok(None),
             Heard::Welcome => Ok(Some(())),
             Heard::Rejected(Rejection::Credentials(error)) => Err(AskError::Connect(error)),
             Heard::Rejected(Rejection::Broken(closed)) => Err(AskError::Closed(closed)),

@@ -333,7 +333,7 @@ impl Recorder {
 
     /// An answer came to an operation that had timed out.
     pub(crate) fn late(&mut self, entry: &InFlight, bytes: u32, server: ServerId) {
-        debug_assert!(entry.stage.is_expired(), "only these can be late");
+        assert!(entry.stage.is_expired(), "only these can be late");
         self.count(entry.segment, server, |counters| {
             counters.late_replies += 1;
             counters.bytes_received += u64::from(bytes);

@@ -109,6 +109,7 @@ impl Facts {
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
     /// Worker number `worker` of `plan`. All memory that the run needs is allocated here.
     pub fn new(driver: D, plan: &Plan, worker: u16, source: &S) -> Self {
+        assert!(worker < plan.workers, "worker {worker} is one of {}", plan.workers);
         let client =
             |seat| Client::new(plan, &seat, JoinedSource::new(source.of_client(seat.number)));
         let clients: Table<_, _> = plan.seats(worker).map(client).collect();

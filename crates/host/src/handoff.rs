@@ -92,7 +92,7 @@ impl Taker {
 /// Lays `parcel` into a slot, in which nothing is: there is only this one.
 fn put(slot: &AtomicPtr<Parcel>, parcel: Box<Parcel>) {
     let before = slot.swap(Box::into_raw(parcel), Ordering::AcqRel);
-    debug_assert!(before.is_null(), "there is one parcel");
+    assert!(before.is_null(), "there is one parcel");
 }
 
 #[cfg(all(test, loom))]

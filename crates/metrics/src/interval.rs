@@ -403,6 +403,11 @@ impl Totals {
 
     /// Takes over everything in `tally` and leaves it empty, ready to be used again.
     pub fn absorb(&mut self, tally: &mut Tally) {
+        let has_room = tally.segments.len() <= self.segments.len()
+            && tally.servers.len() <= self.servers.len()
+            && tally.connections.len() <= self.connections.len()
+            && tally.churn.is_some() <= self.churn.is_some();
+        assert!(has_room, "merging loses nothing");
         for (sum, part) in self.segments.iter_mut().zip(&tally.segments) {
             *sum += part;
         }

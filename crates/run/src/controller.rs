@@ -3,7 +3,7 @@
 
 use crate::failure::{Failure, Fault};
 use crate::fill::{Filled, fill};
-use crate::lower::Lowered;
+use crate::lower::{Lowered, signed};
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
 use crate::seal::{Began, Material, none_opened, seal, service_so_far};
@@ -13,7 +13,7 @@ use memtide_base::{Instant, Sentence, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
-use memtide_engine::{Closed, Plan, ServerPlan, Verify};
+use memtide_engine::{Closed, Plan, ServerPlan};
 use memtide_metrics::{Churn, ChurnCounters, Counters, Totals};
 use memtide_schema::record::{Phase, SecondRecord};
 use memtide_schema::scenario::{Goal, Load};
@@ -64,7 +64,8 @@ fn carry_out<F: Fleet>(
     observer: &mut impl Observer,
 ) -> Result<Outcome, Failure> {
     let began = Began { at: fleet.now(), unix_ns: fleet.since_unix().ns() };
-    let plan = &signed(&lowered.plan, began.unix_ns);
+    // Values can be told from those of runs that began at another instant.
+    let plan = &signed(&lowered.plan, rng::mix(began.unix_ns) as u32);
     observer.on(&Event::Started(Box::new(lowered.record.clone())));
     let fleet = &mut Discreet::new(fleet, scenario.trust.no_stats);
     let mut survey = greet(fleet, plan, observer)?;
@@ -152,13 +153,6 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
         None => Fault::NoneOpened { server, what },
     };
     Some(fault.into())
-}
-
-/// `plan` with values that can be told from those of runs that began at another instant.
-fn signed(plan: &Plan, unix_ns: u64) -> Plan {
-    let writer = rng::mix(unix_ns) as u32;
-    let verify = plan.verify.clone().map(|verify| Verify { writer, ..verify });
-    Plan { verify, ..plan.clone() }
 }
 
 /// Asks every server who it is and what it has counted so far. One that will not say is asked

@@ -7,31 +7,22 @@ mod probe;
 mod room;
 
 use crate::failure::{Failure, FillFault};
-use crate::lower::needs_keys;
+use crate::lower::{compares_lengths, keys_all, needs_keys, plan_of};
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, run_plan};
-use memtide_base::{Instant, Sentence, ServerId, Span};
+use memtide_base::{Instant, Sentence, ServerId};
 use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};
-use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
-use memtide_engine::{
-    Clients, Closed, Cooldown, Pacing, Plan, RateUnit, Refill, ServerPlan, Transport, Window,
-};
+use memtide_engine::plan::{Work, segment};
+use memtide_engine::{Closed, Plan, ServerPlan};
 use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
 use memtide_schema::warning::Shortfall;
 use memtide_schema::{Event, Progress, Scenario, Warning, natively};
-use memtide_workload::{Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
+use memtide_workload::WindowPlan;
 use probe::{Probed, accept_as_it_is, wants_keys};
 use room::Room;
 use std::ops::Range;
-
-const FILL_CONNECTIONS_PER_WORKER: u32 = 4;
-const FILL_DEPTH_MAX: u32 = 64;
-/// Bytes of requests that a fill has outstanding on one connection.
-const FILL_BYTES: usize = 256 * 1024;
-/// The longest wait before a probe or a fill opens a lost connection again.
-const BACKOFF_MAX: Span = Span::from_ms(100);
 
 /// What filling did.
 #[derive(Debug, Default)]
@@ -129,10 +120,7 @@ fn fill_windows<F: Fleet>(
         "filling {} windows with {} objects each",
         window.clients, window.objects
     )));
-    let empty = WindowPlan { overwrite: 0.0, full: false, keys_end: None, ..window.clone() };
-    let mix = only(OpKind::Set);
-    let source = SourcePlan { mix, multiget: 1, window: Some(empty), ..plan.source.clone() };
-    let fill = Plan { verify: plan.verify.clone(), ..beside(plan, source, total) };
+    let fill = plan_of(plan, Work::FillWindows);
     let copies = plan.copies();
     let ended = run_plan(fleet, &fill, &mut |start, looked, totals| {
         observer.on(&progress((start, looked.at), totals, (0, total * copies)));
@@ -154,9 +142,9 @@ fn fill_windows<F: Fleet>(
     Err(FillFault::WindowsUnfilled { stored, total, said: said(&ended) }.into())
 }
 
-fn server_number(plan: &Plan, server: &ServerPlan) -> usize {
+fn server_number(plan: &Plan, server: &ServerPlan) -> ServerId {
     let number = plan.servers.iter().position(|one| std::ptr::eq(one, server));
-    number.expect("it is a server of the plan")
+    ServerId(number.expect("it is a server of the plan") as u16)
 }
 
 /// Fills `server` and sees to it that it holds what it was given. A fill that is long is done in
@@ -227,14 +215,8 @@ fn store<F: Fleet>(
     observer: &mut impl Observer,
 ) -> Result<Refused, Failure> {
     let (total, count) = (keys_all(plan), ids.end - ids.start);
-    let source = side_source(plan, OpKind::Set, Popularity::Onward(ids.start));
-    let fitting = (FILL_BYTES / (room::value_bytes(plan) as usize + 64)) as u32;
-    let workers = u32::from(plan.workers);
-    let fill = Plan {
-        connections: (workers * FILL_CONNECTIONS_PER_WORKER).min(plan.connections.max(workers)),
-        depth: fitting.clamp(1, FILL_DEPTH_MAX),
-        ..side_plan(plan, server, source, count)
-    };
+    let server_id = server_number(plan, server);
+    let fill = plan_of(plan, Work::Fill { server: server_id, first: ids.start, end: ids.end });
     let ended = run_plan(fleet, &fill, &mut |start, looked, totals| {
         observer.on(&progress((start, looked.at), totals, (ids.start, total)));
     })?;
@@ -242,28 +224,6 @@ fn store<F: Fleet>(
     let keys = count - counters.replies[ReplyClass::Stored as usize];
     let why = if keys > 0 { said(&ended) } else { Sentence::default() };
     Ok(Refused { keys, why })
-}
-
-/// A mix of nothing but `kind`.
-fn only(kind: OpKind) -> Mix {
-    let word = format!("{}=1", kind.name());
-    word.parse().unwrap_or_else(|error| panic!("every kind's name is a word of a mix: {error}"))
-}
-
-/// One operation for each key, or for some.
-fn side_source(plan: &Plan, kind: OpKind, popularity: Popularity) -> SourcePlan {
-    SourcePlan {
-        seed: plan.seed,
-        mix: only(kind),
-        order: MixOrder::Drawn,
-        popularity,
-        keys: keys_all(plan),
-        walkers: 1,
-        multiget: 1,
-        multiget_share: 1.0,
-        numeric_keys: 0,
-        window: None,
-    }
 }
 
 /// How far a fill has come, which was at `done` when it started, of `total`.
@@ -282,57 +242,6 @@ fn progress((start, now): (Instant, Instant), totals: &Totals, (done, total): (u
         unanswered: counters.unanswered(),
         oldest_due: None,
     })
-}
-
-/// A plan beside the main one: one server, whose connections are everybody's.
-fn side_plan(plan: &Plan, server: &ServerPlan, source: SourcePlan, ops: u64) -> Plan {
-    Plan {
-        servers: vec![server.clone()],
-        clients: Clients::Workers,
-        verify: plan.verify.as_ref().map(|verify| verify.of_server(server_number(plan, server))),
-        ..beside(plan, source, ops)
-    }
-}
-
-/// A plan beside the main one: as fast as it goes, a fixed number of operations.
-fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
-    Plan {
-        unit: RateUnit::Operations,
-        pacing: Pacing::Closed,
-        pause: Span::ZERO,
-        refill: Refill::Each,
-        window: Window {
-            warmup: Span::ZERO,
-            duration: Span::MAX,
-            ops_max: Some(ops),
-            cooldown: Cooldown::Drain,
-        },
-        source,
-        // A server that ends connections again and again is found out soon.
-        reconnect: match plan.reconnect {
-            Reconnect::Never => Reconnect::Never,
-            Reconnect::After(Backoff { first, longest }) => Reconnect::After(Backoff {
-                first: first.min(BACKOFF_MAX),
-                longest: longest.min(BACKOFF_MAX),
-            }),
-        },
-        // What is lost of a fill would be missing in the run.
-        requests: RequestPlan { noreply: false, transport: Transport::Stream, ..plan.requests },
-        samples: false,
-        rows: RowPlan::default(),
-        ..plan.clone()
-    }
-}
-
-/// Whether the lengths of values on servers can be compared with those that the plan gives them.
-fn compares_lengths(plan: &Plan) -> bool {
-    plan.source.window.is_none()
-        && needs_keys(&plan.source.mix)
-        && !plan.source.mix.kinds().any(OpKind::lengthens_value)
-}
-
-fn keys_all(plan: &Plan) -> u64 {
-    plan.source.keys + plan.source.numeric_keys
 }
 
 fn of_server(server: &ServerPlan) -> String {
@@ -366,11 +275,10 @@ fn broken(ended: &Ended) -> Sentence {
 
 impl Filled {
     /// Adds what a probe of server `number` found by verification.
-    fn accept(&mut self, probed: &Probed, number: usize) {
+    fn accept(&mut self, probed: &Probed, server: ServerId) {
         let Counters { verified, wrong, .. } = probed.counters;
         self.counters += &Counters { verified, wrong, ..Counters::default() };
         // A probe knows only one server.
-        let server = ServerId(number as u16);
         for &mismatch in probed.mismatches.kept() {
             self.mismatches.push(Mismatch { server, ..mismatch });
         }

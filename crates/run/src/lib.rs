@@ -22,5 +22,5 @@ mod prose;
 
 pub use controller::{Outcome, run};
 pub use failure::Failure;
-pub use lower::{Doors, Lowered, Places, Surroundings, Wanted, lower};
+pub use lower::{Doors, Lowered, Places, Planner, Surroundings, Unplannable, Wanted, lower};
 pub use observer::Observer;

@@ -4,16 +4,21 @@
 mod cpus;
 mod layout;
 mod decide;
+mod plans;
 mod churn;
 
 pub(crate) use cpus::CPUS_OF_A_PAIR;
 pub use cpus::Places;
+pub use plans::{Planner, Unplannable};
+pub(crate) use plans::{
+    compares_lengths, keys_all, lower_step, mean, plan_of, signed, step_scenario, value_bytes,
+};
 
 use decide::decide;
 use layout::{ClientLayout, Data};
 use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
-use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Transport, Verify, Window};
+use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window};
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
 use memtide_schema::scenario::{self as word, Outputs, Problem, Tags};
 use memtide_schema::{Scenario, natively};
@@ -76,6 +81,9 @@ pub enum Doors {
 /// A plan, and what a record says of it.
 #[derive(Clone, Debug)]
 pub struct Lowered {
+    /// The scenario with all decided that must be the same on every machine that shares the run;
+    /// what each decides for itself is as it was said, and who we are to servers is left out.
+    pub document: Scenario,
     /// For the workers.
     pub plan: Plan,
     /// For people and programs.
@@ -113,6 +121,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let window = window(scenario);
     let data = Data::of(scenario, &layout)?;
     let plan = Plan {
+        task: Task::default(),
         servers: around.servers.clone(),
         workers: workers as u16,
         connections: layout.connections,
@@ -124,18 +133,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         pacing: pacing(scenario, window),
         pause: scenario.pause_after_reply,
         window,
-        source: SourcePlan {
-            seed: scenario.seed,
-            mix: scenario.mix.clone(),
-            order: scenario.mix_order,
-            popularity: scenario.popularity.clone(),
-            keys: data.ordinary,
-            walkers: layout.workers_max,
-            multiget: scenario.multiget,
-            multiget_share: scenario.multiget_share,
-            numeric_keys: data.numeric,
-            window: data.window,
-        },
+        source: source(scenario, &data, layout.workers_max),
         keys: data.keys,
         values: data.values,
         numeric_from: data.numeric_from,
@@ -159,10 +157,39 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         why.insert("value-size".to_owned(), reason.to_owned());
     }
     decided.threads = Some(u32::from(plan.workers));
+    let document = document(&decided, decided.threads);
     decided.wait = Some(plan.wait);
     decided.io = Some(plan.io);
     let record = plan_record(&decided, around, &plan, &places, why);
-    Ok(Lowered { plan, record, places, looks_unfilled: false, tags: around.outputs.tags.clone() })
+    Ok(Lowered {
+        document,
+        plan,
+        record,
+        places,
+        looks_unfilled: false,
+        tags: around.outputs.tags.clone(),
+    })
+}
+
+/// `scenario` as it travels, for so many workers on all machines. Each machine has its own words
+/// for who we are to servers.
+pub(crate) fn document(scenario: &Scenario, threads: Option<u32>) -> Scenario {
+    Scenario { threads, user: None, password: None, ..scenario.clone() }
+}
+
+fn source(scenario: &Scenario, data: &Data, walkers: u32) -> SourcePlan {
+    SourcePlan {
+        seed: scenario.seed,
+        mix: scenario.mix.clone(),
+        order: scenario.mix_order,
+        popularity: scenario.popularity.clone(),
+        keys: data.ordinary,
+        walkers,
+        multiget: scenario.multiget,
+        multiget_share: scenario.multiget_share,
+        numeric_keys: data.numeric,
+        window: data.window.clone(),
+    }
 }
 
 fn requests(scenario: &Scenario) -> RequestPlan {

@@ -119,6 +119,7 @@ fn carry_out<F: Fleet>(
             let Interval { workers, interrupted, .. } = interval;
             let ended =
                 Ended { totals, workers, start, stopped, is_used_up, interrupted, loss, aborted };
+            ended.check_books();
             return Ok(ended.with_all_rows(plan));
         }
         if stopped.is_some() {
@@ -284,6 +285,24 @@ impl Ended {
         let later = self.totals.segments[cooldown].intended
             + self.totals.churn.as_ref().map_or(0, |churn| churn.segments[cooldown].intended);
         self.is_used_up && later == 0
+    }
+
+    /// Every operation ended once, and each way of counting those of the window says the same. A
+    /// fault of ours, which no record may hide.
+    fn check_books(&self) {
+        for (number, counters) in self.totals.segments.iter().enumerate() {
+            let (settled, intended) = (counters.settled(), counters.intended);
+            assert_eq!(settled, intended, "operations must end exactly once, in segment {number}");
+        }
+        let (totals, measured) = (&self.totals, self.measured());
+        let rows = totals.series.rows().iter();
+        let in_rows = rows.fold((0, 0, 0), |(intended, answered, unanswered), row| {
+            (intended + row.intended, answered + row.answered, unanswered + row.unanswered)
+        });
+        let counted = (measured.intended, measured.answered, measured.unanswered());
+        assert_eq!(in_rows, counted, "rows hold all (intended, answered, unanswered)");
+        let times: u64 = totals.times.response.iter().flatten().map(|part| part.count()).sum();
+        assert_eq!(times, measured.answered, "each answer has its response time");
     }
 
     /// Adds an empty row for each quiet stretch of the window.

@@ -16,14 +16,15 @@ pub use search::{Bisect, Bracket, Limits};
 
 use crate::controller::{Outcome, run};
 use crate::failure::{Failure, Fault};
-use crate::lower::{Lowered, Surroundings, lower};
+use crate::lower::{Lowered, Surroundings, document, lower_step, step_scenario};
 use crate::observer::Observer;
-use memtide_base::{Span, rng};
+use memtide_base::Span;
 use memtide_engine::Plan;
 use memtide_engine::fleet::Fleet;
+use memtide_engine::plan::StepTask;
 use memtide_metrics::Totals;
 use memtide_schema::record::{EndedBy, Record};
-use memtide_schema::scenario::{Load, OnFull, Problem};
+use memtide_schema::scenario::Problem;
 use memtide_schema::steps::{Conclusion, Step, StepRole, StepsEnd};
 use memtide_schema::{Event, Scenario, StepBegun};
 
@@ -66,7 +67,14 @@ impl StepsPlan<'_> {
         };
         let rate_per_s = (rate > 0.0).then_some(rate);
         let begun = StepBegun { number: 1, rate_per_s, role };
-        lower(&step_scenario(self, begun), self.around)
+        lower_step(self.scenario, Some(step_task(self, begun)), self.around)
+    }
+
+    /// What another machine that makes the load of the steps has to know of the scenario, `first`
+    /// being the plan of the first. What follows from a step's rate is left open: it is decided
+    /// there for each step, as it is here.
+    pub fn document(&self, first: &Lowered) -> Scenario {
+        document(self.scenario, first.document.threads)
     }
 }
 
@@ -178,31 +186,17 @@ fn carry_out<F: Fleet>(
     (begun, length): (StepBegun, Span),
     observer: &mut impl Observer,
 ) -> Result<Outcome, Failure> {
-    let scenario = step_scenario(plan, begun);
-    let mut lowered =
-        lower(&scenario, plan.around).map_err(|it| Fault::Unplannable { why: it.message })?;
-    if begun.number > 1 {
-        // Gaps of its own make each step a sample of its own: otherwise luck with them would
-        // bend every step in the same way, and a step that is repeated would confirm itself.
-        // Keys, values and kinds still follow from the scenario's seed.
-        lowered.plan.seed = rng::mix(lowered.plan.seed ^ u64::from(begun.number));
-    }
+    let task = step_task(plan, begun);
+    let lowered = lower_step(plan.scenario, Some(task), plan.around)
+        .map_err(|it| Fault::Unplannable { why: it.message })?;
+    let scenario = step_scenario(plan.scenario, task);
     rest(fleet, &lowered.plan, length);
     run(fleet, &scenario, &lowered, false, observer)
 }
 
-/// The scenario of a step.
-fn step_scenario(plan: &StepsPlan<'_>, begun: StepBegun) -> Scenario {
-    let mut scenario = plan.scenario.clone();
-    scenario.rate = Some(begun.rate_per_s.unwrap_or(0.0));
-    if begun.rate_per_s.is_none() {
-        // A closed loop has nothing to drop.
-        scenario.on_full = OnFull::Queue;
-    }
-    if begun.number > 1 && plan.data == Data::Kept {
-        scenario.load = Load::Never;
-    }
-    scenario
+/// What the plans of a step need to know of it.
+fn step_task(plan: &StepsPlan<'_>, StepBegun { number, rate_per_s, .. }: StepBegun) -> StepTask {
+    StepTask { number, rate_per_s, keeps_data: plan.data == Data::Kept }
 }
 
 /// What was sent may fall short of what was asked for by so much, or by what chance can do.

@@ -1,4 +1,4 @@
-//! What happens to a world at instants that are known beforehand: whatever goes wrong, and when.
+//! What happens to a world at instants that are known beforehand: what goes wrong, and when.
 //! A script speaks of all servers and workers alike, and draws nothing.
 
 use memtide_base::{ConnectionId, Instant, Span};

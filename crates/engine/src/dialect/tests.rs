@@ -4,7 +4,7 @@ use super::*;
 use crate::driver::{Refusal, SocketOptions};
 use crate::plan::{
     Clients, Cooldown, Credentials, Io, Pacing, RateUnit, Reconnect, Refill, RequestPlan, RowPlan,
-    Wait, Window,
+    Task, Wait, Window,
 };
 use memtide_base::Span;
 use memtide_codec::binary::{self, Opcode, Status};
@@ -28,6 +28,7 @@ pub(crate) fn plan(protocol: Protocol, credentials: Option<Credentials>) -> Plan
     };
     let cooldown = Cooldown::Load;
     Plan {
+        task: Task::default(),
         servers: Vec::new(),
         workers: 1,
         connections: 1,

@@ -32,6 +32,11 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                     self.outbox.fresh = Some(at);
                     match heard {
                         Ok(Heard::Replies) => self.received(number, before, at, woken),
+                        Ok(Heard::Filtered) => {
+                            self.received(number, before, at, woken);
+                            self.flush();
+                            self.speak(number);
+                        }
                         Ok(Heard::Rejected(rejection)) => self.rejected(number, at, rejection),
                         Ok(Heard::NotYet) => self.speak(number),
                         Ok(Heard::Welcome) => self.welcomed(number, at),
@@ -267,10 +272,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         if let Some(verifier) = &mut self.verifier {
             verifier.forget(connection);
         }
-        debug_assert!(
-            self.outbox.out.is_empty(),
-            "nothing is gathered while completions are taken"
-        );
+        assert!(self.outbox.out.is_empty(), "nothing is gathered while completions are taken");
         self.recorder.connection_lost(server, at, why);
         self.presence.lost((connection, server), at, unheard, &mut self.recorder.tally.absences);
         self.presence.trouble = Some(Trouble { server, at, what: TroubleKind::Closed(why) });
@@ -326,6 +328,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
         self.presence.finish(&mut self.recorder.tally.absences);
         self.course.stage = Stage::Finished;
+        let open = (self.recorder.in_flight, self.recorder.measured_open);
+        assert_eq!(open, (0, 0), "every operation ends once (in flight, measured)");
     }
 
     /// Operations on `connection` have timed out whose answers are not awaited any more.

@@ -10,7 +10,7 @@ use memtide_base::{ConnectionId, Instant, Span};
 use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, segment};
 use memtide_engine::{
     Address, Clients, Cooldown, Driver, Io, OnFull, Pacing, Plan, RateUnit, Refill, ServerPlan,
-    Sharing, SocketOptions, Stage, Wait, Window, Worker, WorkerReport,
+    Sharing, SocketOptions, Stage, Task, Wait, Window, Worker, WorkerReport,
 };
 use memtide_metrics::{Counters, Histogram, Totals};
 use memtide_workload::{
@@ -32,6 +32,7 @@ pub fn plan() -> Plan {
         cooldown: Cooldown::Load,
     };
     Plan {
+        task: Task::default(),
         servers: vec![ServerPlan {
             name: "one".to_owned(),
             addresses: vec![Address::Unix("one".to_owned())],

@@ -1,23 +1,16 @@
 //! Asking a server for a sample of keys: which are there, and with which values. It stores nothing.
 
-use super::{Filled, compares_lengths, keys_all, of_server, said, server_number};
-use super::{side_plan, side_source};
+use super::{Filled, of_server, said, server_number};
 use crate::failure::{Failure, FillFault, Lengths};
+use crate::lower::{keys_all, plan_of};
 use crate::run_plan::run_plan;
 use crate::survey::{figures, whole};
 use memtide_engine::fleet::Fleet;
-use memtide_engine::{Plan, ServerPlan, Verify};
+use memtide_engine::plan::Work;
+use memtide_engine::{Plan, ServerPlan};
 use memtide_metrics::{Counters, Mismatches};
 use memtide_schema::warning::Shortfall;
 use memtide_schema::{Scenario, Warning};
-use memtide_workload::{OpKind, Popularity, SourcePlan};
-
-/// Keys that a probe asks for.
-const SAMPLE: u64 = 1_000;
-/// The keys that were stored first and are asked for besides, where a server threw items out: it
-/// throws out the oldest first.
-const EARLIEST: u64 = 100;
-const DEPTH: u32 = 16;
 
 /// What a probe found.
 pub(super) struct Probed {
@@ -116,8 +109,8 @@ pub(super) fn sample<F: Fleet>(
     server: &ServerPlan,
     (keys, filled): (u64, &mut Filled),
 ) -> Result<Probed, Failure> {
-    let wanted = Wanted { popularity: Popularity::Sample, keys, ops: SAMPLE };
-    probe(fleet, (plan, server), wanted, filled)
+    let work = Work::Sample { server: server_number(plan, server), keys };
+    probe(fleet, (plan, server), work, filled)
 }
 
 /// Asks for the keys that were stored first.
@@ -127,38 +120,17 @@ pub(super) fn earliest<F: Fleet>(
     server: &ServerPlan,
     filled: &mut Filled,
 ) -> Result<Probed, Failure> {
-    let keys = keys_all(plan);
-    let wanted = Wanted { popularity: Popularity::Onward(0), keys, ops: EARLIEST.min(keys) };
-    probe(fleet, (plan, server), wanted, filled)
-}
-
-/// Which keys a probe asks for: `ops` of the first `keys`, picked by `popularity`.
-struct Wanted {
-    popularity: Popularity,
-    keys: u64,
-    ops: u64,
+    let work = Work::Earliest { server: server_number(plan, server) };
+    probe(fleet, (plan, server), work, filled)
 }
 
 fn probe<F: Fleet>(
     fleet: &mut F,
     (plan, server): (&Plan, &ServerPlan),
-    wanted: Wanted,
+    work: Work,
     filled: &mut Filled,
 ) -> Result<Probed, Failure> {
-    let Wanted { popularity, keys, ops } = wanted;
-    let source = side_source(plan, OpKind::Get, popularity);
-    let source = SourcePlan { keys, ..source };
-    let probe = Plan {
-        connections: u32::from(plan.workers),
-        depth: DEPTH,
-        ..side_plan(plan, server, source, ops)
-    };
-    let lengths = compares_lengths(plan);
-    let verify = match probe.verify {
-        Some(verify) => Some(Verify { fraction: 1.0, lengths, ..verify }),
-        None => lengths.then(Verify::of_lengths),
-    };
-    let probe = Plan { verify, ..probe };
+    let probe = plan_of(plan, work);
     let ended = run_plan(fleet, &probe, &mut |_, _, _| {})?;
     let counters =
         filled.absorb(&ended, (&of_server(server), "gets of a sample of keys"), &probe)?;

@@ -2,8 +2,9 @@
 //! server throws out to make room for them may be anybody's.
 
 use super::probe::{earliest, sample};
-use super::{Filled, keys_all, server_number};
+use super::{Filled, server_number};
 use crate::failure::{Failure, FillFault, NoRoom};
+use crate::lower::{keys_all, mean, value_bytes};
 use crate::survey::{Figures, figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::{Plan, ServerPlan};
@@ -33,19 +34,9 @@ pub(super) fn portion(plan: &Plan) -> u64 {
     (portion / item_bytes(plan)).clamp(1, keys.max(1))
 }
 
-/// The mean length of a value, of a few.
-pub(super) fn value_bytes(plan: &Plan) -> u64 {
-    mean(plan, |id| plan.values.len(id))
-}
-
 /// Bytes of an item in a server, by the lengths of a few.
 fn item_bytes(plan: &Plan) -> u64 {
     mean(plan, |id| plan.keys.len(id)) + value_bytes(plan) + ITEM_OVERHEAD_BYTES
-}
-
-fn mean(plan: &Plan, of: impl Fn(u64) -> usize) -> u64 {
-    let total = u128::from(keys_all(plan));
-    (0..16).map(|nth| of((nth * total / 16) as u64) as u64).sum::<u64>() / 16
 }
 
 impl<'a> Room<'a> {

@@ -136,26 +136,36 @@ impl World {
     }
 
     /// The same with steps that are held against `aim`.
-    pub fn rehearse_towards(mut self, aim: Aim, course: &mut impl Course, data: Data) -> Performed {
-        self.keeps_samples = false;
-        let (scenario, around, setting) = self.stage();
-        let mut fleet = SimFleet::new(setting, Trace::new(), |_| {});
-        let plan =
-            StepsPlan { scenario: &scenario, around: &around, aim, data, steps_max: Some(60) };
-        let mut audience = Audience::default();
-        let conclusion = steps(&mut fleet, &plan, course, &mut audience).conclusion;
-        Performed { steps: audience.steps, conclusion, hash: fleet.trace_hash().0 }
+    pub fn rehearse_towards(self, aim: Aim, course: &mut impl Course, data: Data) -> Performed {
+        self.rehearse_steps_with(course, (aim, data), |_, fleet| fleet)
     }
 
-    /// The scenario, what lowering knows of the world, and the world.
-    fn stage(self) -> (Scenario, Surroundings, Setting) {
-        let scenario = self.scenario();
-        let address = |number: usize| Address::Tcp(([127, 0, 0, 1], 11_211 + number as u16).into());
+    /// The same with the fleet that `make` makes of one.
+    pub fn rehearse_steps_with<C: Course, F: Fleet>(
+        mut self,
+        course: &mut C,
+        (aim, data): (Aim, Data),
+        make: impl FnOnce((&StepsPlan<'_>, &mut C), SimFleet) -> F,
+    ) -> Performed {
+        self.keeps_samples = false;
+        let (scenario, around, setting) = self.stage();
+        let whole = SimFleet::new(setting, Trace::new(), |_| {});
+        let world = whole.beside();
+        let plan =
+            StepsPlan { scenario: &scenario, around: &around, aim, data, steps_max: Some(60) };
+        let mut fleet = make((&plan, course), whole);
+        let mut audience = Audience::default();
+        let conclusion = steps(&mut fleet, &plan, course, &mut audience).conclusion;
+        Performed { steps: audience.steps, conclusion, hash: world.trace_hash().0 }
+    }
+
+    /// What lowering knows of the world.
+    pub fn around(&self) -> Surroundings {
         let server = |number: usize| ServerPlan {
             name: format!("sim{number}"),
             addresses: vec![address(number)],
         };
-        let surroundings = Surroundings {
+        Surroundings {
             servers: (0..self.servers.len()).map(server).collect(),
             embedded: false,
             repeats: false,
@@ -165,7 +175,12 @@ impl World {
             cpu_quota: None,
             io: Doors::Simulated,
             outputs: Wanted { samples: self.keeps_samples, ..Wanted::default() },
-        };
+        }
+    }
+
+    /// The scenario, what lowering knows of the world, and the world.
+    fn stage(self) -> (Scenario, Surroundings, Setting) {
+        let (scenario, surroundings) = (self.scenario(), self.around());
         let servers = self.servers.into_iter().enumerate().map(|(number, profile)| SimServer {
             addresses: vec![address(number)],
             store: StoreOptions { memory_bytes_max: 1 << 30, item_bytes_max: 1 << 20, shards: 1 },
@@ -187,6 +202,11 @@ impl World {
         };
         (scenario, surroundings, setting)
     }
+}
+
+/// Where a server of the world listens.
+fn address(number: usize) -> Address {
+    Address::Tcp(([127, 0, 0, 1], 11_211 + number as u16).into())
 }
 
 /// What came of a search or a scan.

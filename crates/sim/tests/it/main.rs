@@ -6,6 +6,7 @@ mod harness;
 mod queues;
 mod arrivals;
 mod datagrams;
+mod elsewhere;
 mod clients;
 mod faults;
 mod fleets;

@@ -11,11 +11,15 @@ use memtide_engine::{
     Protocol, Sample, SendBuffer, Sharing, Submission, Submitted,
 };
 use memtide_workload::Arrival;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What both ends say first.
 const HELLO: &[u8] = b"scrambled";
+/// What a server says before some of its answers; the client is to say the same by itself.
+const RENEW: &[u8] = b"renew";
 
 /// One end of a scrambled connection.
 #[derive(Debug, Default)]
@@ -25,6 +29,8 @@ struct Scramble {
     heard: usize,
     /// What cannot be said before that.
     waits: Vec<u8>,
+    /// It was told to renew, and has not said so.
+    renews: bool,
     /// Bytes said and heard so far, by which each is scrambled in another way.
     said: usize,
     told: usize,
@@ -37,7 +43,10 @@ fn scrambled(byte: u8, nth: &mut usize) -> u8 {
 
 impl Filter for Scramble {
     fn handle_bytes(&mut self, wire: &[u8], plain: &mut Vec<u8>) -> Result<(), PeerError> {
-        for &byte in wire {
+        // A driver of these tests hands over what was written at once as it was written.
+        let rest = wire.strip_prefix(RENEW);
+        self.renews |= rest.is_some();
+        for &byte in rest.unwrap_or(wire) {
             match HELLO.get(self.heard) {
                 None => plain.push(scrambled(byte, &mut self.told)),
                 Some(&expected) if expected == byte => self.heard += 1,
@@ -53,6 +62,9 @@ impl Filter for Scramble {
         if !std::mem::replace(&mut self.has_said_hello, true) {
             out.bytes_mut().extend_from_slice(HELLO);
         }
+        if std::mem::take(&mut self.renews) {
+            out.bytes_mut().extend_from_slice(RENEW);
+        }
         if self.is_open() {
             let said = &mut self.said;
             out.bytes_mut().extend(self.waits.drain(..).map(|byte| scrambled(byte, said)));
@@ -64,10 +76,17 @@ impl Filter for Scramble {
     }
 }
 
+/// When and on which connections keys were renewed.
+type Renewals = Vec<(Instant, ConnectionId)>;
+
 /// The world's driver with the servers' end of the filter before it.
 struct Ends {
     world: Watched,
     ends: BTreeMap<ConnectionId, Scramble>,
+    /// Servers want keys to be renewed with every answer.
+    renewing: bool,
+    /// When they said so to a connection, and when they heard it from there.
+    renewed: Rc<RefCell<[Renewals; 2]>>,
     /// What servers say by themselves.
     said: VecDeque<(ConnectionId, Vec<u8>)>,
     current: Vec<u8>,
@@ -75,7 +94,14 @@ struct Ends {
 
 impl Ends {
     fn new(world: Watched) -> Self {
-        Self { world, ends: BTreeMap::new(), said: VecDeque::new(), current: Vec::new() }
+        Self {
+            world,
+            ends: BTreeMap::new(),
+            renewing: false,
+            renewed: Rc::default(),
+            said: VecDeque::new(),
+            current: Vec::new(),
+        }
     }
 }
 
@@ -107,6 +133,9 @@ impl Driver for Ends {
             assert!(!wire.windows(word.len()).any(|part| part == word), "all is scrambled");
         }
         end.handle_bytes(wire, &mut plain).expect("the client scrambles");
+        if std::mem::take(&mut end.renews) {
+            self.renewed.borrow_mut()[1].push((self.world.now(), connection));
+        }
         let said = say(end, &[]);
         if !said.is_empty() {
             self.said.push_back((connection, said));
@@ -140,6 +169,10 @@ impl Driver for Ends {
         };
         let end = self.ends.get_mut(&connection).expect("it is open");
         self.current = say(end, bytes);
+        if self.renewing {
+            self.current.splice(..0, RENEW.iter().copied());
+            self.renewed.borrow_mut()[0].push((at, connection));
+        }
         Some(Completion { connection, at, event: Event::Received(&self.current) })
     }
 
@@ -181,6 +214,29 @@ fn a_server_hears_the_same_through_a_filter() {
         }
     }
 }
+
+/// An answer to what a filter hears does not wait for the next request.
+#[test]
+fn what_a_filter_says_by_itself_leaves_at_once() {
+    for protocol in [Protocol::Text, Protocol::Binary] {
+        let mut plan = Plan { connections: 2, ..plan() }.mixing("get=1,cas=1").lasting(LASTING);
+        plan.requests.protocol = protocol;
+        for plan in [plan.clone().open(10.0, Arrival::Fixed, Sharing::Shared), plan.closed()] {
+            let renewed = Rc::new(RefCell::default());
+            let ran = run_through(&scrambling(plan), |world| Ends {
+                renewing: true,
+                renewed: Rc::clone(&renewed),
+                ..Ends::new(world)
+            });
+            assert_eq!(ran.all().answered, ran.all().intended);
+            let [told, heard] = renewed.take();
+            assert!(told.len() > 2, "{} renewals", told.len());
+            assert_eq!(told, heard);
+        }
+    }
+}
+
+const LASTING: Span = Span::from_ms(500);
 
 #[test]
 fn questions_and_greetings_go_through_a_filter() {

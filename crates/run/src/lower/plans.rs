@@ -1,0 +1,257 @@
+//! The plans of a run. Each follows from the scenario, from the task that it has in the run, and
+//! from the machine that makes the load; there is no other way to make one.
+//!
+//! The controller asks for its plans here, and so can a machine that is told no more than the
+//! scenario and the tasks ([`Planner`]).
+
+use super::{Lowered, Surroundings, lower, needs_keys};
+use memtide_base::{ServerId, Span, rng};
+use memtide_engine::plan::{Backoff, Reconnect, RequestPlan, RowPlan, StepTask, Task, Work};
+use memtide_engine::{
+    Clients, Cooldown, Pacing, Plan, RateUnit, Refill, Transport, Verify, Window,
+};
+use memtide_schema::Scenario;
+use memtide_schema::scenario::{Load, OnFull, Problem};
+use memtide_workload::{Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
+
+const FILL_CONNECTIONS_PER_WORKER: u32 = 4;
+const FILL_DEPTH_MAX: u32 = 64;
+/// Bytes of requests that a fill has outstanding on one connection.
+const FILL_BYTES: usize = 256 * 1024;
+/// The longest wait before a probe or a fill opens a lost connection again.
+const BACKOFF_MAX: Span = Span::from_ms(100);
+/// Keys that a probe asks for.
+const SAMPLE: u64 = 1_000;
+/// The keys that were stored first and are asked for besides, where a server threw items out: it
+/// throws out the oldest first.
+const EARLIEST: u64 = 100;
+const PROBE_DEPTH: u32 = 16;
+
+/// Makes the plans of a run, or of one run after the other, on the machine that makes their load.
+#[derive(Debug)]
+pub struct Planner {
+    scenario: Scenario,
+    around: Surroundings,
+    /// The load of the run whose tasks come in.
+    load: Option<Plan>,
+}
+
+impl Planner {
+    /// For the runs of `scenario`, in which the number of workers must be decided: it is the same
+    /// on all machines that share a run ([`Lowered::document`]).
+    pub fn new(scenario: Scenario, around: Surroundings) -> Self {
+        Self { scenario, around, load: None }
+    }
+
+    /// The plan of `task`. What is known of the values on the servers is shared by all plans of one
+    /// run. Fails when the scenario cannot be carried out here, or has no such task.
+    pub fn plan(&mut self, task: &Task) -> Result<Plan, Unplannable> {
+        let of_run = |load: &Plan| (load.task.step, load.task.writer) == (task.step, task.writer);
+        let load = match self.load.take().filter(of_run) {
+            Some(load) => load,
+            None => {
+                let lowered = lower_step(&self.scenario, task.step, &self.around);
+                signed(&lowered.map_err(Unplannable::Scenario)?.plan, task.writer)
+            }
+        };
+        let plan = is_of(&load, task.work).then(|| plan_of(&load, task.work));
+        self.load = Some(load);
+        plan.ok_or(Unplannable::Task(*task))
+    }
+}
+
+/// Why there is no plan of a task; the program that shows it words it.
+#[derive(Clone, Debug)]
+pub enum Unplannable {
+    /// The scenario cannot be carried out here.
+    Scenario(Problem),
+    /// A run of the scenario has no such task.
+    Task(Task),
+}
+
+/// Lowers the run that a step is, or the run that is none.
+pub(crate) fn lower_step(
+    scenario: &Scenario,
+    step: Option<StepTask>,
+    around: &Surroundings,
+) -> Result<Lowered, Problem> {
+    let Some(step) = step else { return lower(scenario, around) };
+    let mut lowered = lower(&step_scenario(scenario, step), around)?;
+    lowered.plan.task.step = Some(step);
+    if step.number > 1 {
+        // Gaps of its own make each step a sample of its own: otherwise luck with them would
+        // bend every step in the same way, and a step that is repeated would confirm itself.
+        // Keys, values and kinds still follow from the scenario's seed.
+        lowered.plan.seed = rng::mix(lowered.plan.seed ^ u64::from(step.number));
+    }
+    Ok(lowered)
+}
+
+/// The scenario of a step.
+pub(crate) fn step_scenario(scenario: &Scenario, step: StepTask) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.rate = Some(step.rate_per_s.unwrap_or(0.0));
+    if step.rate_per_s.is_none() {
+        // A closed loop has nothing to drop.
+        scenario.on_full = OnFull::Queue;
+    }
+    if step.number > 1 && step.keeps_data {
+        scenario.load = Load::Never;
+    }
+    scenario
+}
+
+/// `plan` with values that can be told from those of other runs.
+pub(crate) fn signed(plan: &Plan, writer: u32) -> Plan {
+    let verify = plan.verify.clone().map(|verify| Verify { writer, ..verify });
+    Plan { verify, task: Task { writer, ..plan.task }, ..plan.clone() }
+}
+
+/// Whether `work` is something to do in the run whose load is `load`.
+fn is_of(load: &Plan, work: Work) -> bool {
+    let has = |server: ServerId| server.index() < load.servers.len();
+    match work {
+        Work::Load => true,
+        Work::FillWindows => load.source.window.is_some(),
+        Work::Fill { server, first, end } => has(server) && first < end && end <= keys_all(load),
+        Work::Sample { server, keys } => has(server) && (1..=keys_all(load)).contains(&keys),
+        Work::Earliest { server } => has(server),
+    }
+}
+
+/// The plan of `work`, which must be of the run whose load is `load`.
+pub(crate) fn plan_of(load: &Plan, work: Work) -> Plan {
+    let plan = match work {
+        Work::Load => load.clone(),
+        Work::FillWindows => fill_windows(load),
+        Work::Fill { server, first, end } => fill(load, server, (first, end)),
+        Work::Sample { server, keys } => probe(load, server, (Popularity::Sample, keys), SAMPLE),
+        Work::Earliest { server } => {
+            let keys = keys_all(load);
+            probe(load, server, (Popularity::Onward(0), keys), EARLIEST.min(keys))
+        }
+    };
+    Plan { task: Task { work, ..load.task }, ..plan }
+}
+
+fn fill_windows(load: &Plan) -> Plan {
+    let window = load.source.window.as_ref().expect("who fills windows has them");
+    let total = window.places().get();
+    let empty = WindowPlan { overwrite: 0.0, full: false, keys_end: None, ..window.clone() };
+    let mix = only(OpKind::Set);
+    let source = SourcePlan { mix, multiget: 1, window: Some(empty), ..load.source.clone() };
+    beside(load, source, total)
+}
+
+fn fill(load: &Plan, server: ServerId, (first, end): (u64, u64)) -> Plan {
+    let source = side_source(load, OpKind::Set, Popularity::Onward(first));
+    let fitting = (FILL_BYTES / (value_bytes(load) as usize + 64)) as u32;
+    let workers = u32::from(load.workers);
+    Plan {
+        connections: (workers * FILL_CONNECTIONS_PER_WORKER).min(load.connections.max(workers)),
+        depth: fitting.clamp(1, FILL_DEPTH_MAX),
+        ..side_plan(load, server, source, end - first)
+    }
+}
+
+/// Asks for `ops` of the first `keys` keys, picked by `popularity`.
+fn probe(load: &Plan, server: ServerId, (popularity, keys): (Popularity, u64), ops: u64) -> Plan {
+    let source = side_source(load, OpKind::Get, popularity);
+    let source = SourcePlan { keys, ..source };
+    let probe = Plan {
+        connections: u32::from(load.workers),
+        depth: PROBE_DEPTH,
+        ..side_plan(load, server, source, ops)
+    };
+    let lengths = compares_lengths(load);
+    let verify = match probe.verify {
+        Some(verify) => Some(Verify { fraction: 1.0, lengths, ..verify }),
+        None => lengths.then(Verify::of_lengths),
+    };
+    Plan { verify, ..probe }
+}
+
+/// A mix of nothing but `kind`.
+fn only(kind: OpKind) -> Mix {
+    let word = format!("{}=1", kind.name());
+    word.parse().unwrap_or_else(|error| panic!("every kind's name is a word of a mix: {error}"))
+}
+
+/// One operation for each key, or for some.
+fn side_source(plan: &Plan, kind: OpKind, popularity: Popularity) -> SourcePlan {
+    SourcePlan {
+        seed: plan.seed,
+        mix: only(kind),
+        order: MixOrder::Drawn,
+        popularity,
+        keys: keys_all(plan),
+        walkers: 1,
+        multiget: 1,
+        multiget_share: 1.0,
+        numeric_keys: 0,
+        window: None,
+    }
+}
+
+/// A plan beside the main one: one server, whose connections are everybody's.
+fn side_plan(plan: &Plan, server: ServerId, source: SourcePlan, ops: u64) -> Plan {
+    Plan {
+        servers: vec![plan.servers[server.index()].clone()],
+        clients: Clients::Workers,
+        verify: plan.verify.as_ref().map(|verify| verify.of_server(server.index())),
+        ..beside(plan, source, ops)
+    }
+}
+
+/// A plan beside the main one: as fast as it goes, a fixed number of operations.
+fn beside(plan: &Plan, source: SourcePlan, ops: u64) -> Plan {
+    Plan {
+        unit: RateUnit::Operations,
+        pacing: Pacing::Closed,
+        pause: Span::ZERO,
+        refill: Refill::Each,
+        window: Window {
+            warmup: Span::ZERO,
+            duration: Span::MAX,
+            ops_max: Some(ops),
+            cooldown: Cooldown::Drain,
+        },
+        source,
+        // A server that ends connections again and again is found out soon.
+        reconnect: match plan.reconnect {
+            Reconnect::Never => Reconnect::Never,
+            Reconnect::After(Backoff { first, longest }) => Reconnect::After(Backoff {
+                first: first.min(BACKOFF_MAX),
+                longest: longest.min(BACKOFF_MAX),
+            }),
+        },
+        // What is lost of a fill would be missing in the run.
+        requests: RequestPlan { noreply: false, transport: Transport::Stream, ..plan.requests },
+        samples: false,
+        rows: RowPlan::default(),
+        ..plan.clone()
+    }
+}
+
+/// Whether the lengths of values on servers can be compared with those that the plan gives them.
+pub(crate) fn compares_lengths(plan: &Plan) -> bool {
+    plan.source.window.is_none()
+        && needs_keys(&plan.source.mix)
+        && !plan.source.mix.kinds().any(OpKind::lengthens_value)
+}
+
+/// How many keys each server holds.
+pub(crate) fn keys_all(plan: &Plan) -> u64 {
+    plan.source.keys + plan.source.numeric_keys
+}
+
+/// The mean length of a value, of a few.
+pub(crate) fn value_bytes(plan: &Plan) -> u64 {
+    mean(plan, |id| plan.values.len(id))
+}
+
+/// The mean over a few of the keys' ids.
+pub(crate) fn mean(plan: &Plan, of: impl Fn(u64) -> usize) -> u64 {
+    let total = u128::from(keys_all(plan));
+    (0..16).map(|nth| of((nth * total / 16) as u64) as u64).sum::<u64>() / 16
+}
