@@ -185,7 +185,7 @@ impl UringClient {
         Ok(())
     }
 
-    /// Lets the kernel fill `buffer` again. Nobody has looked at it.
+    /// Lets the kernel fill `buffer` again. Its bytes were not read.
     fn give_back(&mut self, buffer: u16) {
         let first = ring_pages(self.entries) * size_of::<Page>();
         let address = self.buffers.as_ptr() as u64;

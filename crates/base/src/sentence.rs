@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// What a user can do about it. Whoever speaks words it together with the punctuation in front of
+/// What a user can do about it. A front words it together with the punctuation in front of
 /// it; one that has no such flag says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Remedy {
@@ -45,7 +45,7 @@ pub enum Remedy {
     FewerKeys,
 }
 
-/// The words of one who speaks with a user.
+/// The words of a front.
 pub trait Words {
     /// A remedy, with the punctuation in front of it; nothing where there is no such flag.
     fn remedy(&self, remedy: Remedy) -> &'static str;
@@ -101,7 +101,7 @@ impl Sentence {
         self
     }
 
-    /// As one who has these words says it.
+    /// The sentence in these words.
     pub fn in_words(&self, words: &dyn Words) -> String {
         let mut said = String::new();
         for part in &self.parts {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn remedies_and_fields_are_worded_by_whoever_speaks() {
+    fn remedies_and_fields_are_worded_by_the_front() {
         let inner = Sentence::new("late").remedy(Remedy::SeeTimeout);
         let all = Sentence::new("it was ").and(&inner).text(" by ").field("timeout");
         assert_eq!(all.in_words(&Loud), "it was late (WAIT) by TIMEOUT");

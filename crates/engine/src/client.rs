@@ -238,7 +238,7 @@ impl<S> Client<S> {
     pub(crate) fn begin_calls(&mut self, number: u64, count: u64, at: Instant) {
         let Pace::Calls(calls) = &mut self.pace else { return };
         if let Some(schedule) = &mut calls.schedule {
-            // So many gaps are between the calls of each connection before it.
+            // The connections before it drew this many gaps between their calls.
             schedule.restart(Stream::CALL.of_lane(number), number * (count - 1));
         }
         calls.opened = at;

@@ -9,7 +9,7 @@ mod datagrams;
 mod link;
 mod outgoing;
 
-use crate::dialect::{self, Dialect, Rejection, Role, WireFormat, in_tongue_of, name};
+use crate::dialect::{self, Dialect, Rejection, Role, WireFormat, in_format_of, name};
 use crate::driver::{Closed, PeerError, Refusal, SendBuffer};
 use crate::plan::{Place, Plan, Transport};
 use link::Wrap;
@@ -161,7 +161,7 @@ pub(crate) trait Sink {
     /// The reply to `entry` is complete, with as many values as it found, of `bytes` bytes in all.
     fn values(&mut self, _entry: &InFlight, _bytes: u64) {}
 
-    /// So many datagrams were unusual, which was noticed at `now`.
+    /// Counts unusual datagrams that were noticed at `now`.
     fn datagrams(&mut self, _now: Instant, _class: DatagramClass, _count: u64) {}
 
     /// The answer to `entry` is complete at `now`, late or not; what becomes of it is told next.
@@ -180,7 +180,7 @@ pub(crate) struct FollowUp {
 pub(crate) enum Heard {
     /// Replies, or parts of them; what they ended the sink was told.
     Replies,
-    /// The same through a filter, which possibly has something to say to that by itself.
+    /// Replies through a filter, which may now have bytes of its own to send.
     Filtered,
     /// The last that was missing: the connection is open.
     Welcome,
@@ -435,7 +435,7 @@ impl Connection {
         follow_ups: &mut Vec<FollowUp>,
         sink: &mut impl Sink,
     ) -> Result<(), PeerError> {
-        in_tongue_of!(self.link.reader, T => self.handle_replies::<T>(now, bytes, follow_ups, sink))
+        in_format_of!(self.link.reader, T => self.handle_replies::<T>(now, bytes, follow_ups, sink))
     }
 
     /// Reads replies of a protocol and ends the operations they belong to.
@@ -646,7 +646,7 @@ enum Heeded {
     Aside,
 }
 
-/// Tells of errors that answer no operation, or only a part of one.
+/// FormatEvents of errors that answer no operation, or only a part of one.
 #[inline(always)]
 fn heed(
     role: Role<'_>,

@@ -37,9 +37,9 @@ pub(crate) enum Reader {
     Binary(<Binary as WireFormat>::Decoder),
 }
 
-/// Does `$does` with the type `$tongue` of what `$reader` reads, so that a loop over replies asks
+/// Does `$does` with the type `$format` of what `$reader` reads, so that a loop over replies asks
 /// once.
-macro_rules! in_tongue_of {
+macro_rules! in_format_of {
     ($reader:expr, $format:ident => $does:expr) => {
         match $reader {
             $crate::dialect::Reader::Text(_) => {
@@ -53,7 +53,7 @@ macro_rules! in_tongue_of {
         }
     };
 }
-pub(crate) use in_tongue_of;
+pub(crate) use in_format_of;
 
 /// Calls the speaker of a dialect with its content.
 macro_rules! spoken {
@@ -103,7 +103,7 @@ pub(crate) trait WireFormat {
     /// Appends a question.
     fn ask(question: Question<'_>, out: &mut Vec<u8>);
 
-    /// The decoder of a reader of this tongue.
+    /// The decoder of a reader of this format.
     fn decoder(reader: &mut Reader) -> &mut Self::Decoder;
 
     /// Takes the next reply from the front of `input`. `None` means that more bytes are needed;
@@ -279,7 +279,7 @@ impl Reader {
         &'a mut self,
         input: &mut &'i [u8],
     ) -> Result<Option<Reply<'a>>, PeerError> {
-        in_tongue_of!(self, T => match T::next(T::decoder(self), input) {
+        in_format_of!(self, T => match T::next(T::decoder(self), input) {
             Ok(next) => Ok(next.map(|(reply, _)| reply)),
             Err(error) => Err(PeerError::of(error, input)),
         })
@@ -288,12 +288,12 @@ impl Reader {
     /// Once there is no further reply in what came: an error when what is left of it cannot become
     /// one.
     pub(crate) fn check_partial(&mut self) -> Result<(), PeerError> {
-        in_tongue_of!(self, T => check_partial::<T>(self))
+        in_format_of!(self, T => check_partial::<T>(self))
     }
 
     /// Reads the answer to a greeting. `None` while it has not come whole.
     pub(crate) fn welcome(&mut self, bytes: &[u8]) -> Option<Result<(), Rejection>> {
-        in_tongue_of!(self, T => welcome::<T>(self, bytes))
+        in_format_of!(self, T => welcome::<T>(self, bytes))
     }
 }
 

@@ -122,7 +122,7 @@ pub enum Event<'a> {
 /// Why a connect failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectError {
-    /// Nobody listens there.
+    /// The connection was refused.
     Refused,
     /// There is no way there.
     Unreachable,
@@ -227,7 +227,7 @@ pub enum Closed {
     Unanswered,
     /// We closed it because the server broke the protocol.
     Broken(PeerError),
-    /// Nobody listens there for datagrams.
+    /// No server listens for datagrams there.
     Unheard,
     /// Anything else, as the system numbers it.
     Other(i32),

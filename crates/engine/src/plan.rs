@@ -92,7 +92,7 @@ pub enum Clients {
     /// connection every connection has a client of its own.
     #[default]
     Workers,
-    /// So many by themselves, each with connections of its own and one operation outstanding at
+    /// This many clients, each with connections of its own and one operation outstanding at
     /// most; a write to several servers at once is one. A plan of them has as many connections as
     /// all of them together, and no more workers than clients.
     Counted {
@@ -226,7 +226,7 @@ impl fmt::Debug for Credentials {
 pub struct Verify {
     /// Which part, from 0 to 1.
     pub fraction: f64,
-    /// Tells this run's values from those of any other that loads the same servers with the
+    /// FormatEvents this run's values from those of any other that loads the same servers with the
     /// same keys, so that only its own are judged by their version.
     pub writer: u32,
     /// What each server may answer, in the order of the plan's servers.

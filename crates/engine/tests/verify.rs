@@ -62,7 +62,7 @@ fn plan(ops: u64, keys_max: u64, values: &str) -> Plan {
     }
 }
 
-/// The same plan, storing every key once.
+/// The plan changed to store every key once.
 fn filling(plan: &Plan) -> Plan {
     let keys = KEYS + plan.source.numeric_keys;
     let source = SourcePlan {

@@ -54,7 +54,7 @@ fn shortened(message: &str) -> String {
     text
 }
 
-/// Says something beside the result. Nobody is left to tell if this fails.
+/// Says something beside the result. An error of writing cannot be reported.
 pub(crate) fn say(message: &str) {
     drop(writeln!(io::stderr().lock(), "{message}"));
 }

@@ -171,7 +171,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     })
 }
 
-/// `scenario` as it travels, for so many workers on all machines. Each machine has its own words
+/// `scenario` as it travels, for this many workers on all machines. Each machine has its own words
 /// for who we are to servers.
 pub(crate) fn document(scenario: &Scenario, threads: Option<u32>) -> Scenario {
     Scenario { threads, user: None, password: None, ..scenario.clone() }

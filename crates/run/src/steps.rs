@@ -45,7 +45,7 @@ pub struct StepsPlan<'a> {
     pub aim: Aim,
     /// What later steps do about the data.
     pub data: Data,
-    /// So many steps and no more; none leaves it to the course.
+    /// The most steps; `None` leaves it to the course.
     pub steps_max: Option<u32>,
 }
 
@@ -80,10 +80,10 @@ impl StepsPlan<'_> {
 
 /// How a search or a scan ended.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Concluded {
+pub struct StepsOutcome {
     /// What it found, with the failure in memtide's own words.
     pub conclusion: Conclusion,
-    /// Why it could not go on, for whoever has other words.
+    /// Why it could not go on, for a front with words of its own.
     pub failure: Option<Failure>,
 }
 
@@ -95,7 +95,7 @@ pub fn steps<F: Fleet>(
     plan: &StepsPlan<'_>,
     course: &mut dyn Course,
     observer: &mut impl Observer,
-) -> Concluded {
+) -> StepsOutcome {
     let mut number = 0;
     let mut values_wrong = false;
     let mut rest = Span::ZERO;
@@ -150,11 +150,11 @@ pub fn steps<F: Fleet>(
         observer.on(&Event::StepDone(Box::new(step)));
         decision = course.next(&result);
     };
-    let Concluded { conclusion, failure } = concluded;
+    let StepsOutcome { conclusion, failure } = concluded;
     let exit = if conclusion.exit == 0 { u8::from(values_wrong) } else { conclusion.exit };
     let conclusion = Conclusion { exit, ..conclusion };
     observer.on(&Event::StepsDone(conclusion.clone()));
-    Concluded { conclusion, failure }
+    StepsOutcome { conclusion, failure }
 }
 
 /// How long the servers need for what a step has asked of them and no longer waits for, so that the
@@ -222,7 +222,7 @@ fn served_per_s(record: &Record) -> f64 {
     if until_s > 0.0 { record.totals.answered as f64 / until_s } else { 0.0 }
 }
 
-fn concluded(course: &dyn Course, ended_by: StepsEnd, failure: Option<Failure>) -> Concluded {
+fn concluded(course: &dyn Course, ended_by: StepsEnd, failure: Option<Failure>) -> StepsOutcome {
     let answer = course.answer();
     let found = answer.is_none_or(|answer| answer.rate_per_s.is_some());
     let exit = match (&failure, ended_by) {
@@ -231,5 +231,5 @@ fn concluded(course: &dyn Course, ended_by: StepsEnd, failure: Option<Failure>) 
         (None, _) => u8::from(!found),
     };
     let message = failure.as_ref().map(Failure::message);
-    Concluded { conclusion: Conclusion { exit, ended_by, failure: message, answer }, failure }
+    StepsOutcome { conclusion: Conclusion { exit, ended_by, failure: message, answer }, failure }
 }

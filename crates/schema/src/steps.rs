@@ -104,7 +104,7 @@ pub enum StepsEnd {
     Done,
     /// More steps would have been needed than were allowed.
     StepsMax,
-    /// Somebody interrupted it.
+    /// The user interrupted it.
     Interrupted,
     /// A step could not be carried out.
     Failed,

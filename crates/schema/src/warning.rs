@@ -48,7 +48,7 @@ pub enum Warning {
     },
     /// A percentile is not printed because too few operations were measured.
     TooFewSamples {
-        /// Of which operations.
+        /// The kind of the operations.
         kind: Kind,
         /// The lowest percentile that is missing.
         percentile: Percentile,
@@ -353,7 +353,7 @@ fn cpu_stolen(share: f64) -> String {
 
 impl Warning {
     /// What the response times themselves give cause to say; `response` is the whole of a
-    /// record's. Whoever merges records asks again, because more operations cure too few.
+    /// record's. A merge asks again, because more operations cure too few.
     pub fn of_response(response: &BTreeMap<Kind, Distribution>) -> Vec<Self> {
         let mut warnings = Vec::new();
         let count = response.values().fold(0u64, |sum, times| sum.saturating_add(times.saturated));

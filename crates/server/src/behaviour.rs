@@ -236,7 +236,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Nobody was served yet.
+    /// The state before the first request.
     pub fn new(behaviour: Behaviour, seed: u64) -> Self {
         let servers = match behaviour.service {
             Service::Queue(servers, _) => servers,

@@ -341,7 +341,7 @@ impl World {
             leave_at: Instant::NEVER,
         });
         if datagrams {
-            // Nobody needs to be asked for a socket.
+            // Opening a UDP socket asks no server.
             return self.schedule(self.now, Coming::Answer(number, Ok(())));
         }
         let at = self.arrival((0, self.now), Instant::ZERO);

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 pub(super) enum Client {
     /// One of ours.
     Own(Own),
-    /// Somebody else's.
+    /// A load generator of another project.
     Peer(&'static Peer),
 }
 

@@ -52,7 +52,7 @@ impl Server {
         let port = address.port().to_string();
         let child = on_cpu(cpus.server)
             .arg(memcached)
-            // Whoever changes its user outlives this program.
+            // A server that changes its user would outlive this program.
             .args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1", "-u", "root"])
             .args(["-c", "20000"])
             .stdin(Stdio::null())

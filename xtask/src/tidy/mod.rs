@@ -14,6 +14,7 @@ mod surface;
 mod tests;
 mod text;
 mod unused;
+mod words;
 
 use source::Source;
 use std::fmt;
@@ -47,6 +48,9 @@ enum Rule {
     Call,
     World,
     Word,
+    Phrase,
+    Opening,
+    Glossary,
     Unsafe,
     DeadPub,
     Unused,
@@ -82,6 +86,11 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     for source in &sources {
         findings.extend(text::check(source));
         findings.extend(shape::check(source));
+        findings.extend(words::check(source));
+    }
+    findings.extend(words::check_types(&sources, &read(root, "ARCHITECTURE.md")?));
+    for (path, text) in documents(root)? {
+        findings.extend(words::check_document(&path, &text));
     }
     findings.extend(shape::check_folders(&sources));
     findings.extend(arrows::check_modules(&sources));
@@ -135,6 +144,23 @@ fn without_exceptions(findings: Vec<Finding>, exceptions: &[Exception]) -> Vec<F
         .collect();
     let excused = |finding: &Finding| exceptions.iter().any(|each| excuses(each, finding));
     findings.into_iter().filter(|finding| !excused(finding)).chain(idle).collect()
+}
+
+/// Every document for people, with its text. STYLE.md, which quotes the words not to use, is none.
+fn documents(root: &Path) -> Result<Vec<(String, String)>, String> {
+    let mut paths: Vec<String> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(str::to_owned).into();
+    for folder in ["docs", "docs/compat", "docs/design"] {
+        let cannot = |error: std::io::Error| format!("cannot read {folder}: {error}");
+        for entry in fs::read_dir(root.join(folder)).map_err(cannot)? {
+            let name = entry.map_err(cannot)?.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".md") {
+                paths.push(format!("{folder}/{name}"));
+            }
+        }
+    }
+    let document = |path: String| read(root, &path).map(|text| (path, text));
+    paths.into_iter().map(document).collect()
 }
 
 /// Every Rust file of the workspace, in the order of its paths.

@@ -82,7 +82,7 @@ fn empty_names_are_banned() {
 }
 
 #[test]
-fn flags_are_named_where_somebody_speaks_with_the_user() {
+fn flags_are_named_where_a_front_speaks_with_the_user() {
     let text = "fn f() -> &'static str { \"wait longer with --timeout\" }";
     for part in ["engine", "run", "host", "codec"] {
         assert_eq!(rules(&format!("crates/{part}/src/a.rs"), text), [Rule::Word], "{part}");
@@ -92,6 +92,42 @@ fn flags_are_named_where_somebody_speaks_with_the_user() {
     }
     let path = "crates/engine/src/a.rs";
     assert_eq!(rules(path, "/// As `--timeout` says.\nfn f() { a - -b; \"--\"; }"), []);
+}
+
+#[test]
+fn sentences_name_what_they_are_about() {
+    let rules = |text: &str| -> Vec<Rule> {
+        let source = Source::new("crates/engine/src/worker.rs", text);
+        words::check(&source).into_iter().map(|finding| finding.rule).collect()
+    };
+    let table: &[(&str, &[Rule])] = &[
+        ("/// Whoever reads it.\nstruct A;", &[Rule::Phrase]),
+        ("// It has so many bytes, be it late.\n", &[Rule::Phrase, Rule::Phrase]),
+        ("fn nobody() {} // \"nobody\"", &[]),
+        ("/// The caller reads it. Maybe it is late.\nstruct A;", &[]),
+        ("/// The same for gets.\nstruct A;", &[Rule::Opening]),
+        ("/// A cas.\n/// The same key is read first.\nstruct A;", &[]),
+        ("/// The sameness of both.\nstruct A;", &[]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(rules(text), *expected, "{text}");
+    }
+    let document = words::check_document("docs/udp.md", "Fine.\nAs nobody knows how many it had.");
+    assert_eq!(document.len(), 1);
+    assert_eq!((document[0].line, document[0].rule), (2, Rule::Phrase));
+}
+
+#[test]
+fn public_types_are_made_of_the_glossarys_nouns() {
+    let architecture = "| no | row |\n## Glossary\n\n| word | meaning |\n|---|---|\n\
+                        | tally, totals | sums |\n\n## Next\n| crowd | no |\n";
+    let count =
+        |path: &str, text: &str| words::check_types(&[Source::new(path, text)], architecture).len();
+    let path = "crates/engine/src/a.rs";
+    assert_eq!(count(path, "pub struct Tally; pub enum TallyEnd {} pub type Totals = u8;"), 0);
+    assert_eq!(count(path, "pub struct Crowd; pub(crate) struct Gang; struct Mob;"), 1);
+    assert_eq!(count(path, "#[cfg(test)]\nmod tests { pub struct Crowd; }"), 0);
+    assert_eq!(count("crates/codec/src/a.rs", "pub struct Crowd;"), 0);
 }
 
 #[test]

@@ -115,6 +115,14 @@ const WORDS: &[(&str, &str)] = &[
     ("helpers", "name what they do"),
     ("util", "put it where it is used, and name it"),
     ("utils", "put it where it is used, and name it"),
+    ("witness", "say observer"),
+    ("crowd", "say clients"),
+    ("desk", "say sink"),
+    ("teller", "say transcript or formatter"),
+    ("habits", "say options"),
+    ("tongue", "say wire format or dialect"),
+    ("births", "say openings"),
+    ("stillborn", "say failed to connect"),
 ];
 
 /// Parts that know facts and no flags: each front that speaks with a user has its own.
@@ -273,7 +281,7 @@ fn names(source: &Source) -> Vec<Finding> {
 }
 
 /// The words inside an identifier, in small letters: `lagNs`, `LagNs`, `lag_ns`, `LAG_NS`.
-fn pieces(identifier: &str) -> impl Iterator<Item = String> {
+pub(super) fn pieces(identifier: &str) -> impl Iterator<Item = String> {
     let shouted = !identifier.bytes().any(|byte| byte.is_ascii_lowercase());
     let mut spaced = String::new();
     for letter in identifier.chars() {

@@ -73,7 +73,7 @@ pub enum Transport {
 pub enum Length {
     /// Its time, in whole seconds, at least one.
     Time(Span),
-    /// So many operations, every key of a get counted; at least 1.
+    /// This many operations, counting every key of a get; at least 1.
     Operations(u64),
 }
 

@@ -2,7 +2,7 @@
 
 use memtide_base::{Remedy, Words};
 
-/// Those who know memaslap's options.
+/// Remedies with memaslap's options.
 #[derive(Clone, Copy, Debug)]
 pub struct SlapWords;
 

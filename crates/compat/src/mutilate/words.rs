@@ -2,7 +2,7 @@
 
 use memtide_base::{Remedy, Words};
 
-/// Those who know the family's options.
+/// Remedies with the options of mutilate's family.
 #[derive(Clone, Copy, Debug)]
 pub struct FamilyWords;
 

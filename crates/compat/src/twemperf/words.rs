@@ -2,7 +2,7 @@
 
 use memtide_base::{Remedy, Words};
 
-/// Those who know twemperf's options.
+/// Remedies with twemperf's options.
 #[derive(Clone, Copy, Debug)]
 pub struct TwemperfWords;
 

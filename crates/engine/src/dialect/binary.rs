@@ -105,7 +105,7 @@ impl WireFormat for Binary {
 
     #[inline(always)]
     fn decoder(reader: &mut Reader) -> &mut ReplyDecoder {
-        let Reader::Binary(decoder) = reader else { unreachable!("a reader keeps its tongue") };
+        let Reader::Binary(decoder) = reader else { unreachable!("a reader keeps its format") };
         decoder
     }
 

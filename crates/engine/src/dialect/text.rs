@@ -113,7 +113,7 @@ impl WireFormat for Text {
 
     #[inline(always)]
     fn decoder(reader: &mut Reader) -> &mut ReplyDecoder {
-        let Reader::Text(decoder) = reader else { unreachable!("a reader keeps its tongue") };
+        let Reader::Text(decoder) = reader else { unreachable!("a reader keeps its format") };
         decoder
     }
 

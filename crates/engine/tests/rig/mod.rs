@@ -159,12 +159,12 @@ pub fn run_until(plan: &Plan, (delay, script): (Span, Script), ends: (Instant, S
     carry_through(plan, |plan| World::far(plan, delay, script.clone()), ends, |driver| driver)
 }
 
-/// The same to the end.
+/// Runs the plan in a world with this delay and script, to the end.
 pub fn run_far(plan: &Plan, delay: Span, script: Script) -> Ran {
     run_until(plan, (delay, script), (Instant::NEVER, plan.timeout))
 }
 
-/// The same with drivers that `through` makes of the world's.
+/// Runs the plan with drivers that `through` makes from the world's.
 pub fn run_through<D: Driver>(plan: &Plan, through: impl Fn(Watched) -> D) -> Ran {
     let ends = (Instant::NEVER, plan.timeout);
     carry_through(plan, |plan| World::new(plan, Script::default()), ends, through)

@@ -5,7 +5,7 @@ use crate::exit::Stop;
 use crate::output::complain;
 use memtide_base::Span;
 use memtide_host::signal::StopFlag;
-use memtide_run::steps::Concluded;
+use memtide_run::steps::StepsOutcome;
 use memtide_run::{Failure, Outcome};
 use memtide_schema::scenario::Problem;
 use memtide_schema::{Scenario, Settings, Warning};
@@ -137,7 +137,7 @@ pub(crate) enum Came {
     /// Of one.
     Run(Box<Outcome>),
     /// Of steps.
-    Steps(Concluded),
+    Steps(StepsOutcome),
 }
 
 impl Came {

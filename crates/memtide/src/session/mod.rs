@@ -63,7 +63,7 @@ pub(crate) struct Steps {
     pub(crate) aim: Aim,
     /// What later steps do about the data.
     pub(crate) data: Data,
-    /// So many steps and no more.
+    /// The most steps.
     pub(crate) steps_max: Option<u32>,
 }
 
@@ -163,13 +163,13 @@ pub(crate) fn unfit_natively(warning: &Warning) -> Stop {
     Stop::usage(format!("{}; {}", warning.message(), warning.remedy()))
 }
 
-/// The same for those who have other words for fewer connections.
+/// What this machine does not allow, in a face's words.
 pub(crate) fn unfit(warning: &Warning, words: &dyn Words) -> Stop {
     let fewer = words.remedy(Remedy::OrFewerConnections);
     Stop::usage(format!("{}; raise the hard limit (ulimit -Hn){fewer}", warning.message()))
 }
 
-/// What ended a run, for those who have words of their own.
+/// What ended a run, in a face's words.
 pub(crate) fn failed_in(words: &dyn Words, failure: &Failure) -> Stop {
     Stop { code: failure.exit, message: failure.sentence.in_words(words) }
 }

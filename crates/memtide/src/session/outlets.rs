@@ -52,7 +52,7 @@ impl<W: Write + Send> Rows for SampleCsv<W> {}
 pub(crate) enum RowsBy {
     /// The fleet, which writes them on a thread of its own.
     Fleet,
-    /// Nobody else.
+    /// No other reader.
     Themselves,
 }
 

@@ -31,7 +31,7 @@ pub(crate) trait World {
     /// What signals raise from now on.
     fn signals(&self, manner: Manner) -> Result<StopFlag, Stop>;
 
-    /// Those who make the load; measured operations go to `rows`.
+    /// The fleet that makes the load; measured operations go to `rows`.
     fn fleet(
         &mut self,
         lowered: &Lowered,

@@ -159,13 +159,13 @@ impl std::fmt::Display for Finished {
 }
 
 impl Finished {
-    /// The same, which must have ended with `code`.
+    /// Asserts that the child ended with `code`.
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self}");
         self
     }
 
-    /// The same, which `signal` must have killed.
+    /// Asserts that `signal` killed the child.
     pub(crate) fn dies_by(self, signal: Signal) -> Self {
         assert_eq!(self.signal, Some(signal.as_raw()), "{self}");
         self

@@ -21,7 +21,7 @@ pub trait Count: Copy + Into<u64> {
     /// One more, up to the end of its type.
     fn increment(&mut self);
 
-    /// So many more, up to the end of its type.
+    /// Adds `more`, saturating at the end of its type.
     fn add(&mut self, more: u64);
 }
 

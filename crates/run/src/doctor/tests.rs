@@ -121,7 +121,7 @@ impl Case {
     }
 }
 
-/// So many operations, which were answered but for these.
+/// Counters of `answered` answered operations and these others.
 fn counted(answered: u64, others: &[(Fate, u64)]) -> Counters {
     let mut counters = Counters::default();
     let all = others.iter().copied().chain([(Fate::Answered, answered)]);

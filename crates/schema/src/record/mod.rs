@@ -190,7 +190,7 @@ pub enum EndedBy {
     Duration,
     /// The last operation was issued, or the last connection had ended where these are the load.
     Operations,
-    /// Somebody interrupted it.
+    /// The user interrupted it.
     Interrupted,
     /// Every server was gone for longer than the timeout.
     ServersLost,

@@ -7,7 +7,7 @@ pub fn natively(sentence: &Sentence) -> String {
     sentence.in_words(&Native)
 }
 
-/// Those who know memtide's flags.
+/// Remedies with memtide's flags.
 #[derive(Clone, Copy, Debug)]
 struct Native;
 

@@ -79,7 +79,7 @@ fn instants(law: &str, wave: &str) -> Vec<Instant> {
     sent
 }
 
-/// The same in seconds from the beginning, which is when a metronome beats first.
+/// Arrivals in seconds from the beginning, which is when a metronome beats first.
 fn arrivals(law: &str, wave: &str) -> Vec<f64> {
     let begin = instants("fixed", "constant")[0];
     instants(law, wave).iter().map(|at| at.since(begin).as_s_f64()).collect()

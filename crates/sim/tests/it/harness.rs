@@ -93,7 +93,7 @@ impl World {
         self.try_rehearse_with(|fleet| fleet)
     }
 
-    /// The same with the fleet that `make` makes of one.
+    /// Rehearses with the fleet that `make` makes from a simulated one.
     pub fn try_rehearse_with<F: Fleet>(
         self,
         make: impl FnOnce(SimFleet) -> F,
@@ -135,12 +135,12 @@ impl World {
         self.rehearse_towards(Aim::Goals, course, data)
     }
 
-    /// The same with steps that are held against `aim`.
+    /// Rehearses a search or scan whose steps are held against `aim`.
     pub fn rehearse_towards(self, aim: Aim, course: &mut impl Course, data: Data) -> Performed {
         self.rehearse_steps_with(course, (aim, data), |_, fleet| fleet)
     }
 
-    /// The same with the fleet that `make` makes of one.
+    /// Rehearses with the fleet that `make` makes from a simulated one.
     pub fn rehearse_steps_with<C: Course, F: Fleet>(
         mut self,
         course: &mut C,

@@ -17,7 +17,7 @@ fn world(seed: u64) -> World {
     world.behaviour("queue:2,exponential:200us").seed(seed)
 }
 
-/// The same operations in frames: other bytes, and so another trace, and the same load.
+/// The binary protocol: other bytes, and so another trace, but equal load.
 #[test]
 fn frames_are_replayed_and_carry_the_same_load() {
     let lines = world(7).rehearse();

@@ -22,7 +22,7 @@ fn found(spoil: impl FnOnce(&mut Rehearsal)) -> String {
     found_in(open, spoil)
 }
 
-/// The same of a run that `fits`.
+/// What the checkers find in a spoiled run that `fits`.
 fn found_in(fits: fn(&Rehearsal) -> bool, spoil: impl FnOnce(&mut Rehearsal)) -> String {
     let mut rehearsal = whole(fits);
     assert_eq!(check(&rehearsal), Ok(()), "it is good before");

@@ -1,4 +1,4 @@
-//! The same talk in frames: what is asked quietly, what comes in another order, what fails in
+//! A conversation in frames: quiet requests, what comes in another order, what fails in
 //! part.
 
 use super::*;

@@ -155,7 +155,7 @@ impl Call {
                 Session { settings, task, front, world: HostWorld::new() }.run()
             }
             Err(stop) => {
-                // Nobody is left to tell if stdout is gone.
+                // If stdout is gone, the error cannot be reported.
                 drop(show(&stop.stdout));
                 say_part(&stop.stderr);
                 stop.code

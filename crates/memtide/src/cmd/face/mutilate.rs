@@ -20,7 +20,7 @@ use memtide_compat::mutilate::{
 use memtide_host::clock;
 use memtide_host::signal::StopFlag;
 use memtide_run::Failure;
-use memtide_run::steps::{Aim, Bisect, Concluded, Course, Data, Measured, Rates, Scan, Time};
+use memtide_run::steps::{Aim, Bisect, Course, Data, Measured, Rates, Scan, StepsOutcome, Time};
 use memtide_schema::record::EndedBy;
 use memtide_schema::scenario::{Measure, Problem};
 use memtide_schema::steps::{CourseKind, StepsEnd};
@@ -137,7 +137,7 @@ impl Front for Mutilate {
                 (failure, outcome.record.ended_by == EndedBy::Interrupted)
             }
             // A search that finds nothing says so by its table alone.
-            Came::Steps(Concluded { conclusion, failure }) => {
+            Came::Steps(StepsOutcome { conclusion, failure }) => {
                 (failure.as_ref(), conclusion.ended_by == StepsEnd::Interrupted)
             }
         };

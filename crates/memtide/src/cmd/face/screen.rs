@@ -64,7 +64,7 @@ pub(super) struct Text<T> {
 }
 
 impl<'a, T: FormatEvents + 'a> Text<T> {
-    /// The words of `teller`, and its notes where they are wanted.
+    /// The text of `transcript`, and its notes where they are wanted.
     pub(super) fn in_step(transcript: T, has_notes: bool) -> InStep<'a> {
         InStep { name: "stdout", screen: Box::new(Self { transcript, has_notes, unwritten: None }) }
     }

@@ -109,7 +109,7 @@ const SERVERS: &[&str] = &[
     "mcperf-dynamic -s @N -t 1 -u 0.5 -q 2000",
 ];
 
-/// So many command lines are carried out at a time.
+/// The number of command lines carried out at a time.
 const LANES: usize = 3;
 
 /// Carries out every line, each against a memcached of its own.

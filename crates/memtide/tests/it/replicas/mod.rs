@@ -84,8 +84,8 @@ fn gets_go_by_udp_and_sets_by_tcp_and_memcached_counts_the_same() {
         let peer = Peer::memcached_udp("");
         let load = "--window 500 --mix-order turn --multiget 10 --verify 1 --rate 0 --ops-max 5k";
         let way = format!("--transport split --protocol {protocol} --io {io}");
-        let crowd = "--clients 4 --connections-per-client 20";
-        let line = format!("run -s {} {way} {crowd} {load} --json -", peer.name);
+        let clients = "--clients 4 --connections-per-client 20";
+        let line = format!("run -s {} {way} {clients} {load} --json -", peer.name);
         let record = memtide(&line).exits(0).record();
         assert_counters_equal(&record);
         assert_eq!((record.totals.answered, record.totals.misses), (5_000, 0), "{way}");

@@ -98,7 +98,7 @@ fn links() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("it-streams")
 }
 
-/// The same command under a shell that merges its streams.
+/// Runs the command under a shell that merges its streams.
 fn in_one_stream(command: &Command) -> Command {
     let words = [command.get_program()].into_iter().chain(command.get_args());
     let words: Vec<String> = words.map(|word| format!("'{}'", word.to_string_lossy())).collect();

@@ -104,8 +104,8 @@ fn gaps_are_those_of_a_c_program_where_that_is_asked_for() {
     let start = calls[0][0];
     let openings = drawn(|u| -(1.0 - u).ln() / 500.0, 0, 4_000);
     let off = |at: Instant, since: Instant, second: f64| at.since(since).as_s_f64() - second;
-    for (number, (calls, birth)) in (0..).zip(calls.iter().zip(openings)) {
-        assert!(off(calls[0], start, birth).abs() < 1e-8, "connection {number}");
+    for (number, (calls, opening)) in (0..).zip(calls.iter().zip(openings)) {
+        assert!(off(calls[0], start, opening).abs() < 1e-8, "connection {number}");
         let expected = drawn(|u| (0.5 + u) / 2_000.0, number * (CALLS as u64 - 1), CALLS);
         for (&at, second) in calls.iter().zip(expected) {
             assert!(off(at, calls[0], second).abs() < 1e-8, "calls of connection {number}");
@@ -150,7 +150,10 @@ fn workers_share_the_connections_of_one_sequence() {
     let opened = |rehearsal: &Rehearsal| -> Vec<Instant> {
         calls(rehearsal).iter().map(|calls| calls[0]).collect()
     };
-    assert!(opened(&alone) == opened(&shared), "whoever gives birth, it is at the same instants");
+    assert!(
+        opened(&alone) == opened(&shared),
+        "connections open at the same instants, whichever worker opens them"
+    );
 }
 
 #[test]

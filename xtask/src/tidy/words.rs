@@ -1,0 +1,209 @@
+//! Words that STYLE.md asks not to use, in comments and documents; how docstrings begin; and
+//! whether ARCHITECTURE.md's glossary explains the public types of the measuring crates.
+//!
+//! The words are those of a translation or of a private language. `text` checks identifiers.
+
+use super::source::Source;
+use super::text::pieces;
+use super::{Finding, Rule};
+use std::collections::HashSet;
+
+/// Phrases that no comment and no document contains, and what to write.
+pub(super) const PHRASES: &[(&str, &str)] = &[
+    ("whoever", "name the user, caller, client or reader"),
+    ("somebody", "name the user, caller, client or reader"),
+    ("nobody", "name who does not, or say `unknown` or `no client`"),
+    ("so many", "give the number or name the argument"),
+    ("be it", "write `whether` or `or`"),
+    ("those who", "name them"),
+    ("of which such", "write two sentences"),
+    ("stillborn", "a connection that failed to connect"),
+];
+
+/// Beginnings of a docstring that lean on the one before.
+const OPENINGS: &[&str] = &["The same", "To which", "Of which"];
+
+/// Crates whose public types are the vocabulary of the measurement.
+const GLOSSARY_CRATES: &[&str] = &["engine", "host", "metrics", "run", "sim", "sinks"];
+
+/// Public terms that need no line in the glossary.
+const TERMS: &[&str] = &[
+    "absence",
+    "address",
+    "answer",
+    "ask",
+    "aim",
+    "available",
+    "bisect",
+    "bracket",
+    "buffer",
+    "busy",
+    "busyness",
+    "caught",
+    "clock",
+    "close",
+    "command",
+    "completion",
+    "count",
+    "credential",
+    "data",
+    "decision",
+    "document",
+    "door",
+    "ending",
+    "error",
+    "event",
+    "failure",
+    "flag",
+    "histogram",
+    "json",
+    "limit",
+    "lowered",
+    "machine",
+    "mark",
+    "measured",
+    "message",
+    "mismatch",
+    "moment",
+    "network",
+    "option",
+    "pace",
+    "pacing",
+    "quantile",
+    "question",
+    "rate",
+    "refusal",
+    "returns",
+    "sampled",
+    "scan",
+    "script",
+    "series",
+    "server",
+    "serving",
+    "shape",
+    "sparse",
+    "stage",
+    "stop",
+    "stranger",
+    "stretch",
+    "submission",
+    "submitted",
+    "surrounding",
+    "tallying",
+    "trace",
+    "transport",
+    "trial",
+    "trouble",
+    "verify",
+    "wanted",
+];
+
+/// Every phrase and opening of one Rust file's comments that should not be there.
+pub(super) fn check(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut before_is_doc = false;
+    for (index, line) in source.text.lines().enumerate() {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            before_is_doc = false;
+            continue;
+        };
+        findings.extend(phrases(&source.path, index + 1, comment));
+        let doc = comment.strip_prefix(['/', '!']).map(str::trim_start);
+        let opening = doc.filter(|_| !before_is_doc).and_then(|doc| {
+            OPENINGS.iter().find(|opening| {
+                doc.strip_prefix(**opening)
+                    .is_some_and(|rest| !rest.starts_with(char::is_alphabetic))
+            })
+        });
+        if let Some(opening) = opening {
+            findings.push(Finding {
+                path: source.path.clone(),
+                line: index + 1,
+                rule: Rule::Opening,
+                what: format!("a docstring begins with '{opening}'"),
+                why: "a docstring is read alone, in a list or a pop-up",
+                instead: "name the thing".to_owned(),
+            });
+        }
+        before_is_doc = doc.is_some();
+    }
+    findings
+}
+
+/// Every phrase in a document that should not be there.
+pub(super) fn check_document(path: &str, text: &str) -> Vec<Finding> {
+    let lines = text.lines().enumerate();
+    lines.flat_map(|(index, line)| phrases(path, index + 1, line)).collect()
+}
+
+fn phrases(path: &str, line: usize, text: &str) -> Vec<Finding> {
+    let spaced = format!(" {} ", text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), " "));
+    let found = PHRASES.iter().filter(|(phrase, _)| spaced.contains(&format!(" {phrase} ")));
+    let finding = |(phrase, instead): &(&str, &str)| Finding {
+        path: path.to_owned(),
+        line,
+        rule: Rule::Phrase,
+        what: format!("'{phrase}'"),
+        why: "a stranger understands each sentence alone and at once",
+        instead: (*instead).to_owned(),
+    };
+    found.map(finding).collect()
+}
+
+/// Public types of the measuring crates without a word of the glossary or a public term.
+pub(super) fn check_types(sources: &[Source], architecture: &str) -> Vec<Finding> {
+    let glossary = glossary(architecture);
+    let mut findings = Vec::new();
+    for source in sources {
+        let is_measuring = source.path.starts_with("crates/")
+            && source.path.contains("/src/")
+            && GLOSSARY_CRATES.contains(&source.part())
+            && !source.is_test();
+        for (at, name) in if is_measuring { public_types(source) } else { Vec::new() } {
+            if !pieces(name).any(|piece| is_known(&piece, &glossary)) {
+                findings.push(Finding {
+                    path: source.path.clone(),
+                    line: source.line_of(at),
+                    rule: Rule::Glossary,
+                    what: format!("`{name}` has no word of the glossary"),
+                    why: "a reader looks a public type's noun up in ARCHITECTURE.md",
+                    instead: "use a noun of the glossary, or add a line to it; a public term goes \
+                              into xtask/src/tidy/words.rs"
+                        .to_owned(),
+                });
+            }
+        }
+    }
+    findings
+}
+
+fn public_types(source: &Source) -> Vec<(usize, &str)> {
+    let (mut before, mut before_that) = ("", "");
+    let mut found = Vec::new();
+    for (at, word) in source.words() {
+        let is_type = matches!(before, "struct" | "enum" | "trait" | "type");
+        let is_name = word.starts_with(|letter: char| letter.is_ascii_uppercase());
+        if is_type && is_name && before_that == "pub" && !source.in_test(at) {
+            found.push((at, word));
+        }
+        (before_that, before) = (before, word);
+    }
+    found
+}
+
+/// The nouns in the first column of the glossary's table.
+fn glossary(architecture: &str) -> HashSet<String> {
+    let rest = architecture.split("## Glossary").nth(1).unwrap_or_default();
+    let section = rest.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+    let words = rows.flat_map(|row| row.split(|letter: char| !letter.is_alphabetic()));
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+fn is_known(piece: &str, glossary: &HashSet<String>) -> bool {
+    let stems =
+        [Some(piece), piece.strip_suffix('s'), piece.strip_suffix("es"), piece.strip_suffix('d')];
+    stems.into_iter().flatten().any(|stem| {
+        TERMS.contains(&stem) || glossary.contains(stem) || glossary.contains(&format!("{stem}s"))
+    })
+}
