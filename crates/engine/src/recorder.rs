@@ -155,8 +155,12 @@ impl Recorder {
     #[inline(always)]
     fn count(&mut self, segment: u16, server: ServerId, count: impl Fn(&mut Counters)) {
         count(&mut self.tally.segments[usize::from(segment)]);
-        if segment == segment::MEASURE && self.several_servers {
-            count(&mut self.tally.servers[server.index()]);
+        if self.several_servers {
+            let servers = match segment {
+                segment::MEASURE => &mut self.tally.servers,
+                _ => &mut self.tally.unmeasured.servers,
+            };
+            count(&mut servers[server.index()]);
         }
     }
 
@@ -200,6 +204,14 @@ impl Recorder {
         let found = Found::of(entry, ending.fate);
         count(&mut self.tally.segments[usize::from(entry.segment)], entry, &ending, found);
         if entry.segment != segment::MEASURE {
+            if self.several_servers {
+                let apart = &mut self.tally.unmeasured;
+                let at = match place {
+                    Some((server, _)) => &mut apart.servers[server.index()],
+                    None => &mut apart.no_server,
+                };
+                count(at, entry, &ending, found);
+            }
             return;
         }
         if self.several_servers {

@@ -187,6 +187,8 @@ pub struct Tally {
     pub servers: Vec<Counters>,
     /// Counts of operations that no server was chosen for.
     pub no_server: Counters,
+    /// Counts by server over the other segments; zero with a single server.
+    pub unmeasured: ByServer,
     /// Distributions of the measured segments.
     pub times: Times<Tallying>,
     /// Connections opened, connects that failed, connections lost, of each server.
@@ -211,6 +213,31 @@ pub struct Tally {
     /// The row that was looked for last: where it is, and where it begins.
     row_at: usize,
     row_from_ns: u64,
+}
+
+/// Counts of each server, and of operations that no server was chosen for; zero with a single
+/// server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ByServer {
+    /// Counts of each server.
+    pub servers: Vec<Counters>,
+    /// Counts of operations that no server was chosen for.
+    pub no_server: Counters,
+}
+
+impl ByServer {
+    fn new(servers: usize) -> Self {
+        Self { servers: vec![Counters::default(); servers], no_server: Counters::default() }
+    }
+}
+
+impl AddAssign<&Self> for ByServer {
+    fn add_assign(&mut self, other: &Self) {
+        for (sum, part) in self.servers.iter_mut().zip(&other.servers) {
+            *sum += part;
+        }
+        self.no_server += &other.no_server;
+    }
 }
 
 macro_rules! of_connections {
@@ -243,6 +270,7 @@ impl Tally {
             segments: vec![Counters::default(); shape.segments],
             servers: vec![Counters::default(); shape.servers],
             no_server: Counters::default(),
+            unmeasured: ByServer::new(shape.servers),
             times: Times::new(shape),
             connections: vec![ConnectionCounters::default(); shape.servers],
             churn: shape.churn.then(|| Box::new(Churn::new(shape.segments))),
@@ -319,6 +347,8 @@ impl Tally {
         self.segments.fill(Counters::default());
         self.servers.fill(Counters::default());
         self.no_server = Counters::default();
+        self.unmeasured.servers.fill(Counters::default());
+        self.unmeasured.no_server = Counters::default();
         self.times.clear();
         self.connections.fill(ConnectionCounters::default());
         if let Some(churn) = &mut self.churn {
@@ -353,6 +383,8 @@ pub struct Totals {
     pub servers: Vec<Counters>,
     /// Counts of operations that no server was chosen for.
     pub no_server: Counters,
+    /// Counts by server over the other segments; zero with a single server.
+    pub unmeasured: ByServer,
     /// Distributions of the measured segments.
     pub times: Times<Histogram<u64>>,
     /// Connections opened, failed, lost, of each server.
@@ -381,6 +413,7 @@ impl Totals {
             segments: vec![Counters::default(); shape.segments],
             servers: vec![Counters::default(); shape.servers],
             no_server: Counters::default(),
+            unmeasured: ByServer::new(shape.servers),
             times: Times::new(shape),
             connections: vec![ConnectionCounters::default(); shape.servers],
             churn: shape.churn.then(|| Box::new(Churn::new(shape.segments))),
@@ -415,6 +448,7 @@ impl Totals {
             *sum += part;
         }
         self.no_server += &tally.no_server;
+        self.unmeasured += &tally.unmeasured;
         self.times.absorb(&mut tally.times);
         for (sum, part) in self.connections.iter_mut().zip(&tally.connections) {
             *sum += part;

@@ -3,7 +3,9 @@
 //! Events carry values, never lines of text: each front end finds its own words.
 
 use crate::kind::Kind;
-use crate::record::{IntervalRecord, Phase, PlanRecord, Record, SettledCounts, UnderWay};
+use crate::record::{
+    IntervalRecord, Phase, PlanRecord, Record, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
+};
 use crate::sample::Sample;
 use crate::steps::{Conclusion, Step, StepRole};
 use crate::warning::Warning;
@@ -75,6 +77,14 @@ pub struct Interval {
     pub lag: BTreeMap<Kind, Histogram<u64>>,
     /// What was under way at its end.
     pub under_way: UnderWay,
+    /// What ended of each server's operations, in the plan's order of servers: these and
+    /// `no_server` add up to `counts`.
+    pub servers: Vec<ServerSecond>,
+    /// What ended of operations that no server was chosen for.
+    pub no_server: SettledCounts,
+    /// What each worker had under way at its end, in their order; empty of what is left when they
+    /// have finished.
+    pub workers: Vec<WorkerSecond>,
 }
 
 /// How long the operations of the measured window took that were answered so far, to about a tenth

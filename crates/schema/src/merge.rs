@@ -8,6 +8,7 @@ mod agree;
 mod judgement;
 mod facts;
 mod window;
+mod seconds;
 mod sum;
 
 use crate::exit::Exit;
@@ -100,6 +101,7 @@ fn compose(shards: Vec<ShardRecord>, sums: Sums) -> Result<Record, MergeError> {
     record.intervals = intervals;
     record.slices = slices;
     sums.seal(&mut record);
+    record.seconds = seconds::aligned(&shards, &record.phases);
     if let Some(churn) = &mut record.churn {
         churn.target_per_s = mean_rate(&shards, &windows, |shard| shard.churn_target_per_s);
     }

@@ -87,6 +87,9 @@ fn second() -> Event {
         service: BTreeMap::new(),
         lag: BTreeMap::new(),
         under_way: UnderWay::default(),
+        servers: Vec::new(),
+        no_server: SettledCounts::default(),
+        workers: Vec::new(),
     }))
 }
 

@@ -94,6 +94,7 @@ const TERMS: &[&str] = &[
     "transport",
     "trial",
     "trouble",
+    "unplannable",
     "verify",
     "wanted",
 ];

@@ -1,24 +1,37 @@
 //! A load in seconds, by what ended in them. A second that is over is an event. The record keeps
 //! them in bounded number: when there are too many, neighbours become one.
 
+mod figures;
+
+pub(crate) use figures::oldest_due;
+
 use super::kinds::{kinds, merged};
+use figures::counts;
 use memtide_base::{Instant, Span};
-use memtide_engine::fleet::{Interval as Looked, Stage, WorkerReport};
-use memtide_engine::{Pacing, Plan};
+use memtide_engine::Plan;
+use memtide_engine::fleet::Interval as Looked;
 use memtide_metrics::summary::{rank, samples_needed};
-use memtide_metrics::{Counters, Histogram, Totals};
-use memtide_schema::record::{SecondRecord, SettledCounts, UnderWay};
+use memtide_metrics::{Histogram, Totals};
+use memtide_schema::record::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 use memtide_schema::{Interval, Kind};
 use std::collections::BTreeMap;
 
 /// At most this many are kept.
 const SECONDS_MAX: usize = 1024;
+/// Figures of servers and of workers are kept of at most this many.
+const EACH_MAX: usize = 16;
 const SECOND: Span = Span::from_s(1);
 
 /// The seconds of a load so far.
 pub(crate) struct Seconds {
     /// The load up to the end of the last second.
     counts: SettledCounts,
+    /// The counts of each server up to there.
+    servers: Vec<SettledCounts>,
+    /// The counts up to there of operations that no server was chosen for.
+    no_server: SettledCounts,
+    /// How long each worker was idle up to there.
+    idle: Vec<Span>,
     /// Response, service and lag up to there.
     slots: [Slots; 3],
     /// From the beginning of the load to there.
@@ -41,12 +54,24 @@ struct Kept {
     /// Response times of measured operations: bucket value in ns → count.
     response: BTreeMap<u64, u64>,
     under_way: UnderWay,
+    servers: Vec<ServerSecond>,
+    no_server: Option<SettledCounts>,
+    workers: Vec<WorkerSecond>,
+}
+
+/// What a look said of the end of a second.
+struct Seen {
+    under_way: UnderWay,
+    workers: Vec<WorkerSecond>,
 }
 
 impl Seconds {
     pub(crate) fn new() -> Self {
         Self {
             counts: SettledCounts::default(),
+            servers: Vec::new(),
+            no_server: SettledCounts::default(),
+            idle: Vec::new(),
             slots: Default::default(),
             passed: Span::ZERO,
             kept: Vec::new(),
@@ -65,8 +90,20 @@ impl Seconds {
     ) -> Option<Interval> {
         let passed = looked.at.since(start);
         // Each ends with the first look after a whole number of seconds, so none drifts.
-        (passed.ns() / SECOND.ns() > self.passed.ns() / SECOND.ns())
-            .then(|| self.cut(plan, passed, under_way(plan, looked), totals))
+        if passed.ns() / SECOND.ns() <= self.passed.ns() / SECOND.ns() {
+            return None;
+        }
+        // Workers tell how long they were idle within the measured window.
+        let window = plan.window.measure_start(start)..=plan.window.measure_end(start);
+        let from = start + self.passed;
+        let measured = window.contains(&from) && window.contains(&looked.at);
+        let length = measured.then(|| looked.at.since(from));
+        let seen = Seen {
+            under_way: figures::under_way(plan, start, looked, totals),
+            workers: figures::workers(looked, &self.idle, length),
+        };
+        self.idle = looked.workers.iter().map(|worker| worker.idle).collect();
+        Some(self.cut(plan, passed, seen, totals))
     }
 
     /// What is left at the end of the load: after it, all add up to `totals`.
@@ -77,12 +114,8 @@ impl Seconds {
         totals: &Totals,
     ) -> Option<Interval> {
         let rest = (counts(totals) != self.counts).then(|| {
-            let nothing = UnderWay {
-                in_flight: Some(0),
-                oldest_due_s: is_open(plan).then_some(0.0),
-                ..UnderWay::default()
-            };
-            self.cut(plan, passed.max(self.passed), nothing, totals)
+            let seen = Seen { under_way: figures::nothing(plan), workers: Vec::new() };
+            self.cut(plan, passed.max(self.passed), seen, totals)
         });
         let sum = self.kept.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.counts));
         assert!(
@@ -93,9 +126,10 @@ impl Seconds {
         rest
     }
 
-    fn cut(&mut self, plan: &Plan, passed: Span, under_way: UnderWay, totals: &Totals) -> Interval {
+    fn cut(&mut self, plan: &Plan, passed: Span, seen: Seen, totals: &Totals) -> Interval {
         let counts = counts(totals);
         let times = &totals.times;
+        let (servers, no_server) = self.since(plan, totals);
         let [response, service, lag] = &mut self.slots;
         let interval = Interval {
             start: self.passed,
@@ -104,11 +138,37 @@ impl Seconds {
             response: table(&liveness(&times.response, response), plan),
             service: table(&liveness(&times.service, service), plan),
             lag: table(&liveness(&times.lag, lag), plan),
-            under_way,
+            under_way: seen.under_way,
+            servers,
+            no_server,
+            workers: seen.workers,
         };
+        let each = interval.servers.iter().map(|server| &server.counts);
+        let sum = each.fold(interval.no_server, |sum, of| sum.plus(of));
+        assert!(
+            sum == interval.counts,
+            "servers add up to {sum:?}, the second to {:?}",
+            interval.counts
+        );
         (self.counts, self.passed) = (counts, passed);
         self.keep(&interval);
         interval
+    }
+
+    /// What came to each server since the last second, and to no server.
+    fn since(&mut self, plan: &Plan, totals: &Totals) -> (Vec<ServerSecond>, SettledCounts) {
+        let (servers, no_server) = figures::by_server(plan, totals);
+        self.servers.resize(servers.len(), SettledCounts::default());
+        let open = figures::connections_open(plan, totals);
+        let each = servers.iter().zip(&self.servers).zip(open);
+        let came = each.map(|((now, then), connections_open)| ServerSecond {
+            counts: now.since(then),
+            connections_open,
+        });
+        let came = came.collect();
+        let nowhere = no_server.since(&self.no_server);
+        (self.servers, self.no_server) = (servers, no_server);
+        (came, nowhere)
     }
 
     fn keep(&mut self, interval: &Interval) {
@@ -120,6 +180,15 @@ impl Seconds {
             counts: interval.counts,
             response: response.collect(),
             under_way: interval.under_way,
+            servers: match interval.servers.len() {
+                2..=EACH_MAX => interval.servers.clone(),
+                _ => Vec::new(),
+            },
+            no_server: Some(interval.no_server).filter(|none| *none != SettledCounts::default()),
+            workers: match interval.workers.len() {
+                0..=EACH_MAX => interval.workers.clone(),
+                _ => Vec::new(),
+            },
         };
         match self.kept.last_mut() {
             Some(last) if self.in_last < self.each => {
@@ -165,6 +234,25 @@ impl Kept {
             *self.response.entry(value).or_default() += count;
         }
         self.under_way = next.under_way;
+        self.servers.resize(next.servers.len(), ServerSecond::default());
+        for (sum, part) in self.servers.iter_mut().zip(&next.servers) {
+            sum.counts = sum.counts.plus(&part.counts);
+            sum.connections_open = part.connections_open;
+        }
+        if let Some(none) = next.no_server {
+            self.no_server = Some(self.no_server.unwrap_or_default().plus(&none));
+        }
+        // How busy a worker was is not known of the whole when it is not known of both.
+        let (first, second) = (self.length.saturating_sub(next.length), next.length);
+        let busy = |was: Option<&WorkerSecond>, is: &WorkerSecond| {
+            let (was, is) = (was?.busy?, is.busy?);
+            let all_s = (first + second).as_s_f64();
+            Some((was * first.as_s_f64() + is * second.as_s_f64()) / all_s).filter(|_| all_s > 0.0)
+        };
+        let each = next.workers.into_iter().enumerate();
+        let each = each
+            .map(|(number, is)| WorkerSecond { busy: busy(self.workers.get(number), &is), ..is });
+        self.workers = each.collect();
     }
 
     fn record(&self) -> SecondRecord {
@@ -185,38 +273,11 @@ impl Kept {
             response_p50_ns: at(0.5),
             response_p99_ns: at(0.99),
             under_way: self.under_way,
+            servers: self.servers.clone(),
+            no_server: self.no_server,
+            workers: self.workers.clone(),
         }
     }
-}
-
-/// What is under way, by the workers' reports.
-fn under_way(plan: &Plan, looked: &Looked) -> UnderWay {
-    let workers = || looked.workers.iter();
-    let sum = |of: fn(&WorkerReport) -> u64| Some(workers().map(of).sum());
-    UnderWay {
-        in_flight: sum(|worker| worker.in_flight),
-        backlog: None,
-        oldest_due_s: is_open(plan).then(|| oldest_due(looked).map_or(0.0, Span::as_s_f64)),
-        connections_open: sum(|worker| u64::from(worker.connections_open)),
-    }
-}
-
-/// How long the oldest operation has been due that is not sent yet; none if nothing waits.
-pub(crate) fn oldest_due(looked: &Looked) -> Option<Span> {
-    let running = looked.workers.iter().filter(|worker| worker.stage == Stage::Running);
-    let oldest = running.filter_map(|worker| worker.oldest_due).min();
-    oldest.map(|at| looked.at.since(at))
-}
-
-/// Whether a schedule says when operations are intended.
-fn is_open(plan: &Plan) -> bool {
-    matches!(plan.pacing, Pacing::Open { .. })
-}
-
-fn counts(totals: &Totals) -> SettledCounts {
-    let mut all = Counters::default();
-    totals.segments.iter().for_each(|segment| all += segment);
-    (&all).into()
 }
 
 /// What came to each slot since it was `then`, which becomes what it is now; none where nothing

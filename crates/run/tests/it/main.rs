@@ -6,5 +6,6 @@ mod figures;
 mod goals;
 mod lowering;
 mod plans;
+mod seconds;
 mod trouble;
 mod world;

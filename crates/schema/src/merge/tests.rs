@@ -1,6 +1,7 @@
 //! The laws of merging over random records, a run against its own shards, and what is refused.
 
 mod generate;
+mod seconds;
 mod cut;
 
 use super::*;

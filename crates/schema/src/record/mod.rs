@@ -27,7 +27,7 @@ pub use judgement::{
 };
 pub(crate) use measured::per_second;
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
-pub use second::{SecondRecord, SettledCounts, UnderWay};
+pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{Figure, Outage, Reconnects, ServerCounters, ServerRecord, ServerTotals};
 pub use shard::ShardRecord;
 
@@ -145,8 +145,8 @@ pub struct Record {
     pub intervals: Vec<IntervalRecord>,
     /// The measured window in at most 64 slices, with their whole distributions.
     pub slices: Vec<SliceRecord>,
-    /// The load in seconds, by what ended in them; in a merged record empty, as its shards have
-    /// theirs.
+    /// The load in seconds, by what ended in them; in a merged record those of its shards side by
+    /// side by the time of day, empty where these do not add up to its phases.
     #[serde(default)]
     pub seconds: Vec<SecondRecord>,
     /// What the load cost this process.

@@ -1,5 +1,6 @@
 //! A load in seconds, by what ended in them and what was under way at their ends.
 
+use super::count::Totals;
 use memtide_metrics::Counters;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,43 @@ pub struct SecondRecord {
     /// What was under way at its end.
     #[serde(flatten)]
     pub under_way: UnderWay,
+    /// Counts of each server, in the order of `plan.servers`; absent with one server, and with
+    /// more than 16.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ServerSecond>,
+    /// Counts of operations that no server was chosen for; absent where there were none. With
+    /// those of all servers they add up to the second's counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_server: Option<SettledCounts>,
+    /// What each worker had under way at its end, in their order; absent with more than 16 workers,
+    /// and after the last of them has finished.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerSecond>,
+}
+
+/// What ended of one server's operations in a stretch of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerSecond {
+    /// Operations that ended, and what became of them.
+    #[serde(flatten)]
+    pub counts: SettledCounts,
+    /// Connections to it that were open at the end; none where connections are the load.
+    pub connections_open: Option<u64>,
+}
+
+/// How one worker was at the end of a stretch of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerSecond {
+    /// Operations that were sent and have not ended.
+    pub in_flight: u64,
+    /// Connections that are open.
+    pub connections_open: u64,
+    /// How long its oldest operation has been due that is not sent yet, in seconds; none where
+    /// nothing waits.
+    pub oldest_due_s: Option<f64>,
+    /// The part of the stretch in which it was busy, 0 to 1; none unless all of it is in the
+    /// measured window.
+    pub busy: Option<f64>,
 }
 
 macro_rules! settled {
@@ -51,6 +89,15 @@ macro_rules! settled {
         impl From<&Counters> for SettledCounts {
             fn from(counters: &Counters) -> Self {
                 Self { settled: counters.settled(), $($($second: counters.$second,)?)* }
+            }
+        }
+
+        impl From<&Totals> for SettledCounts {
+            /// Of operations that have all ended.
+            fn from(totals: &Totals) -> Self {
+                let ended = [totals.unanswered(), totals.unacknowledged];
+                let settled = ended.iter().fold(totals.answered, |sum, n| sum.saturating_add(*n));
+                Self { settled, $($($second: totals.$second,)?)* }
             }
         }
 
@@ -87,8 +134,10 @@ impl SettledCounts {
 pub struct UnderWay {
     /// Operations that were sent and have not ended.
     pub in_flight: Option<u64>,
-    /// Operations that are due and not sent; none, because a schedule that is behind does not count
-    /// them.
+    /// Operations that are due and not sent: exact with fixed gaps, else as many as the rate called
+    /// for since the oldest of them. None in a closed loop, and where how long a worker is behind
+    /// does not tell by how many: with a schedule for each connection or client, with a rate in
+    /// keys, and where connections are the load.
     pub backlog: Option<u64>,
     /// How long the oldest operation has been due that is not sent yet, in seconds; 0 where nothing
     /// waits, none in a closed loop, which has no backlog.

@@ -1,0 +1,127 @@
+//! What a look at the workers says of the end of a second: what is under way, of each server and of
+//! each worker.
+
+use memtide_base::{Instant, Span};
+use memtide_engine::fleet::{Interval as Looked, Stage, WorkerReport};
+use memtide_engine::{Cooldown, Pacing, Plan, RateUnit, Sharing};
+use memtide_metrics::{Counters, Totals};
+use memtide_schema::record::{SettledCounts, UnderWay, WorkerSecond};
+
+/// Less than this part of an operation is an error of arithmetic.
+const ROUNDING: f64 = 1e-6;
+
+/// What is under way, by the workers' reports.
+pub(super) fn under_way(plan: &Plan, start: Instant, looked: &Looked, totals: &Totals) -> UnderWay {
+    let workers = || looked.workers.iter();
+    let sum = |of: fn(&WorkerReport) -> u64| Some(workers().map(of).sum());
+    UnderWay {
+        in_flight: sum(|worker| worker.in_flight),
+        backlog: backlog(plan, start, looked, totals),
+        oldest_due_s: is_open(plan).then(|| oldest_due(looked).map_or(0.0, Span::as_s_f64)),
+        connections_open: sum(|worker| u64::from(worker.connections_open)),
+    }
+}
+
+/// What is under way when nothing is left.
+pub(super) fn nothing(plan: &Plan) -> UnderWay {
+    UnderWay {
+        in_flight: Some(0),
+        backlog: is_counted(plan).then_some(0),
+        oldest_due_s: is_open(plan).then_some(0.0),
+        connections_open: None,
+    }
+}
+
+/// How long the oldest operation has been due that is not sent yet; none if nothing waits.
+pub(crate) fn oldest_due(looked: &Looked) -> Option<Span> {
+    running(looked).filter_map(|worker| worker.oldest_due).min().map(|at| looked.at.since(at))
+}
+
+fn running(looked: &Looked) -> impl Iterator<Item = &WorkerReport> {
+    looked.workers.iter().filter(|worker| worker.stage == Stage::Running)
+}
+
+/// Whether a schedule says when operations are intended.
+fn is_open(plan: &Plan) -> bool {
+    matches!(plan.pacing, Pacing::Open { .. })
+}
+
+/// Whether how long a worker is behind tells by how many operations: it has one schedule, which
+/// counts operations.
+fn is_counted(plan: &Plan) -> bool {
+    let one_schedule = matches!(plan.pacing, Pacing::Open { sharing: Sharing::Shared, .. });
+    one_schedule && plan.clients.counted().is_none() && plan.unit == RateUnit::Operations
+}
+
+/// Operations that are due and not sent: the oldest of each worker, and as many as its part of the
+/// rate called for since. With fixed gaps that is exact, else it is the number to be expected.
+fn backlog(plan: &Plan, start: Instant, looked: &Looked, totals: &Totals) -> Option<u64> {
+    let Pacing::Open { arrival, curve, .. } = &plan.pacing else { return None };
+    if !is_counted(plan) {
+        return None;
+    }
+    let end = match plan.window.cooldown {
+        Cooldown::Load => looked.at,
+        Cooldown::Drain | Cooldown::Stop => looked.at.min(plan.window.measure_end(start)),
+    };
+    let called_for = |at: Instant| arrival.expected(curve.cumulative(at.since(start)));
+    let behind = |oldest: Instant| {
+        let more = called_for(end) - called_for(oldest.min(end));
+        1 + (more / f64::from(plan.workers) + ROUNDING) as u64
+    };
+    let due: u64 = running(looked).filter_map(|worker| worker.oldest_due).map(behind).sum();
+    let made: u64 =
+        totals.segments.iter().map(|segment| segment.intended.saturating_sub(segment.copies)).sum();
+    Some(plan.window.ops_max.map_or(due, |most| due.min(most.saturating_sub(made))))
+}
+
+/// The counts of the load so far of each server, and of operations that no server was chosen for.
+pub(super) fn by_server(plan: &Plan, totals: &Totals) -> (Vec<SettledCounts>, SettledCounts) {
+    if plan.servers.len() == 1 {
+        return (vec![counts(totals)], SettledCounts::default());
+    }
+    let apart = &totals.unmeasured;
+    let both = |measured: &Counters, other: &Counters| {
+        SettledCounts::from(measured).plus(&SettledCounts::from(other))
+    };
+    let servers = totals.servers.iter().zip(&apart.servers);
+    let servers = servers.map(|(measured, other)| both(measured, other)).collect();
+    (servers, both(&totals.no_server, &apart.no_server))
+}
+
+/// The counts of the load so far.
+pub(super) fn counts(totals: &Totals) -> SettledCounts {
+    let mut all = Counters::default();
+    totals.segments.iter().for_each(|segment| all += segment);
+    (&all).into()
+}
+
+/// Connections to each server that are open; none where connections are the load, which close
+/// themselves.
+pub(super) fn connections_open(plan: &Plan, totals: &Totals) -> Vec<Option<u64>> {
+    let of = totals.connections.iter();
+    let open = of.map(|of| of.opened.saturating_sub(of.lost));
+    open.map(|open| plan.churn().is_none().then_some(open)).collect()
+}
+
+/// Of each worker what it has under way, and how busy it was since it had been idle for so long.
+pub(super) fn workers(
+    looked: &Looked,
+    idle_before: &[Span],
+    measured: Option<Span>,
+) -> Vec<WorkerSecond> {
+    let each = looked.workers.iter().enumerate().map(|(number, worker)| {
+        let before = idle_before.get(number).copied().unwrap_or(Span::ZERO);
+        let idle = worker.idle.saturating_sub(before);
+        let waits = worker.oldest_due.filter(|_| worker.stage == Stage::Running);
+        WorkerSecond {
+            in_flight: worker.in_flight,
+            connections_open: u64::from(worker.connections_open),
+            oldest_due_s: waits.map(|at| looked.at.since(at).as_s_f64()),
+            busy: measured.map(|length| {
+                (1.0 - idle.as_s_f64() / length.as_s_f64().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0)
+            }),
+        }
+    });
+    each.collect()
+}

@@ -1,0 +1,159 @@
+//! The seconds of shards laid side by side by the time of day, as their rows are.
+//!
+//! A second is counted whole, in the merged one that holds its middle, so sums stay what they are.
+
+use crate::record::{Phases, SecondRecord, ServerSecond, SettledCounts, ShardRecord, UnderWay};
+use memtide_base::Span;
+use std::collections::BTreeMap;
+
+/// At most this many are made.
+const SECONDS_MAX: u64 = 1024;
+
+/// A second of a shard: when it began and ended, in ns since 1970, and what is known of it.
+struct Part<'a> {
+    start: u64,
+    end: u64,
+    shard: usize,
+    second: &'a SecondRecord,
+}
+
+/// What is asked of all shards again and again.
+struct Loads {
+    /// When each shard's seconds began and ended.
+    extents: BTreeMap<usize, (u64, u64)>,
+    /// How many servers each of them has, where all have the same; else 0.
+    servers: usize,
+}
+
+/// The seconds of all shards together; none where they would not add up to `phases`, because a
+/// shard has none or does not say when they were.
+pub(super) fn aligned(shards: &[ShardRecord], phases: &Phases) -> Vec<SecondRecord> {
+    let each = shards.iter().enumerate().flat_map(|(number, shard)| parts(number, shard));
+    let parts: Vec<Part<'_>> = each.collect();
+    let (Some(zero), Some(end)) =
+        (parts.iter().map(|part| part.start).min(), parts.iter().map(|part| part.end).max())
+    else {
+        return Vec::new();
+    };
+    let mut width = parts.iter().map(|part| part.end - part.start).max().unwrap_or(0).max(1);
+    while (end - zero).div_ceil(width) > SECONDS_MAX {
+        width *= 2;
+    }
+    let mut rows: BTreeMap<u64, Vec<&Part<'_>>> = BTreeMap::new();
+    for part in &parts {
+        let middle = part.start + (part.end - part.start) / 2;
+        rows.entry((middle - zero) / width).or_default().push(part);
+    }
+    let loads = Loads::of(shards, &parts);
+    let seal = |(number, of): (&u64, &Vec<&Part<'_>>)| {
+        let start = number.saturating_mul(width);
+        let length = width.min((end - zero).saturating_sub(start));
+        merged(of, &loads, (Span::from_ns(start), Span::from_ns(length)))
+    };
+    let seconds: Vec<SecondRecord> = rows.iter().map(seal).collect();
+    let sum = seconds.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.counts));
+    if sum == of_load(phases) { seconds } else { Vec::new() }
+}
+
+/// The seconds of a shard; none where it does not say when its load began.
+fn parts(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Part<'_>> {
+    let window = shard.window_start_unix_ns.and_then(|start| u64::try_from(start.0).ok());
+    let warmup = Span::from_s_f64(shard.plan.warmup_s).ns();
+    let load = window.and_then(|start| start.checked_sub(warmup));
+    let seconds = shard.seconds.iter().filter_map(move |second| {
+        let start = load?.checked_add(Span::from_s_f64(second.start_s).ns())?;
+        let end = start.checked_add(Span::from_s_f64(second.length_s).ns())?;
+        Some(Part { start, end, shard: number, second })
+    });
+    seconds
+}
+
+/// What ended in the whole load.
+fn of_load(phases: &Phases) -> SettledCounts {
+    let Phases { warmup, measure, cooldown, .. } = phases;
+    let each = [warmup, measure, cooldown].map(|phase| SettledCounts::from(&phase.totals));
+    each.iter().fold(SettledCounts::default(), |sum, of| sum.plus(of))
+}
+
+impl Loads {
+    fn of(shards: &[ShardRecord], parts: &[Part<'_>]) -> Self {
+        let mut extents: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+        for part in parts {
+            let extent = extents.entry(part.shard).or_insert((part.start, part.end));
+            *extent = (extent.0.min(part.start), extent.1.max(part.end));
+        }
+        let names = |shard: &ShardRecord| -> Vec<String> {
+            shard.plan.servers.iter().map(|server| server.name.clone()).collect()
+        };
+        let first = shards.first().map(names).unwrap_or_default();
+        let alike = shards.iter().all(|shard| names(shard) == first);
+        Self { extents, servers: if alike { first.len() } else { 0 } }
+    }
+
+    /// The last second in `row` of each shard that was running then; none where one of them has
+    /// none there, so that what it had under way is not known.
+    fn ends<'a>(&self, row: &[&Part<'a>]) -> Option<Vec<&'a SecondRecord>> {
+        let (from, until) =
+            (row.iter().map(|of| of.start).min()?, row.iter().map(|of| of.end).max()?);
+        let mut last: BTreeMap<usize, &Part<'a>> = BTreeMap::new();
+        for part in row {
+            let known = last.entry(part.shard).or_insert(part);
+            if known.end < part.end {
+                *known = part;
+            }
+        }
+        let running = self.extents.iter().filter(|(_, of)| of.0 < until && of.1 > from);
+        running.map(|(shard, _)| Some(last.get(shard)?.second)).collect()
+    }
+}
+
+/// One second of those in `row`, with what was under way in each shard at the end of its last one.
+fn merged(row: &[&Part<'_>], loads: &Loads, (start, length): (Span, Span)) -> SecondRecord {
+    let counts = row.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.second.counts));
+    let ends = loads.ends(row);
+    let (servers, no_server) = by_server(row, loads.servers, ends.as_deref());
+    SecondRecord {
+        start_s: start.as_s_f64(),
+        length_s: length.as_s_f64(),
+        counts,
+        under_way: ends.as_deref().map(under_way).unwrap_or_default(),
+        servers,
+        no_server,
+        ..SecondRecord::default()
+    }
+}
+
+fn under_way(ends: &[&SecondRecord]) -> UnderWay {
+    let each = || ends.iter().map(|second| &second.under_way);
+    let sum = |of: fn(&UnderWay) -> Option<u64>| {
+        each().map(of).reduce(|a, b| Some(a?.saturating_add(b?))).flatten()
+    };
+    UnderWay {
+        in_flight: sum(|of| of.in_flight),
+        backlog: sum(|of| of.backlog),
+        oldest_due_s: each().map(|of| of.oldest_due_s).reduce(|a, b| Some(a?.max(b?))).flatten(),
+        connections_open: sum(|of| of.connections_open),
+    }
+}
+
+/// The counts of each of the `servers`, where all seconds in `row` have them.
+fn by_server(
+    row: &[&Part<'_>],
+    servers: usize,
+    ends: Option<&[&SecondRecord]>,
+) -> (Vec<ServerSecond>, Option<SettledCounts>) {
+    if !row.iter().all(|of| of.second.servers.len() == servers) {
+        return (Vec::new(), None);
+    }
+    let server = |number: usize| ServerSecond {
+        counts: row
+            .iter()
+            .fold(SettledCounts::default(), |sum, of| sum.plus(&of.second.servers[number].counts)),
+        connections_open: ends.and_then(|ends| {
+            let open = ends.iter().map(|second| second.servers.get(number)?.connections_open);
+            open.reduce(|a, b| Some(a?.saturating_add(b?))).flatten()
+        }),
+    };
+    let none = row.iter().filter_map(|of| of.second.no_server).reduce(|a, b| a.plus(&b));
+    ((0..servers).map(server).collect(), none)
+}
