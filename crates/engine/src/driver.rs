@@ -11,7 +11,7 @@ pub use message::{Mark, Message, SendBuffer};
 pub use stranger::Stranger;
 
 pub use memtide_base::SocketOptions;
-use memtide_base::{ConnectionId, Full, Instant, Span};
+use memtide_base::{ConnectionId, Full, Instant, Remedy, Sentence, Span};
 use memtide_codec::{ErrorKind, ErrorReply, Excerpt, Malformed};
 use memtide_workload::{OpKind, Outcome};
 use std::fmt;
@@ -163,55 +163,55 @@ pub enum ConnectError {
     Other(i32),
 }
 
-impl fmt::Display for ConnectError {
-    /// A sentence without its end, with what can be done.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl ConnectError {
+    /// A sentence without its subject and its end, with what can be done.
+    pub fn sentence(&self) -> Sentence {
         match self {
-            Self::Refused => f.write_str("refused the connection; is the server running there?"),
-            Self::Unreachable => f.write_str("cannot be reached from here; check the address"),
-            Self::TimedOut => f.write_str("did not accept a connection in time (see --timeout)"),
-            Self::Unanswered => f.write_str(
+            Self::Refused => Sentence::new("refused the connection; is the server running there?"),
+            Self::Unreachable => Sentence::new("cannot be reached from here; check the address"),
+            Self::TimedOut => {
+                Sentence::new("did not accept a connection in time").remedy(Remedy::SeeTimeout)
+            }
+            Self::Unanswered => Sentence::new(
                 "answered no attempt to connect; check the address, and firewalls on the way",
             ),
-            Self::Reset => f.write_str("reset the connection before it was open"),
-            Self::FilesExhausted => f.write_str(
+            Self::Reset => Sentence::new("reset the connection before it was open"),
+            Self::FilesExhausted => Sentence::new(
                 "needs more open files than this process may have; raise the hard limit \
-                 (`ulimit -Hn`) or lower --connections",
-            ),
-            Self::FileTableFull => f.write_str(
-                "needs more open files than this system may have; raise fs.file-max or lower \
-                 --connections",
-            ),
-            Self::PortsExhausted => f.write_str(
-                "needs more local ports than are free; lower --connections, give more source \
-                 addresses with --bind, or widen net.ipv4.ip_local_port_range",
-            ),
-            Self::NoSuchPath => f.write_str("is not there; check the socket's path"),
-            Self::SourceNotLocal => {
-                f.write_str("cannot be reached from the --bind address; it is not of this machine")
+                 (`ulimit -Hn`)",
+            )
+            .remedy(Remedy::OrFewerConnections),
+            Self::FileTableFull => {
+                Sentence::new("needs more open files than this system may have; raise fs.file-max")
+                    .remedy(Remedy::OrFewerConnections)
             }
+            Self::PortsExhausted => {
+                Sentence::new("needs more local ports than are free").remedy(Remedy::MorePorts)
+            }
+            Self::NoSuchPath => Sentence::new("is not there; check the socket's path"),
+            Self::SourceNotLocal => Sentence::new("cannot be reached").remedy(Remedy::LocalSource),
             Self::CredentialsRefused(said) => {
-                write!(f, "refused the credentials with '{said}'; check --user and --password")
+                Sentence::new(format!("refused the credentials with '{said}'"))
+                    .remedy(Remedy::CheckCredentials)
             }
-            Self::CredentialsUnwanted(said) => write!(
-                f,
-                "does not take credentials over this protocol: it answered '{said}'; leave out \
-                 --user and --password, or let it ask for them (memcached: -S for --protocol \
-                 binary, -Y FILE for --protocol text)",
-            ),
-            Self::CredentialsUnfinished => f.write_str(
+            Self::CredentialsUnwanted(said) => Sentence::new(format!(
+                "does not take credentials over this protocol: it answered '{said}'"
+            ))
+            .remedy(Remedy::LeaveCredentials),
+            Self::CredentialsUnfinished => Sentence::new(
                 "refused the credentials: it wants more steps than SASL PLAIN has; allow the \
                  mechanism PLAIN",
             ),
             Self::CredentialsMissing => {
-                f.write_str("wants to know who is there; give it --user and --password")
+                Sentence::new("wants to know who is there").remedy(Remedy::GiveCredentials)
             }
-            Self::OptionRefused { option, remedy, code } => write!(
-                f,
+            Self::OptionRefused { option, remedy, code } => Sentence::new(format!(
                 "could not be connected to: this system refuses {option} (system error {code}); \
                  {remedy}"
-            ),
-            Self::Other(code) => write!(f, "could not be connected to (system error {code})"),
+            )),
+            Self::Other(code) => {
+                Sentence::new(format!("could not be connected to (system error {code})"))
+            }
         }
     }
 }
@@ -233,17 +233,20 @@ pub enum Closed {
     Other(i32),
 }
 
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Closed {
+    /// A sentence without its subject and its end, with what can be done.
+    pub fn sentence(&self) -> Sentence {
         match self {
-            Self::ByPeer => f.write_str("closed the connection"),
-            Self::Reset => f.write_str("reset the connection"),
-            Self::Unanswered => f.write_str("no longer acknowledges what is sent"),
-            Self::Broken(error) => error.fmt(f),
+            Self::ByPeer => Sentence::new("closed the connection"),
+            Self::Reset => Sentence::new("reset the connection"),
+            Self::Unanswered => Sentence::new("no longer acknowledges what is sent"),
+            Self::Broken(error) => error.sentence(),
             Self::Unheard => {
-                f.write_str("does not listen for UDP; start it with -U and the port, or use TCP")
+                Sentence::new("does not listen for UDP; start it with -U and the port, or use TCP")
             }
-            Self::Other(code) => write!(f, "lost the connection (system error {code})"),
+            Self::Other(code) => {
+                Sentence::new(format!("lost the connection (system error {code})"))
+            }
         }
     }
 }
@@ -317,27 +320,37 @@ impl PeerError {
     }
 }
 
-impl fmt::Display for PeerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl PeerError {
+    /// A sentence without its subject and its end, with what can be done.
+    pub fn sentence(&self) -> Sentence {
         match self {
-            Self::TooManyConnections => f.write_str(
-                "answered 'ERROR Too many open connections'; raise its -c or lower --connections",
-            ),
-            Self::Malformed(error) => error.fmt(f),
-            Self::Foreign { stranger, line } => write!(f, "answered with {stranger} ({line})"),
-            Self::Mismatch { kind, got } => {
-                write!(f, "answered {got} to a {}, which the protocol rules out", kind.name())
+            Self::TooManyConnections => {
+                Sentence::new("answered 'ERROR Too many open connections'; raise its -c")
+                    .remedy(Remedy::OrFewerConnections)
             }
+            Self::Malformed(error) => Sentence::new(error.to_string()),
+            Self::Foreign { stranger, line } => {
+                Sentence::new("answered with ").and(&stranger.sentence()).text(format!(" ({line})"))
+            }
+            Self::Mismatch { kind, got } => Sentence::new(format!(
+                "answered {got} to a {}, which the protocol rules out",
+                kind.name()
+            )),
             Self::Unfit { asked, got } => {
-                write!(f, "answered {got} to {asked}, which the protocol rules out")
+                Sentence::new(format!("answered {got} to {asked}, which the protocol rules out"))
             }
-            Self::OutOfTurn { expected, got } => write!(
-                f,
+            Self::OutOfTurn { expected, got } => Sentence::new(format!(
                 "answered request {got} of a connection when it was request {expected}'s turn"
-            ),
-            Self::Unasked { got } => write!(f, "sent {got} although nothing was asked"),
-            Self::Unreadable { why } => write!(f, "cannot be understood: its bytes {why}"),
-            Self::UnaskedError { line } => write!(f, "sent {line} although nothing was asked"),
+            )),
+            Self::Unasked { got } => {
+                Sentence::new(format!("sent {got} although nothing was asked"))
+            }
+            Self::Unreadable { why } => {
+                Sentence::new(format!("cannot be understood: its bytes {why}"))
+            }
+            Self::UnaskedError { line } => {
+                Sentence::new(format!("sent {line} although nothing was asked"))
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 use crate::driver::{Closed, ConnectError, DriverError, Refusal};
 use crate::plan::{Plan, ServerPlan};
 use crate::probe::{Answer, AskError, Question};
-use memtide_base::{Instant, ServerId, Span};
+use memtide_base::{Instant, Remedy, Sentence, ServerId, Span};
 use memtide_metrics::Totals;
 use std::fmt;
 use std::ops::Range;
@@ -152,11 +152,12 @@ pub enum TroubleKind {
     Closed(Closed),
 }
 
-impl fmt::Display for TroubleKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl TroubleKind {
+    /// A sentence without its subject and its end, with what can be done.
+    pub fn sentence(&self) -> Sentence {
         match self {
-            Self::Connect(error) => error.fmt(f),
-            Self::Closed(closed) => closed.fmt(f),
+            Self::Connect(error) => error.sentence(),
+            Self::Closed(closed) => closed.sentence(),
         }
     }
 }
@@ -180,15 +181,25 @@ pub enum FleetError {
     },
 }
 
-impl fmt::Display for FleetError {
-    /// What happened, and what to do if anything can be done, as a sentence.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl FleetError {
+    /// What happened, and what to do if anything can be done.
+    pub fn sentence(&self) -> Sentence {
         match self {
             Self::NoThread { worker, why } => {
-                write!(f, "no thread for worker {worker} ({why}); lower --threads")
+                Sentence::new(format!("no thread for worker {worker} ({why})"))
+                    .remedy(Remedy::FewerThreads)
             }
-            Self::Worker { worker, error } => write!(f, "worker {worker} cannot go on: {error}"),
+            Self::Worker { worker, error } => {
+                Sentence::new(format!("worker {worker} cannot go on: {error}"))
+            }
         }
+    }
+}
+
+impl fmt::Display for FleetError {
+    /// What happened.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentence().fmt(f)
     }
 }
 

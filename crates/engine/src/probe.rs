@@ -10,7 +10,7 @@ use crate::driver::{
     SocketOptions, Submission,
 };
 use crate::plan::{Plan, Protocol, ServerPlan, Transport};
-use memtide_base::{ConnectionId, Instant, Span};
+use memtide_base::{ConnectionId, Instant, Remedy, Sentence, Span};
 use memtide_codec::Reply;
 use std::fmt;
 
@@ -72,39 +72,43 @@ pub enum AskError {
     Driver(DriverError),
 }
 
-impl fmt::Display for AskError {
-    /// A sentence without its subject (the server) and its end.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl AskError {
+    /// A sentence without its subject (the server) and its end, with what can be done.
+    pub fn sentence(&self) -> Sentence {
         match self {
-            Self::Connect(error) => error.fmt(f),
+            Self::Connect(error) => error.sentence(),
             Self::Closed(Closed::ByPeer) => {
-                f.write_str("closed the connection without an answer; is it a memcached?")
+                Sentence::new("closed the connection without an answer; is it a memcached?")
             }
-            Self::Closed(closed) => closed.fmt(f),
-            Self::Silent(timeout, protocol) => write!(
-                f,
+            Self::Closed(closed) => closed.sentence(),
+            Self::Silent(timeout, protocol) => Sentence::new(format!(
                 "accepted the connection but did not answer within {timeout}; is it a memcached \
-                 with the {} protocol, and is it running? (--timeout allows it more time)",
-                protocol
-            ),
-            Self::Unfinished { timeout, bytes } => write!(
-                f,
+                 with the {protocol} protocol, and is it running?"
+            ))
+            .remedy(Remedy::AllowTime),
+            Self::Unfinished { timeout, bytes } => Sentence::new(format!(
                 "began to answer but did not end its answer within {timeout} ({bytes} bytes came); \
-                 is it a memcached, and is it running? (--timeout allows it more time)"
-            ),
-            Self::CutShort(bytes) => write!(
-                f,
+                 is it a memcached, and is it running?"
+            ))
+            .remedy(Remedy::AllowTime),
+            Self::CutShort(bytes) => Sentence::new(format!(
                 "closed the connection within its answer, after {bytes} bytes; is it a memcached?"
-            ),
-            Self::TooLong { bytes_max } => write!(
-                f,
+            )),
+            Self::TooLong { bytes_max } => Sentence::new(format!(
                 "sent an answer without an end: more than {bytes_max} bytes; is it a memcached?"
-            ),
-            Self::NotAsked => f.write_str("was not asked for its statistics"),
-            Self::Interrupted => f.write_str("was not waited for: the run was interrupted"),
-            Self::Refused(line) => write!(f, "answered '{line}'"),
-            Self::Driver(error) => write!(f, "could not be asked: {error}"),
+            )),
+            Self::NotAsked => Sentence::new("was not asked for its statistics"),
+            Self::Interrupted => Sentence::new("was not waited for: the run was interrupted"),
+            Self::Refused(line) => Sentence::new(format!("answered '{line}'")),
+            Self::Driver(error) => Sentence::new(format!("could not be asked: {error}")),
         }
+    }
+}
+
+impl fmt::Display for AskError {
+    /// What happened, without the subject (the server) and the end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentence().fmt(f)
     }
 }
 

@@ -104,8 +104,10 @@ fn what_a_server_did_reads_as_a_sentence_behind_its_name() {
         .chain(closed().into_iter().map(AskError::Closed))
         .chain(ask_errors(driver))
         .map(|error| error.to_string())
-        .chain(closed().into_iter().map(|closed| TroubleKind::Closed(closed).to_string()))
-        .chain(trouble.into_iter().map(|trouble| trouble.to_string()))
+        .chain(
+            closed().into_iter().map(|closed| TroubleKind::Closed(closed).sentence().to_string()),
+        )
+        .chain(trouble.into_iter().map(|trouble| trouble.sentence().to_string()))
         .chain(malformed().into_iter().map(|error| error.to_string()));
     let flaws: Vec<String> = texts.filter_map(|text| flaw_of_predicate(&text)).collect();
     assert!(flaws.is_empty(), "{flaws:#?}");

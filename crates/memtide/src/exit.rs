@@ -66,7 +66,7 @@ impl From<Problem> for Stop {
 
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
-        Self { code: failure.exit, message: failure.message }
+        Self { code: failure.exit, message: failure.message() }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::run_plan::{Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_un
 use crate::seal::{Began, Material, none_opened, seal, service_so_far};
 use crate::survey::{Agreement, Discreet, ServerCommands, Survey, compare, figures, is_closed};
 use crate::wrong_values::wrong_values;
-use memtide_base::{Instant, Span, rng};
+use memtide_base::{Instant, Sentence, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
@@ -17,7 +17,7 @@ use memtide_engine::{Closed, Plan, ServerPlan};
 use memtide_metrics::{Churn, ChurnCounters, Counters, Totals};
 use memtide_schema::record::{Phase, SecondRecord};
 use memtide_schema::scenario::{Goal, Load};
-use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues};
+use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues, natively};
 
 /// A run that has ended, as planned or early.
 #[derive(Debug)]
@@ -132,7 +132,8 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
         return None;
     }
     let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
-    let what = trouble.map_or_else(|| "went away".to_owned(), |trouble| trouble.what.to_string());
+    let what =
+        trouble.map_or_else(|| Sentence::new("went away"), |trouble| trouble.what.sentence());
     let server = match trouble {
         Some(trouble) => format!("server {}", plan.servers[trouble.server.index()].name),
         None => "a server".to_owned(),
@@ -180,7 +181,8 @@ fn greet<F: Fleet>(
                 Question::Get,
             ),
             Err(AskError::NotAsked) => {
-                ("the servers were not asked for stats (--no-stats)".to_owned(), Question::Get)
+                let unasked = Sentence::new("the servers were not asked for stats (");
+                (natively(&unasked.field("no-stats").text(")")), Question::Get)
             }
             Err(error) => {
                 survey.give_up(plan, server, &error)?;
@@ -253,7 +255,8 @@ fn take_leave<F: Fleet>(
                 Ok(figures) => drop(survey.after.insert(server.name.clone(), figures)),
                 Err(AskError::NotAsked) => {}
                 Err(error) => {
-                    survey.unavailable = Some(format!("server {} {error}", server.name));
+                    let what = natively(&error.sentence());
+                    survey.unavailable = Some(format!("server {} {what}", server.name));
                 }
             }
         }

@@ -10,7 +10,7 @@ use crate::failure::{Failure, FillFault};
 use crate::lower::{compares_lengths, keys_all, needs_keys, plan_of};
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, run_plan};
-use memtide_base::{Instant, ServerId};
+use memtide_base::{Instant, Sentence, ServerId};
 use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};
 use memtide_engine::plan::{Work, segment};
 use memtide_engine::{Closed, Plan, ServerPlan};
@@ -18,7 +18,7 @@ use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
 use memtide_schema::warning::Shortfall;
-use memtide_schema::{Event, Progress, Scenario, Warning};
+use memtide_schema::{Event, Progress, Scenario, Warning, natively};
 use memtide_workload::WindowPlan;
 use probe::{Probed, accept_as_it_is, wants_keys};
 use room::Room;
@@ -183,7 +183,7 @@ fn fill_server<F: Fleet>(
             server,
             stored,
             total,
-            why: refused.why,
+            why: natively(&refused.why),
         }));
     }
     Ok(())
@@ -194,12 +194,12 @@ fn fill_server<F: Fleet>(
 struct Refused {
     keys: u64,
     /// What the server said to it first: a clause after a semicolon, or nothing.
-    why: String,
+    why: Sentence,
 }
 
 impl Refused {
     fn add(&mut self, more: Self) {
-        if self.why.is_empty() {
+        if self.why == Sentence::default() {
             self.why = more.why;
         }
         self.keys += more.keys;
@@ -222,7 +222,7 @@ fn store<F: Fleet>(
     })?;
     let counters = filled.absorb(&ended, (&of_server(server), "sets of the fill"), &fill)?;
     let keys = count - counters.replies[ReplyClass::Stored as usize];
-    let why = if keys > 0 { said(&ended) } else { String::new() };
+    let why = if keys > 0 { said(&ended) } else { Sentence::default() };
     Ok(Refused { keys, why })
 }
 
@@ -249,27 +249,27 @@ fn of_server(server: &ServerPlan) -> String {
 }
 
 /// What went wrong, in the server's own words if it had any.
-fn said(ended: &Ended) -> String {
+fn said(ended: &Ended) -> Sentence {
     let unanswered = ended.measured().timed_out;
     let refusal = ended.workers.iter().find_map(|worker| worker.refusal);
     let trouble = ended.workers.iter().find_map(|worker| worker.trouble);
     match (refusal, trouble) {
-        (Some(refusal), _) => format!("; it answered '{refusal}'"),
-        (None, Some(trouble)) => format!("; it {}", trouble.what),
+        (Some(refusal), _) => Sentence::new(format!("; it answered '{refusal}'")),
+        (None, Some(trouble)) => Sentence::new("; it ").and(&trouble.what.sentence()),
         (None, None) if unanswered > 0 => {
-            format!("; it did not answer {unanswered} operations within the timeout")
+            Sentence::new(format!("; it did not answer {unanswered} operations within the timeout"))
         }
-        (None, None) => String::new(),
+        (None, None) => Sentence::default(),
     }
 }
 
 /// How a server broke the protocol; the last breach that is known.
-fn broken(ended: &Ended) -> String {
+fn broken(ended: &Ended) -> Sentence {
     let breach = |trouble: &Trouble| matches!(trouble.what, TroubleKind::Closed(Closed::Broken(_)));
     let trouble = ended.workers.iter().filter_map(|worker| worker.trouble).find(breach);
     match trouble {
-        Some(trouble) => trouble.what.to_string(),
-        None => format!("broke the protocol{}", said(ended)),
+        Some(trouble) => trouble.what.sentence(),
+        None => Sentence::new("broke the protocol").and(&said(ended)),
     }
 }
 

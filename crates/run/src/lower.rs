@@ -16,12 +16,12 @@ pub(crate) use plans::{
 
 use decide::decide;
 use layout::{ClientLayout, Data};
-use memtide_base::Span;
+use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window};
-use memtide_schema::Scenario;
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
 use memtide_schema::scenario::{self as word, Outputs, Problem, Tags};
+use memtide_schema::{Scenario, natively};
 use memtide_workload::{
     Expiring, Lifetimes, Mix, OpKind, Oracle, RateCurve, SourcePlan, Wave, WindowPlan,
 };
@@ -248,12 +248,12 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
 fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
     for (nth, server) in servers.iter().enumerate() {
         if servers[..nth].iter().any(|earlier| earlier.addresses == server.addresses) {
-            let message = format!(
-                "server {} is named twice; name each once, and use --connections for more \
-                 connections to it",
+            let twice = Sentence::new(format!(
+                "server {} is named twice; name each once, and use ",
                 server.name
-            );
-            return Err(Problem { field: "server", message });
+            ));
+            let twice = twice.field("connections").text(" for more connections to it");
+            return Err(Problem { field: "server", message: natively(&twice) });
         }
     }
     Ok(())
@@ -280,8 +280,9 @@ fn io(
     let Doors::Kernel { uring } = &around.io else { return Ok(Io::Simulated) };
     match (scenario.io, uring) {
         (Some(Io::Uring), Err(reason)) => {
-            let message = format!("--io uring cannot be used: {reason}; use epoll or auto");
-            Err(Problem { field: "io", message })
+            let unfit = Sentence::default().field("io");
+            let unfit = unfit.text(format!(" uring cannot be used: {reason}; use epoll or auto"));
+            Err(Problem { field: "io", message: natively(&unfit) })
         }
         (Some(io), _) => Ok(io),
         (None, Ok(())) => {

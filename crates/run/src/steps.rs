@@ -23,7 +23,7 @@ use memtide_engine::Plan;
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::StepTask;
 use memtide_metrics::Totals;
-use memtide_schema::record::{Aborted, EndedBy, Record};
+use memtide_schema::record::{EndedBy, Record};
 use memtide_schema::scenario::Problem;
 use memtide_schema::steps::{Conclusion, Step, StepRole, StepsEnd};
 use memtide_schema::{Event, Scenario, StepBegun};
@@ -78,6 +78,15 @@ impl StepsPlan<'_> {
     }
 }
 
+/// How a search or a scan ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepsOutcome {
+    /// What it found, with the failure in memtide's own words.
+    pub conclusion: Conclusion,
+    /// Why it could not go on, for a front with words of its own.
+    pub failure: Option<Failure>,
+}
+
 /// Carries out one step after the other until `course` has enough, the user has, or a step fails.
 /// What came of each is told to `observer` as it ends; a step that was interrupted or lost its
 /// servers tells nothing about its rate, and is none.
@@ -86,12 +95,12 @@ pub fn steps<F: Fleet>(
     plan: &StepsPlan<'_>,
     course: &mut dyn Course,
     observer: &mut impl Observer,
-) -> Conclusion {
+) -> StepsOutcome {
     let mut number = 0;
     let mut values_wrong = false;
     let mut rest = Span::ZERO;
     let mut decision = course.first();
-    let conclusion = loop {
+    let concluded = loop {
         let trial = match decision {
             Decision::Over => break concluded(course, StepsEnd::Done, None),
             Decision::Try(_) if plan.steps_max.is_some_and(|max| number >= max) => {
@@ -118,7 +127,7 @@ pub fn steps<F: Fleet>(
                 break concluded(course, StepsEnd::Interrupted, None);
             }
             Ok(Outcome { record: Record { aborted: Some(aborted), .. }, .. }) => {
-                let fault = Fault::Aborted { why: why_aborted(number, &aborted) };
+                let fault = Fault::Aborted { step: number, aborted };
                 break concluded(course, StepsEnd::Aborted, Some(fault.into()));
             }
             Ok(Outcome { record, .. }) => record,
@@ -141,15 +150,11 @@ pub fn steps<F: Fleet>(
         observer.on(&Event::StepDone(Box::new(step)));
         decision = course.next(&result);
     };
+    let StepsOutcome { conclusion, failure } = concluded;
     let exit = if conclusion.exit == 0 { u8::from(values_wrong) } else { conclusion.exit };
     let conclusion = Conclusion { exit, ..conclusion };
     observer.on(&Event::StepsDone(conclusion.clone()));
-    conclusion
-}
-
-fn why_aborted(number: u32, aborted: &Aborted) -> String {
-    let Aborted { condition, why, after_s, .. } = aborted;
-    format!("step {number} was ended after {after_s:.1} s by --abort-on {condition}: {why}")
+    StepsOutcome { conclusion, failure }
 }
 
 /// How long the servers need for what a step has asked of them and no longer waits for, so that the
@@ -217,7 +222,7 @@ fn served_per_s(record: &Record) -> f64 {
     if until_s > 0.0 { record.totals.answered as f64 / until_s } else { 0.0 }
 }
 
-fn concluded(course: &dyn Course, ended_by: StepsEnd, failure: Option<Failure>) -> Conclusion {
+fn concluded(course: &dyn Course, ended_by: StepsEnd, failure: Option<Failure>) -> StepsOutcome {
     let answer = course.answer();
     let found = answer.is_none_or(|answer| answer.rate_per_s.is_some());
     let exit = match (&failure, ended_by) {
@@ -225,5 +230,6 @@ fn concluded(course: &dyn Course, ended_by: StepsEnd, failure: Option<Failure>) 
         (None, StepsEnd::Interrupted) => Failure::INTERRUPTED,
         (None, _) => u8::from(!found),
     };
-    Conclusion { exit, ended_by, failure: failure.map(|failure| failure.message), answer }
+    let message = failure.as_ref().map(Failure::message);
+    StepsOutcome { conclusion: Conclusion { exit, ended_by, failure: message, answer }, failure }
 }

@@ -1,5 +1,6 @@
 //! What the servers say of themselves, before and after, and how that compares with our counts.
 
+use memtide_schema::natively;
 mod discreet;
 mod commands;
 
@@ -7,7 +8,7 @@ pub(crate) use commands::ServerCommands;
 pub(crate) use discreet::{Discreet, is_closed};
 
 use crate::failure::{Failure, Fault};
-use memtide_base::Span;
+use memtide_base::{Sentence, Span};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan, Transport};
@@ -147,10 +148,9 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
         return Agreement::Equal(expected.len());
     };
     if survey.is_touched {
-        return Agreement::Skipped(format!(
-            "{} differs, and the commands of --before and --after may have changed it",
-            differs.name
-        ));
+        let why = Sentence::new(format!("{} differs, and the commands of ", differs.name));
+        let why = why.field("before").text(" and ").field("after");
+        return Agreement::Skipped(natively(&why.text(" may have changed it")));
     }
     let connected = survey.delta(plan, "total_connections");
     let due = (opened + survey.asked_between) as i64;
@@ -268,7 +268,7 @@ impl Survey {
             return Err(fault.into());
         }
         self.unreachable = true;
-        self.unavailable = Some(fault.to_string());
+        self.unavailable = Some(natively(&fault.sentence()));
         Ok(())
     }
 }

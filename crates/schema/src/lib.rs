@@ -49,5 +49,5 @@ pub use merge::{MergeError, Scenarios, merge};
 pub use record::Record;
 pub use sample::{Sample, SampleOutcome};
 pub use scenario::{Outputs, Scenario, Settings};
-pub use warning::Warning;
+pub use warning::{Warning, natively};
 pub use wrong_value::{WrongValue, WrongValues};

@@ -5,9 +5,11 @@
 
 mod shortfall;
 mod upset;
+mod words;
 
 pub use shortfall::Shortfall;
 pub use upset::{Upset, exact_percent, stretches};
+pub use words::natively;
 
 use crate::kind::Kind;
 use crate::record::{Distribution, Missing, Percentile, WarningRecord};

@@ -33,7 +33,7 @@ struct Group {
     words_min: usize,
 }
 
-const GROUPS: [Group; 7] = [
+const GROUPS: [Group; 8] = [
     Group {
         title: "Verdict",
         introduction: "The checks behind the last line of a report: reasons for a no, and notes on \
@@ -60,6 +60,13 @@ const GROUPS: [Group; 7] = [
                        too little memory (1) or must not be filled (2).",
         files: &["crates/run/src/", "crates/engine/src/", "crates/host/src/", "crates/codec/src/"],
         words_min: 3,
+    },
+    Group {
+        title: "Remedies of a run's errors",
+        introduction: "What to do, behind what is wrong in an error of a run. The compatible \
+                       commands name their own options here.",
+        files: &["crates/schema/src/warning/words"],
+        words_min: 2,
     },
     Group {
         title: "Errors: program, files and merging",
@@ -237,8 +244,9 @@ fn is_in(source: &Source, group: &Group) -> bool {
         let begins = group.files.iter().filter(|file| source.path.starts_with(**file));
         begins.map(|file| file.len()).max()
     };
+    let is_words = source.path.ends_with("/words.rs");
     let is_face = source.path.contains("/face") || source.path.contains("/warning");
-    !is_face && length(group) == GROUPS.iter().filter_map(length).max()
+    (!is_face || is_words) && length(group) == GROUPS.iter().filter_map(length).max()
 }
 
 /// Whether people see this string: not what an assertion says, nor what a table of fields holds.

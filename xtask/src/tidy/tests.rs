@@ -82,6 +82,19 @@ fn empty_names_are_banned() {
 }
 
 #[test]
+fn flags_are_named_where_a_front_speaks_with_the_user() {
+    let text = "fn f() -> &'static str { \"wait longer with --timeout\" }";
+    for part in ["engine", "run", "host", "codec"] {
+        assert_eq!(rules(&format!("crates/{part}/src/a.rs"), text), [Rule::Word], "{part}");
+    }
+    for path in ["crates/schema/src/a.rs", "crates/compat/src/a.rs", "crates/run/tests/it/a.rs"] {
+        assert_eq!(rules(path, text), [], "{path}");
+    }
+    let path = "crates/engine/src/a.rs";
+    assert_eq!(rules(path, "/// As `--timeout` says.\nfn f() { a - -b; \"--\"; }"), []);
+}
+
+#[test]
 fn sentences_name_what_they_are_about() {
     let rules = |text: &str| -> Vec<Rule> {
         let source = Source::new("crates/engine/src/worker.rs", text);

@@ -125,6 +125,10 @@ const WORDS: &[(&str, &str)] = &[
     ("stillborn", "say failed to connect"),
 ];
 
+/// Parts that know facts and no flags: each front that speaks with a user has its own.
+const FLAGLESS: &[&str] =
+    &["base", "codec", "workload", "metrics", "server", "engine", "run", "host", "sim", "sinks"];
+
 /// Every word of one file that does not belong there.
 pub(super) fn check(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -132,6 +136,33 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     findings.extend(doors(source));
     findings.extend(names(source));
     findings.extend(unsafety(source));
+    findings.extend(flags(source));
+    findings
+}
+
+/// Flags of a command line in the strings of a part that has none.
+fn flags(source: &Source) -> Vec<Finding> {
+    if !FLAGLESS.contains(&source.part()) || source.is_test() {
+        return Vec::new();
+    }
+    let why = "a face has other flags, or none; who speaks with the user puts facts into words";
+    let instead = "return a `Sentence` with a `Remedy` or the name of a field in it";
+    let mut findings = Vec::new();
+    for (at, dashes) in source.text.match_indices("--") {
+        let after = source.text[at + dashes.len()..].bytes().next();
+        let is_masked = !source.code[at..].starts_with(dashes);
+        let start = source.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let is_comment = source.text[start..].trim_start().starts_with("//");
+        if after.is_some_and(|byte| byte.is_ascii_lowercase())
+            && is_masked
+            && !is_comment
+            && !source.in_test(at)
+        {
+            let flag = source.text[at..].split(|c: char| c != '-' && !c.is_ascii_lowercase());
+            let flag = format!("`{}`", flag.into_iter().next().unwrap_or(dashes));
+            findings.push(found(source, at, Rule::Word, (flag, why, instead)));
+        }
+    }
     findings
 }
 

@@ -14,6 +14,7 @@ pub mod text;
 mod servers;
 mod quantity;
 mod rows;
+mod words;
 
 pub use args::{Environment, parse};
 pub use configuration::{Configuration, Range};
@@ -21,3 +22,4 @@ pub use lower::lower;
 pub use options::{Length, Options, Output, Shares, Target, Transport};
 pub use servers::Server;
 pub use transcript::Transcript;
+pub use words::SlapWords;

@@ -12,6 +12,7 @@ mod options;
 pub mod text;
 mod numbers;
 mod rows;
+mod words;
 
 pub use args::parse;
 pub use lower::{lower, refused};
@@ -23,6 +24,7 @@ pub use options::{
 };
 pub use rows::Face;
 pub use transcript::Transcript;
+pub use words::FamilyWords;
 
 pub(crate) use parsed::reading;
 

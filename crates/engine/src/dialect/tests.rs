@@ -89,11 +89,17 @@ fn lines_are_a_set_that_no_other_server_would_carry_out() {
     let words = |kind, line| Refusal { kind, line: Excerpt::of(line) };
     let client = |line| words(ErrorKind::Client, line);
     let error = ConnectError::CredentialsRefused(client(b"authentication failure"));
-    assert!(error.to_string().contains("'CLIENT_ERROR authentication failure'"), "{error}");
+    assert!(
+        error.sentence().to_string().contains("'CLIENT_ERROR authentication failure'"),
+        "{error:?}"
+    );
     assert_eq!(said, refused(error));
     let said = hear(Protocol::Text, b"CLIENT_ERROR bad command line format\r\n");
     let error = ConnectError::CredentialsUnwanted(client(b"bad command line format"));
-    assert!(error.to_string().contains("'CLIENT_ERROR bad command line format'"), "{error}");
+    assert!(
+        error.sentence().to_string().contains("'CLIENT_ERROR bad command line format'"),
+        "{error:?}"
+    );
     assert_eq!(said, refused(error));
     let said = hear(Protocol::Text, b"SERVER_ERROR out of memory\r\n");
     let error = ConnectError::CredentialsUnwanted(words(ErrorKind::Server, b"out of memory"));

@@ -1,7 +1,7 @@
 //! Servers of another kind that answer at a wrong port, known by their first bytes. It names them
 //! and speaks none of their protocols.
 
-use std::fmt;
+use memtide_base::{Remedy, Sentence};
 
 /// A protocol that is not the one that was spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,20 +36,24 @@ impl Stranger {
     }
 }
 
-impl fmt::Display for Stranger {
+impl Stranger {
     /// What it is, and what to do.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Http => "HTTP, so it is a web server or proxy and no memcached; check the port",
-            Self::Tls => "TLS, which memtide does not speak; use a port without TLS",
-            Self::Redis => "the Redis protocol, so it is no memcached; check the port",
-            Self::Ssh => "SSH, so it is no memcached; check the port",
+    pub(crate) fn sentence(self) -> Sentence {
+        match self {
+            Self::Http => Sentence::new(
+                "HTTP, so it is a web server or proxy and no memcached; check the port",
+            ),
+            Self::Tls => Sentence::new("TLS, which memtide does not speak; use a port without TLS"),
+            Self::Redis => {
+                Sentence::new("the Redis protocol, so it is no memcached; check the port")
+            }
+            Self::Ssh => Sentence::new("SSH, so it is no memcached; check the port"),
             Self::MemcachedText => {
-                "memcached's text protocol; use --protocol text, or check the port"
+                Sentence::new("memcached's text protocol").remedy(Remedy::SpeakText)
             }
             Self::MemcachedBinary => {
-                "memcached's binary protocol; use --protocol binary, or check the port"
+                Sentence::new("memcached's binary protocol").remedy(Remedy::SpeakBinary)
             }
-        })
+        }
     }
 }

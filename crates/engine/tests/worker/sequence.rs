@@ -112,8 +112,8 @@ fn credentials_that_nobody_asked_for_are_a_failed_connect() {
                 break trouble;
             }
         };
-        let TroubleKind::Connect(error) = trouble.what else { panic!("{}", trouble.what) };
-        let ConnectError::CredentialsUnwanted(words) = error else { panic!("{error}") };
+        let TroubleKind::Connect(error) = trouble.what else { panic!("{:?}", trouble.what) };
+        let ConnectError::CredentialsUnwanted(words) = error else { panic!("{error:?}") };
         let report = worker.report();
         assert_eq!((report.stage, report.connections_open), (Stage::Opening, 0));
         let error = ask(&mut world.driver(), &plan, &plan.servers[0], Question::Version);
@@ -149,7 +149,7 @@ fn questions_are_asked_in_the_plans_protocol() {
                 Ok(Answer::Statistics(rows)) => {
                     rows.into_iter().map(|(name, _)| name + " ").collect::<String>()
                 }
-                Err(error) => panic!("{error}"),
+                Err(error) => panic!("{error:?}"),
             }
         })
     });

@@ -610,7 +610,7 @@ fn the_kernel_polls_as_long_as_the_plan_says_or_the_refusal_is_named() {
             let mut out = std::io::stderr();
             let _ = writeln!(out, "skipped: SO_BUSY_POLL takes CAP_NET_ADMIN here");
         }
-        Err(other) => panic!("{other}"),
+        Err(other) => panic!("{other:?}"),
     }
 }
 

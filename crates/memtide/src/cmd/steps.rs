@@ -15,7 +15,7 @@ use clap::ArgMatches;
 use memtide_host::signal::StopFlag;
 use memtide_report::StepsText;
 use memtide_run::Failure;
-use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan};
+use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
 use memtide_schema::scenario::{Goal, Problem, Relation, Subject};
 use memtide_schema::steps::{Conclusion, CourseKind};
 use memtide_schema::{Event, Settings, Warning};
@@ -193,9 +193,9 @@ impl Front for NativeSteps {
 
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
         ended.complain();
-        let Came::Steps(conclusion) = &ended.came else { return Ok(0) };
-        if let Some(message) = conclusion.failure.clone() {
-            return Err(Stop { code: conclusion.exit, message });
+        let Came::Steps(StepsOutcome { conclusion, failure }) = &ended.came else { return Ok(0) };
+        if let Some(failure) = failure {
+            return Err(self.fail(failure));
         }
         let answer = conclusion.answer.and_then(|answer| answer.rate_per_s);
         let doubtful = match self.kind {

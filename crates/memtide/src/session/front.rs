@@ -5,9 +5,9 @@ use crate::exit::Stop;
 use crate::output::complain;
 use memtide_base::Span;
 use memtide_host::signal::StopFlag;
+use memtide_run::steps::StepsOutcome;
 use memtide_run::{Failure, Outcome};
 use memtide_schema::scenario::Problem;
-use memtide_schema::steps::Conclusion;
 use memtide_schema::{Scenario, Settings, Warning};
 use memtide_sinks::{Outlets, Sink};
 use std::io;
@@ -137,7 +137,7 @@ pub(crate) enum Came {
     /// Of one.
     Run(Box<Outcome>),
     /// Of steps.
-    Steps(Conclusion),
+    Steps(StepsOutcome),
 }
 
 impl Came {
@@ -145,7 +145,7 @@ impl Came {
     pub(super) const fn has_failed(&self) -> bool {
         match self {
             Self::Run(outcome) => outcome.failure.is_some(),
-            Self::Steps(conclusion) => conclusion.failure.is_some(),
+            Self::Steps(concluded) => concluded.failure.is_some(),
         }
     }
 }

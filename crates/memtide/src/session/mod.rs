@@ -23,6 +23,7 @@ pub(crate) use world::World;
 use crate::exit::{INTERRUPTED, Stop, unwritable};
 use crate::output::{columns, say, show};
 use audience::Audience;
+use memtide_base::{Remedy, Words};
 use memtide_engine::Fleet;
 use memtide_host::signal::StopFlag;
 use memtide_report::plan_text;
@@ -160,4 +161,15 @@ impl<W: World> Session<W> {
 /// What this machine does not allow, in memtide's own words.
 pub(crate) fn unfit_natively(warning: &Warning) -> Stop {
     Stop::usage(format!("{}; {}", warning.message(), warning.remedy()))
+}
+
+/// What this machine does not allow, in a face's words.
+pub(crate) fn unfit(warning: &Warning, words: &dyn Words) -> Stop {
+    let fewer = words.remedy(Remedy::OrFewerConnections);
+    Stop::usage(format!("{}; raise the hard limit (ulimit -Hn){fewer}", warning.message()))
+}
+
+/// What ended a run, in a face's words.
+pub(crate) fn failed_in(words: &dyn Words, failure: &Failure) -> Stop {
+    Stop { code: failure.exit, message: failure.sentence.in_words(words) }
 }

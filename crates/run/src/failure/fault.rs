@@ -2,12 +2,12 @@
 //! sentence (`said`, `why`, `so_far`) begins with its own punctuation, or is empty.
 
 use super::Failure;
-use memtide_base::Span;
+use memtide_base::{Remedy, Sentence, Span};
 use memtide_engine::Protocol;
 use memtide_engine::fleet::{FleetError, TroubleKind};
 use memtide_engine::probe::AskError;
 use memtide_schema::Exit;
-use std::fmt;
+use memtide_schema::record::Aborted;
 
 /// Why a run cannot go on.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,8 +18,8 @@ pub(crate) enum Fault {
     Fleet(FleetError),
     /// A step of a search cannot be planned: the sentence says why.
     Unplannable { why: String },
-    /// A condition ended a step of a search: the sentence says which.
-    Aborted { why: String },
+    /// A condition ended a step of a search.
+    Aborted { step: u32, aborted: Aborted },
     /// A server could not be asked something.
     Unasked { server: String, error: AskError },
     /// A server went wrong while connections to it were opened.
@@ -27,15 +27,15 @@ pub(crate) enum Fault {
     /// Connections open too slowly.
     OpeningSlowly { opened: u64, wanted: u64, timeout: Span },
     /// Every server was gone.
-    ServersLost { timeout: Span, server: String, what: String },
+    ServersLost { timeout: Span, server: String, what: Sentence },
     /// The servers were there and said nothing.
     Silence { who: String, timeout: Span },
     /// Every connection ended before it served.
-    Unserved { server: String, what: String },
+    Unserved { server: String, what: Sentence },
     /// A connection was lost that is not opened again.
-    ConnectionLost { server: String, what: String },
+    ConnectionLost { server: String, what: Sentence },
     /// None opened.
-    NoneOpened { server: String, what: String },
+    NoneOpened { server: String, what: Sentence },
     /// A fill, or the sample of keys before it, failed.
     Fill(FillFault),
 }
@@ -44,17 +44,17 @@ pub(crate) enum Fault {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FillFault {
     /// Not all objects of windows were stored.
-    WindowsUnfilled { stored: u64, total: u64, said: String },
+    WindowsUnfilled { stored: u64, total: u64, said: Sentence },
     /// Not all keys were stored.
-    Unfilled { server: String, stored: u64, total: u64, why: String },
+    Unfilled { server: String, stored: u64, total: u64, why: Sentence },
     /// A server broke the protocol when it was filled or asked for a sample.
-    Breach { who: String, what: String },
+    Breach { who: String, what: Sentence },
     /// One ended every connection.
-    Unserved { who: String, said: String },
+    Unserved { who: String, said: Sentence },
     /// One answers nothing in time of what was awaited.
-    Silence { who: String, awaited: String, timeout: Span, said: String },
+    Silence { who: String, awaited: String, timeout: Span, said: Sentence },
     /// One went away.
-    Gone { who: String, said: String },
+    Gone { who: String, said: Sentence },
     /// One does not hold what it was filled with.
     NoRoom(Box<NoRoom>),
     /// One holds items of others, which a fill could evict.
@@ -62,7 +62,7 @@ pub(crate) enum FillFault {
     /// One holds values of other lengths and is not to be filled.
     Resized { server: String, resized: u64, hits: u64, lengths: Lengths },
     /// One does not answer a sample as a memcached would.
-    NoMemcached { server: String, answered: u64, intended: u64, said: String, protocol: Protocol },
+    NoMemcached { server: String, answered: u64, asked: u64, said: Sentence, protocol: Protocol },
 }
 
 /// Lengths of values: as they are in the mean, and as the scenario has them.
@@ -115,114 +115,130 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Fault {
+    /// What happened, and what to do.
+    pub(crate) fn sentence(&self) -> Sentence {
         match self {
             Self::Interrupted => {
-                f.write_str("interrupted before anything was measured; nothing was written")
+                Sentence::new("interrupted before anything was measured; nothing was written")
             }
-            Self::Fleet(error) => error.fmt(f),
-            Self::Unplannable { why } | Self::Aborted { why } => f.write_str(why),
-            Self::Unasked { server, error } => write!(f, "server {server} {error}"),
-            Self::Opening { server, what, so_far } => write!(f, "server {server} {what}{so_far}"),
-            Self::OpeningSlowly { opened, wanted, timeout } => write!(
-                f,
+            Self::Fleet(error) => error.sentence(),
+            Self::Unplannable { why } => Sentence::new(why),
+            Self::Aborted { step, aborted: Aborted { condition, why, after_s, .. } } => {
+                Sentence::new(format!("step {step} was ended after {after_s:.1} s by "))
+                    .field("abort-on")
+                    .text(format!(" {condition}: {why}"))
+            }
+            Self::Unasked { server, error } => {
+                Sentence::new(format!("server {server} ")).and(&error.sentence())
+            }
+            Self::Opening { server, what, so_far } => {
+                Sentence::new(format!("server {server} ")).and(&what.sentence()).text(so_far)
+            }
+            Self::OpeningSlowly { opened, wanted, timeout } => Sentence::new(format!(
                 "only {opened} of {wanted} connections could be opened, and no more within \
-                 {timeout}; lower --connections or allow more time with --timeout"
-            ),
-            Self::ServersLost { timeout, server, what } => write!(
-                f,
+                 {timeout}"
+            ))
+            .remedy(Remedy::FewerConnectionsOrTime),
+            Self::ServersLost { timeout, server, what } => Sentence::new(format!(
                 "every server was gone for longer than the timeout of {timeout}: the last thing \
-                 seen is that {server} {what}"
-            ),
-            Self::Silence { who, timeout } => write!(
-                f,
+                 seen is that {server} "
+            ))
+            .and(what),
+            Self::Silence { who, timeout } => Sentence::new(format!(
                 "{who} stopped answering: nothing came for longer than the timeout of {timeout}"
-            ),
-            Self::Unserved { server, what } => {
-                write!(f, "nothing was answered, and every connection ended: {server} {what}")
-            }
-            Self::ConnectionLost { server, what } => write!(
-                f,
-                "{server} {what}, and one lost connection ends a run with reconnect never"
-            ),
-            Self::NoneOpened { server, what } => write!(
-                f,
-                "no connection could be opened: the last thing seen is that {server} {what}"
-            ),
-            Self::Fill(fault) => fault.fmt(f),
+            )),
+            Self::Unserved { server, what } => Sentence::new(format!(
+                "nothing was answered, and every connection ended: {server} "
+            ))
+            .and(what),
+            Self::ConnectionLost { server, what } => Sentence::new(format!("{server} "))
+                .and(what)
+                .text(", and one lost connection ends a run")
+                .remedy(Remedy::Reconnect),
+            Self::NoneOpened { server, what } => Sentence::new(format!(
+                "no connection could be opened: the last thing seen is that {server} "
+            ))
+            .and(what),
+            Self::Fill(fault) => fault.sentence(),
         }
     }
 }
 
-impl fmt::Display for FillFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl FillFault {
+    fn sentence(&self) -> Sentence {
         match self {
-            Self::WindowsUnfilled { stored, total, said } => write!(
-                f,
-                "filling the windows failed: {stored} of {total} objects were stored{said}; use a \
-                 smaller --window or fewer --clients, or accept it with --load-partial"
-            ),
-            Self::Unfilled { server, stored, total, why } => write!(
-                f,
-                "filling server {server} failed: it stored {stored} of {total} keys{why} \
-                 (--load-partial accepts it)"
-            ),
-            Self::Breach { who, what } => write!(f, "{who} {what}"),
+            Self::WindowsUnfilled { stored, total, said } => Sentence::new(format!(
+                "filling the windows failed: {stored} of {total} objects were stored"
+            ))
+            .and(said)
+            .remedy(Remedy::SmallerWindows),
+            Self::Unfilled { server, stored, total, why } => Sentence::new(format!(
+                "filling server {server} failed: it stored {stored} of {total} keys"
+            ))
+            .and(why)
+            .remedy(Remedy::AcceptPartial),
+            Self::Breach { who, what } => Sentence::new(format!("{who} ")).and(what),
             Self::Unserved { who, said } => {
-                write!(f, "{who} ended every connection before it answered anything{said}")
+                Sentence::new(format!("{who} ended every connection before it answered anything"))
+                    .and(said)
             }
-            Self::Silence { who, awaited, timeout, said } => write!(
-                f,
+            Self::Silence { who, awaited, timeout, said } => Sentence::new(format!(
                 "{who} stopped answering: {awaited} were awaited for longer than the timeout of \
-                 {timeout}{said}"
-            ),
-            Self::Gone { who, said } => write!(f, "{who} went away while it was filled{said}"),
-            Self::NoRoom(room) => room.fmt(f),
-            Self::Foreign { server, items, resized } => {
-                write!(f, "server {server} holds {items} items that are not of this scenario")?;
-                if let Some(Lengths { mean, law }) = resized {
-                    write!(f, ", and values of {mean:.0} bytes where {law}")?;
-                }
-                f.write_str(
-                    "; filling could evict them: use --load always to fill it all the same, or \
-                     --load never to leave it as it is",
-                )
+                 {timeout}"
+            ))
+            .and(said),
+            Self::Gone { who, said } => {
+                Sentence::new(format!("{who} went away while it was filled")).and(said)
             }
-            Self::Resized { server, resized, hits, lengths: Lengths { mean, law } } => write!(
-                f,
-                "server {server} holds values of other lengths: {resized} of {hits} that were \
-                 sampled, of {mean:.0} bytes in the mean, where {law}; --load never does not fill \
-                 it: use --load auto, give the --value-size that it was filled with, or accept it \
-                 with --load-partial"
-            ),
-            Self::NoMemcached { server, answered, intended, said, protocol } => write!(
-                f,
-                "server {server} answered {answered} of {intended} gets{said}; is it a memcached \
-                 with the {protocol} protocol?"
-            ),
+            Self::NoRoom(room) => room.sentence(),
+            Self::Foreign { server, items, resized } => {
+                let sentence = Sentence::new(format!(
+                    "server {server} holds {items} items that are not of this scenario"
+                ));
+                let sentence = match resized {
+                    None => sentence,
+                    Some(Lengths { mean, law }) => sentence
+                        .text(format!(", and values of {mean:.0} bytes where "))
+                        .field("value-size")
+                        .text(format!(" is {law}")),
+                };
+                sentence.text("; filling could evict them").remedy(Remedy::ChooseLoad)
+            }
+            Self::Resized { server, resized, hits, lengths: Lengths { mean, law } } => {
+                Sentence::new(format!(
+                    "server {server} holds values of other lengths: {resized} of {hits} that were \
+                     sampled, of {mean:.0} bytes in the mean, where "
+                ))
+                .field("value-size")
+                .text(format!(" is {law}"))
+                .remedy(Remedy::RefillOrAccept)
+            }
+            Self::NoMemcached { server, answered, asked, said, protocol } => {
+                Sentence::new(format!("server {server} answered {answered} of {asked} gets"))
+                    .and(said)
+                    .text(format!("; is it a memcached with the {protocol} protocol?"))
+            }
         }
     }
 }
 
-impl fmt::Display for NoRoom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl NoRoom {
+    fn sentence(&self) -> Sentence {
         let Self { server, keys, sampled, missing, advice, .. } = self;
-        write!(
-            f,
+        let stopped = match self.stopped_after {
+            None => "after the fill".to_owned(),
+            Some(end) => format!("after {end} of them were stored, where the fill was stopped"),
+        };
+        let evicted = match self.evicted {
+            None => String::new(),
+            Some(evicted) => format!(", and {evicted} items were evicted"),
+        };
+        Sentence::new(format!(
             "server {server} cannot hold the {keys} keys: {missing} of {sampled} sampled keys are \
-             missing "
-        )?;
-        match self.stopped_after {
-            None => f.write_str("after the fill")?,
-            Some(end) => {
-                write!(f, "after {end} of them were stored, where the fill was stopped")?;
-            }
-        }
-        if let Some(evicted) = self.evicted {
-            write!(f, ", and {evicted} items were evicted")?;
-        }
-        write!(f, "; {advice}, use fewer or smaller --keys, or accept it with --load-partial")
+             missing {stopped}{evicted}; {advice}"
+        ))
+        .remedy(Remedy::FewerKeys)
     }
 }
 

@@ -99,7 +99,7 @@ pub(super) fn accept_as_it_is<F: Fleet>(
 
 /// What the scenario says of lengths.
 fn law(scenario: &Scenario) -> String {
-    format!("--value-size is {}", scenario.value_size)
+    scenario.value_size.to_string()
 }
 
 /// Asks for a sample of the first `keys` keys.
@@ -139,7 +139,9 @@ fn probe<F: Fleet>(
         let Counters { answered, intended, .. } = counters;
         let (server, protocol) = (server.name.clone(), plan.requests.protocol);
         let said = said(&ended);
-        return Err(FillFault::NoMemcached { server, answered, intended, said, protocol }.into());
+        return Err(
+            FillFault::NoMemcached { server, answered, asked: intended, said, protocol }.into()
+        );
     }
     Ok(Probed { counters, mismatches: ended.totals.mismatches })
 }

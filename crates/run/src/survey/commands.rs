@@ -6,7 +6,7 @@ use crate::failure::{Failure, Fault};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
-use memtide_schema::{Scenario, Warning};
+use memtide_schema::{Scenario, Warning, natively};
 use std::collections::BTreeMap;
 
 /// What was told, and what came of it.
@@ -81,7 +81,7 @@ impl ServerCommands {
         self.warnings.push(Warning::LineRefused {
             server: server.name.clone(),
             line: line.to_owned(),
-            why: error.to_string(),
+            why: natively(&error.sentence()),
         });
     }
 }

@@ -203,16 +203,16 @@ pub struct Ran {
 impl Ran {
     pub fn record(&self) -> &Record {
         let result = self.result.as_ref();
-        &result.unwrap_or_else(|failure| panic!("it failed: {}", failure.message)).record
+        &result.unwrap_or_else(|failure| panic!("it failed: {}", failure.message())).record
     }
 
     /// The sentence with which it failed, and the exit code.
-    pub fn failure(&self) -> (u8, &str) {
+    pub fn failure(&self) -> (u8, String) {
         match &self.result {
-            Err(failure) => (failure.exit, &failure.message),
+            Err(failure) => (failure.exit, failure.message()),
             Ok(outcome) => {
                 let failure = outcome.failure.as_ref().expect("it fails");
-                (failure.exit, &failure.message)
+                (failure.exit, failure.message())
             }
         }
     }

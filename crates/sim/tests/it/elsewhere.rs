@@ -102,7 +102,7 @@ fn both(words: &[(&'static str, &str)], servers: usize) -> [Rehearsal; 2] {
     let lowered = lower(&far.scenario(), &far.around()).expect("it can be run");
     let (there, said) = (world(), lowered.document);
     let ran = far.try_rehearse_with(|fleet| Elsewhere::new(&said, &there, fleet));
-    [world().rehearse(), ran.unwrap_or_else(|failure| panic!("{}", failure.message))]
+    [world().rehearse(), ran.unwrap_or_else(|failure| panic!("{}", failure.message()))]
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn two_fleets_that_share_a_plan_give_the_same_run_as_one() {
     for (threads, seed) in [("1", 3), ("2", 4), ("5", 5)] {
         let one = world(threads, seed).rehearse();
         let two = world(threads, seed).try_rehearse_with(Halves::of);
-        let two = two.unwrap_or_else(|failure| panic!("{}", failure.message));
+        let two = two.unwrap_or_else(|failure| panic!("{}", failure.message()));
         assert_eq!((one.hash, one.events), (two.hash, two.events), "{threads} workers");
         assert_eq!(one.record, two.record, "{threads} workers");
         assert_eq!(one.samples, two.samples, "{threads} workers");
@@ -98,7 +98,7 @@ fn two_fleets_are_interrupted_as_one() {
     };
     let one = interrupted().rehearse();
     let two = interrupted().try_rehearse_with(Halves::of);
-    let two = two.unwrap_or_else(|failure| panic!("{}", failure.message));
+    let two = two.unwrap_or_else(|failure| panic!("{}", failure.message()));
     assert!(one.record.partial, "it was interrupted");
     assert!(one.record.totals.answered > 100, "{}", one.record.totals.answered);
     assert_eq!((one.record, one.hash), (two.record, two.hash));

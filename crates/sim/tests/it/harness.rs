@@ -86,7 +86,7 @@ impl World {
     }
 
     pub fn rehearse(self) -> Rehearsal {
-        self.try_rehearse().unwrap_or_else(|failure| panic!("{}", failure.message))
+        self.try_rehearse().unwrap_or_else(|failure| panic!("{}", failure.message()))
     }
 
     pub fn try_rehearse(self) -> Result<Rehearsal, Failure> {
@@ -155,7 +155,7 @@ impl World {
             StepsPlan { scenario: &scenario, around: &around, aim, data, steps_max: Some(60) };
         let mut fleet = make((&plan, course), whole);
         let mut audience = Audience::default();
-        let conclusion = steps(&mut fleet, &plan, course, &mut audience);
+        let conclusion = steps(&mut fleet, &plan, course, &mut audience).conclusion;
         Performed { steps: audience.steps, conclusion, hash: world.trace_hash().0 }
     }
 

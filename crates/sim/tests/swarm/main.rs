@@ -46,7 +46,7 @@ fn problem(seed: u64, tally: &mut Tally) -> Option<String> {
         // A world in which no run can begin must say so twice in the same words.
         Ok((Err(first), Err(again))) => {
             tally.refused += 1;
-            let same = first == again && !first.message.is_empty();
+            let same = first == again && !first.message().is_empty();
             return (!same).then(|| format!("it failed in two ways: {first:?}, {again:?}"));
         }
         Ok(_) => return Some("it could be run once and not twice".to_owned()),

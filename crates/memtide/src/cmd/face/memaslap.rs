@@ -1,14 +1,16 @@
 //! `memtide memaslap`: a command line of memaslap carried out on this machine, what it prints and
 //! its exit codes.
 
-use super::screen::{Text, fatal, json, written};
+use super::screen::{Text, json, written};
 use super::{Asked, Face};
-use crate::exit::Stop;
+use crate::exit::{Stop, UNREACHABLE};
 use crate::output::{complain, complaint, say, say_part, wants_notes};
 use crate::session::late::check_distinct;
-use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, unfit_natively};
+use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, failed_in, unfit};
 use memtide_compat::memaslap::text::failure;
-use memtide_compat::memaslap::{Environment, Options, Transcript, Transport, lower, parse};
+use memtide_compat::memaslap::{
+    Environment, Options, SlapWords, Transcript, Transport, lower, parse,
+};
 use memtide_host::signal::{Caught, StopFlag};
 use memtide_run::Failure;
 use memtide_schema::record::EndedBy;
@@ -77,8 +79,7 @@ impl Front for Line {
     }
 
     fn unfit(&self, warning: &Warning) -> Stop {
-        let stop = unfit_natively(warning);
-        Stop { message: stop.message.replace("--connections", "--concurrency"), ..stop }
+        unfit(warning, &SlapWords)
     }
 
     fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
@@ -101,17 +102,19 @@ impl Front for Line {
     }
 
     fn fail(&self, failure: &Failure) -> Stop {
-        failure.clone().into()
+        failed_in(&SlapWords, failure)
     }
 
     fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
         let Came::Run(outcome) = &ended.came else { return Ok(0) };
         let record = &outcome.record;
         if let Some(failure) = &outcome.failure {
-            return Err(fatal(&ended, &failure.message));
+            ended.complain();
+            return Err(self.fail(failure));
         }
         if record.totals.sent > 0 && record.totals.bytes_received == 0 {
-            return Err(fatal(&ended, &unanswered(&self.options)));
+            ended.complain();
+            return Err(Stop { code: UNREACHABLE, message: unanswered(&self.options) });
         }
         let is_failing = self.options.output.is_failing;
         let is_wrong = is_failing && record.phases.verification().wrong() > 0;

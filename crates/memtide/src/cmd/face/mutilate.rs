@@ -1,7 +1,7 @@
 //! `memtide mutilate`, `mcperf` and `mcperf-dynamic`: their command lines carried out on this
 //! machine, and their exit codes.
 
-use super::screen::{Pictures, Text, fatal, json, written};
+use super::screen::{Pictures, Text, json, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop};
 use crate::flags::check_pictures;
@@ -9,18 +9,18 @@ use crate::output::{complain, say, say_part, wants_notes};
 use crate::session::late::{LateFile, check_distinct};
 use crate::session::outlets::create;
 use crate::session::{
-    Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Steps, Task, unfit_natively,
+    Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Steps, Task, failed_in, unfit,
 };
 use memtide_base::Span;
 use memtide_compat::mutilate::text::{SavedOperations, Times, sample_line};
 use memtide_compat::mutilate::{
-    Face as Tool, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity, lower, parse,
-    refused,
+    Face as Tool, FamilyWords, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity,
+    lower, parse, refused,
 };
 use memtide_host::clock;
 use memtide_host::signal::StopFlag;
 use memtide_run::Failure;
-use memtide_run::steps::{Aim, Bisect, Course, Data, Measured, Rates, Scan, Time};
+use memtide_run::steps::{Aim, Bisect, Course, Data, Measured, Rates, Scan, StepsOutcome, Time};
 use memtide_schema::record::EndedBy;
 use memtide_schema::scenario::{Measure, Problem};
 use memtide_schema::steps::{CourseKind, StepsEnd};
@@ -88,7 +88,7 @@ impl Front for Mutilate {
     }
 
     fn unfit(&self, warning: &Warning) -> Stop {
-        unfit_natively(warning)
+        unfit(warning, &FamilyWords)
     }
 
     fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
@@ -127,22 +127,23 @@ impl Front for Mutilate {
     }
 
     fn fail(&self, failure: &Failure) -> Stop {
-        failure.clone().into()
+        failed_in(&FamilyWords, failure)
     }
 
     fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
         let (failure, is_interrupted) = match &ended.came {
             Came::Run(outcome) => {
-                let failure = outcome.failure.as_ref().map(|failure| &failure.message);
+                let failure = outcome.failure.as_ref();
                 (failure, outcome.record.ended_by == EndedBy::Interrupted)
             }
             // A search that finds nothing says so by its table alone.
-            Came::Steps(conclusion) => {
-                (conclusion.failure.as_ref(), conclusion.ended_by == StepsEnd::Interrupted)
+            Came::Steps(StepsOutcome { conclusion, failure }) => {
+                (failure.as_ref(), conclusion.ended_by == StepsEnd::Interrupted)
             }
         };
-        if let Some(message) = failure {
-            return Err(fatal(&ended, message));
+        if let Some(failure) = failure {
+            ended.complain();
+            return Err(self.fail(failure));
         }
         written(ended)?;
         Ok(if is_interrupted { INTERRUPTED } else { 0 })

@@ -128,14 +128,6 @@ pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Open
     Ok(opened)
 }
 
-/// The end of a run that cannot go on; what is known is shown already.
-pub(super) fn fatal(ended: &Ended, message: &str) -> Stop {
-    ended.complain();
-    // A face has no option for it.
-    let message = message.replace(" with reconnect never", "");
-    Stop { code: crate::exit::UNREACHABLE, message }
-}
-
 /// Fails with the first thing that went wrong with an output.
 pub(super) fn written(ended: Ended) -> Result<(), Stop> {
     ended.trouble.into_iter().next().map_or(Ok(()), Err)

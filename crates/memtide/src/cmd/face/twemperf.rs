@@ -6,9 +6,9 @@ use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::{say, say_part, show_part, wants_notes};
 use crate::session::late::check_distinct;
-use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, unfit_natively};
+use crate::session::{Came, Ended, Front, InStep, Manner, Opened, Screen, Task, failed_in, unfit};
 use memtide_compat::twemperf::text::{Material, report};
-use memtide_compat::twemperf::{Options, lower, parse};
+use memtide_compat::twemperf::{Options, TwemperfWords, lower, parse};
 use memtide_host::signal::StopFlag;
 use memtide_run::Failure;
 use memtide_schema::record::EndedBy;
@@ -66,7 +66,7 @@ impl Front for Line {
     }
 
     fn unfit(&self, warning: &Warning) -> Stop {
-        unfit_natively(warning)
+        unfit(warning, &TwemperfWords)
     }
 
     fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
@@ -85,7 +85,7 @@ impl Front for Line {
     }
 
     fn fail(&self, failure: &Failure) -> Stop {
-        failure.clone().into()
+        failed_in(&TwemperfWords, failure)
     }
 
     fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
@@ -95,7 +95,7 @@ impl Front for Line {
         match failure {
             // Connections that cannot be had are counted, and no reason to fail.
             None | Some(Failure { exit: UNREACHABLE, .. }) => {}
-            Some(Failure { message, .. }) => return Err(Stop { code: FATAL, message }),
+            Some(failure) => return Err(self.fail(&failure)),
         }
         let material = Material::of(&record).map_err(Stop::usage)?;
         let is_wrong = self.options.output.is_error_fatal && material.errors.total() > 0;

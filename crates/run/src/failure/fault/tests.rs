@@ -2,14 +2,15 @@
 
 use super::*;
 use crate::prose::flaw;
-use memtide_engine::driver::{Closed, DriverError};
+use memtide_base::Words;
+use memtide_engine::driver::{Closed, ConnectError, DriverError, PeerError};
 
 /// One of each variant. A new one fails to compile in `place` until it has a number there, and the
 /// test fails until it stands here.
 fn every_fault() -> Vec<Fault> {
     let server = || "10.0.0.1:11211".to_owned();
     let of_server = || format!("server {}", server());
-    let what = || "reset the connection".to_owned();
+    let what = || Sentence::new("reset the connection");
     let timeout = Span::from_ms(300);
     let error = DriverError { action: "epoll_wait", code: 5 };
     vec![
@@ -17,7 +18,15 @@ fn every_fault() -> Vec<Fault> {
         Fault::Fleet(FleetError::NoThread { worker: 1, why: "no memory is left".to_owned() }),
         Fault::Fleet(FleetError::Worker { worker: 1, error }),
         Fault::Unplannable { why: "pin: 8 workers, but 2 CPUs are allowed".to_owned() },
-        Fault::Aborted { why: "step 2 was ended by --abort-on errors>50%".to_owned() },
+        Fault::Aborted {
+            step: 2,
+            aborted: Aborted {
+                condition: "errors>50%".to_owned(),
+                measured: Some(0.6),
+                why: "it is 60 %".to_owned(),
+                after_s: 3.0,
+            },
+        },
         Fault::Unasked { server: server(), error: AskError::Silent(timeout, Protocol::Text) },
         Fault::Opening {
             server: server(),
@@ -30,7 +39,7 @@ fn every_fault() -> Vec<Fault> {
         Fault::Unserved { server: of_server(), what: what() },
         Fault::ConnectionLost { server: of_server(), what: what() },
         Fault::NoneOpened { server: of_server(), what: what() },
-        Fault::Fill(FillFault::Gone { who: of_server(), said: String::new() }),
+        Fault::Fill(FillFault::Gone { who: of_server(), said: Sentence::default() }),
     ]
 }
 
@@ -57,21 +66,25 @@ fn place(fault: &Fault) -> usize {
 fn every_fault_of_a_fill(said: &str) -> Vec<FillFault> {
     let server = || "10.0.0.1:11211".to_owned();
     let who = || format!("server {}", server());
-    let said = || said.to_owned();
-    let lengths = || Lengths { mean: 200.0, law: "--value-size is fixed:2048".to_owned() };
+    let is_said = !said.is_empty();
+    let said = || Sentence::new(said);
+    let lengths = || Lengths { mean: 200.0, law: "fixed:2048".to_owned() };
     let room = NoRoom {
         server: server(),
         keys: 1000,
         sampled: 100,
         missing: 7,
-        stopped_after: (!said().is_empty()).then_some(500),
-        evicted: (!said().is_empty()).then_some(77),
+        stopped_after: is_said.then_some(500),
+        evicted: is_said.then_some(77),
         advice: "give it about -m 128".to_owned(),
     };
     vec![
         FillFault::WindowsUnfilled { stored: 3, total: 10, said: said() },
         FillFault::Unfilled { server: server(), stored: 3, total: 10, why: said() },
-        FillFault::Breach { who: who(), what: "sent END although nothing was asked".to_owned() },
+        FillFault::Breach {
+            who: who(),
+            what: Sentence::new("sent END although nothing was asked"),
+        },
         FillFault::Unserved { who: who(), said: said() },
         FillFault::Silence {
             who: who(),
@@ -81,16 +94,12 @@ fn every_fault_of_a_fill(said: &str) -> Vec<FillFault> {
         },
         FillFault::Gone { who: who(), said: said() },
         FillFault::NoRoom(Box::new(room)),
-        FillFault::Foreign {
-            server: server(),
-            items: 77,
-            resized: (!said().is_empty()).then(lengths),
-        },
+        FillFault::Foreign { server: server(), items: 77, resized: is_said.then(lengths) },
         FillFault::Resized { server: server(), resized: 9, hits: 10, lengths: lengths() },
         FillFault::NoMemcached {
             server: server(),
             answered: 1,
-            intended: 10,
+            asked: 10,
             said: said(),
             protocol: Protocol::Text,
         },
@@ -124,7 +133,8 @@ fn every_fault_reads_as_a_sentence_with_its_exit_code() {
         all.extend(of_fill.into_iter().map(Fault::Fill));
     }
     for fault in all {
-        let Failure { exit, message } = Failure::from(fault.clone());
+        let failure = Failure::from(fault.clone());
+        let (exit, message) = (failure.exit, failure.message());
         assert_eq!(flaw(&message), None);
         assert!(message.len() > 20 && !message.ends_with('.'), "{message}");
         assert!([1, 2, 3, 130].contains(&exit), "{message}");
@@ -132,5 +142,60 @@ fn every_fault_reads_as_a_sentence_with_its_exit_code() {
             || !matches!(fault, Fault::Fill(_))
             || message.contains("10.0.0.1:11211");
         assert!(names, "the server is not named: {message}");
+    }
+}
+
+#[test]
+fn what_to_do_about_a_server_is_said_in_the_words_of_whoever_speaks() {
+    struct Silent;
+    impl Words for Silent {
+        fn remedy(&self, _remedy: Remedy) -> &'static str {
+            ""
+        }
+
+        fn field(&self, name: &str) -> String {
+            name.to_owned()
+        }
+    }
+    let closed = |error| TroubleKind::Closed(Closed::Broken(error));
+    for (what, natively, facts) in [
+        (
+            TroubleKind::Connect(ConnectError::TimedOut),
+            "did not accept a connection in time (see --timeout)",
+            "did not accept a connection in time",
+        ),
+        (
+            TroubleKind::Connect(ConnectError::FileTableFull),
+            "needs more open files than this system may have; raise fs.file-max or lower \
+             --connections",
+            "needs more open files than this system may have; raise fs.file-max",
+        ),
+        (
+            TroubleKind::Connect(ConnectError::PortsExhausted),
+            "needs more local ports than are free; lower --connections, give more source \
+             addresses with --bind, or widen net.ipv4.ip_local_port_range",
+            "needs more local ports than are free",
+        ),
+        (
+            TroubleKind::Connect(ConnectError::SourceNotLocal),
+            "cannot be reached from the --bind address; it is not of this machine",
+            "cannot be reached",
+        ),
+        (
+            TroubleKind::Connect(ConnectError::CredentialsMissing),
+            "wants to know who is there; give it --user and --password",
+            "wants to know who is there",
+        ),
+        (
+            closed(PeerError::TooManyConnections),
+            "answered 'ERROR Too many open connections'; raise its -c or lower --connections",
+            "answered 'ERROR Too many open connections'; raise its -c",
+        ),
+    ] {
+        let server = "10.0.0.1:11211".to_owned();
+        let failure = Failure::from(Fault::Opening { server, what, so_far: "!".to_owned() });
+        assert_eq!(failure.message(), format!("server 10.0.0.1:11211 {natively}!"));
+        let silent = failure.sentence.in_words(&Silent);
+        assert_eq!(silent, format!("server 10.0.0.1:11211 {facts}!"));
     }
 }

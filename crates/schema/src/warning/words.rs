@@ -1,0 +1,56 @@
+//! Remedies and fields in memtide's own words. A face of an older load generator has others.
+
+use memtide_base::{Remedy, Sentence, Words};
+
+/// `sentence` in memtide's own words.
+pub fn natively(sentence: &Sentence) -> String {
+    sentence.in_words(&Native)
+}
+
+/// Remedies with memtide's flags.
+#[derive(Clone, Copy, Debug)]
+struct Native;
+
+impl Words for Native {
+    fn remedy(&self, remedy: Remedy) -> &'static str {
+        match remedy {
+            Remedy::SeeTimeout => " (see --timeout)",
+            Remedy::AllowTime => " (--timeout allows it more time)",
+            Remedy::OrFewerConnections => " or lower --connections",
+            Remedy::FewerConnectionsOrTime => {
+                "; lower --connections or allow more time with --timeout"
+            }
+            Remedy::MorePorts => {
+                "; lower --connections, give more source addresses with --bind, or widen \
+                 net.ipv4.ip_local_port_range"
+            }
+            Remedy::LocalSource => " from the --bind address; it is not of this machine",
+            Remedy::CheckCredentials => "; check --user and --password",
+            Remedy::LeaveCredentials => {
+                "; leave out --user and --password, or let it ask for them (memcached: -S for \
+                 --protocol binary, -Y FILE for --protocol text)"
+            }
+            Remedy::GiveCredentials => "; give it --user and --password",
+            Remedy::SpeakText => "; use --protocol text, or check the port",
+            Remedy::SpeakBinary => "; use --protocol binary, or check the port",
+            Remedy::FewerThreads => "; lower --threads",
+            Remedy::Reconnect => " with reconnect never",
+            Remedy::SmallerWindows => {
+                "; use a smaller --window or fewer --clients, or accept it with --load-partial"
+            }
+            Remedy::AcceptPartial => " (--load-partial accepts it)",
+            Remedy::ChooseLoad => {
+                ": use --load always to fill it all the same, or --load never to leave it as it is"
+            }
+            Remedy::RefillOrAccept => {
+                "; --load never does not fill it: use --load auto, give the --value-size that it \
+                 was filled with, or accept it with --load-partial"
+            }
+            Remedy::FewerKeys => ", use fewer or smaller --keys, or accept it with --load-partial",
+        }
+    }
+
+    fn field(&self, name: &str) -> String {
+        format!("--{name}")
+    }
+}
