@@ -173,7 +173,8 @@ impl ConnectError {
                 Sentence::new("did not accept a connection in time").remedy(Remedy::SeeTimeout)
             }
             Self::Unanswered => Sentence::new(
-                "answered no attempt to connect; check the address, and firewalls on the way",
+                "did not answer any attempt to connect; check the address, and firewalls on the \
+                 way",
             ),
             Self::Reset => Sentence::new("reset the connection before it was open"),
             Self::FilesExhausted => Sentence::new(
@@ -188,7 +189,7 @@ impl ConnectError {
             Self::PortsExhausted => {
                 Sentence::new("needs more local ports than are free").remedy(Remedy::MorePorts)
             }
-            Self::NoSuchPath => Sentence::new("is not there; check the socket's path"),
+            Self::NoSuchPath => Sentence::new("does not exist; check the path of the socket"),
             Self::SourceNotLocal => Sentence::new("cannot be reached").remedy(Remedy::LocalSource),
             Self::CredentialsRefused(said) => {
                 Sentence::new(format!("refused the credentials with '{said}'"))
@@ -203,7 +204,7 @@ impl ConnectError {
                  mechanism PLAIN",
             ),
             Self::CredentialsMissing => {
-                Sentence::new("wants to know who is there").remedy(Remedy::GiveCredentials)
+                Sentence::new("requires authentication").remedy(Remedy::GiveCredentials)
             }
             Self::OptionRefused { option, remedy, code } => Sentence::new(format!(
                 "could not be connected to: this system refuses {option} (system error {code}); \

@@ -3,6 +3,7 @@
 //! The order of the variants is the order of every map and table by kind. It knows no figures.
 
 use memtide_workload::{OpKind, op_kinds};
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -16,8 +17,8 @@ macro_rules! enum_of_rows {
         /// All operations, one kind of operation, or the hits or misses of get.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-            JsonSchema,
         )]
+        #[cfg_attr(test, derive(JsonSchema))]
         #[serde(rename_all = "snake_case")]
         pub enum Kind {
             /// Every operation, whatever its kind.

@@ -5,12 +5,14 @@
 
 use crate::record::{CheckKind, GoalResult, Percentile, Reason, Record, Verdict, version_one};
 use crate::{Kind, record::Distribution};
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The name of the shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub enum StepsName {
     /// The first shape.
     #[default]
@@ -19,7 +21,8 @@ pub enum StepsName {
 }
 
 /// A search or a scan, whole. It is written as it goes, member by member in this order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Steps {
     /// The name and version of this shape.
     pub schema: StepsName,
@@ -34,7 +37,8 @@ pub struct Steps {
 }
 
 /// How the rates of the steps are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CourseKind {
     /// By what the steps before have shown.
@@ -44,7 +48,8 @@ pub enum CourseKind {
 }
 
 /// One step: a whole run at one rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Step {
     /// Which step it is, from 1.
     pub number: u32,
@@ -69,7 +74,8 @@ pub struct Step {
 }
 
 /// What a step is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepRole {
     /// A rate that was asked for.
@@ -83,7 +89,8 @@ pub enum StepRole {
 }
 
 /// How a search or a scan ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Conclusion {
     /// The exit code that it calls for, before `--strict` is considered.
     pub exit: u8,
@@ -96,7 +103,8 @@ pub struct Conclusion {
 }
 
 /// What ended a search or a scan.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepsEnd {
     /// There was no more to do.
@@ -113,7 +121,8 @@ pub enum StepsEnd {
 }
 
 /// The rate that was looked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Answer {
     /// The highest rate at which the goals were met, in operations per second as asked for; none
     /// when they were met at no rate that was tried. A peak counts as it was achieved.

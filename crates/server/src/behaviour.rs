@@ -17,8 +17,7 @@ use std::str::FromStr;
 ///   A request begins at its arrival, or when the first of the K is free; its answer leaves when it
 ///   is done.
 /// - `slowing:PERCENT/s`: service times grow each second by this percentage of what they were at
-/// the server's
-///   beginning, each second. Without a law they are 10 us at the beginning.
+///   the server's beginning. Without a law they are 10 us at the beginning.
 /// - `pause:EVERY,LENGTH`: answers that are due within a pause leave at its end; work goes on. The
 ///   first pause begins EVERY after the server's beginning. `pause:AT,LENGTH,once` is a single one.
 ///

@@ -26,7 +26,7 @@ const ALLOWED: &[Arrows] = &[
     Arrows {
         package: "schema",
         inside: &["base", "workload", "metrics"],
-        outside: &["serde", "serde_json", "serde_path_to_error", "toml", "schemars", "strsim"],
+        outside: &["serde", "serde_json", "serde_path_to_error", "toml", "strsim"],
     },
     Arrows {
         package: "host",

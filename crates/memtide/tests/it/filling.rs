@@ -183,7 +183,7 @@ fn items_of_another_seed_may_be_evicted_for_this_one() {
             assert_eq!(record.totals.misses, 0, "seed {seed}");
             let evictions = record.warnings.iter().find(|warning| warning.code == "evictions");
             if let Some(warning) = evictions {
-                assert!(warning.message.contains("others' items went"), "{}", warning.message);
+                assert!(warning.message.contains("these were other items"), "{}", warning.message);
                 assert!(!warning.remedy.contains("--keys"), "{}", warning.remedy);
             }
         }

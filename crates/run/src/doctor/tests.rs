@@ -190,8 +190,7 @@ fn what_needs_no_answer_and_what_is_dropped_as_asked_are_no_errors() {
     assert_eq!(check.result, CheckResult::Passed);
     assert_eq!(
         check.message,
-        "1 of 100 operations had errors (1 %, limit 1 %): 1 failed; 9000 more were \
-         dropped, as on-full asks"
+        "1 of 100 operations had errors (1 %, limit 1 %): 1 failed; on-full dropped 9000 more"
     );
     let mut cut = counted(95, &[(Fate::Dropped, 15)]);
     cut.dropped_at_end = 5;

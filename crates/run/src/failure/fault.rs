@@ -141,8 +141,8 @@ impl Fault {
             ))
             .remedy(Remedy::FewerConnectionsOrTime),
             Self::ServersLost { timeout, server, what } => Sentence::new(format!(
-                "every server was gone for longer than the timeout of {timeout}: the last thing \
-                 seen is that {server} "
+                "every server was gone for longer than the timeout of {timeout}; last \
+                 error: {server} "
             ))
             .and(what),
             Self::Silence { who, timeout } => Sentence::new(format!(
@@ -156,10 +156,10 @@ impl Fault {
                 .and(what)
                 .text(", and one lost connection ends a run")
                 .remedy(Remedy::Reconnect),
-            Self::NoneOpened { server, what } => Sentence::new(format!(
-                "no connection could be opened: the last thing seen is that {server} "
-            ))
-            .and(what),
+            Self::NoneOpened { server, what } => {
+                Sentence::new(format!("no connection could be opened; last error: {server} "))
+                    .and(what)
+            }
             Self::Fill(fault) => fault.sentence(),
         }
     }

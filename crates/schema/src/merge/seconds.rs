@@ -60,12 +60,11 @@ fn parts(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Part<'_>> {
     let window = shard.window_start_unix_ns.and_then(|start| u64::try_from(start.0).ok());
     let warmup = Span::from_s_f64(shard.plan.warmup_s).ns();
     let load = window.and_then(|start| start.checked_sub(warmup));
-    let seconds = shard.seconds.iter().filter_map(move |second| {
+    shard.seconds.iter().filter_map(move |second| {
         let start = load?.checked_add(Span::from_s_f64(second.start_s).ns())?;
         let end = start.checked_add(Span::from_s_f64(second.length_s).ns())?;
         Some(Part { start, end, shard: number, second })
-    });
-    seconds
+    })
 }
 
 /// What ended in the whole load.

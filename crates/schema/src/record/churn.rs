@@ -5,12 +5,14 @@
 use super::count::{add_counts, summed};
 use super::{Distribution, Phases};
 use memtide_metrics::{ChurnCounters, ChurnFate};
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Connections as the load; figures without a phase are of the measured window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ChurnRecord {
     /// Mean rate that the schedule called for, in connections per second; none when each came
     /// when another had ended.

@@ -10,13 +10,15 @@ pub use verification::VerificationCounts;
 use crate::kind::Kind;
 use memtide_metrics::counter::{Counters, DatagramClass, ErrorClass, ReplyClass};
 use memtide_metrics::interval::ConnectionCounters;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Filling the server.
@@ -48,7 +50,8 @@ impl fmt::Display for Phase {
 }
 
 /// The counts of all phases; zero where one did not happen.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Phases {
     /// Filling the server, with the probes before and after.
     pub load: PhaseCounts,
@@ -82,7 +85,8 @@ impl Phases {
 }
 
 /// The counts of one phase.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct PhaseCounts {
     /// What became of its operations.
     #[serde(flatten)]
@@ -104,7 +108,8 @@ macro_rules! summed {
         })?
     ) => {
         $(#[$about])*
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(JsonSchema))]
         pub struct $name {
             $(
                 $(#[doc = $doc])*

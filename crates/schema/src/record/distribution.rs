@@ -3,6 +3,7 @@
 //! Unanswered operations rank above every answered one; a percentile that falls among them, or
 //! has too few samples, is absent and says why.
 
+#[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Many times, in nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Distribution {
     /// Operations ranked, unanswered ones included.
     pub count: u64,
@@ -148,7 +150,8 @@ impl Distribution {
 
 /// How long operations took at least which the end of the window cut off: they were due and not
 /// sent, or sent and not answered within the second after it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Bounds {
     /// How many there were; they are some of the unanswered ones.
     pub count: u64,
@@ -174,9 +177,8 @@ pub struct Bounds {
 }
 
 /// The percentiles that are published.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Percentile {
     /// The median.
@@ -226,7 +228,8 @@ impl fmt::Display for Percentile {
 }
 
 /// Why a percentile is absent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Missing {
     /// Too few operations to tell it with 95 % confidence.
@@ -242,7 +245,8 @@ pub enum Missing {
 }
 
 /// How many, rather than how long: the figures of many counts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Counts {
     /// How many counts were taken.
     pub count: u64,
@@ -266,7 +270,8 @@ pub struct Counts {
 }
 
 /// Whose the lag was. Each part is a distribution over all operations sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct LagSplit {
     /// The operation could have been sent, and the generator had not come to it.
     pub generator: Distribution,
@@ -297,6 +302,7 @@ impl<'de> Deserialize<'de> for Wide {
     }
 }
 
+#[cfg(test)]
 impl JsonSchema for Wide {
     fn inline_schema() -> bool {
         true

@@ -3,11 +3,13 @@
 //!
 //! The conclusions are drawn elsewhere; here they only have their shape.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whether the numbers can be believed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Believable {
     /// The answer.
     pub verdict: Verdict,
@@ -35,9 +37,8 @@ impl Believable {
 }
 
 /// What the numbers are worth, from the best to the worst.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The numbers say what they seem to say.
@@ -50,7 +51,8 @@ pub enum Verdict {
 }
 
 /// Why the numbers cannot be believed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Reason {
     /// The check that failed.
     pub code: CheckKind,
@@ -63,7 +65,8 @@ pub struct Reason {
 }
 
 /// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Check {
     /// What was looked at.
     pub code: CheckKind,
@@ -78,7 +81,8 @@ pub struct Check {
 }
 
 /// What can be looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckKind {
     /// Something was answered at all.
@@ -100,7 +104,8 @@ pub enum CheckKind {
 }
 
 /// What came of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckResult {
     /// As it should be.
@@ -112,7 +117,8 @@ pub enum CheckResult {
 }
 
 /// A goal and what became of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct GoalRecord {
     /// The goal as it was given.
     pub goal: String,
@@ -126,7 +132,8 @@ pub struct GoalRecord {
 }
 
 /// What became of a goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GoalResult {
     /// It is true of the result.
@@ -138,7 +145,8 @@ pub enum GoalResult {
 }
 
 /// The condition by which a run was ended early.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Aborted {
     /// The condition as it was given.
     pub condition: String,
@@ -152,7 +160,8 @@ pub struct Aborted {
 }
 
 /// Something that was not as it should be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct WarningRecord {
     /// A stable word for programs.
     pub code: String,

@@ -33,12 +33,14 @@ pub use shard::ShardRecord;
 
 use crate::kind::Kind;
 use crate::scenario::Tags;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The name of the shape. A record of another version is refused when it is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub enum SchemaName {
     /// The second shape. The first is read as well, and becomes the second.
     #[default]
@@ -47,7 +49,8 @@ pub enum SchemaName {
 }
 
 /// The result of one run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Record {
     /// The name and version of this shape.
     pub schema: SchemaName,
@@ -162,7 +165,8 @@ pub struct Record {
 
 /// The lanes of one sequence of operations that a process carried out: operation *i* is in lane
 /// *i* modulo `total`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Lanes {
     /// The first of them, from 0.
     pub first: u32,
@@ -173,7 +177,8 @@ pub struct Lanes {
 }
 
 /// How long messages were, in bytes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct MessageSizes {
     /// Requests.
     pub requests: Counts,
@@ -182,7 +187,8 @@ pub struct MessageSizes {
 }
 
 /// What ended a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EndedBy {
     /// The measured window was over.
@@ -201,7 +207,8 @@ pub enum EndedBy {
 }
 
 /// The rate that was asked for and the one that was achieved.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct RateRecord {
     /// The mean rate of the schedule over the measured window, in its unit; none in a closed loop.
     pub target_per_s: Option<f64>,
@@ -217,7 +224,8 @@ pub struct RateRecord {
 }
 
 /// A piece of the measured window, by intended instant.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct IntervalRecord {
     /// Where it begins, in seconds after the window's beginning.
     pub start_s: f64,
@@ -247,7 +255,8 @@ pub struct IntervalRecord {
 }
 
 /// The times of the answered gets of an interval.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct IntervalTimes {
     /// Received − intended.
     pub response: Distribution,
@@ -256,7 +265,8 @@ pub struct IntervalTimes {
 }
 
 /// A longer piece of the measured window with all of its response times, by intended instant.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SliceRecord {
     /// Where it begins, in seconds after the window's beginning.
     pub start_s: f64,
@@ -271,7 +281,8 @@ pub struct SliceRecord {
 }
 
 /// What the load cost this process, over the measured window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ClientRecord {
     /// CPU seconds in user mode; none where that cannot be told, as in a simulation.
     pub cpu_user_s: Option<f64>,
@@ -286,7 +297,8 @@ pub struct ClientRecord {
 }
 
 /// How busy the machine's CPUs were over the measured window, 0 to 1.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct MachineCpu {
     /// The mean over all CPUs.
     pub avg: f64,

@@ -6,13 +6,15 @@
 use crate::field::find;
 use crate::scenario::Scenario;
 use memtide_base::Span;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Whether the load waits for answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoopKind {
     /// Intended instants come from a schedule.
@@ -32,7 +34,8 @@ impl fmt::Display for LoopKind {
 }
 
 /// The decided plan of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct PlanRecord {
     /// Whether the embedded server is measured.
     pub embedded: bool,
@@ -211,7 +214,8 @@ impl PlanRecord {
 }
 
 /// How connections come and go, where they are the load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ChurnPlanRecord {
     /// Connections per second; none when each comes when another has ended, or the wave says it.
     pub connection_rate_per_s: Option<f64>,
@@ -228,7 +232,8 @@ pub struct ChurnPlanRecord {
 }
 
 /// A server of the plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct PlannedServer {
     /// Its name, as it was given.
     pub name: String,
@@ -237,7 +242,8 @@ pub struct PlannedServer {
 }
 
 /// The machine that made the load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct MachineRecord {
     /// The operating system's name.
     pub os: String,

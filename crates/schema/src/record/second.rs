@@ -2,12 +2,14 @@
 
 use super::count::Totals;
 use memtide_metrics::Counters;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What ended in about a second of the load, whenever it was intended, and what was under way at
 /// its end. Together, these have the counts of warm-up, measured window and cool-down.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SecondRecord {
     /// Where it begins, in seconds after the load began.
     pub start_s: f64,
@@ -38,7 +40,8 @@ pub struct SecondRecord {
 }
 
 /// What ended of one server's operations in a stretch of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ServerSecond {
     /// Operations that ended, and what became of them.
     #[serde(flatten)]
@@ -48,7 +51,8 @@ pub struct ServerSecond {
 }
 
 /// How one worker was at the end of a stretch of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct WorkerSecond {
     /// Operations that were sent and have not ended.
     pub in_flight: u64,
@@ -75,8 +79,9 @@ macro_rules! settled {
     ) => {
         /// Operations that ended, in a stretch of time, and what became of them.
         #[derive(
-            Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
+            Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize,
         )]
+        #[cfg_attr(test, derive(JsonSchema))]
         pub struct SettledCounts {
             /// Operations that ended.
             pub settled: u64,
@@ -130,7 +135,8 @@ impl SettledCounts {
 }
 
 /// What is under way at an instant of a load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct UnderWay {
     /// Operations that were sent and have not ended.
     pub in_flight: Option<u64>,

@@ -4,12 +4,14 @@
 
 use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts};
 use super::distribution::Distribution;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One server as we saw it, over the measured window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ServerRecord {
     /// Its name, as it was given.
     pub name: String,
@@ -87,7 +89,8 @@ macro_rules! of_server {
         /// [`Totals`]. What finds no connection was due at no server in particular: where there was
         /// such an operation, its counts are none here, because they cannot be told apart by
         /// server.
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(JsonSchema))]
         pub struct ServerTotals {
             $(
                 $(#[doc = $doc])*
@@ -146,7 +149,8 @@ macro_rules! of_server {
 memtide_metrics::counters!(of_server);
 
 /// What became of the connections to a server that were lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Reconnects {
     /// Connections that were lost.
     pub lost: u64,
@@ -166,7 +170,8 @@ impl Reconnects {
 }
 
 /// A stretch in which a server was away, at least for one worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Outage {
     /// When the last connection was lost, in milliseconds since 1970.
     pub from_unix_ms: u64,
@@ -195,7 +200,8 @@ impl Outage {
 }
 
 /// The servers' own counters (their `stats`), by server and by name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ServerCounters {
     /// Before the first operation.
     pub before: BTreeMap<String, BTreeMap<String, Figure>>,
@@ -224,7 +230,8 @@ impl ServerCounters {
 }
 
 /// One figure of a server.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
 pub enum Figure {
     /// A whole number.

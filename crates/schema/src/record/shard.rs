@@ -7,11 +7,13 @@ use super::{
     PlanRecord, RateRecord, Record, SecondRecord, ServerCounters, SliceRecord, WarningRecord, Wide,
 };
 use crate::scenario::Tags;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One run of several that were merged. Its members mean what they mean in a record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ShardRecord {
     /// When its measured window began, in nanoseconds since 1970; none when nothing was measured.
     pub window_start_unix_ns: Option<Wide>,

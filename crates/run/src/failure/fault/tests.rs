@@ -183,8 +183,8 @@ fn what_to_do_about_a_server_is_said_in_the_words_of_whoever_speaks() {
         ),
         (
             TroubleKind::Connect(ConnectError::CredentialsMissing),
-            "wants to know who is there; give it --user and --password",
-            "wants to know who is there",
+            "requires authentication; give it --user and --password",
+            "requires authentication",
         ),
         (
             closed(PeerError::TooManyConnections),

@@ -2,6 +2,7 @@
 
 use super::summed;
 use memtide_metrics::counter::{Counters, VerifyClass};
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
