@@ -32,11 +32,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                     self.outbox.fresh = Some(at);
                     match heard {
                         Ok(Heard::Replies) => self.received(number, before, at, woken),
-                        Ok(Heard::Filtered) => {
-                            self.received(number, before, at, woken);
-                            self.flush();
-                            self.speak(number);
-                        }
+                        Ok(Heard::Filtered) => self.filtered(number, before, at, woken),
                         Ok(Heard::Rejected(rejection)) => self.rejected(number, at, rejection),
                         Ok(Heard::NotYet) => self.speak(number),
                         Ok(Heard::Welcome) => self.welcomed(number, at),
@@ -60,6 +56,21 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         completed
     }
 
+    /// After bytes of `connection` came through its filter: uses the room they made; what the
+    /// filter has to say by itself leaves at once.
+    #[cold]
+    fn filtered(
+        &mut self,
+        connection: ConnectionId,
+        in_flight_before: usize,
+        at: Instant,
+        woken: Instant,
+    ) {
+        self.received(connection, in_flight_before, at, woken);
+        self.flush();
+        self.speak(connection);
+    }
+
     fn writable(&mut self, connection: ConnectionId, at: Instant) {
         let at_connection = &mut self.connections[connection];
         at_connection.writable = true;
@@ -72,6 +83,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
     }
 
     /// After bytes of `connection` were read: uses the room they made.
+    #[inline(always)]
     fn received(
         &mut self,
         connection: ConnectionId,
