@@ -145,7 +145,7 @@ fn a_saturated_client_is_the_limit_of_a_closed_loop() {
     let busiest = record.client.worker_busy.iter().copied().fold(0.0, f64::max);
     if busiest >= 0.7 {
         assert_eq!(result, CheckResult::Failed, "{run}");
-        assert!(message.contains("the client is the limit"), "{run}");
+        assert!(message.contains("memtide is the limit"), "{run}");
     }
     // Which side is the limit is the machine's business; that the exit says so is not.
     let believed = record.believable.verdict == Verdict::Yes;
