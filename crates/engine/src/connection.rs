@@ -646,7 +646,7 @@ enum Heeded {
     Aside,
 }
 
-/// FormatEvents of errors that answer no operation, or only a part of one.
+/// Tells of errors that answer no operation, or only a part of one.
 #[inline(always)]
 fn heed(
     role: Role<'_>,

@@ -22,7 +22,7 @@ pub trait Fleet {
     /// share a plan; they open their connections and then wait for [`Command::Begin`].
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError>;
 
-    /// FormatEvents each of its workers to do something at `at`, or at once if that is past. Until
+    /// Tells each of its workers to do something at `at`, or at once if that is past. Until
     /// then they go on.
     fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError>;
 

@@ -226,7 +226,7 @@ impl fmt::Debug for Credentials {
 pub struct Verify {
     /// Which part, from 0 to 1.
     pub fraction: f64,
-    /// FormatEvents this run's values from those of any other that loads the same servers with the
+    /// Tells this run's values from those of any other that loads the same servers with the
     /// same keys, so that only its own are judged by their version.
     pub writer: u32,
     /// What each server may answer, in the order of the plan's servers.

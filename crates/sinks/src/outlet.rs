@@ -46,7 +46,7 @@ impl Outlets {
         Ok(())
     }
 
-    /// FormatEvents every sink of `event` that takes it, and waits for none.
+    /// Tells every sink of `event` that takes it, and waits for none.
     pub fn on(&self, event: &Event) {
         let mut told = self.all.iter().filter(|outlet| (outlet.takes)(event)).peekable();
         if told.peek().is_some() {

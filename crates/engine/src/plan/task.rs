@@ -8,7 +8,7 @@ use memtide_base::ServerId;
 pub struct Task {
     /// Which step of a search or a scan the run is; none where it is no step.
     pub step: Option<StepTask>,
-    /// FormatEvents this run's values from those of other runs: [`super::Verify::writer`].
+    /// Tells this run's values from those of other runs: [`super::Verify::writer`].
     pub writer: u32,
     /// The work itself.
     pub work: Work,

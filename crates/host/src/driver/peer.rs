@@ -15,7 +15,7 @@ use std::net::IpAddr;
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
     pub(crate) socket: Option<Socket>,
-    /// FormatEvents its socket from those that had this place before; it stays below
+    /// Tells its socket from those that had this place before; it stays below
     /// [`GENERATIONS`].
     pub(crate) generation: u32,
     pub(crate) opening: bool,

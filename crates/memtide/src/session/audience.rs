@@ -50,7 +50,7 @@ const CLEARING: Duration = Duration::from_secs(1);
 const SETTLING: Duration = Duration::from_secs(2);
 
 impl<'a> Audience<'a> {
-    /// FormatEvents `outlets` what happens, and the user's terminal unless `is_quiet`.
+    /// Tells `outlets` what happens, and the user's terminal unless `is_quiet`.
     pub(super) fn new(
         gauge: Box<dyn Gauge>,
         is_quiet: bool,
@@ -65,7 +65,7 @@ impl<'a> Audience<'a> {
         Self { gauge, status, outlets, reader, screens: Vec::new(), doubted: Vec::new() }
     }
 
-    /// FormatEvents these too, of which each shows what it shows before anything happens.
+    /// Tells these too, of which each shows what it shows before anything happens.
     pub(super) fn show(&mut self, screens: Vec<InStep<'a>>) {
         for InStep { name, screen } in screens {
             let mut shown = Shown { name, screen, result: Ok(()) };

@@ -188,7 +188,7 @@ struct Temporary {
 impl Temporary {
     /// An empty file in the folder of `target`, with the owner and mode of what is there.
     fn beside(target: &Path, there: Option<&Metadata>) -> io::Result<Self> {
-        /// FormatEvents the files of this process apart.
+        /// Tells the files of this process apart.
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if target.file_name().is_none() || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(io::Error::from(ErrorKind::IsADirectory));

@@ -23,7 +23,7 @@ pub(crate) struct ServerCommands {
 }
 
 impl ServerCommands {
-    /// FormatEvents every server what it is told before the load. Who cannot be told anything
+    /// Tells every server what it is told before the load. Who cannot be told anything
     /// cannot be loaded either, and that is a failure.
     pub(crate) fn before<F: Fleet>(
         &mut self,
@@ -39,7 +39,7 @@ impl ServerCommands {
         Ok(())
     }
 
-    /// FormatEvents every server what it is told after the load. What was measured stands, even if
+    /// Tells every server what it is told after the load. What was measured stands, even if
     /// one is gone.
     pub(crate) fn after<F: Fleet>(
         &mut self,
