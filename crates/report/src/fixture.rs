@@ -215,7 +215,7 @@ pub(crate) fn closed() -> Record {
         believable: Believable::from_checks(vec![Check {
             code: CheckKind::WorkerBusy,
             result: CheckResult::Failed,
-            message: "the client is the limit: worker 0 was busy 98 % of the time".to_owned(),
+            message: "memtide is the limit: worker 0 was busy 98 % of the time".to_owned(),
             measured: Some(0.98),
             allowed: Some(0.7),
         }]),
