@@ -94,12 +94,13 @@ impl Material {
         };
         let outstanding = record.outstanding_at_send.counts();
         let outstanding = outstanding.ok_or_else(|| damaged("outstanding_at_send"))?;
-        let mut reads = together(kinds, &READS)?;
-        let mut updates = together(kinds, &STORES)?;
+        let mut reads = together(kinds, &READS, Distribution::times)?;
+        let mut updates = together(kinds, &STORES, Distribution::times)?;
         let sets = updates.count();
         if times == Times::Response {
-            reads.absorb(&cut_off(kinds, &READS)?);
-            updates.absorb(&cut_off(kinds, &STORES)?);
+            // How long operations that were due and never sent took at least.
+            reads.absorb(&together(kinds, &READS, Distribution::bounds)?);
+            updates.absorb(&together(kinds, &STORES, Distribution::bounds)?);
         }
         Ok(Self {
             reads: Figures::times(reads),
@@ -169,30 +170,16 @@ pub(super) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// The answered operations of several kinds.
+/// What `times` says of each wanted kind, as one histogram.
 fn together(
     kinds: &BTreeMap<Kind, Distribution>,
     wanted: &[Kind],
+    times: impl Fn(&Distribution) -> Option<Histogram<u64>>,
 ) -> Result<Histogram<u64>, String> {
     let mut sum = Histogram::new();
     for kind in wanted {
         if let Some(distribution) = kinds.get(kind) {
-            sum.absorb(&distribution.times().ok_or_else(|| damaged(kind.name()))?);
-        }
-    }
-    Ok(sum)
-}
-
-/// How long operations of several kinds took at least that were due and not sent when the window
-/// ended.
-fn cut_off(
-    kinds: &BTreeMap<Kind, Distribution>,
-    wanted: &[Kind],
-) -> Result<Histogram<u64>, String> {
-    let mut sum = Histogram::new();
-    for kind in wanted {
-        if let Some(distribution) = kinds.get(kind) {
-            sum.absorb(&distribution.bounds().ok_or_else(|| damaged(kind.name()))?);
+            sum.absorb(&times(distribution).ok_or_else(|| damaged(kind.name()))?);
         }
     }
     Ok(sum)
