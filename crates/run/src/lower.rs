@@ -14,6 +14,7 @@ pub(crate) use plans::{
     compares_lengths, keys_all, lower_step, mean, plan_of, signed, step_scenario, value_bytes,
 };
 
+use crate::share::Share;
 use decide::decide;
 use layout::{ClientLayout, Data};
 use memtide_base::{Sentence, Span};
@@ -49,6 +50,8 @@ pub struct Surroundings {
     pub io: Doors,
     /// What the outputs of the run need of it.
     pub outputs: Wanted,
+    /// Which share of the run is made here; none if the run is not divided.
+    pub share: Option<Share>,
 }
 
 /// What the outputs of a run need of it beside its figures; where these go does not matter here.

@@ -3,6 +3,7 @@
 mod churn;
 mod returns;
 mod upsets;
+mod wrong_values;
 
 use crate::doctor::{self, Errors, Findings};
 use crate::fill::Filled;
@@ -26,6 +27,7 @@ use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
 pub(crate) use churn::none_opened;
+pub(crate) use wrong_values::wrong_values;
 
 const NS_PER_MS: u64 = 1_000_000;
 

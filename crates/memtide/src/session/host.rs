@@ -62,6 +62,7 @@ impl World for HostWorld {
             cpu_quota: self.machine.cpu_quota,
             io: Doors::Kernel { uring: check_uring() },
             outputs: (&settings.outputs).into(),
+            share: None,
         })
     }
 

@@ -72,6 +72,7 @@ impl World for SimWorld {
             cpu_quota: None,
             io: Doors::Simulated,
             outputs: (&settings.outputs).into(),
+            share: None,
         })
     }
 

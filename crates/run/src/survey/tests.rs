@@ -18,6 +18,7 @@ fn plan() -> Plan {
         cpu_quota: None,
         io: Doors::Simulated,
         outputs: Wanted::default(),
+        share: None,
     };
     lower(&Scenario::default(), &around).expect("it can be run").plan
 }

@@ -190,6 +190,7 @@ pub fn around(servers: usize, local: bool) -> Surroundings {
         cpu_quota: None,
         io: Doors::Simulated,
         outputs: Wanted { samples: true, ..Wanted::default() },
+        share: None,
     }
 }
 
