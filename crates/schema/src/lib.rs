@@ -41,7 +41,7 @@ mod prose;
 
 pub use event::{Event, Interval, Progress, StepBegun, TimesSoFar};
 pub use exit::Exit;
-pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};
+pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section, scenario_digest};
 pub use file::from_toml;
 pub use judge::judge;
 pub use kind::Kind;

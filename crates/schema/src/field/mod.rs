@@ -5,6 +5,7 @@
 
 mod clients;
 mod data;
+mod digest;
 mod layer;
 mod limits;
 mod churn;
@@ -14,6 +15,7 @@ mod output;
 mod parse;
 mod target;
 
+pub use digest::scenario_digest;
 pub(crate) use layer::{FORMER_NAMES, unknown};
 pub use layer::{FieldError, Layer, Origin, renamed};
 
