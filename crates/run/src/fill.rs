@@ -115,7 +115,7 @@ fn fill_windows<F: Fleet>(
     filled: &mut Filled,
     observer: &mut impl Observer,
 ) -> Result<(), Failure> {
-    let total = window.places().get();
+    let total = window.slots().get();
     observer.on(&Event::Note(format!(
         "filling {} windows with {} objects each",
         window.clients, window.objects

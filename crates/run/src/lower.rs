@@ -226,16 +226,16 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
     let lifetimes = window.filter(|_| scenario.verify_expiry).map(|window| {
         let expiry = Span::from_s(scenario.expiry.unsigned_abs());
         let expiring = Expiring::part(scenario.expiry_share);
-        Arc::new(Lifetimes::new(window.places().get(), expiry, expiring, scenario.seed))
+        Arc::new(Lifetimes::new(window.slots().get(), expiry, expiring, scenario.seed))
     });
     let oracles = match window {
         // An object is on one server alone, so they need not be told apart.
         Some(window) if scenario.replication.writers.is_none() => {
-            let oracle = Arc::new(Oracle::of_places(window.places().get()));
+            let oracle = Arc::new(Oracle::of_slots(window.slots().get()));
             vec![oracle; servers]
         }
         Some(window) => {
-            let oracle = |_| Arc::new(Oracle::of_places(window.places().get()));
+            let oracle = |_| Arc::new(Oracle::of_slots(window.slots().get()));
             (0..servers).map(oracle).collect()
         }
         None => {
