@@ -73,6 +73,7 @@ fn lowered(scenario: &Scenario) -> Plan {
         cpu_quota: None,
         io: Doors::Simulated,
         outputs: Wanted::default(),
+        share: None,
     };
     lower(scenario, &around).unwrap_or_else(|problem| panic!("{}", problem.message)).plan
 }

@@ -7,7 +7,7 @@ mod stranger;
 
 pub use filter::{Filter, FilterPlan};
 pub(crate) use message::SPLICE_BYTES_MIN;
-pub use message::{Mark, Message, SendBuffer};
+pub use message::{BufferPosition, Message, SendBuffer};
 pub use stranger::Stranger;
 
 pub use memtide_base::SocketOptions;

@@ -158,6 +158,12 @@ fn why_partial(record: &Record) -> String {
         (EndedBy::Interrupted, _) => "the run was interrupted",
         (EndedBy::ServersLost, _) => "every server was gone for longer than the timeout",
         (EndedBy::ConnectionLost, _) => "a connection was lost",
+        (EndedBy::NotRun, _) => {
+            match record.share.as_ref().and_then(|share| share.not_run.as_ref()) {
+                Some(why) => return why.clone(),
+                None => "the run never began",
+            }
+        }
         (EndedBy::Duration | EndedBy::Operations | EndedBy::Aborted, _) => "the run ended early",
     };
     why.to_owned()

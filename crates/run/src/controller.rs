@@ -6,15 +6,14 @@ use crate::fill::{Filled, fill};
 use crate::lower::{Lowered, signed};
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
-use crate::seal::{Began, Material, none_opened, seal, service_so_far};
+use crate::seal::{Began, Material, none_opened, seal, service_so_far, wrong_values};
 use crate::survey::{Agreement, Discreet, ServerCommands, Survey, compare, figures, is_closed};
-use crate::wrong_values::wrong_values;
 use memtide_base::{Instant, Sentence, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Closed, Plan, ServerPlan};
-use memtide_metrics::{Churn, ChurnCounters, Counters, Totals};
+use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
 use memtide_schema::record::{Phase, SecondRecord};
 use memtide_schema::scenario::{Goal, Load};
 use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues, natively};
@@ -68,7 +67,7 @@ fn carry_out<F: Fleet>(
     let plan = &signed(&lowered.plan, rng::mix(began.unix_ns) as u32);
     observer.on(&Event::Started(Box::new(lowered.record.clone())));
     let fleet = &mut Discreet::new(fleet, scenario.trust.no_stats);
-    let mut survey = greet(fleet, plan, observer)?;
+    let mut survey = first_survey(fleet, plan, observer)?;
     let load = match scenario.load {
         _ if load_only => Load::Always,
         Load::Auto if survey.unreachable => Load::Never,
@@ -162,7 +161,7 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
 /// not know the command.
 ///
 /// To do: Nothing, if the server is a proxy; its counters are not compared.
-fn greet<F: Fleet>(
+fn first_survey<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     observer: &mut impl Observer,
@@ -276,7 +275,7 @@ fn take_leave<F: Fleet>(
             return agreement;
         }
         survey.asked_between += plan.servers.len() as u64;
-        let mut nothing = Totals::new(&plan.shape());
+        let mut nothing = TallySum::new(&plan.shape());
         let pause = fleet.now() + SETTLE_STEP;
         if fleet.collect(pause, &mut nothing).is_err() {
             return agreement;
@@ -328,7 +327,7 @@ impl<'a> Monitor<'a> {
         &mut self,
         start: Instant,
         looked: &Interval,
-        totals: &Totals,
+        totals: &TallySum,
         observer: &mut impl Observer,
     ) {
         let (window, now) = (self.plan.window, looked.at);
@@ -412,7 +411,7 @@ impl Monitor<'_> {
         &mut self,
         start: Instant,
         now: Instant,
-        totals: &Totals,
+        totals: &TallySum,
         observer: &mut impl Observer,
     ) {
         let Some(every) = observer.looks_every().filter(|every| !every.is_zero()) else { return };
@@ -433,7 +432,7 @@ fn living(churn: &Churn<u64>) -> u64 {
 }
 
 /// The 99th percentile of the last row that is likely whole.
-fn latest_p99(totals: &Totals) -> Option<u64> {
+fn latest_p99(totals: &TallySum) -> Option<u64> {
     let rows = totals.series.rows();
     let row = rows.len().checked_sub(2).map_or(rows.last(), |at| rows.get(at))?;
     let total = row.answered + row.unanswered;

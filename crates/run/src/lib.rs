@@ -7,13 +7,13 @@
 pub mod steps;
 mod controller;
 mod seal;
-mod wrong_values;
 mod fill;
 mod run_plan;
 mod doctor;
 mod survey;
 pub mod lower;
 mod observer;
+mod share;
 mod failure;
 
 #[cfg(test)]
@@ -22,5 +22,6 @@ mod prose;
 
 pub use controller::{Outcome, run};
 pub use failure::Failure;
-pub use lower::{Doors, Lowered, Places, Planner, Surroundings, Unplannable, Wanted, lower};
+pub use lower::{CpuPlacement, Doors, Lowered, Planner, Surroundings, Unplannable, Wanted, lower};
 pub use observer::Observer;
+pub use share::{Barrier, NotRun, Share};

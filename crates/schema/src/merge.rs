@@ -127,6 +127,7 @@ const fn worse(a: EndedBy, b: EndedBy) -> EndedBy {
             EndedBy::Aborted => 3,
             EndedBy::ConnectionLost => 4,
             EndedBy::ServersLost => 5,
+            EndedBy::NotRun => 6,
         }
     }
     if rank(a) < rank(b) { b } else { a }
@@ -138,7 +139,7 @@ fn exit(record: &Record) -> u8 {
     match record.ended_by {
         EndedBy::ServersLost | EndedBy::ConnectionLost => Exit::Unreachable.code(),
         EndedBy::Interrupted => Exit::Interrupted.code(),
-        EndedBy::Aborted => Exit::Failed.code(),
+        EndedBy::Aborted | EndedBy::NotRun => Exit::Failed.code(),
         EndedBy::Duration | EndedBy::Operations => {
             u8::from(missed || record.phases.verification().wrong() > 0)
         }

@@ -228,13 +228,13 @@ impl Pause {
 
 /// A behaviour at work: remembers when each server of the queue is free.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct ReplyTiming {
     behaviour: Behaviour,
     seed: u64,
     free: BinaryHeap<Reverse<Instant>>,
 }
 
-impl Pace {
+impl ReplyTiming {
     /// The state before the first request.
     pub fn new(behaviour: Behaviour, seed: u64) -> Self {
         let servers = match behaviour.service {

@@ -4,7 +4,7 @@ use super::room;
 use crate::exit::{FAILED, Stop};
 use crate::output::say;
 use memtide_host::{ServeOptions, Serving, stay_off};
-use memtide_run::Places;
+use memtide_run::CpuPlacement;
 use memtide_schema::Settings;
 use memtide_schema::scenario::Transport;
 use memtide_server::ServerProfile;
@@ -51,8 +51,8 @@ pub(super) fn embed(Settings { scenario, outputs }: &Settings) -> Result<Serving
 /// other processor.
 ///
 /// Cause: The system does not allow a thread to be bound to this CPU.
-pub(super) fn keep_on(serving: &Serving, places: &Places) -> Result<(), Stop> {
-    let Some(cpu) = places.server else { return Ok(()) };
+pub(super) fn keep_on(serving: &Serving, placement: &CpuPlacement) -> Result<(), Stop> {
+    let Some(cpu) = placement.server else { return Ok(()) };
     serving.keep_on(cpu).map_err(|error| Stop {
         code: FAILED,
         message: format!(
@@ -60,7 +60,7 @@ pub(super) fn keep_on(serving: &Serving, places: &Places) -> Result<(), Stop> {
              (memtide serve) and name it with --server"
         ),
     })?;
-    stay_off(&places.workers);
+    stay_off(&placement.workers);
     stay_off(&[cpu]);
     Ok(())
 }

@@ -127,7 +127,7 @@ impl<W: World> Session<W> {
         }
         world.check(&lowered).map_err(|warning| front.unfit(&warning))?;
         // Threads of outputs take over where this one may run.
-        world.settle(&lowered.places)?;
+        world.settle(&lowered.placement)?;
         let Opened { samples, outlets, reader } = front.open(settings)?;
         *stop = world.signals(front.manner())?;
         if !front.waits(stop) {

@@ -26,6 +26,7 @@ fn plan(rate: f64, arrival: Arrival) -> Plan {
         cpu_quota: None,
         io: Doors::Simulated,
         outputs: Wanted::default(),
+        share: None,
     };
     let scenario = Scenario { rate: Some(rate), arrival, keys: 100, ..Scenario::default() };
     lower(&scenario, &around).expect("it can be run").plan

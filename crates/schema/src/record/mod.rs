@@ -29,7 +29,7 @@ pub(crate) use measured::per_second;
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
 pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{Figure, Outage, Reconnects, ServerCounters, ServerRecord, ServerTotals};
-pub use shard::ShardRecord;
+pub use shard::{ClockRecord, ShardRecord, ShareRecord, ShareStart};
 
 use crate::kind::Kind;
 use crate::scenario::Tags;
@@ -78,6 +78,13 @@ pub struct Record {
     /// merged record, whose shards say theirs.
     #[serde(default)]
     pub lanes: Option<Lanes>,
+    /// The share of the run that this process had; absent if the run was not divided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<ShareRecord>,
+    /// The clock that the process measured by; none in a simulation, in a merged record, and if
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockRecord>,
     /// The machine that made the load.
     pub machine: MachineRecord,
     /// When the run began, in milliseconds since 1970.
@@ -204,6 +211,9 @@ pub enum EndedBy {
     ConnectionLost,
     /// A condition of `abort-on` came true.
     Aborted,
+    /// It never began: this share of a run was late, was started again, or waited in vain for the
+    /// others.
+    NotRun,
 }
 
 /// The rate that was asked for and the one that was achieved.

@@ -2,6 +2,10 @@
 //!
 //! Counts and distributions are not here: their sums are the merged record's own.
 
+mod share;
+
+pub use share::{ClockRecord, ShareRecord, ShareStart};
+
 use super::{
     Aborted, Believable, ClientRecord, EndedBy, IntervalRecord, Lanes, MachineCpu, MachineRecord,
     PlanRecord, RateRecord, Record, SecondRecord, ServerCounters, SliceRecord, WarningRecord, Wide,
@@ -60,6 +64,12 @@ pub struct ShardRecord {
     /// say.
     #[serde(default)]
     pub lanes: Option<Lanes>,
+    /// Which share of the run it was; absent if the run was not divided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<ShareRecord>,
+    /// The clock that it measured by; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockRecord>,
     /// Operations that its schedule called for in its measured window; none where no schedule says
     /// how many.
     #[serde(default)]
@@ -109,6 +119,8 @@ impl ShardRecord {
             tags: record.tags.clone(),
             plan: record.plan.clone(),
             lanes: record.lanes,
+            share: record.share.clone(),
+            clock: record.clock.clone(),
             planned: record.planned,
             server: record.server.clone(),
             intervals: record.intervals.clone(),

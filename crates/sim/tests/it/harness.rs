@@ -175,6 +175,7 @@ impl World {
             cpu_quota: None,
             io: Doors::Simulated,
             outputs: Wanted { samples: self.keeps_samples, ..Wanted::default() },
+            share: None,
         }
     }
 
