@@ -12,7 +12,7 @@ use memtide_workload::schedule::Lane;
 pub(crate) struct Client<S> {
     pub(crate) source: S,
     pub(crate) route: Route,
-    pub(crate) pace: Pace,
+    pub(crate) pacing: ClientPacing,
     /// It is on the agenda. It is there at most once.
     pub(crate) scheduled: bool,
     /// It has an operation due and no room; it is then not on the agenda.
@@ -31,7 +31,7 @@ pub(crate) struct Client<S> {
 
 /// When a client's operations are due.
 #[derive(Debug)]
-pub(crate) enum Pace {
+pub(crate) enum ClientPacing {
     /// When its schedule says so.
     Open(Schedule),
     /// When a slot is free. Operation `next` is the next; they go up by `stride`.
@@ -58,7 +58,7 @@ pub(crate) struct Calls {
     pub(crate) end: u64,
 }
 
-impl Pace {
+impl ClientPacing {
     /// Of the client that takes `lane`.
     fn new(plan: &Plan, lane: Lane) -> Self {
         match &plan.pacing {
@@ -156,7 +156,7 @@ impl<S> Client<S> {
         Self {
             source,
             route: Route::new(plan, seat),
-            pace: Pace::new(plan, seat.lane),
+            pacing: ClientPacing::new(plan, seat.lane),
             scheduled: false,
             blocked: false,
             queue_armed: Instant::NEVER,
@@ -170,26 +170,26 @@ impl<S> Client<S> {
     /// The next operation's number and intended instant; of a closed loop the instant is
     /// `free_since`. `None` when the offer is over.
     pub(crate) fn due(&self, offer: &Offer, free_since: Instant) -> Option<(u64, Instant)> {
-        let (index, at) = match &self.pace {
-            Pace::Open(schedule) => {
+        let (index, at) = match &self.pacing {
+            ClientPacing::Open(schedule) => {
                 let due = schedule.due();
                 let never = due.at == Span::MAX;
                 (due.index, if never { return None } else { offer.start + due.at })
             }
-            Pace::Closed { next, .. } => (*next, free_since.max(offer.start)),
+            ClientPacing::Closed { next, .. } => (*next, free_since.max(offer.start)),
             // An open connection makes all its calls, wherever the window ends.
-            Pace::Calls(calls) => return calls.due(free_since).filter(|_| !self.done),
+            ClientPacing::Calls(calls) => return calls.due(free_since).filter(|_| !self.done),
         };
         (!self.done && index < offer.ops_end && at < offer.end).then_some((index, at))
     }
 
     /// Whether all operations that are offered were made, or its source has no more.
     pub(crate) fn is_used_up(&self, offer: &Offer) -> bool {
-        let next = match &self.pace {
-            Pace::Open(schedule) => schedule.due().index,
-            Pace::Closed { next, .. } => *next,
+        let next = match &self.pacing {
+            ClientPacing::Open(schedule) => schedule.due().index,
+            ClientPacing::Closed { next, .. } => *next,
             // How many connections there are to make calls is what is counted.
-            Pace::Calls(_) => return false,
+            ClientPacing::Calls(_) => return false,
         };
         self.done || next >= offer.ops_end
     }
@@ -201,42 +201,44 @@ impl<S> Client<S> {
         if offer.counts_keys {
             return self.advance_by_keys(offer, keys);
         }
-        match &mut self.pace {
-            Pace::Open(schedule) => schedule.advance(),
-            Pace::Closed { next, stride } => *next += *stride,
-            Pace::Calls(calls) => calls.advance(),
+        match &mut self.pacing {
+            ClientPacing::Open(schedule) => schedule.advance(),
+            ClientPacing::Closed { next, stride } => *next += *stride,
+            ClientPacing::Calls(calls) => calls.advance(),
         }
         keys
     }
 
     #[cold]
     fn advance_by_keys(&mut self, offer: &Offer, keys: u16) -> u16 {
-        let left = match &self.pace {
-            Pace::Open(schedule) => schedule.left_before(offer.ops_end),
-            Pace::Closed { next, stride } => offer.ops_end.saturating_sub(*next).div_ceil(*stride),
+        let left = match &self.pacing {
+            ClientPacing::Open(schedule) => schedule.left_before(offer.ops_end),
+            ClientPacing::Closed { next, stride } => {
+                offer.ops_end.saturating_sub(*next).div_ceil(*stride)
+            }
             // Of a connection's calls each is one, whatever it asks for.
-            Pace::Calls(_) => u64::from(keys),
+            ClientPacing::Calls(_) => u64::from(keys),
         };
         let keys = u64::from(keys).min(left).max(1) as u16;
-        match &mut self.pace {
-            Pace::Open(schedule) => schedule.advance_by(keys),
-            Pace::Closed { next, stride } => *next += *stride * u64::from(keys),
-            Pace::Calls(calls) => calls.advance(),
+        match &mut self.pacing {
+            ClientPacing::Open(schedule) => schedule.advance_by(keys),
+            ClientPacing::Closed { next, stride } => *next += *stride * u64::from(keys),
+            ClientPacing::Calls(calls) => calls.advance(),
         }
         keys
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        match &self.pace {
-            Pace::Open(_) => false,
-            Pace::Closed { .. } => true,
-            Pace::Calls(calls) => calls.schedule.is_none(),
+        match &self.pacing {
+            ClientPacing::Open(_) => false,
+            ClientPacing::Closed { .. } => true,
+            ClientPacing::Calls(calls) => calls.schedule.is_none(),
         }
     }
 
     /// Connection `number` of the run opened at `at` and will make `calls` calls.
     pub(crate) fn begin_calls(&mut self, number: u64, count: u64, at: Instant) {
-        let Pace::Calls(calls) = &mut self.pace else { return };
+        let ClientPacing::Calls(calls) = &mut self.pacing else { return };
         if let Some(schedule) = &mut calls.schedule {
             // The connections before it drew this many gaps between their calls.
             schedule.restart(Stream::CALL.of_lane(number), number * (count - 1));
@@ -249,7 +251,7 @@ impl<S> Client<S> {
 
     /// Its connection is no more; says how many calls that leaves unmade, if there was one.
     pub(crate) fn end_calls(&mut self) -> Option<u64> {
-        let Pace::Calls(calls) = &mut self.pace else { return None };
+        let ClientPacing::Calls(calls) = &mut self.pacing else { return None };
         let left = calls.end - calls.next;
         calls.end = calls.next;
         let opened = std::mem::replace(&mut calls.opened, Instant::NEVER);
@@ -258,6 +260,6 @@ impl<S> Client<S> {
 
     /// True if all calls of the present connection of a churn were made, sent or not.
     pub(crate) fn has_made_calls(&self) -> bool {
-        matches!(&self.pace, Pace::Calls(calls) if calls.next == calls.end)
+        matches!(&self.pacing, ClientPacing::Calls(calls) if calls.next == calls.end)
     }
 }

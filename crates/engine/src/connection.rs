@@ -452,12 +452,12 @@ impl Connection {
         loop {
             let reply = T::next(T::decoder(&mut self.link.reader), &mut bytes);
             let reply = reply.map_err(|error| PeerError::of(error, bytes))?;
-            let Some((reply, mark)) = reply else {
+            let Some((reply, answer_head)) = reply else {
                 self.count_reply(left - bytes.len());
                 return dialect::check_partial::<T>(&mut self.link.reader);
             };
             let turn = (!self.pipeline.is_empty()).then_some(self.answered);
-            match heed(T::role(mark, &reply, turn)?, &reply, &mut self.part_failed, sink) {
+            match heed(T::role(answer_head, &reply, turn)?, &reply, &mut self.part_failed, sink) {
                 Heeded::Answer => {}
                 Heeded::FailedPart => continue,
                 Heeded::Aside => {

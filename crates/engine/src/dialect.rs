@@ -71,7 +71,7 @@ pub(crate) trait WireFormat {
     /// What puts its replies together.
     type Decoder: 'static;
     /// What a reply says of the request that it answers.
-    type Mark: Copy;
+    type AnswerHead: Copy;
 
     /// Whether an operation of this kind can be sent without wanting an answer.
     fn has_quiet_form(&self, kind: OpKind) -> bool;
@@ -98,7 +98,7 @@ pub(crate) trait WireFormat {
 
     /// Appends what tells a server who we are. Credentials go as they are, in one message; nothing
     /// is hidden by it.
-    fn greet(user: &[u8], password: &[u8], out: &mut Vec<u8>);
+    fn authenticate(user: &[u8], password: &[u8], out: &mut Vec<u8>);
 
     /// Appends a question.
     fn ask(question: Question<'_>, out: &mut Vec<u8>);
@@ -111,7 +111,7 @@ pub(crate) trait WireFormat {
     fn next<'a, 'i: 'a>(
         decoder: &'a mut Self::Decoder,
         input: &mut &'i [u8],
-    ) -> Next<'a, Self::Mark>;
+    ) -> Next<'a, Self::AnswerHead>;
 
     /// Once there is no further reply in what came: an error when what is left of it cannot become
     /// one.
@@ -119,17 +119,20 @@ pub(crate) trait WireFormat {
 
     /// What a reply is to the operations in flight, of which the head has the number `turn`.
     fn role<'a>(
-        mark: Self::Mark,
+        answer_head: Self::AnswerHead,
         reply: &Reply<'a>,
         turn: Option<u32>,
     ) -> Result<Role<'a>, PeerError>;
 
     /// Whether `reply` says that our credentials are taken; `None` if it is no answer to them.
-    fn welcome(mark: Self::Mark, reply: &Reply<'_>) -> Option<Result<(), ConnectError>>;
+    fn welcome(
+        answer_head: Self::AnswerHead,
+        reply: &Reply<'_>,
+    ) -> Option<Result<(), ConnectError>>;
 }
 
 /// A reply and what it says of its request, if it is there whole.
-pub(crate) type Next<'a, Mark> = Result<Option<(Reply<'a>, Mark)>, Malformed>;
+pub(crate) type Next<'a, AnswerHead> = Result<Option<(Reply<'a>, AnswerHead)>, Malformed>;
 
 /// What a reply is to the operations in flight.
 pub(crate) enum Role<'a> {
@@ -245,12 +248,12 @@ impl Dialect {
     }
 
     /// Appends what a new connection says first; false when that is nothing.
-    pub(crate) fn greet(&self, out: &mut SendBuffer) -> bool {
+    pub(crate) fn authenticate(&self, out: &mut SendBuffer) -> bool {
         let Some(credentials) = &self.content.credentials else { return false };
         let (user, password) = (credentials.user.as_bytes(), credentials.password.as_bytes());
         match self.format {
-            Speaker::Text(_) => Text::greet(user, password, out.bytes_mut()),
-            Speaker::Binary(_) => Binary::greet(user, password, out.bytes_mut()),
+            Speaker::Text(_) => Text::authenticate(user, password, out.bytes_mut()),
+            Speaker::Binary(_) => Binary::authenticate(user, password, out.bytes_mut()),
         }
         true
     }
@@ -306,7 +309,7 @@ pub(crate) fn check_partial<T: WireFormat>(reader: &mut Reader) -> Result<(), Pe
 fn welcome<T: WireFormat>(reader: &mut Reader, bytes: &[u8]) -> Option<Result<(), Rejection>> {
     let mut input = bytes;
     let broken = |error| Some(Err(Rejection::Broken(Closed::Broken(error))));
-    let (reply, mark) = match T::next(T::decoder(reader), &mut input) {
+    let (reply, answer_head) = match T::next(T::decoder(reader), &mut input) {
         Ok(Some(next)) => next,
         Ok(None) => return check_partial::<T>(reader).err().and_then(broken),
         Err(error) => return broken(PeerError::of(error, bytes)),
@@ -316,7 +319,7 @@ fn welcome<T: WireFormat>(reader: &mut Reader, bytes: &[u8]) -> Option<Result<()
     {
         return broken(PeerError::TooManyConnections);
     }
-    match T::welcome(mark, &reply) {
+    match T::welcome(answer_head, &reply) {
         Some(Ok(())) if input.is_empty() => Some(Ok(())),
         Some(Ok(())) => broken(PeerError::Unasked { got: "more" }),
         Some(Err(error)) => Some(Err(Rejection::Credentials(error))),

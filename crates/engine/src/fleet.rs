@@ -5,7 +5,7 @@ use crate::driver::{Closed, ConnectError, DriverError, Refusal};
 use crate::plan::{Plan, ServerPlan};
 use crate::probe::{Answer, AskError, Question};
 use memtide_base::{Instant, Remedy, Sentence, ServerId, Span};
-use memtide_metrics::Totals;
+use memtide_metrics::TallySum;
 use std::fmt;
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub trait Fleet {
 
     /// Waits until `until`, then folds what its workers recorded into `totals` and says how they
     /// are. After each of them has finished nothing more is missing from `totals`.
-    fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError>;
+    fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError>;
 
     /// Whether the user has asked to stop; never in a world without one.
     fn is_interrupted(&self) -> bool {
@@ -165,14 +165,16 @@ impl TroubleKind {
 /// A fleet cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FleetError {
-    /// No thread could be made for a worker.
+    /// The system starts no more threads for this user or control group.
     NoThread {
         /// The worker's number.
         worker: u16,
         /// What the system said.
         why: String,
     },
-    /// A worker's world failed.
+    /// A system call failed without which a worker cannot send and receive.
+    ///
+    /// To do: Try the other `--io`; else report the system error's number.
     Worker {
         /// The worker's number.
         worker: u16,

@@ -18,8 +18,8 @@ pub mod plan;
 pub mod driver;
 
 pub use driver::{
-    Address, Closed, Completion, ConnectError, Driver, Event, Filter, FilterPlan, Mark, Message,
-    PeerError, Sample, SendBuffer, SocketOptions, Submission, Submitted,
+    Address, BufferPosition, Closed, Completion, ConnectError, Driver, Event, Filter, FilterPlan,
+    Message, PeerError, Sample, SendBuffer, SocketOptions, Submission, Submitted,
 };
 pub use fleet::{Command, Fleet, FleetError, Interval, Stage, Trouble, WorkerReport};
 pub use plan::{

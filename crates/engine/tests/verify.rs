@@ -11,7 +11,7 @@ use memtide_engine::fleet::{Command, Fleet};
 use memtide_engine::{
     Address, Cooldown, Pacing, Plan, Protocol, ServerPlan, Stage, Verify, Window,
 };
-use memtide_metrics::{Counters, Mismatch, Totals, VerifyClass};
+use memtide_metrics::{Counters, Mismatch, TallySum, VerifyClass};
 use memtide_server::{FaultKind, ServerProfile, StoreOptions};
 use memtide_sim::{Network, Script, Setting, SimFleet, SimServer, Trace};
 use memtide_workload::{KeySpace, Oracle, Popularity, SizeLaw, SourcePlan, ValueSpace};
@@ -104,7 +104,7 @@ fn fleet(faults: &str, delay: Law) -> SimFleet {
 
 /// Carries out `plan` to its end. Returns the counts and the wrong values.
 fn carry_out(fleet: &mut SimFleet, plan: &Plan) -> (Counters, Vec<Mismatch>) {
-    let mut totals = Totals::new(&plan.shape());
+    let mut totals = TallySum::new(&plan.shape());
     fleet.start(plan, 0..plan.workers).expect("it starts");
     let step = Span::from_ms(20);
     let mut all = |fleet: &mut SimFleet, has: &dyn Fn(&memtide_engine::WorkerReport) -> bool| {

@@ -16,7 +16,7 @@ use memtide_engine::driver::{DriverError, Sample};
 use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, WorkerReport};
 use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
 use memtide_engine::{Driver, Io, Pacing, Plan, ServerPlan, Stage, Wait, Worker};
-use memtide_metrics::{Tally, Totals};
+use memtide_metrics::{Tally, TallySum};
 use memtide_workload::PlannedSource;
 use std::io;
 use std::num::NonZeroU64;
@@ -180,7 +180,7 @@ impl Fleet for HostFleet {
         Ok(())
     }
 
-    fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError> {
+    fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         let interrupted_before = self.stop.is_raised();
         loop {
             let now = self.clock.now();
@@ -240,7 +240,7 @@ impl Thread {
         self.handle.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    fn collect(&mut self, totals: &mut Totals) -> Result<(), DriverError> {
+    fn collect(&mut self, totals: &mut TallySum) -> Result<(), DriverError> {
         let over = self.is_over();
         let report = &mut self.report;
         self.taker.take(|parcel| {

@@ -1,4 +1,4 @@
-//! What one worker records in one interval ([`Tally`]), and the run's sums of these ([`Totals`]).
+//! What one worker records in one interval ([`Tally`]), and the run's sums of these ([`TallySum`]).
 //!
 //! A worker owns one tally at a time and hands it over whole; the totals absorb it, clear it and
 //! give it back. Tallies use 32-bit counts, totals 64-bit ones.
@@ -376,7 +376,7 @@ impl Tally {
 
 /// Everything a run recorded, over all workers.
 #[derive(Clone, Debug)]
-pub struct Totals {
+pub struct TallySum {
     /// Counts of each segment.
     pub segments: Vec<Counters>,
     /// Counts of each server over the measured segments; zero with a single server.
@@ -406,7 +406,7 @@ pub struct Totals {
     outstanding: Vec<u64>,
 }
 
-impl Totals {
+impl TallySum {
     /// Of nothing yet.
     pub fn new(shape: &Shape) -> Self {
         Self {
@@ -520,7 +520,7 @@ mod tests {
 
     #[test]
     fn totals_hold_what_tallies_held_and_tallies_come_back_empty() {
-        let (mut tally, mut totals) = (Tally::new(&shape()), Totals::new(&shape()));
+        let (mut tally, mut totals) = (Tally::new(&shape()), TallySum::new(&shape()));
         for second in 0..10u64 {
             let at = Span::from_ms(second * 1000 + 500);
             for _ in 0..100 {

@@ -19,7 +19,7 @@ pub use absence::{Absence, Absences, Returns};
 pub use churn::{Churn, ChurnCounters, ChurnFate};
 pub use counter::{Counters, DatagramClass, ErrorClass, Fate, ReplyClass, VerifyClass};
 pub use histogram::Histogram;
-pub use interval::{Shape, Tally, Times, Totals};
+pub use interval::{Shape, Tally, TallySum, Times};
 pub use mismatch::{Mismatch, Mismatches};
 pub use series::{Row, Series};
 pub use summary::{Quantile, quantile};

@@ -13,7 +13,7 @@ use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Closed, Plan, ServerPlan};
-use memtide_metrics::{Churn, ChurnCounters, Counters, Totals};
+use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
 use memtide_schema::record::{Phase, SecondRecord};
 use memtide_schema::scenario::{Goal, Load};
 use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues, natively};
@@ -67,7 +67,7 @@ fn carry_out<F: Fleet>(
     let plan = &signed(&lowered.plan, rng::mix(began.unix_ns) as u32);
     observer.on(&Event::Started(Box::new(lowered.record.clone())));
     let fleet = &mut Discreet::new(fleet, scenario.trust.no_stats);
-    let mut survey = greet(fleet, plan, observer)?;
+    let mut survey = first_survey(fleet, plan, observer)?;
     let load = match scenario.load {
         _ if load_only => Load::Always,
         Load::Auto if survey.unreachable => Load::Never,
@@ -156,7 +156,12 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
 
 /// Asks every server who it is and what it has counted so far. One that will not say is asked
 /// whether it serves at all.
-fn greet<F: Fleet>(
+///
+/// Cause: The server closed the connection when it was asked for stats, as a proxy does that does
+/// not know the command.
+///
+/// To do: Nothing, if the server is a proxy; its counters are not compared.
+fn first_survey<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     observer: &mut impl Observer,
@@ -270,7 +275,7 @@ fn take_leave<F: Fleet>(
             return agreement;
         }
         survey.asked_between += plan.servers.len() as u64;
-        let mut nothing = Totals::new(&plan.shape());
+        let mut nothing = TallySum::new(&plan.shape());
         let pause = fleet.now() + SETTLE_STEP;
         if fleet.collect(pause, &mut nothing).is_err() {
             return agreement;
@@ -322,7 +327,7 @@ impl<'a> Monitor<'a> {
         &mut self,
         start: Instant,
         looked: &Interval,
-        totals: &Totals,
+        totals: &TallySum,
         observer: &mut impl Observer,
     ) {
         let (window, now) = (self.plan.window, looked.at);
@@ -406,7 +411,7 @@ impl Monitor<'_> {
         &mut self,
         start: Instant,
         now: Instant,
-        totals: &Totals,
+        totals: &TallySum,
         observer: &mut impl Observer,
     ) {
         let Some(every) = observer.looks_every().filter(|every| !every.is_zero()) else { return };
@@ -427,7 +432,7 @@ fn living(churn: &Churn<u64>) -> u64 {
 }
 
 /// The 99th percentile of the last row that is likely whole.
-fn latest_p99(totals: &Totals) -> Option<u64> {
+fn latest_p99(totals: &TallySum) -> Option<u64> {
     let rows = totals.series.rows();
     let row = rows.len().checked_sub(2).map_or(rows.last(), |at| rows.get(at))?;
     let total = row.answered + row.unanswered;

@@ -14,7 +14,7 @@ use memtide_base::{Instant, Sentence, ServerId};
 use memtide_engine::fleet::{Fleet, Trouble, TroubleKind};
 use memtide_engine::plan::{Work, segment};
 use memtide_engine::{Closed, Plan, ServerPlan};
-use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, Totals};
+use memtide_metrics::{Counters, Mismatch, Mismatches, ReplyClass, TallySum};
 use memtide_schema::record::Phase;
 use memtide_schema::scenario::Load;
 use memtide_schema::warning::Shortfall;
@@ -115,7 +115,7 @@ fn fill_windows<F: Fleet>(
     filled: &mut Filled,
     observer: &mut impl Observer,
 ) -> Result<(), Failure> {
-    let total = window.places().get();
+    let total = window.slots().get();
     observer.on(&Event::Note(format!(
         "filling {} windows with {} objects each",
         window.clients, window.objects
@@ -227,7 +227,11 @@ fn store<F: Fleet>(
 }
 
 /// How far a fill has come, which was at `done` when it started, of `total`.
-fn progress((start, now): (Instant, Instant), totals: &Totals, (done, total): (u64, u64)) -> Event {
+fn progress(
+    (start, now): (Instant, Instant),
+    totals: &TallySum,
+    (done, total): (u64, u64),
+) -> Event {
     let counters = &totals.segments[usize::from(segment::MEASURE)];
     let elapsed_s = now.since(start).as_s_f64();
     Event::Progress(Progress {

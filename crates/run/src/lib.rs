@@ -22,6 +22,6 @@ mod prose;
 
 pub use controller::{Outcome, run};
 pub use failure::Failure;
-pub use lower::{Doors, Lowered, Places, Planner, Surroundings, Unplannable, Wanted, lower};
+pub use lower::{CpuPlacement, Doors, Lowered, Planner, Surroundings, Unplannable, Wanted, lower};
 pub use observer::Observer;
 pub use share::{Barrier, NotRun, Share};

@@ -8,7 +8,7 @@ mod plans;
 mod churn;
 
 pub(crate) use cpus::CPUS_OF_A_PAIR;
-pub use cpus::Places;
+pub use cpus::CpuPlacement;
 pub use plans::{Planner, Unplannable};
 pub(crate) use plans::{
     compares_lengths, keys_all, lower_step, mean, plan_of, signed, step_scenario, value_bytes,
@@ -92,7 +92,7 @@ pub struct Lowered {
     /// For people and programs.
     pub record: PlanRecord,
     /// Which processors the workers and the embedded server get.
-    pub places: Places,
+    pub placement: CpuPlacement,
     /// Whether a server that is not to be filled is asked for a sample all the same, so that
     /// values of other lengths than the scenario says are found.
     pub looks_unfilled: bool,
@@ -120,7 +120,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let scenario = &decided;
     let layout = ClientLayout::of(scenario, servers)?;
     let workers = workers(scenario, around, &mut why).min(layout.workers_max);
-    let places = Places::of(scenario, around, workers, &mut why);
+    let placement = CpuPlacement::of(scenario, around, workers, &mut why);
     let window = window(scenario);
     let data = Data::of(scenario, &layout)?;
     let plan = Plan {
@@ -144,7 +144,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         timeout: scenario.timeout,
         reconnect: scenario.reconnect,
         seed: scenario.seed,
-        wait: cpus::wait(scenario, around, &places, &mut why),
+        wait: cpus::wait(scenario, around, &placement, &mut why),
         io: io(scenario, around, &mut why)?,
         samples: around.outputs.samples,
         message_sizes: scenario.message_sizes,
@@ -163,12 +163,12 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let document = document(&decided, decided.threads);
     decided.wait = Some(plan.wait);
     decided.io = Some(plan.io);
-    let record = plan_record(&decided, around, &plan, &places, why);
+    let record = plan_record(&decided, around, &plan, &placement, why);
     Ok(Lowered {
         document,
         plan,
         record,
-        places,
+        placement,
         looks_unfilled: false,
         tags: around.outputs.tags.clone(),
     })
@@ -226,16 +226,16 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
     let lifetimes = window.filter(|_| scenario.verify_expiry).map(|window| {
         let expiry = Span::from_s(scenario.expiry.unsigned_abs());
         let expiring = Expiring::part(scenario.expiry_share);
-        Arc::new(Lifetimes::new(window.places().get(), expiry, expiring, scenario.seed))
+        Arc::new(Lifetimes::new(window.slots().get(), expiry, expiring, scenario.seed))
     });
     let oracles = match window {
         // An object is on one server alone, so they need not be told apart.
         Some(window) if scenario.replication.writers.is_none() => {
-            let oracle = Arc::new(Oracle::of_places(window.places().get()));
+            let oracle = Arc::new(Oracle::of_slots(window.slots().get()));
             vec![oracle; servers]
         }
         Some(window) => {
-            let oracle = |_| Arc::new(Oracle::of_places(window.places().get()));
+            let oracle = |_| Arc::new(Oracle::of_slots(window.slots().get()));
             (0..servers).map(oracle).collect()
         }
         None => {
@@ -341,7 +341,7 @@ fn plan_record(
     scenario: &Scenario,
     around: &Surroundings,
     plan: &Plan,
-    places: &Places,
+    placement: &CpuPlacement,
     why: BTreeMap<String, String>,
 ) -> PlanRecord {
     let closed = scenario.is_closed_loop();
@@ -360,8 +360,8 @@ fn plan_record(
         rate_per_s: scenario.rate.filter(|_| paced),
         churn: churn::record(scenario),
         workers: u32::from(plan.workers),
-        cpus: places.workers.iter().map(|&cpu| cpu as u32).collect(),
-        server_cpu: places.server.map(|cpu| cpu as u32),
+        cpus: placement.workers.iter().map(|&cpu| cpu as u32).collect(),
+        server_cpu: placement.server.map(|cpu| cpu as u32),
         connections: plan.connections,
         depth: plan.depth,
         clients: plan.clients.counted(),

@@ -16,7 +16,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_engine::plan::segment;
 use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage};
-use memtide_metrics::{Counters, ErrorClass, Totals};
+use memtide_metrics::{Counters, ErrorClass, TallySum};
 use memtide_schema::record::Aborted;
 
 /// How often the workers are looked at.
@@ -33,7 +33,7 @@ const STILL_MAX: Span = Span::from_s(1);
 
 /// A plan that is over.
 pub(crate) struct Ended {
-    pub(crate) totals: Totals,
+    pub(crate) totals: TallySum,
     pub(crate) workers: Vec<WorkerReport>,
     /// When the schedules started.
     pub(crate) start: Instant,
@@ -66,7 +66,7 @@ pub(crate) enum Loss {
 pub(crate) fn run_plan<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    watch: &mut dyn FnMut(Instant, &Interval, &Totals),
+    watch: &mut dyn FnMut(Instant, &Interval, &TallySum),
 ) -> Result<Ended, Failure> {
     carry_out(fleet, plan, (Watch::new(&[]), Liveness::Answers), watch)
 }
@@ -76,7 +76,7 @@ pub(crate) fn run_plan_unless<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     unless: Watch<'_>,
-    watch: &mut dyn FnMut(Instant, &Interval, &Totals),
+    watch: &mut dyn FnMut(Instant, &Interval, &TallySum),
 ) -> Result<Ended, Failure> {
     carry_out(fleet, plan, (unless, Liveness::Endings), watch)
 }
@@ -94,9 +94,9 @@ fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     (mut unless, liveness): (Watch<'_>, Liveness),
-    watch: &mut dyn FnMut(Instant, &Interval, &Totals),
+    watch: &mut dyn FnMut(Instant, &Interval, &TallySum),
 ) -> Result<Ended, Failure> {
-    let mut totals = Totals::new(&plan.shape());
+    let mut totals = TallySum::new(&plan.shape());
     fleet.start(plan, 0..plan.workers)?;
     let opened = open(fleet, plan, &mut totals)?;
     let start = fleet.now() + LEAD;
@@ -158,7 +158,7 @@ fn carry_out<F: Fleet>(
 const TOO_MANY: TroubleKind = TroubleKind::Closed(Closed::Broken(PeerError::TooManyConnections));
 
 /// Waits until every connection is open; gives up when no more of them open for the timeout.
-fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut Totals) -> Result<Interval, Failure> {
+fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut TallySum) -> Result<Interval, Failure> {
     let mut last = (totals.all_connections().opened, fleet.now());
     loop {
         let interval = fleet.collect(fleet.now() + LEAD, totals)?;
@@ -198,7 +198,7 @@ const UNSERVED_CONNECTIONS: u64 = 8;
 
 /// Whether there is no use in going on: nothing was ever answered, and connections ended because
 /// the server does not speak the protocol; or for any reason, where only answers end the plan.
-fn is_unserved(plan: &Plan, totals: &Totals, passed: Span) -> bool {
+fn is_unserved(plan: &Plan, totals: &TallySum, passed: Span) -> bool {
     let sum = |of: fn(&Counters) -> u64| totals.segments.iter().map(of).sum::<u64>();
     let answered = sum(|counters| counters.answered + counters.failed + counters.late_replies);
     let broken = sum(|counters| counters.errors[ErrorClass::Protocol as usize]);
@@ -248,7 +248,7 @@ impl Heard {
     /// Whether a closed loop that only operations can end has stopped for good: all have timed
     /// out, but keep their slots, because their answers may still come; or every answer that is
     /// needed comes too late.
-    fn is_stuck(&mut self, plan: &Plan, totals: &Totals, now: Instant) -> bool {
+    fn is_stuck(&mut self, plan: &Plan, totals: &TallySum, now: Instant) -> bool {
         let count = match self.liveness {
             Liveness::Endings => Counters::settled,
             Liveness::Answers => |counters: &Counters| counters.settled() - counters.timed_out,

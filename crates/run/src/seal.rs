@@ -16,11 +16,11 @@ use memtide_engine::fleet::CpuTime;
 use memtide_engine::plan::segment;
 use memtide_engine::{Pacing, Plan, RateUnit};
 use memtide_metrics::interval::ConnectionCounters;
-use memtide_metrics::{Counters, ErrorClass, Histogram, Row, Times, Totals};
+use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
 use memtide_schema::record::{
     Believable, ClientRecord, Counts, Distribution, EndedBy, GoalResult, IntervalRecord, LagSplit,
     Lanes, LoopKind, MessageSizes, Phases, RateRecord, SecondRecord, ServerCounters, ServerRecord,
-    ServerTotals, SliceRecord, Totals as Counted, WarningRecord, Wide,
+    ServerTotals, SliceRecord, Totals, WarningRecord, Wide,
 };
 use memtide_schema::{Exit, Kind, Record, Scenario, Warning};
 use memtide_workload::{Action, OpKind};
@@ -199,13 +199,13 @@ fn rates(ended: &Ended, plan: &Plan, measured_s: f64) -> RateRecord {
 
 /// Copies of writes of a kind that were sent in the window. What was made in it and has waited may
 /// have been sent after it.
-fn once(totals: &Totals, kind: usize) -> u64 {
+fn once(totals: &TallySum, kind: usize) -> u64 {
     totals.copies_in_window[kind].min(totals.sent_in_window[kind])
 }
 
 /// Keys per second of the window, each operation that asks for none being one. What was sent in
 /// the window has as many keys to an operation as what was measured, whose keys are counted.
-fn record_keys(totals: &Totals, measured: &Counters, measured_s: f64) -> f64 {
+fn record_keys(totals: &TallySum, measured: &Counters, measured_s: f64) -> f64 {
     let asks_by_key =
         |kind: &OpKind| matches!(kind.action(), Action::Read | Action::CompareAndStore);
     let asking = OpKind::ALL.into_iter().filter(asks_by_key);
@@ -256,7 +256,7 @@ fn judge<W: Observer>(
         lag_generator: &totals.times.lag_generator,
         kept: &kept,
         busy: &record.client.worker_busy,
-        shared_cpus: material.lowered.places.shared,
+        shared_cpus: material.lowered.placement.shared,
         agreement: &material.agreement,
     };
     let checks = doctor::examine(&findings);
@@ -273,7 +273,7 @@ fn judge<W: Observer>(
 }
 
 /// Received − sent of what was answered so far, for every row of the plan's tables but all.
-pub(crate) fn service_so_far(totals: &Totals, plan: &Plan) -> BTreeMap<Kind, Histogram<u64>> {
+pub(crate) fn service_so_far(totals: &TallySum, plan: &Plan) -> BTreeMap<Kind, Histogram<u64>> {
     let rows = kinds(plan).into_iter().filter(|&kind| kind != Kind::All);
     rows.map(|kind| (kind, merged(&totals.times.service, kind, plan))).collect()
 }
@@ -285,7 +285,7 @@ fn message_sizes(times: &Times<Histogram<u64>>) -> Option<MessageSizes> {
 
 /// Operations that never waited are in no part of the split but the generator's; they count as
 /// zeros in the others.
-fn lag_split(totals: &Totals, plan: &Plan) -> LagSplit {
+fn lag_split(totals: &TallySum, plan: &Plan) -> LagSplit {
     let times = &totals.times;
     let sent = times.lag_generator.count();
     let part = |part: &Histogram<u64>| {
@@ -301,11 +301,11 @@ fn lag_split(totals: &Totals, plan: &Plan) -> LagSplit {
     }
 }
 
-fn intervals(totals: &Totals, measured: Span) -> Vec<IntervalRecord> {
+fn intervals(totals: &TallySum, measured: Span) -> Vec<IntervalRecord> {
     over_time(totals.series.rows(), totals.series.width(), measured, IntervalRecord::of)
 }
 
-fn slices(totals: &Totals, measured: Span) -> Vec<SliceRecord> {
+fn slices(totals: &TallySum, measured: Span) -> Vec<SliceRecord> {
     let (width, rows) = totals.series.slices();
     over_time(&rows, width, measured, SliceRecord::of)
 }
@@ -336,7 +336,7 @@ fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
 
 /// A row for each server, however often it is named.
 fn servers(
-    totals: &Totals,
+    totals: &TallySum,
     (plan, survey): (&Plan, &Survey),
     record: &Record,
     began: &Began,
@@ -363,7 +363,7 @@ fn servers(
             let unanswered = counters.unanswered();
             let response = Distribution::cut_off(&times, unanswered, plan.timeout, &bounds);
             let connections = (&opened).into();
-            (Counted { connections, ..(&counters).into() }, response)
+            (Totals { connections, ..(&counters).into() }, response)
         };
         let (reconnects, outages) = returns::reconnects(totals, is_it, began);
         ServerRecord {

@@ -22,7 +22,7 @@ use memtide_base::Span;
 use memtide_engine::Plan;
 use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::StepTask;
-use memtide_metrics::Totals;
+use memtide_metrics::TallySum;
 use memtide_schema::record::{EndedBy, Record};
 use memtide_schema::scenario::Problem;
 use memtide_schema::steps::{Conclusion, Step, StepRole, StepsEnd};
@@ -173,7 +173,7 @@ fn rest<F: Fleet>(fleet: &mut F, plan: &Plan, length: Span) {
     let until = fleet.now() + length;
     while fleet.now() < until && !fleet.is_interrupted() {
         let look = until.min(fleet.now() + LOOK_EVERY);
-        if fleet.collect(look, &mut Totals::new(&plan.shape())).is_err() {
+        if fleet.collect(look, &mut TallySum::new(&plan.shape())).is_err() {
             return;
         }
     }

@@ -18,14 +18,14 @@ use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
 /// One server's statistics.
-pub(crate) type Figures = BTreeMap<String, Figure>;
+pub(crate) type ServerStatistics = BTreeMap<String, Figure>;
 
 /// Asks a server for its statistics.
 pub(crate) fn figures<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     server: &ServerPlan,
-) -> Result<Figures, AskError> {
+) -> Result<ServerStatistics, AskError> {
     match fleet.ask(plan, server, Question::Statistics)? {
         Answer::Statistics(rows) => {
             Ok(rows.into_iter().map(|(name, word)| (name, Figure::from_word(&word))).collect())
@@ -36,7 +36,7 @@ pub(crate) fn figures<F: Fleet>(
 }
 
 /// The whole number under `name`, or 0.
-pub(crate) fn whole(figures: &Figures, name: &str) -> i64 {
+pub(crate) fn whole(figures: &ServerStatistics, name: &str) -> i64 {
     match figures.get(name) {
         Some(Figure::Whole(number)) => *number,
         _ => 0,
@@ -174,9 +174,9 @@ pub(crate) fn compare(survey: &Survey, plan: &Plan, all: &Counters, opened: u64)
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
     /// By server's name, before anything was sent.
-    pub(crate) before: BTreeMap<String, Figures>,
+    pub(crate) before: BTreeMap<String, ServerStatistics>,
     /// After everything had ended.
-    pub(crate) after: BTreeMap<String, Figures>,
+    pub(crate) after: BTreeMap<String, ServerStatistics>,
     /// Why there is nothing to compare.
     pub(crate) unavailable: Option<String>,
     /// A server could not be reached, which is no end where connects are what is measured.
@@ -213,7 +213,7 @@ impl Survey {
     /// Takes note of server `number`, which says `figures` of itself before the load, and says
     /// whether it is the first of its name and address. Servers are the same one if they share an
     /// address and, where they tell their process, that.
-    pub(crate) fn meet(&mut self, plan: &Plan, number: usize, figures: &Figures) -> bool {
+    pub(crate) fn meet(&mut self, plan: &Plan, number: usize, figures: &ServerStatistics) -> bool {
         let server = &plan.servers[number];
         let is_same = |&earlier: &usize| {
             let other = &plan.servers[earlier];
@@ -284,7 +284,7 @@ impl Survey {
 
     /// How much a counter has grown, over all servers.
     fn delta(&self, plan: &Plan, name: &str) -> i64 {
-        let of = |side: &BTreeMap<String, Figures>, server: &ServerPlan| {
+        let of = |side: &BTreeMap<String, ServerStatistics>, server: &ServerPlan| {
             side.get(&server.name).map_or(0, |figures| whole(figures, name))
         };
         let servers = self.servers(plan);
@@ -298,7 +298,7 @@ impl Survey {
 
     /// A figure before and after, where the server gives it.
     fn both<'a>(&'a self, server: &ServerPlan, name: &str) -> Option<(&'a Figure, &'a Figure)> {
-        let of = |side: &'a BTreeMap<String, Figures>| side.get(&server.name)?.get(name);
+        let of = |side: &'a BTreeMap<String, ServerStatistics>| side.get(&server.name)?.get(name);
         of(&self.before).zip(of(&self.after))
     }
 

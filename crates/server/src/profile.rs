@@ -1,7 +1,7 @@
 //! What all connections of a server share beside the store when the server takes its time or does
 //! wrong on purpose: the number of the next request, the queue, the older values, the counts.
 
-use crate::behaviour::{Behaviour, Pace};
+use crate::behaviour::{Behaviour, ReplyTiming};
 use crate::clock::Clock;
 use crate::fault::{FaultCounts, FaultKind, Faults, Late, Scene, Versions};
 use crate::session::{self, Retrieval};
@@ -48,7 +48,7 @@ impl ServerProfile {
 pub struct ProfileState {
     faults: Faults,
     seed: u64,
-    pace: Pace,
+    timing: ReplyTiming,
     requests: u64,
     connections: u64,
     datagrams: u64,
@@ -86,7 +86,7 @@ impl ProfileState {
             keeps_versions: faults.names(FaultKind::Stale),
             faults,
             seed,
-            pace: Pace::new(behaviour, seed),
+            timing: ReplyTiming::new(behaviour, seed),
             requests: 0,
             connections: 0,
             datagrams: 0,
@@ -125,7 +125,7 @@ impl ProfileState {
 
     /// When an answer leaves that takes no time.
     pub(crate) fn hold(&self, now: Instant) -> Instant {
-        self.pace.hold(now)
+        self.timing.hold(now)
     }
 
     /// Does what any request but quit asks for and appends the answer. Says what becomes of it,
@@ -143,7 +143,7 @@ impl ProfileState {
         };
         let number = self.requests;
         self.requests += 1;
-        let leaves = self.pace.finish(number, clock.now);
+        let leaves = self.timing.finish(number, clock.now);
         let turn = Turn { number, verb, leaves };
         let then = self.answer(clock, request, store, out, turn);
         (leaves, then)

@@ -9,7 +9,7 @@ use memtide_engine::driver::Sample;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{Plan, ServerPlan, Worker};
-use memtide_metrics::Totals;
+use memtide_metrics::TallySum;
 use memtide_server::FaultKind;
 use memtide_workload::PlannedSource;
 use std::cell::RefCell;
@@ -196,7 +196,7 @@ impl Fleet for SimFleet {
         Ok(())
     }
 
-    fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError> {
+    fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         let until = match self.interrupt_at {
             at if at > self.now() => until.min(at),
             _ => until,

@@ -170,7 +170,7 @@ pub(crate) struct World {
     servers: Vec<Running>,
     links: Vec<Link>,
     /// By worker and connection: the link in use.
-    places: Vec<Vec<Option<usize>>>,
+    links_by_worker: Vec<Vec<Option<usize>>>,
     mail: Vec<VecDeque<(ConnectionId, Delivered)>>,
     spare: Vec<Vec<u8>>,
     trace: Trace,
@@ -195,7 +195,7 @@ impl World {
             script,
             servers: Vec::new(),
             links: Vec::new(),
-            places: Vec::new(),
+            links_by_worker: Vec::new(),
             mail: Vec::new(),
             spare: Vec::new(),
             trace,
@@ -272,13 +272,13 @@ impl World {
                 self.servers[link.server].store.connection_closed();
             }
         }
-        self.places = (0..workers).map(|_| Vec::new()).collect();
+        self.links_by_worker = (0..workers).map(|_| Vec::new()).collect();
         self.mail = (0..workers).map(|_| VecDeque::new()).collect();
     }
 
     /// A place that belongs to no worker of the plan, for a question to a server.
     pub(crate) fn stranger(&mut self) -> u16 {
-        self.places.push(Vec::new());
+        self.links_by_worker.push(Vec::new());
         self.mail.push(VecDeque::new());
         (self.mail.len() - 1) as u16
     }
@@ -298,9 +298,9 @@ impl World {
 
     /// Whether bytes of `worker` wait to leave it.
     pub(crate) fn has_unsent(&self, worker: u16) -> bool {
-        let places = &self.places[usize::from(worker)];
+        let of_worker = &self.links_by_worker[usize::from(worker)];
         !self.script.unwritable.is_empty()
-            && places.iter().flatten().any(|&link| self.links[link].unsent > 0)
+            && of_worker.iter().flatten().any(|&link| self.links[link].unsent > 0)
     }
 
     /// Takes back a buffer that was delivered.
@@ -322,11 +322,11 @@ impl World {
         };
         let server = self.servers.iter().position(|server| server.addresses.contains(place));
         let number = self.links.len();
-        let places = &mut self.places[usize::from(worker)];
-        if places.len() <= connection.index() {
-            places.resize(connection.index() + 1, None);
+        let of_worker = &mut self.links_by_worker[usize::from(worker)];
+        if of_worker.len() <= connection.index() {
+            of_worker.resize(connection.index() + 1, None);
         }
-        places[connection.index()] = Some(number);
+        of_worker[connection.index()] = Some(number);
         self.links.push(Link {
             worker,
             connection,
@@ -350,7 +350,7 @@ impl World {
 
     /// A worker writes; false if the network does not take the bytes yet.
     pub(crate) fn send(&mut self, worker: u16, connection: ConnectionId, bytes: &[u8]) -> bool {
-        let place = self.places[usize::from(worker)][connection.index()];
+        let place = self.links_by_worker[usize::from(worker)][connection.index()];
         // The end of the connection may be in the worker's mail already; what it says is lost.
         let Some(number) = place else { return true };
         self.trace.event(self.now, What::Sent, number, bytes);
@@ -374,8 +374,8 @@ impl World {
 
     /// A worker closes a connection; unless that resets it, what was written before still arrives.
     pub(crate) fn close(&mut self, worker: u16, connection: ConnectionId, is_reset: bool) {
-        let places = &mut self.places[usize::from(worker)];
-        if let Some(number) = places.get_mut(connection.index()).and_then(Option::take) {
+        let of_worker = &mut self.links_by_worker[usize::from(worker)];
+        if let Some(number) = of_worker.get_mut(connection.index()).and_then(Option::take) {
             let link = &mut self.links[number];
             let arrived = link.up_busy;
             if is_reset || arrived <= self.now {
@@ -418,8 +418,9 @@ impl World {
                 }
             }
             Coming::Close(connection) => {
-                for worker in 0..self.places.len() {
-                    let place = self.places[worker].get(connection.index()).copied().flatten();
+                for worker in 0..self.links_by_worker.len() {
+                    let place =
+                        self.links_by_worker[worker].get(connection.index()).copied().flatten();
                     if let Some(link) = place.filter(|&link| self.links[link].connected) {
                         self.end(link, Closed::ByPeer);
                     }
@@ -657,7 +658,7 @@ impl World {
             self.servers[link.server].store.connection_closed();
         }
         link.open = false;
-        let place = &mut self.places[usize::from(link.worker)][link.connection.index()];
+        let place = &mut self.links_by_worker[usize::from(link.worker)][link.connection.index()];
         if *place == Some(number) {
             *place = None;
         }

@@ -85,7 +85,7 @@ impl ValueSpace {
     /// The position in the pool of key `id`'s value, without a proof.
     pub fn pooled(&self, id: u64) -> Range<usize> {
         let len = self.len(id);
-        let from = self.place(Stream::VALUE_BYTES, id, len);
+        let from = self.pool_offset(Stream::VALUE_BYTES, id, len);
         from..from + len
     }
 
@@ -95,9 +95,9 @@ impl ValueSpace {
     }
 
     /// The start in the pool of a slice of `len` bytes, for draw `id` of `stream`.
-    fn place(&self, stream: Stream, id: u64, len: usize) -> usize {
-        let places = (self.pool.len() - len + 1) as u64;
-        below(hash(self.seed, stream, id), places) as usize
+    fn pool_offset(&self, stream: Stream, id: u64, len: usize) -> usize {
+        let offsets = (self.pool.len() - len + 1) as u64;
+        below(hash(self.seed, stream, id), offsets) as usize
     }
 }
 

@@ -66,17 +66,17 @@ impl Process {
 
     /// CPU time of all its threads so far.
     pub(super) fn cpu(&self) -> Result<Duration, String> {
-        cpu_of(&self.place().join("task"))
+        cpu_of(&self.proc_folder().join("task"))
             .map_err(|error| format!("no CPU time is known of `{}`: {error}", self.line))
     }
 
     /// The most memory that it has had.
     pub(super) fn rss_max_bytes(&self) -> Result<f64, String> {
-        let status = fs::read_to_string(self.place().join("status")).unwrap_or_default();
+        let status = fs::read_to_string(self.proc_folder().join("status")).unwrap_or_default();
         rss_max_of(&status).ok_or_else(|| format!("no memory is known of `{}`", self.line))
     }
 
-    fn place(&self) -> PathBuf {
+    fn proc_folder(&self) -> PathBuf {
         Path::new("/proc").join(self.child.id().to_string())
     }
 }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_program_ends_with_its_value() {
-        let place = start("sleep", "1000").place();
+        let place = start("sleep", "1000").proc_folder();
         assert!(!place.exists());
     }
 }

@@ -31,21 +31,21 @@ pub struct ReplyDecoder {
 enum Expect {
     #[default]
     Frame,
-    /// The given number of bytes of a value, in an answer with this mark.
-    Value(usize, Mark),
+    /// The given number of bytes of a value, in an answer with this head.
+    Value(usize, AnswerHead),
     /// No bytes: only the event that the value was the last is left to return.
-    End(Mark),
+    End(AnswerHead),
 }
 
 /// The fields that all pieces of one answer share.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct AnswerHead {
     opcode: Opcode,
     opaque: u32,
     status: Status,
 }
 
-impl Mark {
+impl AnswerHead {
     fn with(self, reply: Reply<'_>) -> Answer<'_> {
         let Self { opcode, opaque, status } = self;
         Answer { opcode, opaque, status, reply }
@@ -66,10 +66,10 @@ impl ReplyDecoder {
     ) -> Result<Option<Answer<'a>>, Malformed> {
         match self.expect {
             Expect::Frame => self.next_frame(input),
-            Expect::Value(left, mark) => Ok(self.next_data(left, mark, input)),
-            Expect::End(mark) => {
+            Expect::Value(left, head) => Ok(self.next_data(left, head, input)),
+            Expect::End(head) => {
                 self.expect = Expect::Frame;
-                Ok(Some(mark.with(Reply::End)))
+                Ok(Some(head.with(Reply::End)))
             }
         }
     }
@@ -119,7 +119,7 @@ impl ReplyDecoder {
     fn next_data<'i>(
         &mut self,
         left: usize,
-        mark: Mark,
+        head: AnswerHead,
         input: &mut &'i [u8],
     ) -> Option<Answer<'i>> {
         if left > 0 && input.is_empty() {
@@ -129,11 +129,11 @@ impl ReplyDecoder {
         *input = rest;
         let ends = bytes.len() == left;
         self.expect = match ends {
-            false => Expect::Value(left - bytes.len(), mark),
-            true if mark.opcode.is_quiet() => Expect::Frame,
-            true => Expect::End(mark),
+            false => Expect::Value(left - bytes.len(), head),
+            true if head.opcode.is_quiet() => Expect::Frame,
+            true => Expect::End(head),
         };
-        Some(mark.with(Reply::Data { bytes, ends }))
+        Some(head.with(Reply::Data { bytes, ends }))
     }
 
     fn forget_partial(&mut self) {
@@ -190,24 +190,24 @@ fn parse(front: &[u8]) -> Result<(Answer<'_>, Expect), Malformed> {
         _ => {
             let error =
                 ErrorReply { kind: ErrorKind::Error, message: b"Too many open connections" };
-            let mark = Mark { opcode: Opcode::Noop, opaque: 0, status: Status::BUSY };
-            return Ok((mark.with(Reply::Error(error)), Expect::Frame));
+            let head = AnswerHead { opcode: Opcode::Noop, opaque: 0, status: Status::BUSY };
+            return Ok((head.with(Reply::Error(error)), Expect::Frame));
         }
     };
     let opcode = Opcode::from_byte(header.opcode).expect("the header was looked at");
-    let mark = Mark { opcode, opaque: header.opaque, status: header.status };
+    let head = AnswerHead { opcode, opaque: header.opaque, status: header.status };
     let (extras, key, value) = header.parts(front);
     if opcode.brings_value(header.status) {
         let bytes = header.value_bytes().expect("the header was looked at");
         let flags = if extras.is_empty() { 0 } else { number_32(extras, 0) };
         let reply = Reply::Value { key, flags, bytes, cas: Some(header.cas) };
-        return Ok((mark.with(reply), Expect::Value(bytes, mark)));
+        return Ok((head.with(reply), Expect::Value(bytes, head)));
     }
     let reply = match header.status {
         Status::SUCCESS => success(opcode, key, value)?,
         status => failure(opcode, status, value),
     };
-    Ok((mark.with(reply), Expect::Frame))
+    Ok((head.with(reply), Expect::Frame))
 }
 
 /// The reply of a successful command that returns no value.

@@ -3,7 +3,7 @@
 
 use super::options::{Length, Options};
 use super::servers::Server;
-use super::text::{Figures, Formatter, Kinds, Period, Totals};
+use super::text::{Formatter, Kinds, Period, RunCounts, TimeFigures};
 use crate::Printed;
 use crate::printed::beside;
 use memtide_base::Span;
@@ -109,7 +109,7 @@ impl<'a> Transcript<'a> {
     }
 
     /// The figures of the whole run; what filled the servers is not in them.
-    fn totals(&self, record: &Record) -> Result<Totals, String> {
+    fn totals(&self, record: &Record) -> Result<RunCounts, String> {
         let missed = record.response.get(&Kind::GetMiss).map_or(0, |times| times.count);
         let times = |kind: Kind| times(&record.service, kind);
         let (measure, cooldown) = (&record.phases.measure, &record.phases.cooldown);
@@ -117,7 +117,7 @@ impl<'a> Transcript<'a> {
         let sum = |of: fn(&memtide_schema::record::Totals) -> u64| phases.into_iter().map(of).sum();
         let sets = [measure, cooldown].map(|phase| phase.ops.get(&Kind::Set).copied().unwrap_or(0));
         let sets = sets.into_iter().sum::<u64>();
-        Ok(Totals {
+        Ok(RunCounts {
             kinds: kinds(&times(Kind::Get)?, &times(Kind::Set)?, missed),
             gets: sum(|totals| totals.keys_asked),
             sets,
@@ -197,9 +197,9 @@ fn kinds(gets: &Histogram<u64>, sets: &Histogram<u64>, misses: u64) -> Kinds {
     let mut total = gets.clone();
     total.absorb(sets);
     Kinds {
-        gets: Figures::of(gets, misses),
-        sets: Figures::of(sets, 0),
-        total: Figures::of(&total, misses),
+        gets: TimeFigures::of(gets, misses),
+        sets: TimeFigures::of(sets, 0),
+        total: TimeFigures::of(&total, misses),
     }
 }
 

@@ -7,7 +7,7 @@ mod generators;
 use super::numbers::Search;
 use super::options::{Mode, Options, Verbosity};
 use super::text::{
-    Cpu, Formatter, Material, SearchGoal, SearchStep, Times, Trial, Waveform as Announced,
+    Cpu, Formatter, Material, SearchGoal, SearchStep, TimeBasis, Trial, Waveform as Announced,
     search_line,
 };
 use super::{Dynamic, Waveform};
@@ -24,7 +24,7 @@ use memtide_schema::steps::{Step, StepRole, StepsEnd};
 pub struct Transcript {
     formatter: Formatter,
     mode: Mode,
-    times: Times,
+    times: TimeBasis,
     verbosity: Verbosity,
     /// The rates of a dynamic run's intervals.
     targets: Vec<u32>,
@@ -44,7 +44,7 @@ impl Transcript {
         Self {
             formatter: Formatter { format: output.format, save: output.save.clone() },
             mode: options.mode.clone(),
-            times: if output.is_response { Times::Response } else { Times::Service },
+            times: if output.is_response { TimeBasis::Response } else { TimeBasis::Service },
             verbosity: output.verbosity,
             targets: targets.to_vec(),
             peak_per_s: 0.0,

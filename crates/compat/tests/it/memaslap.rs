@@ -3,7 +3,7 @@
 
 use crate::slap::{List, Output, Row, output};
 use memtide_base::rng::Random;
-use memtide_compat::memaslap::text::{Figures, Formatter, Kinds, Period, Totals};
+use memtide_compat::memaslap::text::{Formatter, Kinds, Period, RunCounts, TimeFigures};
 use memtide_compat::memaslap::{Environment, Options, parse};
 use memtide_metrics::histogram::Histogram;
 
@@ -139,11 +139,11 @@ fn round(random: &mut Random) {
     same_counters(&read, &totals, &options);
 }
 
-fn kinds(kinds: &Kinds) -> [(&'static str, &Figures); 3] {
+fn kinds(kinds: &Kinds) -> [(&'static str, &TimeFigures); 3] {
     [("Get", &kinds.gets), ("Set", &kinds.sets), ("Total", &kinds.total)]
 }
 
-fn same_row(row: &Row, figures: &Figures, length_s: u64) {
+fn same_row(row: &Row, figures: &TimeFigures, length_s: u64) {
     assert_eq!((row.time_s, row.ops, row.misses), (length_s, figures.count, figures.misses));
     assert_eq!(row.tps, figures.count / length_s);
     assert_eq!((row.min_us, row.max_us), (figures.min_us, figures.max_us));
@@ -153,7 +153,7 @@ fn same_row(row: &Row, figures: &Figures, length_s: u64) {
     close(row.net_mib, figures.count as f64 * 1088.0 / 1_048_576.0 / length_s as f64, 0.1);
 }
 
-fn same_list(list: &List, figures: &Figures) {
+fn same_list(list: &List, figures: &TimeFigures) {
     assert_eq!((list.events, list.min_us), (figures.count, figures.min_us));
     assert_eq!((list.max_us, list.avg_us), (figures.max_us, figures.mean_us as u64));
     close(list.geo_us, figures.geometric_mean_us, 0.01);
@@ -163,7 +163,7 @@ fn same_list(list: &List, figures: &Figures) {
     assert_eq!(list.buckets.iter().sum::<u64>(), list.events);
 }
 
-fn same_counters(read: &Output, totals: &Totals, options: &Options) {
+fn same_counters(read: &Output, totals: &RunCounts, options: &Options) {
     let of = |name: &str| {
         let found = read.counters.iter().find(|(counter, _)| counter == name);
         found.map(|(_, count)| *count)
@@ -210,12 +210,12 @@ fn number(random: &mut Random) -> u64 {
     random.bits() % (1 << magnitude)
 }
 
-fn figures(random: &mut Random) -> (Histogram<u64>, Figures) {
+fn figures(random: &mut Random) -> (Histogram<u64>, TimeFigures) {
     let mut times = Histogram::new();
     let magnitude = 1 + random.below(35);
     (0..random.below(50)).for_each(|_| times.record(random.bits() % (1 << magnitude)));
     let misses = number(random);
-    let figures = Figures::of(&times, misses);
+    let figures = TimeFigures::of(&times, misses);
     (times, figures)
 }
 
@@ -223,7 +223,7 @@ fn all(random: &mut Random) -> Kinds {
     let (gets, sets) = (figures(random), figures(random));
     let mut total = gets.0.clone();
     total.absorb(&sets.0);
-    Kinds { gets: gets.1, sets: sets.1, total: Figures::of(&total, 0) }
+    Kinds { gets: gets.1, sets: sets.1, total: TimeFigures::of(&total, 0) }
 }
 
 fn period(random: &mut Random) -> Period {
@@ -231,8 +231,8 @@ fn period(random: &mut Random) -> Period {
     Period { length_s, elapsed_s, period: all(random), whole: all(random) }
 }
 
-fn totals(random: &mut Random) -> Totals {
-    Totals {
+fn totals(random: &mut Random) -> RunCounts {
+    RunCounts {
         kinds: all(random),
         gets: number(random),
         sets: number(random),
@@ -243,6 +243,6 @@ fn totals(random: &mut Random) -> Totals {
         bytes_received: number(random),
         object_bytes: number(random),
         run_s: number(random) as f64 / 1e9,
-        ..Totals::default()
+        ..RunCounts::default()
     }
 }

@@ -162,7 +162,7 @@ fn material(random: &mut Random) -> Material {
     Material {
         reads: times(random),
         updates: times(random),
-        outstanding: Figures::counts(histogram(random, 64)),
+        outstanding: ScaledHistogram::counts(histogram(random, 64)),
         gets,
         sets,
         misses: gets.min(number(random)),
@@ -181,9 +181,9 @@ fn material(random: &mut Random) -> Material {
     }
 }
 
-fn times(random: &mut Random) -> Figures {
+fn times(random: &mut Random) -> ScaledHistogram {
     let magnitude = 10u64.pow((random.bits() % 12) as u32);
-    Figures::times(histogram(random, magnitude))
+    ScaledHistogram::times(histogram(random, magnitude))
 }
 
 fn histogram(random: &mut Random, below: u64) -> Histogram<u64> {
@@ -210,7 +210,7 @@ fn close(read: f64, meant: f64, step: f64) {
 }
 
 /// `units` of what was recorded make one of what is printed.
-fn same_figures(format: Format, read: &[f64], figures: &Figures, units: f64) {
+fn same_figures(format: Format, read: &[f64], figures: &ScaledHistogram, units: f64) {
     let at = |percent: f64| figures.percentile(percent);
     let moments = figures.values().moments();
     let least = if moments.count > 0 { moments.min as f64 / units } else { 0.0 };
@@ -275,7 +275,7 @@ fn same_cpu(read: Option<&parser::Cpu>, material: &Material, format: Format) {
     }
 }
 
-fn same_step(format: Format, read: &Step, (reads, rate, target): (&Figures, f64, u64)) {
+fn same_step(format: Format, read: &Step, (reads, rate, target): (&ScaledHistogram, f64, u64)) {
     same_figures(format, &read.figures, reads, 1e3);
     close(read.rate_per_s, rate, 0.1);
     assert_eq!(read.target_per_s, target);

@@ -100,7 +100,7 @@ impl Link {
         dialect: &Dialect,
         out: &mut SendBuffer,
     ) -> bool {
-        self.is_introduced = dialect.greet(out);
+        self.is_introduced = dialect.authenticate(out);
         let is_filter_open = match &self.wrap {
             Wrap::None | Wrap::Datagrams(_) => true,
             Wrap::Filtered(filtered) => filtered.filter.is_open(),

@@ -22,7 +22,7 @@ pub(crate) struct Binary {
 
 /// What a frame says of the request that it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct AnswerHead {
     opcode: Opcode,
     opaque: u32,
     status: Status,
@@ -30,7 +30,7 @@ pub(crate) struct Mark {
 
 impl WireFormat for Binary {
     type Decoder = ReplyDecoder;
-    type Mark = Mark;
+    type AnswerHead = AnswerHead;
 
     fn has_quiet_form(&self, kind: OpKind) -> bool {
         let (loud, quiet) = opcodes(kind, self.keyed);
@@ -82,7 +82,7 @@ impl WireFormat for Binary {
     }
 
     /// SASL PLAIN.
-    fn greet(user: &[u8], password: &[u8], out: &mut Vec<u8>) {
+    fn authenticate(user: &[u8], password: &[u8], out: &mut Vec<u8>) {
         let head = Head { opcode: Opcode::SaslAuth, opaque: 0, cas: 0 };
         let key = |out: &mut Vec<u8>| out.extend_from_slice(sasl::PLAIN);
         let value = |out: &mut Vec<u8>| sasl::plain(out, user, password);
@@ -110,10 +110,13 @@ impl WireFormat for Binary {
     }
 
     #[inline(always)]
-    fn next<'a, 'i: 'a>(decoder: &'a mut ReplyDecoder, input: &mut &'i [u8]) -> Next<'a, Mark> {
+    fn next<'a, 'i: 'a>(
+        decoder: &'a mut ReplyDecoder,
+        input: &mut &'i [u8],
+    ) -> Next<'a, AnswerHead> {
         Ok(decoder.next(input)?.map(|answer| {
             let Answer { opcode, opaque, status, reply } = answer;
-            (reply, Mark { opcode, opaque, status })
+            (reply, AnswerHead { opcode, opaque, status })
         }))
     }
 
@@ -124,26 +127,30 @@ impl WireFormat for Binary {
     }
 
     /// Printed by what a frame repeats of its request.
-    fn role<'a>(mark: Mark, reply: &Reply<'a>, turn: Option<u32>) -> Result<Role<'a>, PeerError> {
+    fn role<'a>(
+        head: AnswerHead,
+        reply: &Reply<'a>,
+        turn: Option<u32>,
+    ) -> Result<Role<'a>, PeerError> {
         match *reply {
             // It is said before anything was asked, and repeats nothing.
             Reply::Error(error) if error.is_too_many_connections() => return Ok(Role::Answer),
-            _ if mark.opcode.is_quiet() && !mark.opcode.retrieves() => return Ok(Role::Aside),
+            _ if head.opcode.is_quiet() && !head.opcode.retrieves() => return Ok(Role::Aside),
             _ => {}
         }
         match (turn, *reply) {
-            (Some(expected), _) if expected != mark.opaque => {
-                Err(PeerError::OutOfTurn { expected, got: mark.opaque })
+            (Some(expected), _) if expected != head.opaque => {
+                Err(PeerError::OutOfTurn { expected, got: head.opaque })
             }
-            (Some(_), Reply::Error(error)) if mark.opcode.is_quiet() => Ok(Role::FailedPart(error)),
+            (Some(_), Reply::Error(error)) if head.opcode.is_quiet() => Ok(Role::FailedPart(error)),
             _ => Ok(Role::Answer),
         }
     }
 
-    fn welcome(mark: Mark, reply: &Reply<'_>) -> Option<Result<(), ConnectError>> {
+    fn welcome(head: AnswerHead, reply: &Reply<'_>) -> Option<Result<(), ConnectError>> {
         match reply {
             Reply::Ok => Some(Ok(())),
-            Reply::Error(error) => Some(Err(match mark.status {
+            Reply::Error(error) => Some(Err(match head.status {
                 Status::AUTHENTICATION_CONTINUE => ConnectError::CredentialsUnfinished,
                 Status::UNKNOWN_COMMAND | Status::NOT_SUPPORTED => {
                     ConnectError::CredentialsUnwanted(Refusal::of(error))

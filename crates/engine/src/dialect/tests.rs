@@ -63,7 +63,7 @@ pub(crate) fn plan(protocol: Protocol, credentials: Option<Credentials>) -> Plan
 fn greeting(protocol: Protocol) -> Vec<u8> {
     let credentials = Credentials { user: "tim".to_owned(), password: "tan staaf".to_owned() };
     let mut out = SendBuffer::with_capacity(0, 0);
-    assert!(Dialect::new(&plan(protocol, Some(credentials))).greet(&mut out));
+    assert!(Dialect::new(&plan(protocol, Some(credentials))).authenticate(&mut out));
     std::mem::take(out.bytes_mut())
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Text {
 impl WireFormat for Text {
     type Decoder = ReplyDecoder;
     /// A line says nothing of it.
-    type Mark = ();
+    type AnswerHead = ();
 
     #[inline]
     fn has_quiet_form(&self, kind: OpKind) -> bool {
@@ -82,7 +82,7 @@ impl WireFormat for Text {
     }
 
     /// The `set` that memcached's `-Y` waits for.
-    fn greet(user: &[u8], password: &[u8], out: &mut Vec<u8>) {
+    fn authenticate(user: &[u8], password: &[u8], out: &mut Vec<u8>) {
         encode::command(out, Verb::Set);
         // A server that asks for no credentials would store them under any lawful name; it
         // refuses this one, whose flags are no number.

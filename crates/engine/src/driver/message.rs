@@ -121,7 +121,7 @@ pub struct SendBuffer {
 
 /// A place between two messages in a buffer.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark {
+pub struct BufferPosition {
     bytes: usize,
     splices: usize,
 }
@@ -189,16 +189,16 @@ impl SendBuffer {
     }
 
     /// Where the next message will begin.
-    pub fn mark(&self) -> Mark {
-        Mark { bytes: self.bytes.len(), splices: self.splices.len() }
+    pub fn end(&self) -> BufferPosition {
+        BufferPosition { bytes: self.bytes.len(), splices: self.splices.len() }
     }
 
-    /// What was appended between two marks, as one message.
-    pub fn between(&self, marks: &Range<Mark>) -> Message<'_> {
+    /// What was appended between two positions, as one message.
+    pub fn between(&self, range: &Range<BufferPosition>) -> Message<'_> {
         Message {
-            bytes: &self.bytes[marks.start.bytes..marks.end.bytes],
-            splices: &self.splices[marks.start.splices..marks.end.splices],
-            base: marks.start.bytes,
+            bytes: &self.bytes[range.start.bytes..range.end.bytes],
+            splices: &self.splices[range.start.splices..range.end.splices],
+            base: range.start.bytes,
             pool: self.pool.as_ref(),
         }
     }

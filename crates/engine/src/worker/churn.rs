@@ -28,7 +28,7 @@ pub(super) struct Churn {
     pub(super) linger: Option<Span>,
     /// Free slots, longest free first, so that servers take turns.
     free: VecDeque<ConnectionId>,
-    places: Table<ConnectionId, Slot>,
+    slots: Table<ConnectionId, Slot>,
     /// When the timer for the next connection fires; never if none is armed.
     armed: Instant,
     /// When the timer for the waiting connection fires; never if none is armed.
@@ -63,13 +63,13 @@ struct Slot {
     free_since: Instant,
 }
 
-/// The client that makes the calls of the connection in `place`; it has the same number.
-const fn client_of(place: ConnectionId) -> ClientId {
-    ClientId(place.0)
+/// The client that makes the calls of the connection in `slot_id`; it has the same number.
+const fn client_of(slot_id: ConnectionId) -> ClientId {
+    ClientId(slot_id.0)
 }
 
 /// The slot of the connection whose calls `client` makes, under connection churn.
-pub(super) const fn place_of(client: ClientId) -> ConnectionId {
+pub(super) const fn slot_of(client: ClientId) -> ConnectionId {
     ConnectionId(client.0)
 }
 
@@ -88,7 +88,7 @@ impl Churn {
             }
             None => Openings::Closed { next: u64::from(worker), stride: u64::from(plan.workers) },
         };
-        let place = |_| Slot {
+        let slot = |_| Slot {
             alive: false,
             intended: Instant::ZERO,
             started: Instant::ZERO,
@@ -96,14 +96,14 @@ impl Churn {
             number: 0,
             free_since: Instant::ZERO,
         };
-        let places = plan.connections_of(worker) as usize;
+        let slots = plan.connections_of(worker) as usize;
         Some(Box::new(Self {
             openings,
             openings_end: openings_max.unwrap_or(u64::MAX),
             calls: *calls,
             linger: *linger,
-            free: (0..places).map(ConnectionId::at).collect(),
-            places: (0..places).map(place).collect(),
+            free: (0..slots).map(ConnectionId::at).collect(),
+            slots: (0..slots).map(slot).collect(),
             armed: Instant::NEVER,
             deadline_armed: Instant::NEVER,
             waiting: false,
@@ -122,8 +122,8 @@ impl Churn {
                 (due.index, offer.start + due.at)
             }
             Openings::Closed { next, .. } => {
-                let place = self.free.front();
-                let free_since = place.map_or(now, |&at| self.places[at].free_since);
+                let slot_id = self.free.front();
+                let free_since = slot_id.map_or(now, |&at| self.slots[at].free_since);
                 (*next, free_since.max(offer.start))
             }
         };
@@ -150,8 +150,8 @@ impl Churn {
         matches!(self.openings, Openings::Closed { .. })
     }
 
-    fn is_open(&self, place: ConnectionId) -> bool {
-        self.places[place].alive
+    fn is_open(&self, slot_id: ConnectionId) -> bool {
+        self.slots[slot_id].alive
     }
 }
 
@@ -202,10 +202,10 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             }
             let closed = churn.is_closed();
             let late = !closed && at + self.facts.timeout <= now;
-            let place = churn.free.front().copied();
-            match place {
+            let slot_id = churn.free.front().copied();
+            match slot_id {
                 _ if late => self.end_unopened(at, ChurnFate::ConnectTimedOut),
-                Some(place) => self.start_connection(place, (number, at), now),
+                Some(slot_id) => self.start_connection(slot_id, (number, at), now),
                 None if closed => return,
                 None => {
                     let mut skip_to = churn.skip_to;
@@ -265,7 +265,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     fn start_connection(
         &mut self,
-        place: ConnectionId,
+        slot_id: ConnectionId,
         (number, at): (u64, Instant),
         now: Instant,
     ) {
@@ -273,74 +273,74 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         churn.advance();
         churn.free.pop_front();
         let segment = self.recorder.churn_started(at, now);
-        let slot = &mut churn.places[place];
+        let slot = &mut churn.slots[slot_id];
         *slot = Slot { alive: true, intended: at, started: now, segment, number, ..*slot };
-        churn.most = churn.most.max((churn.places.len() - churn.free.len()) as u32);
-        self.connections[place].failures = 0;
-        self.connect(place, now);
+        churn.most = churn.most.max((churn.slots.len() - churn.free.len()) as u32);
+        self.connections[slot_id].failures = 0;
+        self.connect(slot_id, now);
     }
 
-    /// Handles the opening of the connection in `place` at `at`: its calls are due from now on.
-    pub(super) fn connection_opened(&mut self, place: ConnectionId, at: Instant) {
+    /// Handles the opening of the connection in `slot_id` at `at`: its calls are due from now on.
+    pub(super) fn connection_opened(&mut self, slot_id: ConnectionId, at: Instant) {
         let Some(churn) = &self.churn else { return };
-        let slot = &churn.places[place];
+        let slot = &churn.slots[slot_id];
         let (number, calls) = (slot.number, churn.calls);
         self.recorder.churn_opened(slot.segment, at.since(slot.intended), at.since(slot.started));
-        self.clients[client_of(place)].begin_calls(number, calls, at);
+        self.clients[client_of(slot_id)].begin_calls(number, calls, at);
     }
 
-    /// Handles a connect in `place` that failed at every address.
+    /// Handles a connect in `slot_id` that failed at every address.
     pub(super) fn connection_failed(
         &mut self,
-        place: ConnectionId,
+        slot_id: ConnectionId,
         at: Instant,
         what: TroubleKind,
     ) {
-        self.end_connection(place, at, failed_as(what));
+        self.end_connection(slot_id, at, failed_as(what));
     }
 
-    /// Closes the connection in `place` if all its calls have ended.
+    /// Closes the connection in `slot_id` if all its calls have ended.
     #[inline]
-    pub(super) fn end_if_finished(&mut self, place: ConnectionId, at: Instant) {
+    pub(super) fn end_if_finished(&mut self, slot_id: ConnectionId, at: Instant) {
         if self.churn.is_some() {
-            self.end_finished(place, at);
+            self.end_finished(slot_id, at);
         }
     }
 
-    fn end_finished(&mut self, place: ConnectionId, at: Instant) {
-        let connection = &self.connections[place];
+    fn end_finished(&mut self, slot_id: ConnectionId, at: Instant) {
+        let connection = &self.connections[slot_id];
         let over = connection.state() == State::Open
             && connection.in_flight() == 0
-            && self.clients[client_of(place)].has_made_calls();
-        if over && self.churn.as_ref().is_some_and(|churn| churn.is_open(place)) {
+            && self.clients[client_of(slot_id)].has_made_calls();
+        if over && self.churn.as_ref().is_some_and(|churn| churn.is_open(slot_id)) {
             self.flush();
-            if self.connections[place].writable {
-                self.end_connection(place, at, ChurnFate::Completed);
+            if self.connections[slot_id].writable {
+                self.end_connection(slot_id, at, ChurnFate::Completed);
             }
         }
     }
 
-    /// Closes the connection in `place` because a call timed out, as an impatient client would.
-    pub(super) fn give_up_connection(&mut self, place: ConnectionId, at: Instant) {
-        self.end_connection(place, at, ChurnFate::CallTimedOut);
+    /// Closes the connection in `slot_id` because a call timed out, as an impatient client would.
+    pub(super) fn give_up_connection(&mut self, slot_id: ConnectionId, at: Instant) {
+        self.end_connection(slot_id, at, ChurnFate::CallTimedOut);
     }
 
-    /// Ends the connection in `place` and everything in flight on it, and frees the slot for the
+    /// Ends the connection in `slot_id` and everything in flight on it, and frees the slot for the
     /// next.
-    pub(super) fn end_connection(&mut self, place: ConnectionId, at: Instant, fate: ChurnFate) {
-        if !self.churn.as_ref().is_some_and(|churn| churn.is_open(place)) {
+    pub(super) fn end_connection(&mut self, slot_id: ConnectionId, at: Instant, fate: ChurnFate) {
+        if !self.churn.as_ref().is_some_and(|churn| churn.is_open(slot_id)) {
             return;
         }
         self.flush();
         self.hang_up(
-            place,
+            slot_id,
             if fate == ChurnFate::Abandoned { Fate::Abandoned } else { Fate::Lost },
         );
         let Some(churn) = &mut self.churn else { return };
-        let slot = &mut churn.places[place];
+        let slot = &mut churn.slots[slot_id];
         slot.alive = false;
         slot.free_since = at;
-        let left = self.clients[client_of(place)].end_calls();
+        let left = self.clients[client_of(slot_id)].end_calls();
         let end = ChurnEnd {
             segment: slot.segment,
             fate,
@@ -348,7 +348,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             calls_unmade: left.unwrap_or(churn.calls),
         };
         self.recorder.churn_ended(end, at);
-        churn.free.push_back(place);
+        churn.free.push_back(slot_id);
         if churn.is_closed() && fate.is_failed() {
             // Connects that fail at once must not starve the rest of the worker.
             self.arm_opening(at + Span::from_ns(1));
@@ -357,29 +357,29 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Closes the connection in `place`; operations in flight on it end as `fate`.
-    fn hang_up(&mut self, place: ConnectionId, fate: Fate) {
-        let connection = &mut self.connections[place];
+    /// Closes the connection in `slot_id`; operations in flight on it end as `fate`.
+    fn hang_up(&mut self, slot_id: ConnectionId, fate: Fate) {
+        let connection = &mut self.connections[slot_id];
         if connection.state() == State::Open {
             self.presence.open -= 1;
         }
         let carried = connection.in_flight() as u32;
         let number = connection.place.client;
         let client = &mut self.clients[number];
-        client.route.set_available(place, false);
-        client.route.free(place, carried);
+        client.route.set_available(slot_id, false);
+        client.route.free(slot_id, carried);
         if std::mem::replace(&mut client.scheduled, false) {
             // A stale entry would hold back the next connection's calls.
             self.agenda.forget(number);
         }
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
-        let (connection, mut sink) = sink_of(&mut self.connections, offices, place);
+        let (connection, mut sink) = sink_of(&mut self.connections, offices, slot_id);
         connection.handle_closed(fate, &mut sink);
         if let Some(verifier) = &mut self.verifier {
-            verifier.forget(place);
+            verifier.forget(slot_id);
         }
         self.unblock(number);
-        self.close(place);
+        self.close(slot_id);
         self.export();
     }
 
@@ -397,9 +397,9 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
 
     /// Ends all open connections as abandoned.
     pub(super) fn abandon_connections(&mut self, now: Instant) {
-        let places = self.churn.as_ref().map_or(0, |churn| churn.places.len());
-        for place in (0..places).map(ConnectionId::at) {
-            self.end_connection(place, now, ChurnFate::Abandoned);
+        let slots = self.churn.as_ref().map_or(0, |churn| churn.slots.len());
+        for slot_id in (0..slots).map(ConnectionId::at) {
+            self.end_connection(slot_id, now, ChurnFate::Abandoned);
         }
     }
 }

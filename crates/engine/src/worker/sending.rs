@@ -2,7 +2,7 @@
 //! of an operation that finds no room.
 
 use super::agenda::Timer;
-use super::churn::place_of;
+use super::churn::slot_of;
 use super::sink::sink_of;
 use super::{BATCH_MAX, Worker};
 use crate::client::gives_up;
@@ -35,7 +35,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
                     self.clients[client].queue_armed = Instant::NEVER;
                     if self.clients[client].blocked {
                         self.serve(client, now);
-                        self.end_if_finished(place_of(client), now);
+                        self.end_if_finished(slot_of(client), now);
                     }
                 }
             }
@@ -54,7 +54,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         {
             self.clients[client].scheduled = false;
             self.serve(client, now);
-            self.end_if_finished(place_of(client), now);
+            self.end_if_finished(slot_of(client), now);
             turns -= 1;
             acted = true;
         }

@@ -12,7 +12,7 @@ use memtide_engine::{
     Address, Clients, Cooldown, Driver, Io, OnFull, Pacing, Plan, RateUnit, Refill, ServerPlan,
     Sharing, SocketOptions, Stage, Task, Wait, Window, Worker, WorkerReport,
 };
-use memtide_metrics::{Counters, Histogram, Totals};
+use memtide_metrics::{Counters, Histogram, TallySum};
 use memtide_workload::{
     Arrival, KeySpace, MixOrder, Next, Op, Outcome, PlannedSource, Popularity, RateCurve, SizeLaw,
     Source, SourcePlan, ValueSpace, Wave,
@@ -140,7 +140,7 @@ pub struct Ran {
     worlds: Vec<World>,
     /// What all drivers were asked to do.
     pub seen: Rc<RefCell<Seen>>,
-    pub totals: Totals,
+    pub totals: TallySum,
     pub reports: Vec<WorkerReport>,
     pub asked: Vec<u64>,
     pub told: Vec<u64>,
@@ -178,7 +178,7 @@ fn carry_through<D: Driver>(
 ) -> Ran {
     let spy =
         Spy { inner: PlannedSource::new(&plan.source), asked: Rc::default(), told: Rc::default() };
-    let mut totals = Totals::new(&plan.shape());
+    let mut totals = TallySum::new(&plan.shape());
     let (mut reports, mut worlds) = (Vec::new(), Vec::new());
     let seen = Rc::new(RefCell::new(Seen::default()));
     let mut ended = Instant::ZERO;
@@ -207,7 +207,7 @@ pub fn run(plan: &Plan, script: Script) -> Ran {
 fn carry_out<D: Driver>(
     worker: &mut Worker<D, Spy>,
     plan: &Plan,
-    totals: &mut Totals,
+    totals: &mut TallySum,
     (stop_at, grace): (Instant, Span),
 ) -> Instant {
     worker.open();

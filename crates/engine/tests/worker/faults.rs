@@ -4,7 +4,7 @@ use crate::rig::{Change, START, Script, Stretch, World, closes, ms, plan, run};
 use memtide_base::{Instant, Span};
 use memtide_engine::plan::{Backoff, Reconnect};
 use memtide_engine::{OnFull, Pacing, Plan, Stage, Worker};
-use memtide_metrics::{ErrorClass, Totals};
+use memtide_metrics::{ErrorClass, TallySum};
 use memtide_workload::PlannedSource;
 
 /// A stop that outlasts every deadline.
@@ -38,7 +38,7 @@ fn no_deadline_is_noticed_late_be_it_in_flight_or_in_the_queue() {
         worker.turn().expect("the world does not fail");
     }
     worker.begin(&plan, START);
-    let mut totals = Totals::new(&plan.shape());
+    let mut totals = TallySum::new(&plan.shape());
     let mut turned = START;
     while turned < START + Span::from_ms(1_100) {
         let now = worker.turn().expect("the world does not fail");

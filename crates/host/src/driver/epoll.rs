@@ -11,7 +11,7 @@ use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, ConnectError, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
-use memtide_engine::{Address, Mark, Message, SendBuffer, SocketOptions, Wait};
+use memtide_engine::{Address, BufferPosition, Message, SendBuffer, SocketOptions, Wait};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{Timespec, epoll as readiness};
 use rustix::fd::OwnedFd;
@@ -55,7 +55,7 @@ pub(crate) struct EpollDriver {
     buffer: Box<[u8]>,
     /// Bytes that are sent when all of `ahead` was looked at, and whose they are.
     gathered: SendBuffer,
-    pieces: Vec<(ConnectionId, Range<Mark>)>,
+    pieces: Vec<(ConnectionId, Range<BufferPosition>)>,
     samples: Option<SyncSender<Sample>>,
 }
 
@@ -134,9 +134,9 @@ impl EpollDriver {
     fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
         let is_small = message.len() <= GATHERED_BYTES_EACH;
         if !self.ahead.is_empty() && is_small && self.pieces.len() < GATHERED_MAX {
-            let from = self.gathered.mark();
+            let from = self.gathered.end();
             self.gathered.append(message, 0);
-            self.pieces.push((id, from..self.gathered.mark()));
+            self.pieces.push((id, from..self.gathered.end()));
             return Submitted::Done;
         }
         self.send_gathered();

@@ -20,7 +20,7 @@ use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
     Closed, Completion, Driver, DriverError, Event, Sample, Submission, Submitted,
 };
-use memtide_engine::{Address, Mark, Message, SendBuffer, SocketOptions, Wait};
+use memtide_engine::{Address, BufferPosition, Message, SendBuffer, SocketOptions, Wait};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Shutdown};
@@ -81,7 +81,7 @@ pub(crate) struct UringDriver {
 struct Piece {
     id: ConnectionId,
     generation: u32,
-    part: Range<Mark>,
+    part: Range<BufferPosition>,
     /// What the kernel said; nothing when all was sent.
     result: Option<i32>,
 }
@@ -191,9 +191,9 @@ impl UringDriver {
             // must not become one.
             self.send_gathered();
         }
-        let from = self.gathered.mark();
+        let from = self.gathered.end();
         self.gathered.append(message, 0);
-        let to = self.gathered.mark();
+        let to = self.gathered.end();
         match self.pieces.last_mut() {
             Some(last) if last.id == id && last.generation == generation => last.part.end = to,
             _ => self.pieces.push(Piece { id, generation, part: from..to, result: None }),

@@ -3,7 +3,7 @@
 use super::*;
 use memtide_base::{Instant, Span};
 use memtide_engine::Stage;
-use memtide_metrics::{Fate, Shape, Totals};
+use memtide_metrics::{Fate, Shape, TallySum};
 use std::thread;
 
 fn shape() -> Shape {
@@ -68,7 +68,7 @@ fn what_is_given_is_taken_once() {
     record(&mut mine, 5);
     giver.give(&mut mine, report(1));
     assert_eq!(mine.segments[0].intended, 0, "an empty one came back");
-    let mut totals = Totals::new(&shape());
+    let mut totals = TallySum::new(&shape());
     taker.take(|parcel| {
         assert_eq!(parcel.report, report(1));
         totals.absorb(&mut parcel.tally);
@@ -86,7 +86,7 @@ fn a_giver_that_is_ahead_keeps_what_it_has() {
     record(&mut mine, 3);
     giver.give(&mut mine, report(2));
     assert_eq!(mine.segments[0].intended, 3, "the parcel has not come back yet");
-    let mut totals = Totals::new(&shape());
+    let mut totals = TallySum::new(&shape());
     taker.take(|parcel| totals.absorb(&mut parcel.tally));
     giver.give(&mut mine, report(3));
     taker.take(|parcel| {
@@ -108,7 +108,7 @@ fn two_threads_lose_nothing() {
         }
         mine
     });
-    let mut totals = Totals::new(&shape());
+    let mut totals = TallySum::new(&shape());
     let mut latest = Instant::ZERO;
     let mut parcels = 0u64;
     let mut take = |taker: &mut Taker| {

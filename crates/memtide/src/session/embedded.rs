@@ -4,7 +4,7 @@ use super::room;
 use crate::exit::{FAILED, Stop};
 use crate::output::say;
 use memtide_host::{ServeOptions, Serving, stay_off};
-use memtide_run::Places;
+use memtide_run::CpuPlacement;
 use memtide_schema::Settings;
 use memtide_schema::scenario::Transport;
 use memtide_server::ServerProfile;
@@ -13,6 +13,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 const MEMORY_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
 /// Starts a server, or says why it cannot listen there.
+///
+/// Cause: Another process listens on the address, or the address is not one of this machine's.
 pub(crate) fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Serving, Stop> {
     Serving::start(options, profile).map_err(|error| {
         Stop::usage(format!(
@@ -47,8 +49,10 @@ pub(super) fn embed(Settings { scenario, outputs }: &Settings) -> Result<Serving
 /// Gives the embedded server its own processor, and leaves those of the workers to them: the
 /// thread that watches over the run and its outputs runs beside the server if there is no
 /// other processor.
-pub(super) fn keep_on(serving: &Serving, places: &Places) -> Result<(), Stop> {
-    let Some(cpu) = places.server else { return Ok(()) };
+///
+/// Cause: The system does not allow a thread to be bound to this CPU.
+pub(super) fn keep_on(serving: &Serving, placement: &CpuPlacement) -> Result<(), Stop> {
+    let Some(cpu) = placement.server else { return Ok(()) };
     serving.keep_on(cpu).map_err(|error| Stop {
         code: FAILED,
         message: format!(
@@ -56,7 +60,7 @@ pub(super) fn keep_on(serving: &Serving, places: &Places) -> Result<(), Stop> {
              (memtide serve) and name it with --server"
         ),
     })?;
-    stay_off(&places.workers);
+    stay_off(&placement.workers);
     stay_off(&[cpu]);
     Ok(())
 }

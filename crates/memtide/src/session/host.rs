@@ -11,7 +11,7 @@ use memtide_host::driver::check_uring;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, SampleSink, Sampled, Serving, resolve};
-use memtide_run::{Doors, Lowered, Places, Surroundings};
+use memtide_run::{CpuPlacement, Doors, Lowered, Surroundings};
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::scenario::Target;
 use memtide_schema::{Event, Settings, Warning};
@@ -80,10 +80,13 @@ impl World for HostWorld {
         Err(Warning::FileLimit { needed, allowed: self.files_max })
     }
 
-    fn settle(&self, places: &Places) -> Result<(), Stop> {
-        self.embedded.as_ref().map_or(Ok(()), |serving| keep_on(serving, places))
+    fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop> {
+        self.embedded.as_ref().map_or(Ok(()), |serving| keep_on(serving, placement))
     }
 
+    /// Cause: The system refused a handler for signals such as Ctrl-C.
+    ///
+    /// To do: Run memtide without the sandbox that forbids it.
     fn signals(&self, manner: Manner) -> Result<StopFlag, Stop> {
         let stop = match manner {
             Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED)),
@@ -106,7 +109,7 @@ impl World for HostWorld {
                 Sampled::End => rows.finish(),
             }) as SampleSink
         });
-        Ok(HostFleet::new(Clock::start(), stop.clone(), &lowered.places.workers, sink))
+        Ok(HostFleet::new(Clock::start(), stop.clone(), &lowered.placement.workers, sink))
     }
 
     fn gauge(&self) -> Box<dyn Gauge> {

@@ -127,7 +127,7 @@ impl<W: World> Session<W> {
         }
         world.check(&lowered).map_err(|warning| front.unfit(&warning))?;
         // Threads of outputs take over where this one may run.
-        world.settle(&lowered.places)?;
+        world.settle(&lowered.placement)?;
         let Opened { samples, outlets, reader } = front.open(settings)?;
         *stop = world.signals(front.manner())?;
         if !front.waits(stop) {
@@ -164,6 +164,8 @@ pub(crate) fn unfit_natively(warning: &Warning) -> Stop {
 }
 
 /// What this machine does not allow, in a face's words.
+///
+/// Cause: The limit of open files is below what the connections need.
 pub(crate) fn unfit(warning: &Warning, words: &dyn Words) -> Stop {
     let fewer = words.remedy(Remedy::OrFewerConnections);
     Stop::usage(format!("{}; raise the hard limit (ulimit -Hn){fewer}", warning.message()))

@@ -9,7 +9,7 @@ use crate::output::say;
 use memtide_base::Instant;
 use memtide_engine::ServerPlan;
 use memtide_host::signal::StopFlag;
-use memtide_run::{Doors, Lowered, Places, Surroundings};
+use memtide_run::{CpuPlacement, Doors, Lowered, Surroundings};
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::{Event, Settings, Warning};
 use memtide_sim::{Setting, SimFleet, Trace};
@@ -80,7 +80,7 @@ impl World for SimWorld {
         Ok(())
     }
 
-    fn settle(&self, _places: &Places) -> Result<(), Stop> {
+    fn settle(&self, _placement: &CpuPlacement) -> Result<(), Stop> {
         Ok(())
     }
 

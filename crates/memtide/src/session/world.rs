@@ -5,7 +5,7 @@ use crate::exit::Stop;
 use memtide_base::Instant;
 use memtide_engine::Fleet;
 use memtide_host::signal::StopFlag;
-use memtide_run::{Lowered, Places, Surroundings};
+use memtide_run::{CpuPlacement, Lowered, Surroundings};
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::{Settings, Warning};
 use std::io;
@@ -26,7 +26,7 @@ pub(crate) trait World {
     fn check(&self, lowered: &Lowered) -> Result<(), Warning>;
 
     /// Leaves the workers' processors to them.
-    fn settle(&self, places: &Places) -> Result<(), Stop>;
+    fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop>;
 
     /// What signals raise from now on.
     fn signals(&self, manner: Manner) -> Result<StopFlag, Stop>;

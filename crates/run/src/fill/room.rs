@@ -5,7 +5,7 @@ use super::probe::{earliest, sample};
 use super::{Filled, server_number};
 use crate::failure::{Failure, FillFault, NoRoom};
 use crate::lower::{keys_all, mean, value_bytes};
-use crate::survey::{Figures, figures, whole};
+use crate::survey::{ServerStatistics, figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::{Plan, ServerPlan};
 use memtide_schema::warning::Shortfall;
@@ -112,7 +112,7 @@ impl<'a> Room<'a> {
     /// The memory that would do: for this data set and for what else the server holds, of which
     /// `own` items are of this fill. A quarter more than the items themselves, since slabs leave
     /// room unused; and more than it has, since that was too little.
-    fn advice(&self, after: &Figures, own: u64) -> String {
+    fn advice(&self, after: &ServerStatistics, own: u64) -> String {
         let item_bytes = item_bytes(self.plan);
         let held = whole(after, "bytes").max(0) as u64;
         let others = held.saturating_sub(own.saturating_mul(item_bytes));

@@ -13,7 +13,7 @@ const DEPTH_PACED_MAX: u64 = 1024;
 
 /// The number of connections to one server that may be open at once; by default [`PLACES_PACED`]
 /// with a rate.
-pub(super) fn places(scenario: &Scenario) -> u32 {
+pub(super) fn slots(scenario: &Scenario) -> u32 {
     let most = if scenario.has_connection_rate() { PLACES_PACED } else { 1 };
     let total = scenario.churn.connections_total.unwrap_or(u64::MAX);
     u64::from(most).min(total) as u32

@@ -13,7 +13,7 @@ const OWN: &str = "the embedded server and each worker have a CPU of their own";
 
 /// Who runs where.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Places {
+pub struct CpuPlacement {
     /// The processor of each worker; empty when workers are not pinned.
     pub workers: Vec<usize>,
     /// The embedded server's processor; none when it is not pinned, or is not ours.
@@ -22,7 +22,7 @@ pub struct Places {
     pub shared: Option<f64>,
 }
 
-impl Places {
+impl CpuPlacement {
     /// Divides the processors. The embedded server and the workers get processors of their own
     /// where there are enough; other workers get them if asked for, or if the mask was narrowed.
     pub(super) fn of(
@@ -85,13 +85,13 @@ fn apart_from(server: usize, workers: usize, around: &Surroundings) -> Vec<usize
 pub(super) fn wait(
     scenario: &Scenario,
     around: &Surroundings,
-    places: &Places,
+    placement: &CpuPlacement,
     why: &mut BTreeMap<String, String>,
 ) -> Wait {
     if let Some(wait) = scenario.wait {
         return wait;
     }
-    let (wait, reason) = if places.server.is_some() {
+    let (wait, reason) = if placement.server.is_some() {
         (Wait::Hybrid, OWN)
     } else if has_own_server(around) {
         (Wait::Sleep, "spinning would take CPU from the embedded server, which has none of its own")

@@ -91,7 +91,7 @@ fn decide_connections(decided: &mut Scenario, why: &mut BTreeMap<String, String>
         return;
     }
     let is_churn = decided.is_churn();
-    let each = if is_churn { churn::places(decided) } else { CONNECTIONS_PER_SERVER };
+    let each = if is_churn { churn::slots(decided) } else { CONNECTIONS_PER_SERVER };
     decided.connections.get_or_insert(each);
     if decided.depth.is_some() {
         return;

@@ -52,7 +52,7 @@ impl ClientLayout {
                 keys_end: scenario.ops_max.filter(|_| scenario.rate_unit == RateUnit::Keys),
             }
         });
-        if let Some(all) = window.as_ref().map(|window| window.places().get())
+        if let Some(all) = window.as_ref().map(|window| window.slots().get())
             && all > OBJECTS_MAX
         {
             let message = format!(
@@ -114,7 +114,7 @@ impl Data {
             if has_own_numbers && scenario.mix.uses_numeric() { scenario.keys } else { 0 };
         let (ordinary, below_numeric) = match &window {
             None => (scenario.keys, scenario.keys),
-            Some(window) => (window.places().get(), window.ids()),
+            Some(window) => (window.slots().get(), window.ids()),
         };
         let size = scenario.key_size.clone();
         let all = below_numeric.saturating_add(numeric);
@@ -124,7 +124,7 @@ impl Data {
         // What takes the place of an object is as large as that was.
         let (keys, values) = match &window {
             None => (keys, values),
-            Some(window) => (keys.repeating(window.places()), values.repeating(window.places())),
+            Some(window) => (keys.repeating(window.slots()), values.repeating(window.slots())),
         };
         let numeric_from = if has_own_numbers { below_numeric } else { u64::MAX };
         Ok(Self { ordinary, numeric, numeric_from, keys, values, window })

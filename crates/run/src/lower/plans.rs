@@ -136,7 +136,7 @@ pub(crate) fn plan_of(load: &Plan, work: Work) -> Plan {
 
 fn fill_windows(load: &Plan) -> Plan {
     let window = load.source.window.as_ref().expect("who fills windows has them");
-    let total = window.places().get();
+    let total = window.slots().get();
     let empty = WindowPlan { overwrite: 0.0, full: false, keys_end: None, ..window.clone() };
     let mix = only(OpKind::Set);
     let source = SourcePlan { mix, multiget: 1, window: Some(empty), ..load.source.clone() };

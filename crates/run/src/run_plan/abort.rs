@@ -6,10 +6,8 @@ use super::kinds::{merged, unanswered};
 use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::plan::segment;
-use memtide_metrics::{Counters, Histogram, Totals};
-use memtide_schema::record::{
-    Aborted, Distribution, GoalResult, RateRecord, Record, Totals as Counts,
-};
+use memtide_metrics::{Counters, Histogram, TallySum};
+use memtide_schema::record::{Aborted, Distribution, GoalResult, RateRecord, Record, Totals};
 use memtide_schema::scenario::{Goal, Subject};
 use memtide_schema::{Kind, judge};
 use std::collections::{BTreeMap, VecDeque};
@@ -46,7 +44,7 @@ impl<'a> Watch<'a> {
         plan: &Plan,
         start: Instant,
         now: Instant,
-        totals: &Totals,
+        totals: &TallySum,
     ) -> Option<Aborted> {
         let over = now >= plan.window.measure_end(start) || is_all_issued(plan, totals);
         if self.conditions.is_empty() || now < start || over {
@@ -71,7 +69,7 @@ impl<'a> Watch<'a> {
         })
     }
 
-    fn sums(&self, plan: &Plan, at: Instant, totals: &Totals) -> Look {
+    fn sums(&self, plan: &Plan, at: Instant, totals: &TallySum) -> Look {
         let mut all = Counters::default();
         totals.segments.iter().for_each(|segment| all += segment);
         let kinds = self.conditions.iter().filter_map(|condition| match condition.subject {
@@ -94,7 +92,7 @@ impl Look {
     /// what was sent; response times of the measured ones.
     fn since(&self, first: &Self, plan: &Plan) -> Record {
         let (now, then) = (&self.all, &first.all);
-        let totals = Counts {
+        let totals = Totals {
             intended: now.settled() - then.settled(),
             answered: now.answered - then.answered,
             failed: now.failed - then.failed,
@@ -103,7 +101,7 @@ impl Look {
             dropped: now.dropped - then.dropped,
             unacknowledged: now.unacknowledged - then.unacknowledged,
             abandoned: now.abandoned - then.abandoned,
-            ..Counts::default()
+            ..Totals::default()
         };
         let times = |(&kind, times): (&Kind, &Histogram<u64>)| {
             let times = times.since(&first.response[&kind]);
@@ -124,7 +122,7 @@ impl Look {
 }
 
 /// Whether nothing more will be issued: what is left then says nothing about the load.
-fn is_all_issued(plan: &Plan, totals: &Totals) -> bool {
+fn is_all_issued(plan: &Plan, totals: &TallySum) -> bool {
     let issued = || totals.segments.iter().map(|segment| segment.intended).sum::<u64>();
     let begun = || {
         let churn = totals.churn.as_deref();

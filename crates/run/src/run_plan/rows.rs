@@ -5,7 +5,7 @@ use super::seconds::oldest_due;
 use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::fleet::Interval;
-use memtide_metrics::Totals;
+use memtide_metrics::TallySum;
 use memtide_schema::record::IntervalRecord;
 
 /// How long an outcome may take from a worker to the totals, beyond its deadline.
@@ -26,7 +26,7 @@ impl Rows {
         plan: &Plan,
         start: Instant,
         looked: &Interval,
-        totals: &Totals,
+        totals: &TallySum,
     ) -> Vec<IntervalRecord> {
         // Calls of a connection may be due long after it was.
         if plan.churn().is_some() {

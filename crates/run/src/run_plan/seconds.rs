@@ -11,7 +11,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::fleet::Interval as Looked;
 use memtide_metrics::summary::{rank, samples_needed};
-use memtide_metrics::{Histogram, Totals};
+use memtide_metrics::{Histogram, TallySum};
 use memtide_schema::record::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 use memtide_schema::{Interval, Kind};
 use std::collections::BTreeMap;
@@ -86,7 +86,7 @@ impl Seconds {
         plan: &Plan,
         start: Instant,
         looked: &Looked,
-        totals: &Totals,
+        totals: &TallySum,
     ) -> Option<Interval> {
         let passed = looked.at.since(start);
         // Each ends with the first look after a whole number of seconds, so none drifts.
@@ -111,7 +111,7 @@ impl Seconds {
         &mut self,
         plan: &Plan,
         passed: Span,
-        totals: &Totals,
+        totals: &TallySum,
     ) -> Option<Interval> {
         let rest = (counts(totals) != self.counts).then(|| {
             let seen = Seen { under_way: figures::nothing(plan), workers: Vec::new() };
@@ -126,7 +126,7 @@ impl Seconds {
         rest
     }
 
-    fn cut(&mut self, plan: &Plan, passed: Span, seen: Seen, totals: &Totals) -> Interval {
+    fn cut(&mut self, plan: &Plan, passed: Span, seen: Seen, totals: &TallySum) -> Interval {
         let counts = counts(totals);
         let times = &totals.times;
         let (servers, no_server) = self.since(plan, totals);
@@ -156,7 +156,7 @@ impl Seconds {
     }
 
     /// What came to each server since the last second, and to no server.
-    fn since(&mut self, plan: &Plan, totals: &Totals) -> (Vec<ServerSecond>, SettledCounts) {
+    fn since(&mut self, plan: &Plan, totals: &TallySum) -> (Vec<ServerSecond>, SettledCounts) {
         let (servers, no_server) = figures::by_server(plan, totals);
         self.servers.resize(servers.len(), SettledCounts::default());
         let open = figures::connections_open(plan, totals);

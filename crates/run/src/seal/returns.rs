@@ -3,13 +3,13 @@
 
 use super::{Began, NS_PER_MS};
 use memtide_base::Instant;
-use memtide_metrics::{Absence, Totals};
+use memtide_metrics::{Absence, TallySum};
 use memtide_schema::record::{Outage, Reconnects};
 
 /// Of the server whose numbers are those for which `is_it` holds. Workers that saw it away at the
 /// same time saw the same stretch.
 pub(super) fn reconnects(
-    totals: &Totals,
+    totals: &TallySum,
     is_it: impl Fn(usize) -> bool,
     began: &Began,
 ) -> (Reconnects, Vec<Outage>) {

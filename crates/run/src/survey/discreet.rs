@@ -6,7 +6,7 @@ use memtide_engine::driver::Closed;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::Totals;
+use memtide_metrics::TallySum;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ impl<F: Fleet> Fleet for Discreet<'_, F> {
         self.fleet.command(at, command)
     }
 
-    fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError> {
+    fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         self.fleet.collect(until, totals)
     }
 

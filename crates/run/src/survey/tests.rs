@@ -24,7 +24,7 @@ fn plan() -> Plan {
 }
 
 /// The figures of a server that has counted so much.
-fn figures(get: i64, set: i64, connections: i64, open: i64) -> Figures {
+fn figures(get: i64, set: i64, connections: i64, open: i64) -> ServerStatistics {
     let figures = [
         ("pid", 1),
         ("uptime", 100),
@@ -60,11 +60,11 @@ fn counters() -> Counters {
 
 const OPENED: u64 = 4;
 
-fn compared(before: Figures, after: Figures) -> Agreement {
+fn compared(before: ServerStatistics, after: ServerStatistics) -> Agreement {
     survey(before, after, false)
 }
 
-fn survey(before: Figures, after: Figures, is_moving: bool) -> Agreement {
+fn survey(before: ServerStatistics, after: ServerStatistics, is_moving: bool) -> Agreement {
     let side = |figures| [("one".to_owned(), figures)].into();
     let (before, after) = (side(before), side(after));
     let survey = Survey { before, after, asked_between: 1, is_moving, ..Survey::default() };
@@ -130,7 +130,7 @@ fn a_server_that_was_started_anew_is_told_by_its_age() {
 
 #[test]
 fn a_counter_that_a_server_does_not_tell_is_no_zero() {
-    let without = |mut figures: Figures, names: &[&str]| {
+    let without = |mut figures: ServerStatistics, names: &[&str]| {
         figures.retain(|name, _| !names.contains(&name.as_str()));
         figures
     };

@@ -25,7 +25,7 @@ fn the_embedded_server_and_the_workers_get_cpus_of_their_own() {
     // Before, they shared all of them, and workers slept until each instant.
     for cpus in 2..20 {
         let run = lowered("", &own(cpus));
-        let (server, workers) = (run.places.server.expect("it has one"), &run.places.workers);
+        let (server, workers) = (run.placement.server.expect("it has one"), &run.placement.workers);
         assert_eq!(workers.len(), usize::from(run.plan.workers), "{cpus} CPUs");
         let mut all = workers.clone();
         all.push(server);
@@ -33,21 +33,21 @@ fn the_embedded_server_and_the_workers_get_cpus_of_their_own() {
         all.dedup();
         assert_eq!(all.len(), workers.len() + 1, "{cpus} CPUs: each is used once");
         assert!(all.iter().all(|&cpu| cpu < cpus));
-        assert_eq!((run.plan.wait, run.places.shared), (Wait::Hybrid, None));
+        assert_eq!((run.plan.wait, run.placement.shared), (Wait::Hybrid, None));
         assert_eq!(run.record.server_cpu, Some(server as u32));
         for field in ["wait", "server"] {
             assert!(run.record.why[field].contains("CPU of their own"), "{field}");
         }
     }
     let run = lowered("", &own(2));
-    assert_eq!((run.places.server, &*run.places.workers), (Some(0), &[1][..]));
+    assert_eq!((run.placement.server, &*run.placement.workers), (Some(0), &[1][..]));
 }
 
 #[test]
 fn workers_take_second_threads_of_a_core_last() {
     let paired = |core: fn(usize) -> usize| {
         let cores = (0..8).map(|cpu| (cpu, core(cpu))).collect();
-        let mut cpus = lowered("", &Surroundings { cores, ..own(8) }).places.workers;
+        let mut cpus = lowered("", &Surroundings { cores, ..own(8) }).placement.workers;
         cpus.truncate(3);
         cpus
     };
@@ -59,31 +59,31 @@ fn workers_take_second_threads_of_a_core_last() {
 fn one_cpu_for_server_and_workers_is_told_and_nobody_spins() {
     for around in [own(1), Surroundings { cpu_quota: Some(1.5), ..own(8) }] {
         let run = lowered("", &around);
-        assert_eq!((run.plan.wait, run.places.server), (Wait::Sleep, None));
-        assert!(run.places.shared.is_some_and(|cpus| cpus < 2.0));
+        assert_eq!((run.plan.wait, run.placement.server), (Wait::Sleep, None));
+        assert!(run.placement.shared.is_some_and(|cpus| cpus < 2.0));
         assert!(run.record.why["wait"].contains("embedded server"), "{:?}", run.record.why);
     }
     for around in [machine(1, true), machine(1, false)] {
-        assert_eq!(lowered(NAMED, &around).places.shared, None, "it may run elsewhere");
+        assert_eq!(lowered(NAMED, &around).placement.shared, None, "it may run elsewhere");
     }
     let simulated = Surroundings { embedded: true, ..machine(1, true) };
-    assert_eq!(lowered("", &simulated).places, memtide_run::Places::default());
+    assert_eq!(lowered("", &simulated).placement, memtide_run::CpuPlacement::default());
 }
 
 #[test]
 fn what_the_user_asks_for_stays() {
     let run = lowered("wait = 'sleep'\n", &own(4));
     assert_eq!((run.plan.wait, run.record.why.get("wait")), (Wait::Sleep, None));
-    assert!(run.places.server.is_some());
+    assert!(run.placement.server.is_some());
     let run = lowered("threads = 2\n", &own(2));
     assert_eq!((run.plan.workers, run.plan.wait), (2, Wait::Sleep), "no CPU is left over");
-    assert_eq!((run.places.server, run.places.workers.len()), (None, 0));
+    assert_eq!((run.placement.server, run.placement.workers.len()), (None, 0));
     let run = lowered("threads = 2\npin = true\n", &own(2));
-    assert_eq!((run.places.server, &*run.places.workers), (None, &[0, 1][..]));
+    assert_eq!((run.placement.server, &*run.placement.workers), (None, &[0, 1][..]));
     // A mask that was narrowed is all there is.
     let mask = Surroundings { cpus_allowed: vec![3, 5], cpus_online: 8, ..own(8) };
     let run = lowered("", &mask);
-    assert_eq!((run.places.server, &*run.places.workers), (Some(3), &[5][..]));
+    assert_eq!((run.placement.server, &*run.placement.workers), (Some(3), &[5][..]));
     let enough = Surroundings { cpu_quota: Some(2.0), ..own(2) };
     assert_eq!(lowered("", &enough).plan.wait, Wait::Hybrid);
 }
@@ -105,10 +105,10 @@ fn workers_are_pinned_when_the_mask_was_narrowed_and_is_wide_enough() {
         let around = Surroundings { cpus_online: 8, ..machine(allowed, true) };
         lowered(&format!("server = 'a'\nthreads = {threads}\n"), &around)
     };
-    assert_eq!(narrowed(2, 2).places.workers, [0, 1]);
+    assert_eq!(narrowed(2, 2).placement.workers, [0, 1]);
     assert_eq!(narrowed(2, 2).record.cpus, [0, 1]);
-    assert!(narrowed(2, 3).places.workers.is_empty(), "two of them would share");
-    assert!(narrowed(8, 2).places.workers.is_empty(), "nobody narrowed anything");
+    assert!(narrowed(2, 3).placement.workers.is_empty(), "two of them would share");
+    assert!(narrowed(8, 2).placement.workers.is_empty(), "nobody narrowed anything");
     let pinned = lowered("server = 'a'\npin = true\nthreads = 3\n", &machine(2, true));
-    assert_eq!(pinned.places.workers, [0, 1, 0]);
+    assert_eq!(pinned.placement.workers, [0, 1, 0]);
 }

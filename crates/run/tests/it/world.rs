@@ -6,7 +6,7 @@ use memtide_engine::driver::Sample;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Address, Plan, ServerPlan};
-use memtide_metrics::Totals;
+use memtide_metrics::TallySum;
 use memtide_run::{Doors, Failure, Observer, Outcome, Surroundings, Wanted, lower, run};
 use memtide_schema::record::{IntervalRecord, MachineCpu, MachineRecord, Phase};
 use memtide_schema::{Event, Interval as Settled, Progress, Record, Scenario, Settings, from_toml};
@@ -105,7 +105,7 @@ impl Fleet for WatchedFleet {
         self.inner.command(at, command)
     }
 
-    fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError> {
+    fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         assert!(until <= self.deadline, "the run does not come to its end");
         self.inner.collect(until, totals)
     }

@@ -2,7 +2,7 @@
 //!
 //! Rows of the table only; a row parses and shows, and decides nothing.
 
-use super::parse::{given, one, place};
+use super::parse::{given, one, output_path};
 use super::{Field, Section, Set, Show};
 use crate::scenario::{parse_switch, parse_tags};
 
@@ -19,7 +19,7 @@ pub(super) const JSON: Field = Field {
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {
-        outputs.json = place(word)?;
+        outputs.json = output_path(word)?;
         Ok(())
     }),
     show: Show::Outputs(|outputs| given(&outputs.json)),
@@ -40,7 +40,7 @@ pub(super) const PLOT: Field = Field {
         if !word.ends_with(".svg") && !word.ends_with(".png") {
             return Err(format!("'{word}' must end with .svg or .png"));
         }
-        outputs.plot = place(word)?;
+        outputs.plot = output_path(word)?;
         Ok(())
     }),
     show: Show::Outputs(|outputs| given(&outputs.plot)),
@@ -60,7 +60,7 @@ pub(super) const SAMPLES: Field = Field {
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {
-        outputs.samples = place(word)?;
+        outputs.samples = output_path(word)?;
         Ok(())
     }),
     show: Show::Outputs(|outputs| given(&outputs.samples)),
@@ -80,7 +80,7 @@ pub(super) const VERIFY_DETAILS: Field = Field {
     section: Section::Verification,
     many: false,
     set: Set::Outputs(|outputs, word| {
-        outputs.verify_details = place(word)?;
+        outputs.verify_details = output_path(word)?;
         Ok(())
     }),
     show: Show::Outputs(|outputs| given(&outputs.verify_details)),

@@ -57,7 +57,7 @@ pub(super) fn bits(word: &str) -> Result<u64, String> {
 }
 
 /// A place for an output: a path, or `-` for stdout.
-pub(super) fn place(word: &str) -> Result<Option<String>, String> {
+pub(super) fn output_path(word: &str) -> Result<Option<String>, String> {
     match word.is_empty() || word.contains('\0') {
         true => Err(format!("{word:?} is not a file's path, nor - for stdout")),
         false => Ok(Some(word.to_owned())),

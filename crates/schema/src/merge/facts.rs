@@ -155,7 +155,7 @@ fn stolen(known: impl Iterator<Item = (MachineCpu, f64)>) -> Option<f64> {
 
 /// A server's figures before the first shard that asked for them and after the last one.
 pub(super) fn server_counters(shards: &[ShardRecord]) -> ServerCounters {
-    type Figures = BTreeMap<String, BTreeMap<String, Figure>>;
+    type CountersByServer = BTreeMap<String, BTreeMap<String, Figure>>;
     let mut before: BTreeMap<&str, &ShardRecord> = BTreeMap::new();
     let mut after: BTreeMap<&str, &ShardRecord> = BTreeMap::new();
     for shard in shards {
@@ -172,7 +172,8 @@ pub(super) fn server_counters(shards: &[ShardRecord]) -> ServerCounters {
             }
         }
     }
-    let named = |chosen: BTreeMap<&str, &ShardRecord>, of: fn(&ServerCounters) -> &Figures| {
+    let named = |chosen: BTreeMap<&str, &ShardRecord>,
+                 of: fn(&ServerCounters) -> &CountersByServer| {
         let figures = |(name, shard): (&str, &ShardRecord)| {
             (name.to_owned(), of(&shard.server)[name].clone())
         };

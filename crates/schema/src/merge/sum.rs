@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct Sums {
     phases: Phases,
-    response: BTreeMap<Kind, Times>,
-    service: BTreeMap<Kind, Times>,
-    lag: BTreeMap<Kind, Times>,
-    lag_split: [Times; 4],
-    client_delay: Times,
+    response: BTreeMap<Kind, DistributionSum>,
+    service: BTreeMap<Kind, DistributionSum>,
+    lag: BTreeMap<Kind, DistributionSum>,
+    lag_split: [DistributionSum; 4],
+    client_delay: DistributionSum,
     in_flight_at_send: Histogram<u64>,
     outstanding_at_send: Histogram<u64>,
     churn: Option<Churn>,
@@ -74,13 +74,14 @@ impl Sums {
     pub(super) fn seal(self, record: &mut Record) {
         record.totals = self.phases.measure.totals.clone();
         record.phases = self.phases;
-        let seal = |kinds: BTreeMap<Kind, Times>| {
+        let seal = |kinds: BTreeMap<Kind, DistributionSum>| {
             kinds.into_iter().map(|(kind, times)| (kind, times.seal())).collect()
         };
         record.response = seal(self.response);
         record.service = seal(self.service);
         record.lag = seal(self.lag);
-        let [generator, client_busy, server, disconnected] = self.lag_split.map(Times::seal);
+        let [generator, client_busy, server, disconnected] =
+            self.lag_split.map(DistributionSum::seal);
         record.lag_split = LagSplit { generator, client_busy, server, disconnected };
         record.client_delay = self.client_delay.seal();
         record.in_flight_at_send = Counts::of(&self.in_flight_at_send);
@@ -105,7 +106,7 @@ fn histogram_damaged(place: &str) -> String {
 }
 
 fn absorb_kinds(
-    sums: &mut BTreeMap<Kind, Times>,
+    sums: &mut BTreeMap<Kind, DistributionSum>,
     parts: &BTreeMap<Kind, Distribution>,
     place: &str,
 ) -> Result<(), String> {
@@ -118,7 +119,7 @@ fn absorb_kinds(
 
 /// The sum of distributions.
 #[derive(Default)]
-struct Times {
+struct DistributionSum {
     answered: Histogram<u64>,
     unanswered: u64,
     /// What is known of those that were cut off.
@@ -127,7 +128,7 @@ struct Times {
     at_least_ns: Option<u64>,
 }
 
-impl Times {
+impl DistributionSum {
     /// None when the figures of `part` cannot be those of any times.
     fn absorb(&mut self, part: &Distribution) -> Option<()> {
         self.answered.absorb(&part.times()?);
@@ -148,7 +149,7 @@ impl Times {
 struct Churn {
     concurrent_max: u64,
     phases: [ChurnCounts; 3],
-    times: [Times; 3],
+    times: [DistributionSum; 3],
     calls_planned: u64,
     calls_intended: u64,
 }
@@ -169,7 +170,7 @@ impl Churn {
     /// All but the rate that was asked for, which does not add up.
     fn seal(self, length: Span) -> ChurnRecord {
         let [warmup, measure, cooldown] = self.phases;
-        let [connect, connect_service, lifetime] = self.times.map(Times::seal);
+        let [connect, connect_service, lifetime] = self.times.map(DistributionSum::seal);
         ChurnRecord {
             target_per_s: None,
             started_per_s: per_second(measure.started, length),
@@ -195,7 +196,7 @@ struct Server {
     totals: Totals,
     /// More than zero in what some row could not tell.
     unknown: Totals,
-    response: Times,
+    response: DistributionSum,
     reconnects: Reconnects,
     outages: Vec<Outage>,
 }

@@ -89,10 +89,10 @@ pub(super) fn over_time(
     windows: &Windows,
 ) -> (Vec<IntervalRecord>, Vec<SliceRecord>) {
     let intervals = |shard: &ShardRecord| -> Vec<_> {
-        shard.intervals.iter().map(|row| place(row.start_s, row.length_s)).collect()
+        shard.intervals.iter().map(|row| extent_ns(row.start_s, row.length_s)).collect()
     };
     let slices = |shard: &ShardRecord| -> Vec<_> {
-        shard.slices.iter().map(|row| place(row.start_s, row.length_s)).collect()
+        shard.slices.iter().map(|row| extent_ns(row.start_s, row.length_s)).collect()
     };
     // Rows of an asked width may be more than usual; what lies beside them may need as many again.
     let longest = shards.iter().map(|shard| shard.intervals.len()).max().unwrap_or(0);
@@ -103,13 +103,13 @@ pub(super) fn over_time(
     let mut interval_rows = Rows::new();
     for shard in shards {
         let Some(offset_ns) = windows.offset_ns(shard) else { continue };
-        for (slice, place) in shard.slices.iter().zip(slices(shard)) {
+        for (slice, extent) in shard.slices.iter().zip(slices(shard)) {
             let row = slice.row().expect("shards with damaged slices were refused");
-            slice_grid.add(&mut slice_rows, offset_ns, &place, &row);
+            slice_grid.add(&mut slice_rows, offset_ns, &extent, &row);
         }
-        for (interval, place) in shard.intervals.iter().zip(intervals(shard)) {
+        for (interval, extent) in shard.intervals.iter().zip(intervals(shard)) {
             let row = interval.row().expect("shards with damaged intervals were refused");
-            interval_grid.add(&mut interval_rows, offset_ns, &place, &row);
+            interval_grid.add(&mut interval_rows, offset_ns, &extent, &row);
         }
     }
     // An interval keeps no distribution. Where the slices are as short, theirs is the interval's.
@@ -125,8 +125,8 @@ pub(super) fn over_time(
     )
 }
 
-/// A row's place in its shard's window, in ns.
-fn place(start_s: f64, length_s: f64) -> Range<u64> {
+/// A row's extent in its shard's window, in ns.
+fn extent_ns(start_s: f64, length_s: f64) -> Range<u64> {
     let start = Span::from_s_f64(start_s).ns();
     start..start.saturating_add(Span::from_s_f64(length_s).ns())
 }
@@ -141,9 +141,9 @@ struct Grid {
 }
 
 impl Grid {
-    /// As wide as the widest of `places`, and wider until `rows_max` rows are enough.
-    fn new(places: impl Iterator<Item = Range<u64>>, windows: &Windows, rows_max: usize) -> Self {
-        let widest = places.map(|place| place.end - place.start).max();
+    /// As wide as the widest of `extents`, and wider until `rows_max` rows are enough.
+    fn new(extents: impl Iterator<Item = Range<u64>>, windows: &Windows, rows_max: usize) -> Self {
+        let widest = extents.map(|extent| extent.end - extent.start).max();
         let mut width_ns = widest.unwrap_or(0).max(1);
         while windows.extent_ns().div_ceil(width_ns) > rows_max as u64 {
             width_ns *= 2;
@@ -152,8 +152,8 @@ impl Grid {
     }
 
     /// Adds `row` to the merged row that holds its middle.
-    fn add(&self, rows: &mut Rows, offset_ns: u64, place: &Range<u64>, row: &Row) {
-        let middle = place.start + (place.end - place.start) / 2;
+    fn add(&self, rows: &mut Rows, offset_ns: u64, extent: &Range<u64>, row: &Row) {
+        let middle = extent.start + (extent.end - extent.start) / 2;
         let number = offset_ns.saturating_add(middle) / self.width_ns;
         absorb(rows.entry(number).or_default(), row);
     }

@@ -9,8 +9,8 @@ fn behaviour(word: &str) -> Behaviour {
     word.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn pace(word: &str) -> Pace {
-    Pace::new(behaviour(word), SEED)
+fn timing(word: &str) -> ReplyTiming {
+    ReplyTiming::new(behaviour(word), SEED)
 }
 
 fn at_us(us: u64) -> Instant {
@@ -32,9 +32,9 @@ fn arrivals(count: usize) -> Vec<Instant> {
 
 /// What a law draws, taken from a server without a queue.
 fn draws(law: &str, count: usize) -> Vec<Span> {
-    let mut pace = pace(law);
+    let mut timing = timing(law);
     (0..count as u64)
-        .map(|number| pace.finish(number, Instant::ZERO).since(Instant::ZERO))
+        .map(|number| timing.finish(number, Instant::ZERO).since(Instant::ZERO))
         .collect()
 }
 
@@ -108,7 +108,7 @@ fn nonsense_is_refused_with_every_form() {
 fn one_server_obeys_lindleys_recursion() {
     for law in ["fixed:700us", "exponential:700us", "lognormal:400us,1"] {
         let (arrivals, draws) = (arrivals(20_000), draws(law, 20_000));
-        let mut pace = pace(&format!("queue:1,{law}"));
+        let mut timing = timing(&format!("queue:1,{law}"));
         // The waiting time of each is what the one before left over when this one came.
         let mut wait_ns = 0_i128;
         let mut before: Option<(Instant, Span)> = None;
@@ -118,7 +118,7 @@ fn one_server_obeys_lindleys_recursion() {
                 wait_ns = (left - i128::from(arrival.since(earlier).ns())).max(0);
             }
             before = Some((arrival, draw));
-            let finish = pace.finish(number as u64, arrival).ns();
+            let finish = timing.finish(number as u64, arrival).ns();
             let expected = i128::from(arrival.ns()) + wait_ns + i128::from(draw.ns());
             assert_eq!(i128::from(finish), expected, "{law}, request {number}, seed {SEED}");
         }
@@ -128,21 +128,21 @@ fn one_server_obeys_lindleys_recursion() {
 #[test]
 fn several_servers_each_take_the_next_request_when_free() {
     let (arrivals, draws) = (arrivals(20_000), draws("exponential:2ms", 20_000));
-    let mut pace = pace("queue:3,exponential:2ms");
+    let mut timing = timing("queue:3,exponential:2ms");
     let mut free = [Instant::ZERO; 3];
     for (number, (&arrival, &draw)) in arrivals.iter().zip(&draws).enumerate() {
         let first = free.iter_mut().min().expect("three servers");
         *first = (*first).max(arrival) + draw;
-        assert_eq!(pace.finish(number as u64, arrival), *first, "request {number}, seed {SEED}");
+        assert_eq!(timing.finish(number as u64, arrival), *first, "request {number}, seed {SEED}");
     }
 }
 
 #[test]
 fn independent_requests_do_not_wait_for_each_other() {
-    let mut pace = pace("fixed:50us");
-    assert_eq!(pace.finish(0, at_us(10)), at_us(60));
-    assert_eq!(pace.finish(1, at_us(10)), at_us(60));
-    let mut instant = Pace::new(Behaviour::INSTANT, SEED);
+    let mut timing = timing("fixed:50us");
+    assert_eq!(timing.finish(0, at_us(10)), at_us(60));
+    assert_eq!(timing.finish(1, at_us(10)), at_us(60));
+    let mut instant = ReplyTiming::new(Behaviour::INSTANT, SEED);
     assert_eq!(instant.finish(0, at_us(10)), at_us(10));
 }
 
@@ -160,21 +160,21 @@ fn draws_have_their_law_and_depend_on_seed_and_number_alone() {
     let median = lognormal[50_000].as_s_f64();
     assert!((median / 2e-3).ln().abs() < 4.0 * 1.2533 * 0.5 / 1e5_f64.sqrt(), "median {median}");
 
-    let mut backward = pace("exponential:1ms");
+    let mut backward = timing("exponential:1ms");
     for number in (0..100_u64).rev() {
         let finish = backward.finish(number, Instant::ZERO);
         assert_eq!(finish.since(Instant::ZERO), exponential[number as usize]);
     }
-    let mut other = Pace::new(behaviour("exponential:1ms"), SEED + 1);
+    let mut other = ReplyTiming::new(behaviour("exponential:1ms"), SEED + 1);
     assert_ne!(other.finish(0, Instant::ZERO).since(Instant::ZERO), exponential[0]);
 }
 
 #[test]
 fn a_slowing_server_grows_from_its_first_time() {
-    let mut alone = pace("slowing:50%/s");
+    let mut alone = timing("slowing:50%/s");
     assert_eq!(alone.finish(0, at_us(0)), at_us(10));
     assert_eq!(alone.finish(1, at_us(2_000_000)), at_us(2_000_020));
-    let mut queue = pace("queue:1,fixed:1ms+slowing:100%/s");
+    let mut queue = timing("queue:1,fixed:1ms+slowing:100%/s");
     assert_eq!(queue.finish(0, at_us(1_000_000)), at_us(1_002_000));
     // The second begins when the first is done, and is a little slower for it.
     assert_eq!(queue.finish(1, at_us(1_000_000)), at_us(1_004_002));
@@ -182,7 +182,7 @@ fn a_slowing_server_grows_from_its_first_time() {
 
 #[test]
 fn a_pause_holds_what_is_due_within_it() {
-    let pace = pace("pause:2s,500ms");
+    let timing = timing("pause:2s,500ms");
     for (due, leaves) in [
         (0, 0),
         (1_999_999, 1_999_999),
@@ -193,9 +193,9 @@ fn a_pause_holds_what_is_due_within_it() {
         (4_000_000, 4_500_000),
         (10_100_000, 10_500_000),
     ] {
-        assert_eq!(pace.hold(at_us(due)), at_us(leaves), "{due} us");
+        assert_eq!(timing.hold(at_us(due)), at_us(leaves), "{due} us");
     }
-    let once = self::pace("pause:2s,3s,once");
+    let once = self::timing("pause:2s,3s,once");
     for (due, leaves) in [(1_999_999, 1_999_999), (2_000_000, 5_000_000), (5_000_000, 5_000_000)] {
         assert_eq!(once.hold(at_us(due)), at_us(leaves), "{due} us");
     }
@@ -204,7 +204,7 @@ fn a_pause_holds_what_is_due_within_it() {
 
 #[test]
 fn work_goes_on_during_a_pause() {
-    let mut pace = pace("queue:1,fixed:1s+pause:2s,900ms,once");
-    assert_eq!(pace.finish(0, at_us(1_500_000)), at_us(2_900_000));
-    assert_eq!(pace.finish(1, at_us(1_500_000)), at_us(3_500_000));
+    let mut timing = timing("queue:1,fixed:1s+pause:2s,900ms,once");
+    assert_eq!(timing.finish(0, at_us(1_500_000)), at_us(2_900_000));
+    assert_eq!(timing.finish(1, at_us(1_500_000)), at_us(3_500_000));
 }

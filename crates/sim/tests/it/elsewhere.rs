@@ -7,7 +7,7 @@ use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::plan::{Task, Work};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::Totals;
+use memtide_metrics::TallySum;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Scan};
 use memtide_run::{Planner, Unplannable, lower};
 use memtide_schema::{Scenario, Settings, from_toml};
@@ -73,7 +73,7 @@ impl Fleet for Elsewhere {
         self.fleet.command(at, command)
     }
 
-    fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError> {
+    fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         self.fleet.collect(until, totals)
     }
 

@@ -5,7 +5,7 @@ use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, Stage};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
-use memtide_metrics::Totals;
+use memtide_metrics::TallySum;
 use memtide_server::ServerProfile;
 use memtide_sim::SimFleet;
 use std::ops::Range;
@@ -40,7 +40,7 @@ impl Fleet for Halves {
         self.0.iter_mut().try_for_each(|half| half.command(at, command))
     }
 
-    fn collect(&mut self, until: Instant, totals: &mut Totals) -> Result<Interval, FleetError> {
+    fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError> {
         let [first, second] = &mut self.0;
         let mut all = first.collect(until, totals)?;
         // One that ended its wait early ends the other's.
@@ -109,7 +109,7 @@ fn two_fleets_are_interrupted_as_one() {
 fn a_stop_is_obeyed_at_its_instant() {
     let (fleet, plan, samples) = world("3", 7).fleet();
     let mut fleet = Halves::of(fleet);
-    let mut totals = Totals::new(&plan.shape());
+    let mut totals = TallySum::new(&plan.shape());
     let step = Span::from_ms(10);
     let mut all = |fleet: &mut Halves, stage: Stage| {
         let until = fleet.now() + step;

@@ -43,14 +43,14 @@ pub struct WindowPlan {
 impl WindowPlan {
     /// The number of slots in all windows. The first objects have the ids below it; ids that are
     /// equal modulo this number occupy the same slot in turn.
-    pub fn places(&self) -> NonZeroU64 {
-        let places = u64::from(self.clients.max(1)) * u64::from(self.objects.max(1));
-        NonZeroU64::new(places).expect("both factors are at least 1")
+    pub fn slots(&self) -> NonZeroU64 {
+        let slots = u64::from(self.clients.max(1)) * u64::from(self.objects.max(1));
+        NonZeroU64::new(slots).expect("both factors are at least 1")
     }
 
     /// One more than the largest id.
     pub fn ids(&self) -> u64 {
-        self.places().get().saturating_mul(u64::from(GENERATIONS))
+        self.slots().get().saturating_mul(u64::from(GENERATIONS))
     }
 }
 
@@ -143,25 +143,25 @@ impl WindowSource {
 
     /// An object that is present; if none is, the first to be stored.
     fn any(&mut self) -> u64 {
-        let place = match self.plan.pick {
+        let slot = match self.plan.pick {
             _ if self.filled == 0 => 0,
             Pick::Random => {
                 let number = self.picks * u64::from(self.plan.clients) + self.client;
                 below(hash(self.seed, Stream::KEY, number), u64::from(self.filled)) as u32
             }
             Pick::Sequential => {
-                let place = self.picked % self.filled;
-                self.picked = place + 1;
-                place
+                let slot = self.picked % self.filled;
+                self.picked = slot + 1;
+                slot
             }
         };
         self.picks += 1;
-        self.id(place, self.generations[place as usize])
+        self.id(slot, self.generations[slot as usize])
     }
 
-    fn id(&self, place: u32, generation: u32) -> u64 {
+    fn id(&self, slot: u32, generation: u32) -> u64 {
         let clients = u64::from(self.plan.clients);
-        u64::from(generation) * self.plan.places().get() + u64::from(place) * clients + self.client
+        u64::from(generation) * self.plan.slots().get() + u64::from(slot) * clients + self.client
     }
 
     /// The operation at `index`; only the first key of a get is known yet.
@@ -182,13 +182,13 @@ impl WindowSource {
 
     /// Records that `id` was stored.
     fn stored(&mut self, id: u64) {
-        let (generation, place) = (id / self.plan.places(), id % self.plan.places());
-        let place = (place / u64::from(self.plan.clients)) as u32;
-        if place >= self.filled {
-            self.filled = place + 1;
-        } else if self.generations[place as usize] != generation as u32 {
-            self.generations[place as usize] = generation as u32;
-            self.oldest = (place + 1) % self.plan.objects;
+        let (generation, slot) = (id / self.plan.slots(), id % self.plan.slots());
+        let slot = (slot / u64::from(self.plan.clients)) as u32;
+        if slot >= self.filled {
+            self.filled = slot + 1;
+        } else if self.generations[slot as usize] != generation as u32 {
+            self.generations[slot as usize] = generation as u32;
+            self.oldest = (slot + 1) % self.plan.objects;
         }
     }
 }

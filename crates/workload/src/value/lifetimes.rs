@@ -46,7 +46,7 @@ pub struct Lifetimes {
     seed: u64,
     expiring: Expiring,
     expiry: Span,
-    places: Box<[Stored]>,
+    slots: Box<[Stored]>,
 }
 
 /// The interval in which the server carried out a store; unknown if there was none.
@@ -60,12 +60,12 @@ struct Stored {
 const UNKNOWN: u64 = u64::MAX;
 
 impl Lifetimes {
-    /// Lifetimes of keys by slot, which is the id modulo `places` (at least 1). Keys of `expiring`
+    /// Lifetimes of keys by slot, which is the id modulo `slots` (at least 1). Keys of `expiring`
     /// expire `expiry` after their store. Allocates 16 bytes for each slot.
-    pub fn new(places: u64, expiry: Span, expiring: Expiring, seed: u64) -> Self {
+    pub fn new(slots: u64, expiry: Span, expiring: Expiring, seed: u64) -> Self {
         let unknown =
             |_| Stored { sent_ns: AtomicU64::new(UNKNOWN), answered_ns: AtomicU64::new(UNKNOWN) };
-        Self { seed, expiring, expiry, places: (0..places.max(1)).map(unknown).collect() }
+        Self { seed, expiring, expiry, slots: (0..slots.max(1)).map(unknown).collect() }
     }
 
     /// True if key `id` is stored with an expiry.
@@ -75,32 +75,32 @@ impl Lifetimes {
 
     /// Announces a store of key `id` before it is sent: nothing is known until it is answered.
     pub fn announce(&self, id: u64) {
-        self.place(id).sent_ns.store(UNKNOWN, Ordering::Relaxed);
+        self.slot(id).sent_ns.store(UNKNOWN, Ordering::Relaxed);
     }
 
     /// Records that a store of key `id`, sent and answered at these instants, was carried out.
     pub fn stored(&self, id: u64, sent: Instant, answered: Instant) {
-        let place = self.place(id);
-        place.answered_ns.store(answered.ns(), Ordering::Relaxed);
-        place.sent_ns.store(sent.ns(), Ordering::Relaxed);
+        let slot = self.slot(id);
+        slot.answered_ns.store(answered.ns(), Ordering::Relaxed);
+        slot.sent_ns.store(sent.ns(), Ordering::Relaxed);
     }
 
     /// True if a read of key `id` that was answered at `answered` must have found it.
     pub fn must_be_there(&self, id: u64, answered: Instant) -> bool {
-        let sent_ns = self.place(id).sent_ns.load(Ordering::Relaxed);
+        let sent_ns = self.slot(id).sent_ns.load(Ordering::Relaxed);
         sent_ns != UNKNOWN && answered + SLACK <= Instant::from_ns(sent_ns) + self.expiry
     }
 
     /// True if a read of key `id` that was sent at `sent` must not have found it.
     pub fn must_be_gone(&self, id: u64, sent: Instant) -> bool {
-        let place = self.place(id);
-        let answered = Instant::from_ns(place.answered_ns.load(Ordering::Relaxed));
-        let is_known = place.sent_ns.load(Ordering::Relaxed) != UNKNOWN;
+        let slot = self.slot(id);
+        let answered = Instant::from_ns(slot.answered_ns.load(Ordering::Relaxed));
+        let is_known = slot.sent_ns.load(Ordering::Relaxed) != UNKNOWN;
         is_known && self.includes(id) && sent >= answered + self.expiry + SLACK
     }
 
-    fn place(&self, id: u64) -> &Stored {
-        &self.places[(id % self.places.len() as u64) as usize]
+    fn slot(&self, id: u64) -> &Stored {
+        &self.slots[(id % self.slots.len() as u64) as usize]
     }
 }
 

@@ -77,10 +77,10 @@ impl Oracle {
         Self { seed, keys, endless: false, group, states }
     }
 
-    /// For servers that hold one key per slot, which is the id modulo `places`. Each key that takes
+    /// For servers that hold one key per slot, which is the id modulo `slots`. Each key that takes
     /// a slot has higher versions than the one before. Allocates 8 bytes for each slot.
-    pub fn of_places(places: u64) -> Self {
-        Self { endless: true, ..Self::new(places, places, 0) }
+    pub fn of_slots(slots: u64) -> Self {
+        Self { endless: true, ..Self::new(slots, slots, 0) }
     }
 
     /// Announces a write or delete of key `id` before it is sent; returns the version that its

@@ -88,7 +88,7 @@ impl ValueSpace {
     /// The bytes around a value's proof, as long as the whole value.
     fn body(&self, id: u64, version: Version, len: usize) -> &[u8] {
         let stream = Stream::VALUE_BYTES.of_lane(version.bits());
-        &self.pool[self.place(stream, id, len)..][..len]
+        &self.pool[self.pool_offset(stream, id, len)..][..len]
     }
 
     /// The word for the owner of a value.

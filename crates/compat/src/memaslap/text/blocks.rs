@@ -1,7 +1,7 @@
 //! The blocks of statistics: a pair of rows now and then, a list at the end. A block of no
 //! operations is not printed.
 
-use super::figures::{Figures, Kinds, Period, per_second_mib};
+use super::figures::{Kinds, Period, TimeFigures, per_second_mib};
 use std::fmt::Write;
 
 /// Buckets in one line of the distribution.
@@ -27,7 +27,7 @@ pub(super) fn now(period: &Period, object_bytes: u64) -> String {
     text
 }
 
-fn row(name: &str, length_s: u64, figures: &Figures, object_bytes: u64) -> String {
+fn row(name: &str, length_s: u64, figures: &TimeFigures, object_bytes: u64) -> String {
     let count = figures.count;
     let net = per_second_mib(u128::from(count) * u128::from(object_bytes), length_s as f64);
     format!(
@@ -49,7 +49,7 @@ pub(super) fn last(kinds: &Kinds) -> String {
     named.into_iter().filter(|(_, figures)| figures.count > 0).map(list).collect()
 }
 
-fn list((name, figures): (&str, &Figures)) -> String {
+fn list((name, figures): (&str, &TimeFigures)) -> String {
     let mut text = format!("{name} Statistics ({} events)\n", figures.count);
     text += &format!("   Min:  {:8}\n", figures.min_us);
     text += &format!("   Max:  {:8}\n", figures.max_us);

@@ -23,16 +23,16 @@ pub struct Period {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kinds {
     /// Gets; one of many keys counts once.
-    pub gets: Figures,
+    pub gets: TimeFigures,
     /// Sets.
-    pub sets: Figures,
+    pub sets: TimeFigures,
     /// Both.
-    pub total: Figures,
+    pub total: TimeFigures,
 }
 
 /// The times of some operations.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct TimeFigures {
     /// How many operations there are; when 0, so is all else.
     pub count: u64,
     /// Those of them that found nothing.
@@ -52,7 +52,7 @@ pub struct Figures {
     pub log2_counts: Vec<u64>,
 }
 
-impl Figures {
+impl TimeFigures {
     /// The figures of `times`, which are in nanoseconds. All are exact but the geometric mean and
     /// the counts at the powers of two, which are as wide as the histogram's buckets are.
     pub fn of(times: &Histogram<u64>, misses: u64) -> Self {

@@ -15,6 +15,6 @@ mod figures;
 #[cfg(test)]
 mod tests;
 
-pub use figures::{Figures, Kinds, Period};
+pub use figures::{Kinds, Period, TimeFigures};
 pub use notices::failure;
-pub use report::{Formatter, Totals};
+pub use report::{Formatter, RunCounts};

@@ -7,7 +7,7 @@ use crate::memaslap::options::{Length, Options, Transport};
 
 /// The counts of a whole run. What was loaded beforehand is not in them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Totals {
+pub struct RunCounts {
     /// The times.
     pub kinds: Kinds,
     /// Keys that were asked for.
@@ -80,7 +80,7 @@ impl<'a> Formatter<'a> {
     }
 
     /// What is printed at the end.
-    pub fn end(&self, totals: &Totals) -> String {
+    pub fn end(&self, totals: &RunCounts) -> String {
         let options = self.options;
         let mut text = String::new();
         if options.output.statistics_every.is_some() {
@@ -112,7 +112,7 @@ impl<'a> Formatter<'a> {
     }
 }
 
-fn last_line(totals: &Totals) -> String {
+fn last_line(totals: &RunCounts) -> String {
     let ops = u128::from(totals.gets) + u128::from(totals.sets);
     let bytes = u128::from(totals.bytes_sent) + u128::from(totals.bytes_received);
     format!(

@@ -26,12 +26,25 @@ fn expect(name: &str, text: &str) {
 }
 
 /// Figures that memaslap printed, and no distribution.
-fn figures(count: u64, (min_us, max_us, mean_us): (u64, u64, u64), std_geo: (f64, f64)) -> Figures {
+fn figures(
+    count: u64,
+    (min_us, max_us, mean_us): (u64, u64, u64),
+    std_geo: (f64, f64),
+) -> TimeFigures {
     let (deviation_us, geometric_mean_us) = std_geo;
     let mean_us = mean_us as f64 + 0.9;
     let misses = 0;
     let log2_counts = Vec::new();
-    Figures { count, misses, min_us, max_us, mean_us, geometric_mean_us, deviation_us, log2_counts }
+    TimeFigures {
+        count,
+        misses,
+        min_us,
+        max_us,
+        mean_us,
+        geometric_mean_us,
+        deviation_us,
+        log2_counts,
+    }
 }
 
 #[test]
@@ -98,8 +111,8 @@ fn statistics_now_and_then() {
 
 #[test]
 fn all_statistics_now_and_then() {
-    let misses = Figures { misses: 17, ..figures(345_826, (27, 2198, 203), (95.43, 177.29)) };
-    let since = Kinds { gets: misses.clone(), sets: Figures::default(), total: misses };
+    let misses = TimeFigures { misses: 17, ..figures(345_826, (27, 2198, 203), (95.43, 177.29)) };
+    let since = Kinds { gets: misses.clone(), sets: TimeFigures::default(), total: misses };
     let whole = Kinds {
         gets: figures(1_257_935, (26, 3791, 224), (117.79, 192.6)),
         sets: figures(1, (37, 37, 37), (0.0, 37.0)),
@@ -136,10 +149,10 @@ object_bytes: 5471552
 Run time: 3.0s Ops: 50289 TPS: 16759 Net_rate: 18.8M/s
 ";
 
-fn totals() -> Totals {
+fn totals() -> RunCounts {
     let log2_counts = vec![0, 0, 0, 0, 1904, 13_624, 26_844, 2104, 212, 114, 121, 128, 172, 35, 1];
-    let gets = Figures { log2_counts, ..figures(45_259, (13, 12_871, 59), (253.43, 36.01)) };
-    Totals {
+    let gets = TimeFigures { log2_counts, ..figures(45_259, (13, 12_871, 59), (253.43, 36.01)) };
+    RunCounts {
         kinds: Kinds { gets, ..Kinds::default() },
         gets: 45_260,
         sets: 5029,
@@ -147,7 +160,7 @@ fn totals() -> Totals {
         bytes_received: 50_277_722,
         object_bytes: 5_471_552,
         run_s: 3.000_7,
-        ..Totals::default()
+        ..RunCounts::default()
     }
 }
 
@@ -161,7 +174,7 @@ fn the_end() {
 
 #[test]
 fn every_counter() {
-    let totals = Totals {
+    let totals = RunCounts {
         verify_misses: 1,
         verify_failed: 2,
         expired_found: 3,
@@ -192,11 +205,11 @@ fn every_counter() {
 
 #[test]
 fn runs_that_were_too_short_or_too_long() {
-    let last = |totals: Totals| Formatter::new(&options("-x 1")).end(&totals);
-    let text = last(Totals::default());
+    let last = |totals: RunCounts| Formatter::new(&options("-x 1")).end(&totals);
+    let text = last(RunCounts::default());
     assert!(text.ends_with("\n\nRun time: 0.0s Ops: 0 TPS: 0 Net_rate: 0.0M/s\n"), "{text}");
     let most = u64::MAX;
-    let totals = Totals { gets: most, sets: most, bytes_sent: most, run_s: 1.0, ..totals() };
+    let totals = RunCounts { gets: most, sets: most, bytes_sent: most, run_s: 1.0, ..totals() };
     assert!(last(totals).contains("Ops: 36893488147419103230 TPS: 36893488147419103232 "));
 }
 
@@ -205,9 +218,9 @@ fn where_a_distribution_begins() {
     let list = |counts: &[u64]| {
         let count = counts.iter().sum();
         let log2_counts = counts.to_vec();
-        let total = Figures { log2_counts, ..figures(count, (1, 2, 1), (1.0, 1.0)) };
+        let total = TimeFigures { log2_counts, ..figures(count, (1, 2, 1), (1.0, 1.0)) };
         let kinds = Kinds { total, ..Kinds::default() };
-        let totals = Totals { kinds, ..Totals::default() };
+        let totals = RunCounts { kinds, ..RunCounts::default() };
         let text = Formatter::new(&options("-S 1s")).end(&totals);
         let (_, rest) = text.split_once("Log2 Dist:\n").unwrap();
         rest.split_once("\n\n").unwrap().0.to_owned()
@@ -234,9 +247,9 @@ fn figures_of_times() {
     let of = |times: &[u64]| {
         let mut histogram = Histogram::new();
         times.iter().for_each(|ns| histogram.record(*ns));
-        Figures::of(&histogram, 3)
+        TimeFigures::of(&histogram, 3)
     };
-    assert_eq!(of(&[]), Figures::default());
+    assert_eq!(of(&[]), TimeFigures::default());
     let one = of(&[17_900]);
     assert_eq!((one.count, one.misses, one.min_us, one.max_us), (1, 3, 17, 17));
     assert_eq!((one.mean_us_whole(), one.deviation_us), (17, 0.0));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::memaslap::{Environment, lower, parse};
-use memtide_schema::record::{Outage, PhaseCounts, ServerRecord, Totals as Counts, WarningRecord};
+use memtide_schema::record::{Outage, PhaseCounts, ServerRecord, Totals, WarningRecord};
 
 fn options(line: &str) -> Options {
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -72,7 +72,7 @@ fn runs_that_end_by_a_count_or_were_not_asked_to_look_do_not() {
 fn the_end_counts_what_was_measured_and_nothing_that_was_loaded() {
     let options = options("-x 1000 -v 1 -X 100");
     let mut transcript = Transcript::new(&options, &lower(&options).unwrap().scenario);
-    let counts = |keys_asked, timed_out| Counts { keys_asked, timed_out, ..Counts::default() };
+    let counts = |keys_asked, timed_out| Totals { keys_asked, timed_out, ..Totals::default() };
     let phase = |totals, sets| PhaseCounts { totals, ops: [(Kind::Set, sets)].into() };
     let mut record = Record { measured_s: 2.0, ..Record::default() };
     record.phases.load = phase(counts(1, 0), 1_000);

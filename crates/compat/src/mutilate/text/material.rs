@@ -2,7 +2,7 @@
 //!
 //! It is filled from a record as far as a record goes; nothing is estimated.
 
-use super::table::Figures;
+use super::table::ScaledHistogram;
 use memtide_metrics::histogram::Histogram;
 use memtide_schema::Kind;
 use memtide_schema::record::{Distribution, Record};
@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Material {
     /// How long answered reads took.
-    pub reads: Figures,
+    pub reads: ScaledHistogram,
     /// How long answered stores took.
-    pub updates: Figures,
+    pub updates: ScaledHistogram,
     /// How many operations a connection carried when one more was sent on it, that one included.
-    pub outstanding: Figures,
+    pub outstanding: ScaledHistogram,
     /// Keys that were read.
     pub gets: u64,
     /// Stores that were answered.
@@ -48,7 +48,7 @@ pub struct Material {
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
     /// How long its answered reads took.
-    pub reads: Figures,
+    pub reads: ScaledHistogram,
     /// Reads and stores that were answered.
     pub ops: u64,
     /// How long it is, in seconds.
@@ -70,7 +70,7 @@ pub struct Cpu {
 
 /// From when an operation's time is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Times {
+pub enum TimeBasis {
     /// From when it was sent, as the originals do.
     #[default]
     Service,
@@ -87,27 +87,27 @@ impl Material {
     /// be read back.
     ///
     /// There are no segments: which rates were asked for, a record does not say.
-    pub fn of(record: &Record, times: Times) -> Result<Self, String> {
+    pub fn of(record: &Record, times: TimeBasis) -> Result<Self, String> {
         let kinds = match times {
-            Times::Service => &record.service,
-            Times::Response => &record.response,
+            TimeBasis::Service => &record.service,
+            TimeBasis::Response => &record.response,
         };
         let outstanding = record.outstanding_at_send.counts();
         let outstanding = outstanding.ok_or_else(|| damaged("outstanding_at_send"))?;
         let mut reads = together(kinds, &READS, Distribution::times)?;
         let mut updates = together(kinds, &STORES, Distribution::times)?;
         let sets = updates.count();
-        if times == Times::Response {
+        if times == TimeBasis::Response {
             // How long operations that were due and never sent took at least.
             reads.absorb(&together(kinds, &READS, Distribution::bounds)?);
             updates.absorb(&together(kinds, &STORES, Distribution::bounds)?);
         }
         Ok(Self {
-            reads: Figures::times(reads),
-            outstanding: Figures::counts(outstanding),
+            reads: ScaledHistogram::times(reads),
+            outstanding: ScaledHistogram::counts(outstanding),
             gets: record.totals.keys,
             sets,
-            updates: Figures::times(updates),
+            updates: ScaledHistogram::times(updates),
             misses: record.totals.misses,
             skipped: record.totals.dropped_when_full(),
             bytes_received: record.totals.bytes_received,
@@ -134,17 +134,17 @@ impl Material {
     pub fn with_segments(
         mut self,
         record: &Record,
-        times: Times,
+        times: TimeBasis,
         targets_per_s: &[u32],
     ) -> Result<Self, String> {
         let segments = record.intervals.iter().zip(targets_per_s).map(|(interval, &target)| {
             let gets = interval.gets.as_ref().map(|gets| match times {
-                Times::Service => &gets.service,
-                Times::Response => &gets.response,
+                TimeBasis::Service => &gets.service,
+                TimeBasis::Response => &gets.response,
             });
             let reads = gets.map_or(Some(Histogram::new()), Distribution::times);
             Ok(Segment {
-                reads: Figures::times(reads.ok_or_else(|| damaged("an interval"))?),
+                reads: ScaledHistogram::times(reads.ok_or_else(|| damaged("an interval"))?),
                 ops: interval.ops,
                 length_s: interval.length_s,
                 target_per_s: u64::from(target),

@@ -21,9 +21,9 @@ mod format;
 mod tests;
 
 pub use format::Format;
-pub use material::{Cpu, Material, Segment, Times};
+pub use material::{Cpu, Material, Segment, TimeBasis};
 pub use plot::{histogram_csv, histogram_name};
 pub use report::{Formatter, Waveform};
 pub use samples::{SavedOperations, sample_line};
 pub use search::{SearchGoal, SearchStep, Trial, search_line};
-pub use table::Figures;
+pub use table::ScaledHistogram;

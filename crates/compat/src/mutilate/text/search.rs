@@ -49,7 +49,7 @@ pub struct Trial {
 /// The line for `step`, with its end.
 pub fn search_line(format: Format, goal: &SearchGoal, step: &SearchStep) -> String {
     let is_mcperf = format.is_mcperf();
-    let place = place(format, goal, step);
+    let origin = origin(format, goal, step);
     let words = match step {
         SearchStep::Begin => begin(is_mcperf, goal),
         SearchStep::Peak { rate_per_s, measured_us } => {
@@ -76,7 +76,7 @@ pub fn search_line(format: Format, goal: &SearchGoal, step: &SearchStep) -> Stri
             }
         }
     };
-    format!("{place}: {words}\n")
+    format!("{origin}: {words}\n")
 }
 
 fn begin(is_mcperf: bool, goal: &SearchGoal) -> String {
@@ -98,7 +98,7 @@ impl SearchGoal {
 }
 
 /// The file and line of the original that says this.
-fn place(format: Format, goal: &SearchGoal, step: &SearchStep) -> String {
+fn origin(format: Format, goal: &SearchGoal, step: &SearchStep) -> String {
     let lines = match format {
         Format::Mutilate | Format::Mutilate2012 => [489, 489, 503, 521, 543],
         Format::Mcperf => [779, 780, 796, 816, 839],

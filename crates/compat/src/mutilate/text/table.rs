@@ -11,12 +11,12 @@ use std::fmt::Write;
 ///
 /// Percentiles are nearest-rank and printed however few samples there are: the originals' rule.
 #[derive(Clone, Debug)]
-pub struct Figures {
+pub struct ScaledHistogram {
     values: Histogram<u64>,
     units: f64,
 }
 
-impl Figures {
+impl ScaledHistogram {
     /// Of times in nanoseconds, printed in microseconds.
     pub const fn times(values: Histogram<u64>) -> Self {
         Self { values, units: 1e3 }
@@ -81,7 +81,7 @@ impl Figures {
     }
 }
 
-impl Default for Figures {
+impl Default for ScaledHistogram {
     /// Of nothing.
     fn default() -> Self {
         Self::times(Histogram::new())
@@ -98,7 +98,7 @@ pub(super) fn header(columns: &[Column]) -> String {
 }
 
 /// The row `name` below `columns`, without a line break.
-pub(super) fn row(name: &str, columns: &[Column], figures: &Figures) -> String {
+pub(super) fn row(name: &str, columns: &[Column], figures: &ScaledHistogram) -> String {
     let mut line = format!("{name:<7}");
     for column in columns {
         let value = figures.statistic(column.statistic);

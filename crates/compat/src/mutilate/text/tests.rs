@@ -37,9 +37,9 @@ fn material() -> Material {
     let mut outstanding = Histogram::new();
     (0..100_000u64).for_each(|i| outstanding.record(1 + i % 4));
     Material {
-        reads: Figures::times(times(90_000, 41_250, 1_812_000)),
-        updates: Figures::times(times(10_000, 43_120, 2_406_000)),
-        outstanding: Figures::counts(outstanding),
+        reads: ScaledHistogram::times(times(90_000, 41_250, 1_812_000)),
+        updates: ScaledHistogram::times(times(10_000, 43_120, 2_406_000)),
+        outstanding: ScaledHistogram::counts(outstanding),
         gets: 90_000,
         sets: 10_000,
         misses: 1_234,
@@ -125,7 +125,7 @@ fn a_search() {
 #[test]
 fn a_waveform() {
     let segment = |target_per_s, ops| Segment {
-        reads: Figures::times(times(ops, 41_250, 1_812_000)),
+        reads: ScaledHistogram::times(times(ops, 41_250, 1_812_000)),
         ops,
         length_s: 10.0,
         target_per_s,
@@ -157,13 +157,13 @@ fn figures_are_exact_where_they_can_be() {
     let mut values = Histogram::new();
     // Far from zero and close together: squares of rounded numbers would cancel.
     [3_600_000_000_001u64, 3_600_000_000_003].iter().for_each(|&ns| values.record(ns));
-    let figures = Figures::times(values);
+    let figures = ScaledHistogram::times(values);
     assert_eq!(figures.deviation(), 0.001);
     assert_eq!(figures.minimum(), 3_600_000_000.001);
     assert_eq!(figures.mean(), 3_600_000_000.002);
     let mut one = Histogram::new();
     one.record(54_321);
-    let figures = Figures::times(one);
+    let figures = ScaledHistogram::times(one);
     for percent in [1.0, 50.0, 99.99] {
         assert_eq!(figures.percentile(percent), 54.321, "one sample is every percentile");
     }
@@ -201,7 +201,7 @@ fn a_record_is_read_by_kind() {
         record.response.insert(kind, distribution(&times(count, 5000, 6000), 1));
     }
     record.response.insert(Kind::GetHit, distribution(&times(30, 5000, 6000), 0));
-    for (times, least) in [(Times::Service, 1.0), (Times::Response, 5.0)] {
+    for (times, least) in [(TimeBasis::Service, 1.0), (TimeBasis::Response, 5.0)] {
         let material = Material::of(&record, times).unwrap();
         assert_eq!((material.reads.count(), material.updates.count()), (40, 5));
         assert_eq!((material.reads.minimum(), material.updates.minimum()), (least, least));
@@ -212,11 +212,11 @@ fn a_record_is_read_by_kind() {
         assert_eq!((material.started_unix_ms, material.ended_unix_ms), (5, 9));
     }
     record.answered_until_s = Some(0.5);
-    assert_eq!(Material::of(&record, Times::Service).unwrap().rate_per_s(), 30.0);
+    assert_eq!(Material::of(&record, TimeBasis::Service).unwrap().rate_per_s(), 30.0);
     record.answered_until_s = None;
-    assert_eq!(Material::of(&record, Times::Service).unwrap().rate_per_s(), 30.0);
+    assert_eq!(Material::of(&record, TimeBasis::Service).unwrap().rate_per_s(), 30.0);
     record.service.get_mut(&Kind::Get).unwrap().count += 1;
-    let why = Material::of(&record, Times::Service).unwrap_err();
+    let why = Material::of(&record, TimeBasis::Service).unwrap_err();
     assert!(why.contains("of get "), "{why}");
 }
 

@@ -22,13 +22,13 @@ pub struct Material {
     /// The most connections that lived at once.
     pub concurrent_max: u64,
     /// From the connect to the end of a connection that was established, in ms.
-    pub connection_ms: Figures,
+    pub connection_ms: Spread,
     /// From the connect to when the connection was established, in ms.
-    pub connect_ms: Figures,
+    pub connect_ms: Spread,
     /// The bytes of a request.
-    pub request_bytes: Figures,
+    pub request_bytes: Spread,
     /// The bytes of an answer.
-    pub response_bytes: Figures,
+    pub response_bytes: Spread,
     /// From when a request was sent to the last byte of its answer, in nanoseconds.
     pub response_ns: Histogram<u64>,
     /// What the answers said.
@@ -41,7 +41,7 @@ pub struct Material {
 
 /// A distribution in a line: 0 everywhere when it is of nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct Spread {
     /// The mean.
     pub mean: f64,
     /// The least.
@@ -129,14 +129,14 @@ impl Material {
         Ok(Self {
             connections: churn.measure.started,
             concurrent_max: churn.concurrent_max,
-            connection_ms: Figures::of(&lifetimes, MS_NS),
-            connect_ms: Figures::of(&connects, MS_NS),
+            connection_ms: Spread::of(&lifetimes, MS_NS),
+            connect_ms: Spread::of(&connects, MS_NS),
             errors: Errors::of(&churn.measure),
             requests: record.totals.sent,
             responses: replies.count(),
             duration_s: record.measured_s,
-            request_bytes: Figures::of(&requests, 1.0),
-            response_bytes: Figures::of(&replies, 1.0),
+            request_bytes: Spread::of(&requests, 1.0),
+            response_bytes: Spread::of(&replies, 1.0),
             response_ns,
             replies: Replies::of(&record.totals),
             cpu: Cpu {
@@ -172,7 +172,7 @@ impl Replies {
     }
 }
 
-impl Figures {
+impl Spread {
     /// Of `values`, of whose units `unit` make one of the report's.
     pub fn of(values: &Histogram<u64>, unit: f64) -> Self {
         let moments = values.moments();

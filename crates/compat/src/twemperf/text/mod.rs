@@ -10,5 +10,5 @@ mod material;
 #[cfg(test)]
 mod tests;
 
-pub use material::{Cpu, Errors, Figures, Material, Replies};
+pub use material::{Cpu, Errors, Material, Replies, Spread};
 pub use report::report;

@@ -1,7 +1,7 @@
 //! The report of a run. A section of which there is nothing is left out, as twemperf leaves it
 //! out; a number of which there is nothing is 0.0, and never nan or inf.
 
-use super::material::{Figures, Material};
+use super::material::{Material, Spread};
 use memtide_metrics::histogram::Histogram;
 use memtide_metrics::summary::rank;
 use std::fmt::{Arguments, Write};
@@ -73,8 +73,8 @@ impl Text {
         self.0.push('\n');
     }
 
-    fn figures(&mut self, label: &str, figures: &Figures) {
-        let Figures { mean, min, max, deviation } = figures;
+    fn figures(&mut self, label: &str, figures: &Spread) {
+        let Spread { mean, min, max, deviation } = figures;
         self.line(format_args!(
             "{label}: avg {mean:.1} min {min:.1} max {max:.1} stddev {deviation:.2}"
         ));
@@ -85,7 +85,7 @@ impl Text {
         self.line(format_args!("Response rate: {rate:.1} rsp/s ({each_ms:.1} ms/rsp)"));
         self.figures("Response size [B]", &material.response_bytes);
         let times = &material.response_ns;
-        self.figures("Response time [ms]", &Figures::of(times, MS_NS));
+        self.figures("Response time [ms]", &Spread::of(times, MS_NS));
         if is_histogram_shown {
             self.line(format_args!("Response time histogram [ms]:"));
             self.histogram(times);
@@ -165,7 +165,7 @@ impl Text {
         if material.requests == 0 && material.responses == 0 {
             return;
         }
-        let sum = |count: u64, figures: &Figures| count as f64 * figures.mean;
+        let sum = |count: u64, figures: &Spread| count as f64 * figures.mean;
         let bytes = sum(material.requests, &material.request_bytes)
             + sum(material.responses, &material.response_bytes);
         let rate = share(bytes, material.duration_s);

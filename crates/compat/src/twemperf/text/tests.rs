@@ -23,8 +23,8 @@ fn times(ns: impl IntoIterator<Item = u64>) -> Histogram<u64> {
     times
 }
 
-fn always(value: f64) -> Figures {
-    Figures { mean: value, min: value, max: value, deviation: 0.0 }
+fn always(value: f64) -> Spread {
+    Spread { mean: value, min: value, max: value, deviation: 0.0 }
 }
 
 /// The run of the sample, as far as its report tells.
@@ -35,8 +35,8 @@ fn sample() -> Material {
         responses: 15,
         duration_s: 0.006_402,
         concurrent_max: 1,
-        connection_ms: Figures { mean: 2.1, min: 0.3, max: 5.7, deviation: 3.06 },
-        connect_ms: Figures { mean: 1.5, min: 0.0, max: 4.4, deviation: 2.51 },
+        connection_ms: Spread { mean: 2.1, min: 0.3, max: 5.7, deviation: 3.06 },
+        connect_ms: Spread { mean: 1.5, min: 0.0, max: 4.4, deviation: 2.51 },
         request_bytes: always(38.0),
         response_bytes: always(8.0),
         response_ns: times((0..14).map(|_| 40_000).chain([1_100_000])),
@@ -90,8 +90,8 @@ fn published() -> Material {
         responses: 1_000_000,
         duration_s: 10.691_517,
         concurrent_max: 100,
-        connection_ms: Figures { mean: 10_581.9, min: 10_066.1, max: 10_688.3, deviation: 141.8 },
-        connect_ms: Figures { mean: 3.2, min: 0.1, max: 6.3, deviation: 2.05 },
+        connection_ms: Spread { mean: 10_581.9, min: 10_066.1, max: 10_688.3, deviation: 141.8 },
+        connect_ms: Spread { mean: 3.2, min: 0.1, max: 6.3, deviation: 2.05 },
         request_bytes: always(129.0),
         response_bytes: always(8.0),
         response_ns: times([100_000_000, 200_000_000]),
@@ -129,7 +129,7 @@ fn what_there_is_nothing_of_is_left_out() {
     expect("refused.txt", &report(&refused, true));
     let unanswered = Material {
         responses: 0,
-        response_bytes: Figures::default(),
+        response_bytes: Spread::default(),
         response_ns: Histogram::new(),
         replies: Replies::default(),
         ..sample()
@@ -205,13 +205,13 @@ fn the_histogram_has_bins_of_a_millisecond() {
 
 #[test]
 fn deviations_are_estimates() {
-    let of = |values: &[u64]| Figures::of(&times(values.iter().copied()), 1e6);
+    let of = |values: &[u64]| Spread::of(&times(values.iter().copied()), 1e6);
     let figures = of(&[1_000_000, 2_000_000, 3_000_000, 6_000_000]);
     assert_eq!((figures.mean, figures.min, figures.max), (3.0, 1.0, 6.0));
     // (4 + 1 + 0 + 9) / 3.
     assert!((figures.deviation - (14.0f64 / 3.0).sqrt()).abs() < 1e-12);
     assert_eq!(of(&[7_500_000]), always(7.5));
-    assert_eq!(of(&[]), Figures::default());
+    assert_eq!(of(&[]), Spread::default());
     // Far from zero and close together: squares of rounded numbers would cancel.
     let close = of(&[3_600_000_000_001, 3_600_000_000_003]);
     assert!((close.deviation - 2f64.sqrt() / 1e6).abs() < 1e-15, "{}", close.deviation);

@@ -61,12 +61,12 @@ fn messages_of_one_buffer_can_be_told_apart() {
         let mut parts = Vec::new();
         for nth in 0..4 {
             let (part, expected) = made(&pool, seed * 4 + nth);
-            let from = buffer.mark();
+            let from = buffer.end();
             buffer.append(part.message(), 0);
-            parts.push((from..buffer.mark(), expected));
+            parts.push((from..buffer.end(), expected));
         }
-        for (marks, expected) in &parts {
-            assert_eq!(flat(buffer.between(marks), 0), *expected, "seed {seed}");
+        for (range, expected) in &parts {
+            assert_eq!(flat(buffer.between(range), 0), *expected, "seed {seed}");
         }
         let two = parts[1].0.start..parts[2].0.end;
         let expected = [&parts[1].1[..], &parts[2].1].concat();

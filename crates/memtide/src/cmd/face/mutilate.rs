@@ -12,7 +12,7 @@ use crate::session::{
     Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Steps, Task, failed_in, unfit,
 };
 use memtide_base::Span;
-use memtide_compat::mutilate::text::{SavedOperations, Times, sample_line};
+use memtide_compat::mutilate::text::{SavedOperations, TimeBasis, sample_line};
 use memtide_compat::mutilate::{
     Face as Tool, FamilyWords, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity,
     lower, parse, refused,
@@ -120,7 +120,7 @@ impl Front for Mutilate {
         let transcript = Transcript::new(&self.options, &self.targets);
         let mut screens = vec![Text::in_step(transcript, self.has_notes)];
         if output.is_plot_all {
-            let times = if output.is_response { Times::Response } else { Times::Service };
+            let times = if output.is_response { TimeBasis::Response } else { TimeBasis::Service };
             screens.push(Pictures::in_step(times));
         }
         screens

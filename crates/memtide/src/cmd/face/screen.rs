@@ -7,7 +7,9 @@ use crate::session::late::{Sheet, finish};
 use crate::session::outlets::{attach, create};
 use crate::session::{Ended, InStep, Opened, Screen};
 use memtide_base::Span;
-use memtide_compat::mutilate::text::{Figures, Material, Times, histogram_csv, histogram_name};
+use memtide_compat::mutilate::text::{
+    Material, ScaledHistogram, TimeBasis, histogram_csv, histogram_name,
+};
 use memtide_compat::{Printed, memaslap, mutilate};
 use memtide_host::clock;
 #[cfg(feature = "plot")]
@@ -136,13 +138,13 @@ pub(super) fn written(ended: Ended) -> Result<(), Stop> {
 /// `--plot_all`: histograms as pictures and as tables, in the folder in which the program runs. Not
 /// of op_q, which are no times; the record has them.
 pub(super) struct Pictures {
-    times: Times,
+    times: TimeBasis,
     runs: u32,
 }
 
 impl Pictures {
     /// Pictures of these times.
-    pub(super) fn in_step(times: Times) -> InStep<'static> {
+    pub(super) fn in_step(times: TimeBasis) -> InStep<'static> {
         InStep { name: "--plot_all", screen: Box::new(Self { times, runs: 0 }) }
     }
 
@@ -150,7 +152,7 @@ impl Pictures {
         let material = Material::of(record, self.times).map_err(Stop::usage)?;
         let (number, rate_per_s) = (self.runs, material.rate_per_s());
         self.runs += 1;
-        let rows: [(&str, &Figures); 2] =
+        let rows: [(&str, &ScaledHistogram); 2] =
             [("read", &material.reads), ("update", &material.updates)];
         for (tag, figures) in rows.into_iter().filter(|(_, figures)| figures.count() > 0) {
             #[cfg(feature = "plot")]

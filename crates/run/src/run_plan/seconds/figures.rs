@@ -4,14 +4,19 @@
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Interval as Looked, Stage, WorkerReport};
 use memtide_engine::{Cooldown, Pacing, Plan, RateUnit, Sharing};
-use memtide_metrics::{Counters, Totals};
+use memtide_metrics::{Counters, TallySum};
 use memtide_schema::record::{SettledCounts, UnderWay, WorkerSecond};
 
 /// Less than this part of an operation is an error of arithmetic.
 const ROUNDING: f64 = 1e-6;
 
 /// What is under way, by the workers' reports.
-pub(super) fn under_way(plan: &Plan, start: Instant, looked: &Looked, totals: &Totals) -> UnderWay {
+pub(super) fn under_way(
+    plan: &Plan,
+    start: Instant,
+    looked: &Looked,
+    totals: &TallySum,
+) -> UnderWay {
     let workers = || looked.workers.iter();
     let sum = |of: fn(&WorkerReport) -> u64| Some(workers().map(of).sum());
     UnderWay {
@@ -55,7 +60,7 @@ fn is_counted(plan: &Plan) -> bool {
 
 /// Operations that are due and not sent: the oldest of each worker, and as many as its part of the
 /// rate called for since. With fixed gaps that is exact, else it is the number to be expected.
-fn backlog(plan: &Plan, start: Instant, looked: &Looked, totals: &Totals) -> Option<u64> {
+fn backlog(plan: &Plan, start: Instant, looked: &Looked, totals: &TallySum) -> Option<u64> {
     let Pacing::Open { arrival, curve, .. } = &plan.pacing else { return None };
     if !is_counted(plan) {
         return None;
@@ -76,7 +81,7 @@ fn backlog(plan: &Plan, start: Instant, looked: &Looked, totals: &Totals) -> Opt
 }
 
 /// The counts of the load so far of each server, and of operations that no server was chosen for.
-pub(super) fn by_server(plan: &Plan, totals: &Totals) -> (Vec<SettledCounts>, SettledCounts) {
+pub(super) fn by_server(plan: &Plan, totals: &TallySum) -> (Vec<SettledCounts>, SettledCounts) {
     if plan.servers.len() == 1 {
         return (vec![counts(totals)], SettledCounts::default());
     }
@@ -90,7 +95,7 @@ pub(super) fn by_server(plan: &Plan, totals: &Totals) -> (Vec<SettledCounts>, Se
 }
 
 /// The counts of the load so far.
-pub(super) fn counts(totals: &Totals) -> SettledCounts {
+pub(super) fn counts(totals: &TallySum) -> SettledCounts {
     let mut all = Counters::default();
     totals.segments.iter().for_each(|segment| all += segment);
     (&all).into()
@@ -98,7 +103,7 @@ pub(super) fn counts(totals: &Totals) -> SettledCounts {
 
 /// Connections to each server that are open; none where connections are the load, which close
 /// themselves.
-pub(super) fn connections_open(plan: &Plan, totals: &Totals) -> Vec<Option<u64>> {
+pub(super) fn connections_open(plan: &Plan, totals: &TallySum) -> Vec<Option<u64>> {
     let of = totals.connections.iter();
     let open = of.map(|of| of.opened.saturating_sub(of.lost));
     open.map(|open| plan.churn().is_none().then_some(open)).collect()

@@ -7,7 +7,7 @@ use crate::record::*;
 use memtide_base::{Random, Span};
 use memtide_metrics::counter::Fate;
 use memtide_metrics::histogram::Tallying;
-use memtide_metrics::{Histogram, Row, Shape, Tally, Totals as Sums};
+use memtide_metrics::{Histogram, Row, Shape, Tally, TallySum};
 use memtide_workload::OpKind;
 
 const KINDS: [OpKind; 2] = [OpKind::Get, OpKind::Set];
@@ -63,7 +63,7 @@ fn record(operations: &[&Operation], window: Span, start_ms: u64) -> Record {
         message_sizes: true,
         bounds: true,
     };
-    let (mut tally, mut sums) = (Tally::new(&shape), Sums::new(&shape));
+    let (mut tally, mut sums) = (Tally::new(&shape), TallySum::new(&shape));
     for operation in operations {
         note(&mut tally, operation);
     }
@@ -114,7 +114,7 @@ fn note(tally: &mut Tally, operation: &Operation) {
     }
 }
 
-fn sealed(sums: &Sums, window: Span, start_ms: u64) -> Record {
+fn sealed(sums: &TallySum, window: Span, start_ms: u64) -> Record {
     let counters = &sums.segments[0];
     let measure = PhaseCounts::from(counters);
     let timeout = Span::from_s(5);

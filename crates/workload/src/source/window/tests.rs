@@ -108,7 +108,7 @@ fn sequence_goes_round_and_random_goes_everywhere() {
         for _ in 0..10_000 {
             *times.entry(play.step(false).1[0]).or_default() += 1;
         }
-        assert!(times.keys().copied().eq((0..10).map(|place| place * 3 + 1)));
+        assert!(times.keys().copied().eq((0..10).map(|slot| slot * 3 + 1)));
         let even =
             |&times: &u32| if exactly { times == 1_000 } else { times.abs_diff(1_000) < 150 };
         assert!(times.values().all(even), "{times:?}");

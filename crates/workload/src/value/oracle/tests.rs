@@ -173,7 +173,7 @@ fn threads_agree_on_what_is_stale() {
 
 #[test]
 fn what_comes_to_a_place_is_newer_than_what_was_there() {
-    let oracle = Oracle::of_places(10);
+    let oracle = Oracle::of_slots(10);
     for generation in 0..1_000 {
         let id = generation * 10 + 7;
         assert_eq!(u64::from(oracle.issue(id)), generation + 1);
