@@ -41,13 +41,13 @@ mod prose;
 
 pub use event::{Event, Interval, Progress, StepBegun, TimesSoFar};
 pub use exit::Exit;
-pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section, scenario_digest};
+pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};
 pub use file::from_toml;
 pub use judge::judge;
 pub use kind::Kind;
 pub use merge::{MergeError, Scenarios, merge};
 pub use record::Record;
 pub use sample::{Sample, SampleOutcome};
-pub use scenario::{Outputs, Scenario, Settings};
+pub use scenario::{Outputs, Scenario, Settings, scenario_digest};
 pub use warning::{Warning, natively};
 pub use wrong_value::{WrongValue, WrongValues};

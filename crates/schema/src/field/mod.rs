@@ -5,7 +5,6 @@
 
 mod clients;
 mod data;
-mod digest;
 mod layer;
 mod limits;
 mod churn;
@@ -15,7 +14,6 @@ mod output;
 mod parse;
 mod target;
 
-pub use digest::scenario_digest;
 pub(crate) use layer::{FORMER_NAMES, unknown};
 pub use layer::{FieldError, Layer, Origin, renamed};
 

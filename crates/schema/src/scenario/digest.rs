@@ -1,6 +1,6 @@
 //! The digest of a scenario, by which shares of one run know each other.
 
-use crate::scenario::Scenario;
+use super::Scenario;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
