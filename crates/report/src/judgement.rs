@@ -44,6 +44,7 @@ fn is_news(check: &Check, record: &Record) -> bool {
         CheckKind::Answered | CheckKind::Rate | CheckKind::WorkerBusy => &[],
         // Only the embedded server can have to share.
         CheckKind::OwnCpus => return false,
+        CheckKind::Shares => return false,
     };
     let by_nature = record.loop_kind == LoopKind::Closed
         && !matches!(check.code, CheckKind::ServerCounters | CheckKind::WorkerBusy);
@@ -62,6 +63,7 @@ const fn subject(code: CheckKind) -> &'static str {
         CheckKind::WorkerBusy => "the utilisation of the workers was",
         CheckKind::OwnCpus => "the CPU of the embedded server was",
         CheckKind::ServerCounters => "the servers' counters were",
+        CheckKind::Shares => "the number of shares was",
     }
 }
 
@@ -69,6 +71,14 @@ const fn subject(code: CheckKind) -> &'static str {
 fn believable(record: &Record) -> String {
     match record.believable.verdict {
         Verdict::Yes => "yes".to_owned(),
+        Verdict::Within if record.missing.is_some() => {
+            let is_it = |reason: &&Reason| reason.code == CheckKind::Shares;
+            let why = record.believable.reasons.iter().find(is_it);
+            format!(
+                "only for the shares that were merged: {}",
+                why.map_or("shares are missing", |reason| reason.message.as_str())
+            )
+        }
         Verdict::Within => "within the given bounds".to_owned(),
         Verdict::No => {
             let reasons: Vec<&str> =

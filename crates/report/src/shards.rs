@@ -1,18 +1,25 @@
-//! The line of a merged record: how many runs are in it, and how nearly they began together.
+//! The lines of a merged record: what is in it, how nearly it began together, and what of a run's
+//! shares is not there or stands out.
 
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, time};
 use memtide_schema::Record;
-use memtide_schema::record::ShardRecord;
+use memtide_schema::record::{AlignedBy, AlignmentRecord, ShardRecord, Verdict};
 
-/// One line when the record was merged, else nothing.
+/// At most this many shares are named for what stands out about them.
+const NAMED_MAX: usize = 3;
+
+/// The lines when the record was merged, else nothing.
 pub(crate) fn shards(out: &mut Sheet, record: &Record) {
     let count = record.shards.len() as u64;
     if count == 0 {
         return;
     }
+    if let Some(alignment) = &record.alignment {
+        return shares(out, record, alignment);
+    }
     let mut text = format!("{} merged", counted(count, "run"));
-    if !ShardRecord::are_one_load(&record.shards) {
+    if !record.is_one_load() {
         text.push_str(
             "; they did not run at the same time: rates are means over the time in which any of \
              them measured",
@@ -22,6 +29,49 @@ pub(crate) fn shards(out: &mut Sheet, record: &Record) {
         text.push_str(&format!("; their windows started {skew} apart (start skew)"));
     }
     labelled(out, "shards", &text);
+}
+
+/// The lines of shares of one run.
+fn shares(out: &mut Sheet, record: &Record, alignment: &AlignmentRecord) {
+    let ran: Vec<&ShardRecord> = record.shards.iter().filter(|shard| shard.has_run()).collect();
+    let share = record.shards[0].share.as_ref();
+    let of = share.map_or(0, |share| u64::from(share.of));
+    let mut text = format!("{} of {} merged", ran.len(), counted(of, "share"));
+    let why = &alignment.why;
+    match record.start_skew_ns {
+        Some(skew_ns) if record.is_one_load() => text.push_str(&format!(
+            "; their windows started {} apart (start skew): {why}",
+            time(skew_ns as f64)
+        )),
+        _ if !record.is_one_load() => {
+            text.push_str("; they did not run at the same time, so they are not one load");
+        }
+        _ => text.push_str(&format!("; start skew unknown: {why}")),
+    }
+    if alignment.by == AlignedBy::Unknown && record.is_one_load() {
+        text.push_str("; rows are compared by the schedule");
+    }
+    labelled(out, "shares", &text);
+    worst(out, &ran);
+}
+
+/// The shares whose figures are worst, where some cannot be believed.
+fn worst(out: &mut Sheet, ran: &[&ShardRecord]) {
+    let mut bad: Vec<(u32, &str)> = ran
+        .iter()
+        .filter(|shard| shard.believable.verdict == Verdict::No)
+        .filter_map(|shard| {
+            let why = shard.believable.reasons.first().map_or("", |reason| reason.message.as_str());
+            Some((shard.share.as_ref()?.number, why))
+        })
+        .collect();
+    bad.sort_unstable();
+    for (number, why) in bad.iter().take(NAMED_MAX) {
+        labelled(out, "", &format!("share {number}: {why}"));
+    }
+    if bad.len() > NAMED_MAX {
+        labelled(out, "", &format!("and {} more shares like these", bad.len() - NAMED_MAX));
+    }
 }
 
 #[cfg(test)]

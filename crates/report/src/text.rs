@@ -20,7 +20,7 @@ use crate::shards::shards;
 use crate::times::times;
 use churn::{churn, churn_rate};
 use memtide_base::units::format_count;
-use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Reason, Record, ShardRecord};
+use memtide_schema::record::{Aborted, CheckKind, EndedBy, LoopKind, Reason, Record};
 use returns::returns;
 use verification::verification;
 
@@ -54,7 +54,7 @@ fn heading(out: &mut Sheet, record: &Record) {
         let mut text =
             "throughput is the result; response times are those at saturation.".to_owned();
         // A rate made of errors would be no advice.
-        if !has_errors(record) {
+        if !has_errors(record) && record.is_one_load() {
             let rate = format_count(two_digits(0.7 * record.rate.achieved_per_s));
             text.push_str(&format!(" For response times, try --rate {rate}"));
         }
@@ -101,6 +101,9 @@ fn heading(out: &mut Sheet, record: &Record) {
     let per_s = record.rate.keys_per_s.unwrap_or(record.rate.achieved_per_s);
     let achieved = rate_of(plan, per_s);
     let text = match record.rate.target_per_s {
+        _ if per_s.is_nan() => {
+            "no total rate, because the shares did not run at the same time".to_owned()
+        }
         Some(target) => format!("{achieved} achieved of {} requested", rate_of(plan, target)),
         None => format!("{achieved} achieved"),
     };
@@ -120,7 +123,7 @@ fn what(record: &Record) -> String {
         _ if plan.churn.is_some() => churn_words(plan),
         LoopKind::Closed => "closed loop".to_owned(),
         LoopKind::Open => {
-            let rate = match ShardRecord::are_one_load(&record.shards) {
+            let rate = match record.is_one_load() {
                 true => rate_words(plan),
                 false if plan.rate_per_s.is_some() => format!("{} each", rate_words(plan)),
                 false => "different rates".to_owned(),

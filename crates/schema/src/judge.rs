@@ -21,6 +21,16 @@ type Judgement = (GoalResult, Option<f64>, String);
 
 fn judgement(goal: &Goal, record: &Record) -> Judgement {
     match goal.subject {
+        Subject::Rate if !record.is_one_load() && record.alignment.is_some() => {
+            undecided("the shares did not run at the same time")
+        }
+        Subject::StartSkew => match (record.start_skew_ns, &record.alignment) {
+            (Some(skew_ns), _) => {
+                decided(goal, skew_ns as f64, |ns| units::format_span(Span::from_ns(ns as u64)))
+            }
+            (None, Some(alignment)) => undecided(&alignment.why),
+            (None, None) => undecided("one run alone has no start skew; merge the shares"),
+        },
         Subject::Rate => decided(goal, record.rate.achieved_per_s, units::format_count),
         Subject::Errors if record.totals.intended == 0 => undecided("nothing was measured"),
         Subject::Errors => {

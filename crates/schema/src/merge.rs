@@ -9,12 +9,14 @@ mod judgement;
 mod facts;
 mod window;
 mod seconds;
+mod shares;
 mod sum;
 
 use crate::exit::Exit;
 use crate::judge::judge;
 use crate::record::{ClientRecord, EndedBy, GoalResult, RateRecord, Record, ShardRecord, Wide};
 use memtide_base::Span;
+use shares::Shares;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use sum::Sums;
@@ -22,7 +24,8 @@ use window::Windows;
 
 pub use agree::MergeError;
 
-/// How many shards one record can hold.
+/// How many whole runs one record can hold, because it has the rows of each. Shares of one run are
+/// not limited: their rows are sums.
 pub const SHARDS_MAX: usize = 1024;
 
 /// Which scenarios may be merged.
@@ -35,7 +38,67 @@ pub enum Scenarios {
     Any,
 }
 
+/// Records that become one, read one after the other. Of shares of one run it keeps sums and a
+/// little for each share, so that thousands of them need little memory.
+pub struct Merging {
+    scenarios: Scenarios,
+    /// Whole runs, which keep their rows.
+    runs: Vec<Record>,
+    shares: Option<Shares>,
+    /// How many shares were read.
+    count: usize,
+}
+
+impl Merging {
+    /// Nothing is read yet.
+    pub fn new(scenarios: Scenarios) -> Self {
+        Self { scenarios, runs: Vec::new(), shares: None, count: 0 }
+    }
+
+    /// Takes in the next record. After an error there is nothing to merge any more.
+    ///
+    /// # Errors
+    /// When it does not belong to those before, or is damaged.
+    pub fn add(&mut self, record: Record) -> Result<(), MergeError> {
+        let is_share = shares::is_of_shares(&record);
+        let at = self.runs.len() + self.count;
+        if at > 0 && is_share != self.shares.is_some() {
+            return Err(MergeError::Mixed { records: [0, at] });
+        }
+        match is_share {
+            true => {
+                self.count += 1;
+                self.shares.get_or_insert_default().absorb(at, record)
+            }
+            false if self.runs.len() >= SHARDS_MAX => {
+                Err(MergeError::TooMany { shards: self.runs.len() + 1 })
+            }
+            false => {
+                self.runs.push(record);
+                Ok(())
+            }
+        }
+    }
+
+    /// The one record of all that were added. A single record of a whole run stays as it is.
+    ///
+    /// # Errors
+    /// When records do not belong together, or are damaged.
+    ///
+    /// # Panics
+    ///
+    /// When none was added.
+    pub fn finish(self) -> Result<Record, MergeError> {
+        match self.shares {
+            Some(shares) => shares.compose(),
+            None => merge_runs(&self.runs, self.scenarios),
+        }
+    }
+}
+
 /// One record of all the runs in `records`. A single record is returned as it is.
+///
+/// Shares of one run are merged as [`Merging`] does; whole runs as follows.
 ///
 /// Counts and histograms add up and percentiles are ranked anew. Rates are divided by the union of
 /// the measured windows. Intervals and slices are aligned by the time of day. The verdict is the
@@ -46,6 +109,15 @@ pub enum Scenarios {
 ///
 /// When there is no record.
 pub fn merge(records: &[Record], scenarios: Scenarios) -> Result<Record, MergeError> {
+    if !records.iter().any(shares::is_of_shares) {
+        return merge_runs(records, scenarios);
+    }
+    let mut merging = Merging::new(scenarios);
+    records.iter().try_for_each(|record| merging.add(record.clone()))?;
+    merging.finish()
+}
+
+fn merge_runs(records: &[Record], scenarios: Scenarios) -> Result<Record, MergeError> {
     assert!(!records.is_empty(), "there is a record to merge");
     let mut sums = Sums::default();
     for (at, record) in records.iter().enumerate() {

@@ -7,24 +7,64 @@ use crate::session::outlets::create;
 use clap::ArgMatches;
 use memtide_report::text_for;
 use memtide_schema::record::GoalResult;
-use memtide_schema::{Record, Scenarios};
+use memtide_schema::{MergeError, Merging, Record, Scenarios};
 use memtide_sinks::write_record;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
 
 /// The longest record that is read. The rows over time are bounded in number, so a record is far
 /// shorter.
 const RECORD_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
-    let paths: Vec<&String> = matches.get_many("record").into_iter().flatten().collect();
-    let records = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    let scenarios = if matches.get_flag("force") { Scenarios::Any } else { Scenarios::Same };
-    let record = memtide_schema::merge(&records, scenarios)
-        .map_err(|error| Stop::usage(error.message(|number| format!("'{}'", paths[number]))))?;
     let json = matches.get_one::<String>("json").map(String::as_str);
     check_distinct(&[("--json", json)], json != Some("-")).map_err(Stop::usage)?;
-    publish(&record, json)
+    let words = matches.get_many::<String>("record").into_iter().flatten();
+    let mut paths = Vec::new();
+    for word in words {
+        paths.extend(files(word, json)?);
+    }
+    let scenarios = if matches.get_flag("force") { Scenarios::Any } else { Scenarios::Same };
+    let refused = |error: MergeError| {
+        Stop::usage(error.message(|number| format!("'{}'", paths[number].display())))
+    };
+    let mut merging = Merging::new(scenarios);
+    for path in &paths {
+        // One after the other: thousands of records are more than fits in memory.
+        merging.add(read(&path.display().to_string())?).map_err(refused)?;
+    }
+    let record = merging.finish().map_err(refused)?;
+    let allowed = matches.get_one::<u32>("allow-missing").copied().unwrap_or(0);
+    publish(&record, json, allowed)
+}
+
+/// The files that a word of the command line names: itself, or every `*.json` of a folder, in
+/// order, but for the one that is written.
+fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
+    let path = Path::new(word);
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let unreadable =
+        |error: io::Error| Stop::usage(format!("folder '{word}' cannot be read: {error}"));
+    let entries = fs::read_dir(path).map_err(unreadable)?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let file = entry.map_err(unreadable)?.path();
+        let is_record = file.extension().is_some_and(|extension| extension == "json");
+        if is_record && json.is_none_or(|json| file != Path::new(json)) {
+            files.push(file);
+        }
+    }
+    files.sort();
+    match files.is_empty() {
+        true => Err(Stop::usage(format!(
+            "folder '{word}' has no file *.json; name a folder with records that memtide run \
+             --json wrote"
+        ))),
+        false => Ok(files),
+    }
 }
 
 /// Cause: The file does not exist, cannot be read or is not a record.
@@ -58,7 +98,7 @@ fn read_text(path: &str) -> io::Result<String> {
 }
 
 /// Shows the result everywhere it should go; one output that fails does not cost the other.
-fn publish(record: &Record, json: Option<&str>) -> Result<u8, Stop> {
+fn publish(record: &Record, json: Option<&str>, allowed: u32) -> Result<u8, Stop> {
     let mut trouble = Vec::new();
     if json == Some("-") {
         if let Err(error) = show(&record.to_json()) {
@@ -75,7 +115,9 @@ fn publish(record: &Record, json: Option<&str>) -> Result<u8, Stop> {
     }
     let goals_met = record.goals.iter().all(|goal| goal.result == GoalResult::Met);
     let values_right = record.phases.verification().wrong() == 0;
-    Ok(if trouble.is_empty() && goals_met && values_right { 0 } else { FAILED })
+    let missing = record.missing.as_ref().map_or(0, |missing| missing.shares.len());
+    let all_there = missing <= allowed as usize;
+    Ok(if trouble.is_empty() && goals_met && values_right && all_there { 0 } else { FAILED })
 }
 
 fn write(record: &Record, path: &str) -> Result<(), Stop> {

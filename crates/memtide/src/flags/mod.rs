@@ -263,19 +263,33 @@ fn merge_command() -> Command {
             "Merge the records of several runs into one record and one report, as if a single run \
              had made them. Counts and histograms add up exactly, rates are divided by the union \
              of the measured windows, and goals are evaluated again. Merged records can be merged \
-             again.",
+             again.\n\nRecords of shares of one run (memtide run --shard) become the record of the \
+             whole run: missing shares are named, the servers' counters are compared with what all \
+             shares sent, and the rate is that of the time in which all of them measured. There \
+             can be thousands of them.",
         )
         .after_help(
             "Exit codes:\n    0  done, and all goals are met\n    \
-             1  a goal was missed, a value was wrong, or an output could not be written\n    \
+             1  a goal was missed, a value was wrong, a share is missing, or an output could \
+             not be written\n    \
              2  a file is not a record, or the records do not belong together",
         )
         .arg(
             Arg::new("record")
                 .required(true)
                 .num_args(1..)
-                .value_name("FILE")
-                .help("Records written by memtide run --json"),
+                .value_name("PATH")
+                .help("Records written by memtide run --json, or folders of them (*.json)"),
+        )
+        .arg(
+            Arg::new("allow-missing")
+                .long("allow-missing")
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("4294967295")
+                .value_name("N")
+                .value_parser(value_parser!(u32))
+                .help("Exit with 0 even if shares are missing; at most N of them, if given"),
         )
         .arg(
             Arg::new("json")

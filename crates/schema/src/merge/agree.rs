@@ -43,6 +43,27 @@ pub enum MergeError {
         /// The two records.
         records: [usize; 2],
     },
+    /// Shares of one run and whole runs cannot become one record.
+    Mixed {
+        /// The two records.
+        records: [usize; 2],
+    },
+    /// Two shares are not of one run.
+    Unlike {
+        /// The two records.
+        records: [usize; 2],
+        /// In what they differ.
+        field: String,
+        /// Its words in the one and the other; none where it is not given.
+        words: [Option<String>; 2],
+    },
+    /// Two shares carried out the same lanes.
+    Overlap {
+        /// The two records.
+        records: [usize; 2],
+        /// The first and the last of these lanes.
+        lanes: [u32; 2],
+    },
     /// The runs are more than a record can hold.
     TooMany {
         /// How many there would be.
@@ -57,25 +78,39 @@ impl MergeError {
             [a, b] if a == b => name(*a),
             [a, b] => format!("{} and {}", name(*a), name(*b)),
         };
+        let word = |word: &Option<String>| match word {
+            Some(word) => format!("'{word}'"),
+            None => "not given".to_owned(),
+        };
         match self {
+            Self::Mixed { records } => format!(
+                "{} cannot be merged: one is a share of a run and one is a whole run; merge the \
+                 shares of one run alone",
+                both(records)
+            ),
+            Self::Unlike { records, field, words: [a, b] } => format!(
+                "{} are not shares of one run: {field} is {} in the one and {} in the other; merge \
+                 shares that were started with the same words",
+                both(records),
+                word(a),
+                word(b)
+            ),
+            Self::Overlap { records, lanes: [first, last] } => format!(
+                "{} both have lanes {first} to {last} of the run, which would count twice; leave \
+                 one of them out",
+                both(records)
+            ),
             Self::Damaged { record, why } => format!(
                 "{} contradicts itself: {why}; merge records as they were written",
                 name(*record)
             ),
-            Self::Scenarios { records, field, words } => {
-                let word = |word: &Option<String>| match word {
-                    Some(word) => format!("'{word}'"),
-                    None => "not given".to_owned(),
-                };
-                let [a, b] = words;
-                format!(
-                    "{} are of different scenarios: {field} is {} in the one and {} in the \
-                     other; merge runs of one scenario, or insist with --force",
-                    both(records),
-                    word(a),
-                    word(b)
-                )
-            }
+            Self::Scenarios { records, field, words: [a, b] } => format!(
+                "{} are of different scenarios: {field} is {} in the one and {} in the \
+                 other; merge runs of one scenario, or insist with --force",
+                both(records),
+                word(a),
+                word(b)
+            ),
             Self::Loops { records } => format!(
                 "{} cannot be merged: one is of an open loop and one of a closed loop, whose times \
                  are not comparable; merge records of one kind of loop",
@@ -172,7 +207,10 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
 }
 
 /// The first field in which two scenarios differ and must not.
-fn difference<'a>(a: &'a Map<String, Value>, b: &'a Map<String, Value>) -> Option<&'a str> {
+pub(super) fn difference<'a>(
+    a: &'a Map<String, Value>,
+    b: &'a Map<String, Value>,
+) -> Option<&'a str> {
     // A record of a newer program may have fields that are in no table of this one.
     let known = FIELDS.iter().map(|field| field.name);
     let named = known.chain(a.keys().map(String::as_str)).chain(b.keys().map(String::as_str));
@@ -209,7 +247,7 @@ pub(super) fn of_different_servers(shards: &[ShardRecord]) -> bool {
     shards.iter().any(|shard| shard.scenario.get(SERVER) != shards[0].scenario.get(SERVER))
 }
 
-fn word(value: Option<&Value>) -> Option<String> {
+pub(super) fn word(value: Option<&Value>) -> Option<String> {
     match value? {
         Value::String(word) => Some(word.clone()),
         Value::Array(words) => {
@@ -231,7 +269,16 @@ pub(super) fn goals(shards: &[ShardRecord]) -> Vec<Goal> {
     goals
 }
 
+/// The goals of a scenario.
+pub(super) fn goals_of(scenario: &Map<String, Value>) -> Vec<Goal> {
+    words_of_goals(scenario).filter_map(|word| word.parse().ok()).collect()
+}
+
 fn goal_words(shard: &ShardRecord) -> impl Iterator<Item = &str> {
-    let words = shard.scenario.get("goal").and_then(Value::as_array);
+    words_of_goals(&shard.scenario)
+}
+
+fn words_of_goals(scenario: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let words = scenario.get("goal").and_then(Value::as_array);
     words.into_iter().flatten().filter_map(Value::as_str)
 }

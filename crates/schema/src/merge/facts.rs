@@ -37,6 +37,29 @@ pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
     }
 }
 
+/// The plan of a run whose `shards` are shares: the plan of each is that of the whole run, but for
+/// what its own process has. `decided` is what all agree on.
+pub(super) fn plan_of_shares(
+    shards: &[ShardRecord],
+    decided: BTreeMap<String, String>,
+) -> PlanRecord {
+    let plans = || shards.iter().map(|shard| &shard.plan);
+    PlanRecord {
+        servers: servers(shards),
+        workers: shards
+            .iter()
+            .filter(|s| s.has_run())
+            .filter_map(|s| s.lanes)
+            .fold(0, |sum, lanes| sum.saturating_add(lanes.count)),
+        cpus: Vec::new(),
+        wait: same(plans().map(|plan| &plan.wait)).cloned().unwrap_or_default(),
+        io: same(plans().map(|plan| &plan.io)).cloned().unwrap_or_default(),
+        decided,
+        why: BTreeMap::new(),
+        ..shards[0].plan.clone()
+    }
+}
+
 /// The tags that all shards have alike.
 pub(super) fn tags(shards: &[ShardRecord]) -> Tags {
     agreed(shards, |shard| &shard.tags)

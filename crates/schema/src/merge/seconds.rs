@@ -68,7 +68,7 @@ fn parts(number: usize, shard: &ShardRecord) -> impl Iterator<Item = Part<'_>> {
 }
 
 /// What ended in the whole load.
-fn of_load(phases: &Phases) -> SettledCounts {
+pub(super) fn of_load(phases: &Phases) -> SettledCounts {
     let Phases { warmup, measure, cooldown, .. } = phases;
     let each = [warmup, measure, cooldown].map(|phase| SettledCounts::from(&phase.totals));
     each.iter().fold(SettledCounts::default(), |sum, of| sum.plus(of))

@@ -3,6 +3,7 @@
 mod generate;
 mod seconds;
 mod cut;
+mod shares;
 
 use super::*;
 use crate::kind::Kind;

@@ -170,7 +170,7 @@ impl Grid {
 }
 
 /// Adds all of `row` to `sum`. Counts that were read may be near the end of their type.
-fn absorb(sum: &mut Row, row: &Row) {
+pub(super) fn absorb(sum: &mut Row, row: &Row) {
     sum.intended = sum.intended.saturating_add(row.intended);
     sum.answered = sum.answered.saturating_add(row.answered);
     sum.unanswered = sum.unanswered.saturating_add(row.unanswered);

@@ -101,6 +101,8 @@ pub enum CheckKind {
     OwnCpus,
     /// The servers' counters equal ours.
     ServerCounters,
+    /// All shares of the run are there.
+    Shares,
 }
 
 /// What came of a check.

@@ -29,7 +29,10 @@ pub(crate) use measured::per_second;
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
 pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{Figure, Outage, Reconnects, ServerCounters, ServerRecord, ServerTotals};
-pub use shard::{ClockRecord, ShardRecord, ShareRecord, ShareStart};
+pub use shard::{
+    AlignedBy, AlignmentRecord, ClockRecord, ExpectedCounter, ExpectedCounters, MissingRecord,
+    ShardRecord, ShareRecord, ShareRows, ShareStart,
+};
 
 use crate::kind::Kind;
 use crate::scenario::Tags;
@@ -103,11 +106,17 @@ pub struct Record {
     #[serde(default)]
     pub answered_until_s: Option<f64>,
     /// How far apart the first and the last window of the shards began; none when this is not a
-    /// merged record.
+    /// merged record, and when the clocks of shares cannot tell.
     pub start_skew_ns: Option<u64>,
+    /// How the windows of the shares were compared; absent unless it was merged from shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alignment: Option<AlignmentRecord>,
+    /// The shares that are missing; absent unless it was merged from some of a run's shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<MissingRecord>,
     /// Operations that the schedule called for in the measured window; `totals.intended` is what
     /// was seen of them. None where no schedule says how many: in a closed loop, and where
-    /// connections are the load.
+    /// connections are the load. Of merged shares it is `totals.intended` and `missing.unreported`.
     #[serde(default)]
     pub planned: Option<u64>,
     /// Counts of the measured window.
@@ -223,7 +232,9 @@ pub struct RateRecord {
     /// The mean rate of the schedule over the measured window, in its unit; none in a closed loop.
     pub target_per_s: Option<f64>,
     /// Operations sent while the measured window lasted, per second of it; several copies of a
-    /// write are one.
+    /// write are one. Not a number (in JSON: null) when shares of a run were not one load.
+    #[serde(deserialize_with = "null_is_nan")]
+    #[cfg_attr(test, schemars(with = "Option<f64>"))]
     pub achieved_per_s: f64,
     /// Rates per kind of operation.
     #[serde(default)]
@@ -329,6 +340,14 @@ pub struct MachineCpu {
 }
 
 impl Record {
+    /// Whether the loads of all its shards were one; true of a single run.
+    pub fn is_one_load(&self) -> bool {
+        match &self.alignment {
+            Some(alignment) => alignment.common_ns > 0,
+            None => ShardRecord::are_one_load(&self.shards),
+        }
+    }
+
     /// The record as JSON for files and pipes: indented, ending with a line break.
     pub fn to_json(&self) -> String {
         let text = serde_json::to_string_pretty(self);
@@ -397,6 +416,11 @@ impl Record {
             false => Err(format!("the servers' counts add up to {sum:?}, not to {totals:?}")),
         }
     }
+}
+
+/// JSON has no word for what is not a number but null.
+fn null_is_nan<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(reader)?.unwrap_or(f64::NAN))
 }
 
 fn no_record(error: serde_path_to_error::Error<serde_json::Error>) -> String {

@@ -4,6 +4,7 @@
 
 use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts};
 use super::distribution::Distribution;
+use super::shard::ExpectedCounters;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -209,6 +210,10 @@ pub struct ServerCounters {
     pub after: BTreeMap<String, BTreeMap<String, Figure>>,
     /// After − before, for what is a number in both.
     pub delta: BTreeMap<String, BTreeMap<String, Figure>>,
+    /// What the servers should have counted of the shares of a run; absent if the run was not
+    /// divided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ExpectedCounters>,
 }
 
 impl ServerCounters {
@@ -225,7 +230,7 @@ impl ServerCounters {
             Some((server.clone(), last.iter().filter_map(named).collect()))
         };
         let delta = after.iter().filter_map(differ).collect();
-        Self { before, after, delta }
+        Self { before, after, delta, expected: None }
     }
 }
 

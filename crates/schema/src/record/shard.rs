@@ -2,8 +2,12 @@
 //!
 //! Counts and distributions are not here: their sums are the merged record's own.
 
+mod merged;
 mod share;
 
+pub use merged::{
+    AlignedBy, AlignmentRecord, ExpectedCounter, ExpectedCounters, MissingRecord, ShareRows,
+};
 pub use share::{ClockRecord, ShareRecord, ShareStart};
 
 use super::{
@@ -53,7 +57,8 @@ pub struct ShardRecord {
     pub machine_cpu: Option<MachineCpu>,
     /// The machine that made its load.
     pub machine: MachineRecord,
-    /// Its scenario as words.
+    /// Its scenario as words; absent in a share, whose words are the merged record's.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub scenario: serde_json::Map<String, serde_json::Value>,
     /// The user's own words for it.
     #[serde(default)]
@@ -74,13 +79,16 @@ pub struct ShardRecord {
     /// how many.
     #[serde(default)]
     pub planned: Option<u64>,
-    /// What the servers' own `stats` said to it.
+    /// Its operations by slice; only in a share, whose rows are all in the merged record's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<ShareRows>,
+    /// What the servers' own `stats` said to it; empty in a share.
     pub server: ServerCounters,
-    /// Its measured window in pieces, by intended instant.
+    /// Its measured window in pieces, by intended instant; empty in a share.
     pub intervals: Vec<IntervalRecord>,
-    /// The window in at most 64 slices, with their whole distributions.
+    /// The window in at most 64 slices, with their whole distributions; empty in a share.
     pub slices: Vec<SliceRecord>,
-    /// Its load in seconds, by what ended in them.
+    /// Its load in seconds, by what ended in them; empty in a share.
     #[serde(default)]
     pub seconds: Vec<SecondRecord>,
 }
@@ -122,10 +130,16 @@ impl ShardRecord {
             share: record.share.clone(),
             clock: record.clock.clone(),
             planned: record.planned,
+            rows: None,
             server: record.server.clone(),
             intervals: record.intervals.clone(),
             slices: record.slices.clone(),
             seconds: record.seconds.clone(),
         }
+    }
+
+    /// Whether it is a share that made its load.
+    pub fn has_run(&self) -> bool {
+        self.ended_by != EndedBy::NotRun
     }
 }

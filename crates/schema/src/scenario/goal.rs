@@ -35,6 +35,8 @@ pub enum Subject {
     Rate,
     /// The fraction of intended operations that were not answered well.
     Errors,
+    /// How far apart the shares of a run began, in nanoseconds.
+    StartSkew,
 }
 
 /// A number that stands for many response times.
@@ -85,7 +87,9 @@ impl FromStr for Goal {
         let (relation, bound) = split_relation(rest);
         let subject = parse_subject(subject.trim()).map_err(explain)?;
         let bound = match subject {
-            Subject::Response { .. } => units::parse_span(bound).map(|span| span.ns() as f64),
+            Subject::Response { .. } | Subject::StartSkew => {
+                units::parse_span(bound).map(|span| span.ns() as f64)
+            }
             Subject::Rate => units::parse_rate(bound),
             Subject::Errors => units::parse_fraction(bound),
         };
@@ -113,11 +117,12 @@ fn parse_subject(word: &str) -> Result<Subject, String> {
     match word {
         "rate" => return Ok(Subject::Rate),
         "errors" => return Ok(Subject::Errors),
+        "start_skew" => return Ok(Subject::StartSkew),
         _ => {}
     }
-    let (kind, measure) = word
-        .split_once('.')
-        .ok_or_else(|| format!("'{word}' is neither rate, errors nor an operation's measure"))?;
+    let (kind, measure) = word.split_once('.').ok_or_else(|| {
+        format!("'{word}' is neither rate, errors, start_skew nor an operation's measure")
+    })?;
     Ok(Subject::Response { kind: kind.parse()?, measure: parse_measure(measure)? })
 }
 
@@ -140,7 +145,7 @@ impl fmt::Display for Goal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { subject, relation, bound } = self;
         match subject {
-            Subject::Response { .. } => {
+            Subject::Response { .. } | Subject::StartSkew => {
                 write!(f, "{subject}{relation}{}", span_word(Span::from_ns(*bound as u64)))
             }
             Subject::Rate => write!(f, "{subject}{relation}{bound}"),
@@ -155,6 +160,7 @@ impl fmt::Display for Subject {
             Self::Response { kind, measure } => write!(f, "{kind}.{measure}"),
             Self::Rate => f.write_str("rate"),
             Self::Errors => f.write_str("errors"),
+            Self::StartSkew => f.write_str("start_skew"),
         }
     }
 }

@@ -1,0 +1,182 @@
+//! How the windows of shares compare, as far as their clocks can tell.
+
+use crate::record::{AlignedBy, AlignmentRecord, ClockRecord, ShardRecord};
+use memtide_base::{Span, units};
+use std::collections::BTreeMap;
+
+/// The windows of shares on one axis.
+pub(super) struct Compared {
+    pub(super) alignment: AlignmentRecord,
+    /// From the beginning of the first to that of the last; none when it is unknown.
+    pub(super) skew_ns: Option<u64>,
+    /// From the first beginning to the last end; by the schedule, when the skew is unknown.
+    pub(super) window_ns: u64,
+    /// When each share that measured begins, by its place among all; 0 for all when unknown.
+    starts: BTreeMap<usize, i128>,
+    common: Option<(i128, i128)>,
+}
+
+type Domain<'a> = (&'a str, Option<u64>);
+
+/// The clock of a share, and when its window began by it.
+fn monotonic(clock: Option<&ClockRecord>) -> Option<(Domain<'_>, i128)> {
+    let clock = clock?;
+    let start = i128::try_from(clock.window_start_monotonic_ns?.0).ok()?;
+    Some(((clock.boot_id.as_deref()?, clock.time_namespace), start))
+}
+
+fn time_of_day(shard: &ShardRecord) -> Option<i128> {
+    i128::try_from(shard.window_start_unix_ns?.0).ok()
+}
+
+/// The shares in which something was measured, by their places.
+fn measured(shards: &[ShardRecord]) -> Vec<(usize, &ShardRecord)> {
+    let all = shards.iter().enumerate();
+    all.filter(|(_, shard)| shard.has_run() && time_of_day(shard).is_some()).collect()
+}
+
+/// Beginnings with the clock, its largest error and how it is known; or why they are unknown.
+type Starts = Result<(BTreeMap<usize, i128>, AlignedBy, u64, String), String>;
+
+fn starts(measured: &[(usize, &ShardRecord)]) -> Starts {
+    let by_clock: Option<Vec<(usize, Domain<'_>, i128)>> = measured
+        .iter()
+        .map(|(at, shard)| monotonic(shard.clock.as_ref()).map(|(of, start)| (*at, of, start)))
+        .collect();
+    if let Some(all) = by_clock
+        && all.iter().all(|(_, domain, _)| *domain == all[0].1)
+    {
+        let starts = all.iter().map(|(at, _, start)| (*at, *start)).collect();
+        let why = "all shares read one monotonic clock".to_owned();
+        return Ok((starts, AlignedBy::Monotonic, 0, why));
+    }
+    let mut errors: Vec<u64> = Vec::new();
+    for (_, shard) in measured {
+        let number = shard.share.as_ref().map_or(0, |share| share.number);
+        let clock = shard.clock.as_ref();
+        let Some(clock) = clock else {
+            return Err(format!("share {number} does not say which clock it read"));
+        };
+        match (clock.synchronised, clock.error_max_ns) {
+            (Some(true), Some(error)) => errors.push(error),
+            (Some(true), None) | (None, _) => {
+                return Err(format!("share {number} cannot tell how exact its time of day is"));
+            }
+            (Some(false), _) => {
+                return Err(format!("the clock of share {number} is not synchronised"));
+            }
+        }
+    }
+    consistent(measured)?;
+    errors.sort_unstable();
+    let bound = errors.iter().rev().take(2).fold(0u64, |sum, error| sum.saturating_add(*error));
+    let starts = measured.iter().filter_map(|(at, shard)| Some((*at, time_of_day(shard)?)));
+    let why =
+        format!("by synchronised times of day, to {}", units::format_span(Span::from_ns(bound)));
+    Ok((starts.collect(), AlignedBy::TimeOfDay, bound, why))
+}
+
+/// Whether the times of day of shares with one monotonic clock are one time, too.
+fn consistent(measured: &[(usize, &ShardRecord)]) -> Result<(), String> {
+    let mut known: BTreeMap<Domain<'_>, (i128, u64, u32)> = BTreeMap::new();
+    for (_, shard) in measured {
+        let Some((domain, start)) = monotonic(shard.clock.as_ref()) else { continue };
+        let error = shard.clock.as_ref().and_then(|clock| clock.error_max_ns).unwrap_or(0);
+        let number = shard.share.as_ref().map_or(0, |share| share.number);
+        let offset = time_of_day(shard).unwrap_or(0) - start;
+        let (other, least, first) = *known.entry(domain).or_insert((offset, error, number));
+        if (offset - other).unsigned_abs() > u128::from(error.saturating_add(least)) {
+            return Err(format!(
+                "shares {first} and {number} read one monotonic clock, but their times of day \
+                 differ"
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl Compared {
+    pub(super) fn of(shards: &[ShardRecord]) -> Self {
+        let measured = measured(shards);
+        if measured.is_empty() {
+            let why = "nothing was measured".to_owned();
+            let alignment = AlignmentRecord { why, ..AlignmentRecord::default() };
+            let starts = BTreeMap::new();
+            return Self { alignment, skew_ns: None, window_ns: 0, starts, common: None };
+        }
+        let (starts, by, error_max_ns, why) = match starts(&measured) {
+            Ok((starts, by, error, why)) => (starts, by, Some(error), why),
+            Err(why) => {
+                let zero = measured.iter().map(|(at, _)| (*at, 0)).collect();
+                (zero, AlignedBy::Unknown, None, why)
+            }
+        };
+        let first = starts.values().copied().min().unwrap_or(0);
+        let last = starts.values().copied().max().unwrap_or(0);
+        let ends = || starts.iter().map(|(at, start)| start + i128::from(shards[*at].window_ns));
+        let (until, end) = (ends().min().unwrap_or(last), ends().max().unwrap_or(last));
+        let mut common = (last < until).then_some((last, until));
+        // Times of day that are not exact still tell hours from seconds.
+        let owned = || measured.iter().map(|(_, shard)| *shard);
+        if by == AlignedBy::Unknown && !met(owned()) {
+            common = None;
+        }
+        let nanoseconds = |from: i128, to: i128| u64::try_from(to - from).unwrap_or(u64::MAX);
+        let common_ns = common.map_or(0, |(from, to)| nanoseconds(from, to));
+        Self {
+            alignment: AlignmentRecord { by, error_max_ns, why, common_ns },
+            skew_ns: error_max_ns.map(|_| nanoseconds(first, last)),
+            window_ns: nanoseconds(first, end),
+            starts,
+            common,
+        }
+    }
+
+    /// What the shares sent together: in each share's slices that lie wholly in the time in which
+    /// all measured, per second of these. None when there is no such time. Where it is shorter
+    /// than a slice, each share's mean counts.
+    pub(super) fn rate_per_s(&self, shards: &[ShardRecord]) -> Option<f64> {
+        let common = self.common?;
+        let each = || self.starts.iter().map(|(at, start)| (&shards[*at], *start));
+        let within: Option<Vec<f64>> =
+            each().map(|(shard, start)| within(shard, start, common)).collect();
+        let rates = within.unwrap_or_else(|| each().map(|(shard, _)| mean(shard)).collect());
+        Some(rates.iter().sum())
+    }
+}
+
+/// Whether the windows overlap by the time of day.
+fn met<'a>(shards: impl Iterator<Item = &'a ShardRecord> + Clone) -> bool {
+    let start = shards.clone().filter_map(time_of_day).max();
+    let end =
+        shards.filter_map(|shard| Some(time_of_day(shard)? + i128::from(shard.window_ns))).min();
+    start.zip(end).is_none_or(|(start, end)| start < end)
+}
+
+fn mean(shard: &ShardRecord) -> f64 {
+    let sent = shard.rows.as_ref().map_or(0, |rows| rows.sent);
+    crate::record::per_second(sent, Span::from_ns(shard.window_ns))
+}
+
+/// A share's rate in its slices that are in `common`; none where there is none. What waited longer
+/// than its slice is told by the part of all that was sent.
+fn within(shard: &ShardRecord, start: i128, common: (i128, i128)) -> Option<f64> {
+    let rows = shard.rows.as_ref()?;
+    let width = rows.width_ns?;
+    let end = start + i128::from(shard.window_ns);
+    let (mut inside, mut length) = (0u64, 0i128);
+    for (number, ended) in (0i128..).zip(&rows.ended) {
+        let from = start + number * i128::from(width);
+        let to = (from + i128::from(width)).min(end);
+        if from >= common.0 && to <= common.1 && from < to {
+            inside = inside.saturating_add(*ended);
+            length += to - from;
+        }
+    }
+    let all = rows.ended.iter().fold(0u64, |sum, ended| sum.saturating_add(*ended));
+    if length == 0 {
+        return None;
+    }
+    let sent = rows.sent as f64 * super::part(inside, all);
+    Some(sent / (length as f64 / 1e9))
+}
