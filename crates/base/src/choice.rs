@@ -141,8 +141,7 @@ impl FromStr for OnFull {
         match spans.transpose()? {
             Some((behind, until)) if until <= behind => Ok(Self::Skip { behind, until }),
             _ => Err(format!(
-                "'{word}' is not skip with two times of which the second is not longer, such as \
-                 skip:5ms,4ms"
+                "'{word}' is not skip:BEHIND,UNTIL with UNTIL at most BEHIND, such as skip:5ms,4ms"
             )),
         }
     }

@@ -47,36 +47,42 @@ impl fmt::Debug for Excerpt {
 /// connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// A line without an end within the limit.
+    /// A line has no end within the limit.
     LineTooLong {
         /// The beginning of the line.
         line: Excerpt,
         /// The limit, in bytes.
         bytes_max: usize,
     },
-    /// A line that is not a reply.
+    /// A line is not a reply of the text protocol.
     UnknownReply {
         /// The beginning of the line.
         line: Excerpt,
     },
-    /// A reply whose number is missing, not decimal or out of range.
+    /// A number of a reply is missing, not decimal or out of range.
+    ///
+    /// To do: Check the port, and connect to the server without a proxy.
     BadNumber {
         /// The beginning of the line.
         line: Excerpt,
         /// What the protocol requires in its place.
         expected: &'static str,
     },
-    /// A value whose last byte is not followed by CRLF.
+    /// A value is longer or shorter than its reply said.
+    ///
+    /// To do: Check the port, and connect to the server without a proxy.
     ValueNotClosed {
         /// The first byte that is not part of CRLF.
         got: u8,
     },
-    /// Bytes that do not begin an answer of the binary protocol.
+    /// The bytes do not begin a reply of the binary protocol.
     NoFrame {
         /// The first byte.
         got: u8,
     },
-    /// An invalid frame of the binary protocol.
+    /// The header of a binary reply contradicts itself.
+    ///
+    /// To do: Check the port, and connect to the server without a proxy.
     BadFrame {
         /// The number of the command that it answers.
         opcode: u8,

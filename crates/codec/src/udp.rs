@@ -63,9 +63,10 @@ pub struct TooLong {
 }
 
 impl fmt::Display for TooLong {
+    /// Cause: The request does not fit into one datagram, and UDP has no longer ones.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { bytes, bytes_max } = self;
-        write!(f, "{bytes} bytes do not fit where UDP has room for {bytes_max}; use TCP for them")
+        write!(f, "{bytes} bytes do not fit into a datagram of {bytes_max}; use TCP for them")
     }
 }
 

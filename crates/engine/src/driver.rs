@@ -122,35 +122,40 @@ pub enum Event<'a> {
 /// Why a connect failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectError {
-    /// The connection was refused.
+    /// Nothing listens on the address: the server does not run, or listens elsewhere.
     Refused,
-    /// There is no way there.
+    /// No route leads to the address, or the network says that it is closed.
     Unreachable,
-    /// No answer in time.
+    /// The connection was not open within the timeout: the server is overloaded or far away.
     TimedOut,
-    /// No answer for so long that the system gave up.
+    /// No attempt was answered until the system gave up: the machine is off, or a firewall drops
+    /// packets.
     Unanswered,
-    /// It was reset on the way.
+    /// The server or a proxy reset the connection while it was opened.
+    ///
+    /// To do: Check the server's log, and proxies on the way.
     Reset,
-    /// This process may have no more files open.
+    /// This process has as many files open as it may; each connection is one.
     FilesExhausted,
-    /// The system may have no more files open.
+    /// The system has as many files open as it may; each connection is one.
     FileTableFull,
-    /// No local port is left for this destination.
+    /// Every local port for this destination is in use, or was until a minute ago.
     PortsExhausted,
-    /// The unix socket's path does not exist.
+    /// No file exists at the path of the unix socket.
     NoSuchPath,
     /// The address to come from is not one of this machine's.
+    ///
+    /// To do: Give an address of this machine; `ip address` lists them.
     SourceNotLocal,
-    /// The server does not know these credentials, and says so like this.
+    /// The server does not know this user, or the password is another one.
     CredentialsRefused(Refusal),
-    /// The server takes none in this protocol, and says so like this.
+    /// The server has no authentication for this protocol.
     CredentialsUnwanted(Refusal),
-    /// The server wants more to be said than SASL PLAIN has to say.
+    /// The server asks for more steps of authentication than SASL PLAIN has.
     CredentialsUnfinished,
-    /// The server wants credentials, and there are none.
+    /// The server requires credentials, and the scenario has none.
     CredentialsMissing,
-    /// The system does not allow a socket as the plan wants it.
+    /// The system does not allow a socket option that the scenario asks for.
     OptionRefused {
         /// The option, as the system names it.
         option: &'static str,
@@ -159,7 +164,9 @@ pub enum ConnectError {
         /// The reason, as the system numbers it.
         code: i32,
     },
-    /// Anything else, as the system numbers it.
+    /// The system reports an error that has no name here; the number is the system's.
+    ///
+    /// To do: Look the number up with `errno NUMBER`.
     Other(i32),
 }
 
@@ -220,17 +227,25 @@ impl ConnectError {
 /// Why an open connection is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
-    /// The server closed it in good order.
+    /// The server closed the connection in good order: it stopped, or closes idle connections.
+    ///
+    /// To do: Check the server's log.
     ByPeer,
-    /// The server or the network reset it.
+    /// The connection was reset: the server was killed, or a proxy or firewall cut it.
+    ///
+    /// To do: Check whether the server still runs, and its log.
     Reset,
-    /// Nothing was acknowledged for so long that the system gave up.
+    /// Nothing was acknowledged until the system gave up: the machine or the network failed.
+    ///
+    /// To do: Check that the machine runs and can be reached.
     Unanswered,
-    /// We closed it because the server broke the protocol.
+    /// memtide closed the connection because the server broke the protocol.
     Broken(PeerError),
-    /// No server listens for datagrams there.
+    /// Nothing listens for datagrams at the address.
     Unheard,
-    /// Anything else, as the system numbers it.
+    /// The system reports an error that has no name here; the number is the system's.
+    ///
+    /// To do: Look the number up with `errno NUMBER`.
     Other(i32),
 }
 
@@ -255,49 +270,63 @@ impl Closed {
 /// How a server broke the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerError {
-    /// It turned the connection away.
+    /// The server has as many connections as its limit allows.
     TooManyConnections,
-    /// Its bytes are not the protocol.
+    /// The bytes that came are not the protocol.
     Malformed(Malformed),
-    /// Its bytes are another protocol.
+    /// The bytes that came are of another protocol, which is known.
+    ///
+    /// To do: Follow the advice for this protocol, below.
     Foreign {
         /// Which.
         stranger: Stranger,
         /// How they begin.
         line: Excerpt,
     },
-    /// A reply of a kind that the request cannot have.
+    /// A reply does not fit its request: a proxy mixed replies up, or it is not a memcached.
+    ///
+    /// To do: Check the port, and connect to the server without a proxy.
     Mismatch {
         /// The request's kind.
         kind: OpKind,
         /// The reply, in short.
         got: &'static str,
     },
-    /// A reply of a kind that a question beside the load cannot have.
+    /// A reply does not fit a question that memtide asked beside the load.
+    ///
+    /// To do: Check the port, and connect to the server without a proxy.
     Unfit {
         /// What was asked, in a word.
         asked: &'static str,
         /// The reply, in short.
         got: &'static str,
     },
-    /// A reply to another request than the one whose turn it is.
+    /// Replies came in another order than their requests.
+    ///
+    /// To do: Check the port, and connect to the server without a proxy.
     OutOfTurn {
         /// The number of the request whose turn it is, on this connection.
         expected: u32,
         /// The number that the reply repeats.
         got: u32,
     },
-    /// A reply although nothing was asked.
+    /// A reply came although no request waited for one.
+    ///
+    /// To do: Check the port, and connect to the server without a proxy.
     Unasked {
         /// The reply, in short.
         got: &'static str,
     },
-    /// Bytes that the connection's filter cannot make anything of.
+    /// The bytes cannot be decrypted, or decoded in another way.
+    ///
+    /// To do: Check the port, and connect to the server without a proxy.
     Unreadable {
         /// What is wrong with them, as the end of "its bytes ...".
         why: &'static str,
     },
-    /// An error line although nothing was asked.
+    /// An error came although no request waited for a reply.
+    ///
+    /// To do: Read the error; check the port.
     UnaskedError {
         /// How it begins.
         line: Excerpt,

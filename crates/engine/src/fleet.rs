@@ -165,14 +165,16 @@ impl TroubleKind {
 /// A fleet cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FleetError {
-    /// No thread could be made for a worker.
+    /// The system starts no more threads for this user or control group.
     NoThread {
         /// The worker's number.
         worker: u16,
         /// What the system said.
         why: String,
     },
-    /// A worker's world failed.
+    /// A system call failed without which a worker cannot send and receive.
+    ///
+    /// To do: Try the other `--io`; else report the system error's number.
     Worker {
         /// The worker's number.
         worker: u16,

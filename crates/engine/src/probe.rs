@@ -44,31 +44,40 @@ pub enum Answer {
 pub enum AskError {
     /// The server could not be connected to.
     Connect(ConnectError),
-    /// It closed the connection, or broke the protocol.
+    /// The connection ended, or the server broke the protocol, before an answer came.
     Closed(Closed),
-    /// It said nothing in this long, to a question in this protocol.
+    /// The server accepts connections and does not answer: it is stopped, overloaded or not a
+    /// memcached.
     Silent(Span, Protocol),
-    /// It began to answer and did not come to an end.
+    /// The answer began and did not end within the timeout.
     Unfinished {
         /// In this long.
         timeout: Span,
         /// With this many bytes.
         bytes: usize,
     },
-    /// It closed the connection after this many bytes of its answer.
+    /// The server closed the connection after part of its answer.
     CutShort(usize),
-    /// Its answer is longer than any that a memcached gives.
+    /// The answer is longer than any that a memcached gives.
     TooLong {
         /// The most that is read.
         bytes_max: usize,
     },
-    /// The user asked to stop.
+    /// The user interrupted memtide while it waited for an answer.
+    ///
+    /// To do: Run again, and wait for the answer or its timeout.
     Interrupted,
-    /// It is not asked for statistics.
+    /// `--no-stats` forbids the question.
+    ///
+    /// To do: Leave `--no-stats` out if the server answers stats.
     NotAsked,
-    /// It answered with an error line.
+    /// The server answered with an error: it does not know the command, or forbids it.
+    ///
+    /// To do: Use a server that allows the command, or leave the flag out that sends it.
     Refused(String),
-    /// Our own side failed.
+    /// A system call of memtide itself failed.
+    ///
+    /// To do: Try the other `--io`; else report the system error's number.
     Driver(DriverError),
 }
 

@@ -77,6 +77,8 @@ pub(crate) fn unwritable(output: &str, error: &io::Error) -> Stop {
 }
 
 /// What is wrong with an argument that is no text.
+///
+/// Cause: An argument contains bytes that are not UTF-8.
 pub(crate) fn no_text(word: &OsStr) -> Option<String> {
     word.to_str()
         .is_none()

@@ -156,6 +156,11 @@ fn failure(plan: &Plan, ended: &Ended) -> Option<Failure> {
 
 /// Asks every server who it is and what it has counted so far. One that will not say is asked
 /// whether it serves at all.
+///
+/// Cause: The server closed the connection when it was asked for stats, as a proxy does that does
+/// not know the command.
+///
+/// To do: Nothing, if the server is a proxy; its counters are not compared.
 fn first_survey<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,

@@ -95,14 +95,14 @@ impl FromStr for Behaviour {
                 _ => service.replace(read_service(word, part)?).is_some(),
             };
             if again {
-                let reason = format!("'{part}' says again what another part already said");
+                let reason = format!("'{part}' repeats the kind of an earlier part");
                 return Err(WORD.wrong(word, reason));
             }
         }
         let service = match (service, slowing) {
             (None, Some(_)) => Service::Independent(SLOWED),
             (Some(Service::Instant), Some(_)) => {
-                return Err(WORD.wrong(word, "no time at all cannot grow"));
+                return Err(WORD.wrong(word, "a service time of 0 cannot grow"));
             }
             (service, _) => service.unwrap_or(Service::Instant),
         };
@@ -141,8 +141,8 @@ fn read_law(word: &str, text: &str) -> Result<ServiceLaw, WordError> {
             let median = WORD.span(word, median, SPAN_MAX)?;
             Ok(ServiceLaw::Lognormal(median, WORD.number(word, sigma, SIGMA_MAX)?))
         }
-        "" => Err(WORD.wrong(word, "it names nothing")),
-        name => Err(WORD.wrong(word, format!("there is no '{name}' here"))),
+        "" => Err(WORD.wrong(word, "a name is missing")),
+        name => Err(WORD.wrong(word, format!("there is no '{name}'"))),
     }
 }
 
@@ -164,7 +164,7 @@ fn read_pause(word: &str, text: &str) -> Result<Pause, WordError> {
     let every = WORD.span(word, every, SPAN_MAX)?;
     let length = WORD.span(word, length, SPAN_MAX)?;
     if !once && length >= every {
-        let reason = "a pause that comes again must be shorter than the time between beginnings";
+        let reason = "a repeated pause must be shorter than EVERY";
         return Err(WORD.wrong(word, reason));
     }
     Ok(Pause { every, length, once })

@@ -226,7 +226,7 @@ impl FromStr for Faults {
         for text in word.split(',').map(str::trim) {
             let fault = read_fault(word, text)?;
             if list.iter().any(|other| (other.kind, other.verb) == (fault.kind, fault.verb)) {
-                let reason = format!("'{text}' says again what another fault already said");
+                let reason = format!("'{text}' repeats an earlier fault");
                 return Err(WORD.wrong(word, reason));
             }
             list.push(fault);
@@ -253,7 +253,7 @@ fn read_fault(word: &str, text: &str) -> Result<Fault, WordError> {
         Some(command) => {
             let strikes = |verb: &Verb| verb.word() == command && kind.can_strike(*verb);
             let verb = Verb::ALL.iter().copied().find(strikes).ok_or_else(|| {
-                WORD.wrong(word, format!("'{}' cannot strike '{command}'", kind.word()))
+                WORD.wrong(word, format!("'{}' does not affect '{command}'", kind.word()))
             })?;
             Some(verb)
         }

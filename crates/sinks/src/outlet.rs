@@ -133,6 +133,9 @@ impl Outlet {
         self.queue.changed.notify_all();
     }
 
+    /// Cause: The thread of an output ended with a panic, which is a fault of memtide.
+    ///
+    /// To do: Report it with the lines before it on stderr.
     fn join(mut self) -> Ending {
         let thread = self.thread.take().expect("an outlet is joined once");
         let result = thread.join().unwrap_or_else(|_| Err(io::Error::other("it has crashed")));

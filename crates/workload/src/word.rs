@@ -46,7 +46,7 @@ impl Grammar {
     pub fn unknown(&self, given: &str, name: &str) -> WordError {
         let reason = match nearest(name, self.names) {
             Some(near) => format!("there is no '{name}', the nearest name is '{near}'"),
-            None if name.is_empty() => "it names nothing".to_owned(),
+            None if name.is_empty() => "a name is missing".to_owned(),
             None => format!("there is no '{name}'"),
         };
         self.wrong(given, reason)

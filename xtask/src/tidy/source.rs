@@ -284,7 +284,7 @@ fn members(kind: &str) -> usize {
 }
 
 /// The offset behind the bracket that closes the one at `open`.
-fn bracket_end(bytes: &[u8], open: usize) -> usize {
+pub(super) fn bracket_end(bytes: &[u8], open: usize) -> usize {
     let mut depth = 0usize;
     for (at, byte) in bytes.iter().enumerate().skip(open) {
         match byte {

@@ -6,17 +6,17 @@ use memtide_base::{Remedy, Sentence};
 /// A protocol that is not the one that was spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stranger {
-    /// A web server or a proxy.
+    /// The port belongs to a web server or an HTTP proxy.
     Http,
-    /// A server that encrypts.
+    /// The port expects encrypted connections.
     Tls,
-    /// Redis and what is like it.
+    /// The port belongs to Redis or a server that speaks its protocol.
     Redis,
-    /// A login.
+    /// The port belongs to an SSH server.
     Ssh,
-    /// A memcached that was asked in frames.
+    /// The memcached speaks the text protocol, and `binary` was chosen.
     MemcachedText,
-    /// A memcached that was asked in lines.
+    /// The memcached speaks the binary protocol, and `text` was chosen.
     MemcachedBinary,
 }
 

@@ -31,6 +31,9 @@ fn print(bytes: &[u8]) -> Result<u8, Stop> {
     Ok(0)
 }
 
+/// Cause: The file or pipe behind stdout cannot be written, for example because the disk is full.
+///
+/// To do: Write to another file.
 fn failed(error: std::io::Error) -> Stop {
     Stop { code: FAILED, message: format!("stdout cannot be written: {error}") }
 }

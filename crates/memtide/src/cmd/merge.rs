@@ -27,6 +27,9 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
     publish(&record, json)
 }
 
+/// Cause: The file does not exist, cannot be read or is not a record.
+///
+/// To do: Name files that `memtide run --json` wrote.
 fn read(path: &str) -> Result<Record, Stop> {
     let text = read_text(path)
         .map_err(|error| Stop::usage(format!("record '{path}' cannot be read: {error}")))?;
@@ -35,8 +38,12 @@ fn read(path: &str) -> Result<Record, Stop> {
     })
 }
 
-/// The text of a file of bounded length: a wrong name may lead to a device that never ends. A file
-/// that begins like no record is not read to its end.
+/// Reads a file of bounded length: a wrong name may lead to a device that never ends. A file that
+/// does not begin like a record is not read to its end.
+///
+/// Cause: The file is no record, or too long for one.
+///
+/// To do: Name files that `memtide run --json` wrote.
 fn read_text(path: &str) -> io::Result<String> {
     let mut file = BufReader::new(File::open(path)?).take(RECORD_BYTES_MAX + 1);
     if !file.fill_buf()?.trim_ascii_start().starts_with(b"{") {

@@ -19,11 +19,13 @@ use memtide_schema::{Event, Record, Scenario, Settings, Warning};
 use memtide_sinks::Sink;
 use std::io;
 
+/// Cause: No server is named, and the embedded server would lose its items at once.
 pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     let settings = flags::settings(matches)?;
     if load_only && settings.scenario.servers.is_empty() {
         return Err(Stop::usage(
-            "load needs a --server: the embedded server ends with this command",
+            "load needs a server, because the embedded server ends with this command: \
+             name one with --server",
         ));
     }
     let task = if load_only { Task::Load } else { Task::Once };

@@ -15,6 +15,9 @@ use std::time::Duration;
 /// How often it looks whether it should end.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
+/// Cause: The system refused a handler for signals such as Ctrl-C.
+///
+/// To do: Run memtide without the sandbox that forbids it.
 pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
     let listen = *matches.get_one::<IpAddr>("listen").expect("it has a default");
     let port = *matches.get_one::<u16>("port").expect("it has a default");
@@ -61,6 +64,8 @@ pub(crate) fn profile(matches: &ArgMatches, seed: u64) -> ServerProfile {
 }
 
 /// Whether the faults that were asked for can happen at all; `remedy` says how they could.
+///
+/// Cause: The fault affects datagrams, and there are none without UDP.
 pub(crate) fn check_faults(
     matches: &ArgMatches,
     datagrams: bool,
@@ -69,7 +74,7 @@ pub(crate) fn check_faults(
     let faults = matches.get_one::<Faults>("fault").expect("it has a default");
     match faults.of_datagrams().filter(|_| !datagrams) {
         Some(kind) => Err(Stop::usage(format!(
-            "--fault {}: this fault strikes datagrams, and over TCP there are none; {remedy}, or \
+            "--fault {}: this fault affects datagrams, and over TCP there are none; {remedy}, or \
              leave the fault out",
             kind.word()
         ))),

@@ -26,6 +26,7 @@ use std::io;
 /// A search cannot tell rates apart that are closer, and one that tells less apart is none.
 const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
+/// Cause: A search has no goal, or a goal that a higher rate does not make harder to meet.
 pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
     let limits = limits(matches)?;
     let settings = settings(matches, "search looks for")?;
@@ -53,6 +54,9 @@ pub(crate) fn scan(matches: &ArgMatches) -> Result<u8, Stop> {
 }
 
 /// The settings of every step. `varies` says what becomes of the rate.
+///
+/// Cause: A search or scan runs once for each rate, and the field is for a single run or sets the
+/// rate.
 fn settings(matches: &ArgMatches, varies: &str) -> Result<Settings, Stop> {
     let settings = flags::settings(matches)?;
     let Settings { scenario, outputs } = &settings;
@@ -94,6 +98,7 @@ fn grows_harder(goal: &Goal) -> bool {
     upper && goal.subject != Subject::Rate
 }
 
+/// Cause: The rates or the resolution of a search are out of range.
 fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
     let rate = |name| matches.get_one::<f64>(name).copied();
     let (rate_min, rate_max) = (rate("rate-min"), rate("rate-max"));
@@ -106,7 +111,7 @@ fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
         && min > max
     {
         return Err(Stop::usage(format!(
-            "rate-min {min} is above rate-max {max}: use a lower one"
+            "rate-min {min} is above rate-max {max}: use a lower rate-min"
         )));
     }
     let resolution = *matches.get_one::<f64>("resolution").expect("it has a default");

@@ -13,6 +13,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 const MEMORY_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
 /// Starts a server, or says why it cannot listen there.
+///
+/// Cause: Another process listens on the address, or the address is not one of this machine's.
 pub(crate) fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Serving, Stop> {
     Serving::start(options, profile).map_err(|error| {
         Stop::usage(format!(
@@ -47,6 +49,8 @@ pub(super) fn embed(Settings { scenario, outputs }: &Settings) -> Result<Serving
 /// Gives the embedded server its own processor, and leaves those of the workers to them: the
 /// thread that watches over the run and its outputs runs beside the server if there is no
 /// other processor.
+///
+/// Cause: The system does not allow a thread to be bound to this CPU.
 pub(super) fn keep_on(serving: &Serving, placement: &CpuPlacement) -> Result<(), Stop> {
     let Some(cpu) = placement.server else { return Ok(()) };
     serving.keep_on(cpu).map_err(|error| Stop {

@@ -84,6 +84,9 @@ impl World for HostWorld {
         self.embedded.as_ref().map_or(Ok(()), |serving| keep_on(serving, placement))
     }
 
+    /// Cause: The system refused a handler for signals such as Ctrl-C.
+    ///
+    /// To do: Run memtide without the sandbox that forbids it.
     fn signals(&self, manner: Manner) -> Result<StopFlag, Stop> {
         let stop = match manner {
             Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED)),

@@ -284,6 +284,10 @@ impl Drop for Direct {
 }
 
 /// Where links lead from `path`, of which the last names nothing.
+///
+/// Cause: The path is a chain of symbolic links that does not end.
+///
+/// To do: Name another file.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -292,7 +296,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(path),
         }
     }
-    Err(io::Error::other("it is a broken link"))
+    Err(io::Error::other("its symbolic links form a loop"))
 }
 
 fn folder(path: &Path) -> &Path {
@@ -311,6 +315,8 @@ enum Identity {
 ///
 /// # Errors
 /// A sentence that names both.
+///
+/// Cause: Two outputs would overwrite each other.
 pub(crate) fn check_distinct(
     outputs: &[(&str, Option<&str>)],
     has_report: bool,

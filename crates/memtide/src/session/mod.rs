@@ -164,6 +164,8 @@ pub(crate) fn unfit_natively(warning: &Warning) -> Stop {
 }
 
 /// What this machine does not allow, in a face's words.
+///
+/// Cause: The limit of open files is below what the connections need.
 pub(crate) fn unfit(warning: &Warning, words: &dyn Words) -> Stop {
     let fewer = words.remedy(Remedy::OrFewerConnections);
     Stop::usage(format!("{}; raise the hard limit (ulimit -Hn){fewer}", warning.message()))

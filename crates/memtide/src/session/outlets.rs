@@ -57,6 +57,8 @@ pub(crate) enum RowsBy {
 }
 
 /// Adds a sink that is called by its flag.
+///
+/// Cause: The system starts no more threads for this user or control group.
 pub(crate) fn attach(
     outlets: &mut Outlets,
     flag: &str,
@@ -75,6 +77,9 @@ pub(crate) fn close(mut outlets: Outlets) -> Vec<Stop> {
     outlets.close().into_iter().filter_map(trouble).collect()
 }
 
+/// Cause: The disk or the reader of an output is slower than the rows that memtide writes.
+///
+/// To do: Write to a faster disk, or use a longer `--interval`.
 fn trouble(Ending { name, result, events_lost }: Ending) -> Option<Stop> {
     let lost = match events_lost {
         0 => Ok(()),
@@ -129,6 +134,7 @@ pub(crate) fn stream(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop
     opened(flag, path, LateFile::stream(Path::new(path)))
 }
 
+/// Cause: The file cannot be created or opened for writing.
 fn opened(flag: &str, path: &str, file: io::Result<LateFile>) -> Result<BufWriter<LateFile>, Stop> {
     file.map(BufWriter::new).map_err(|error| {
         Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))

@@ -124,6 +124,10 @@ impl<'a> Stall<'a> {
     }
 
     /// Waits a little. An error when nothing was written for too long.
+    ///
+    /// Cause: The reader of a pipe, or a network disk, takes no data any more.
+    ///
+    /// To do: Write to a file on a local disk, or let the reader read on.
     fn look(&mut self) -> io::Result<()> {
         let taken = self.taken.load(Ordering::Acquire);
         if taken != self.last.0 {

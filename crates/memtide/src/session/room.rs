@@ -48,6 +48,7 @@ pub(crate) fn check(scenario: &Scenario, copies: u64) -> Result<(), Stop> {
     check_against(scenario, copies, available).map_or(Ok(()), Err)
 }
 
+/// Cause: The data, values, connections or windows of the scenario need more memory than there is.
 fn check_against(scenario: &Scenario, copies: u64, available: Available) -> Option<Stop> {
     let mut needs = needs(scenario, copies);
     let needed = needs.iter().fold(0_u64, |sum, need| sum.saturating_add(need.bytes));
@@ -132,7 +133,7 @@ fn needs(scenario: &Scenario, copies: u64) -> Vec<Need> {
         need(
             oracles.saturating_add(lifetimes),
             format!("to verify {} keys", format_count(verified as f64)),
-            "fewer keys to verify (--verify-keys, --window), or no --verify",
+            "a smaller --verify-keys or --window, or no --verify",
         ),
     ]
 }

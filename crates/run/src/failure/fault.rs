@@ -12,29 +12,50 @@ use memtide_schema::record::Aborted;
 /// Why a run cannot go on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fault {
-    /// The user asked to stop before there was anything to show.
+    /// The user stopped the run before its measured window had begun.
+    ///
+    /// To do: Let the run go on until connections are open, servers are filled and the warm-up is
+    /// over.
     Interrupted,
     /// The fleet failed.
     Fleet(FleetError),
-    /// A step of a search cannot be planned: the sentence says why.
+    /// A step of a search or scan cannot be planned: the sentence says why.
     Unplannable { why: String },
-    /// A condition ended a step of a search.
+    /// The condition of `--abort-on` was true during a step of a search or scan.
+    ///
+    /// To do: Lower the highest rate, or relax the condition.
     Aborted { step: u32, aborted: Aborted },
-    /// A server could not be asked something.
+    /// A server did not answer a question that memtide asks beside the load.
+    ///
+    /// To do: Follow the advice for `{error}`, above.
     Unasked { server: String, error: AskError },
-    /// A server went wrong while connections to it were opened.
+    /// A connection could not be opened, or was lost while others were opened.
+    ///
+    /// To do: Follow the advice for `{what}`, above.
     Opening { server: String, what: TroubleKind, so_far: String },
-    /// Connections open too slowly.
+    /// No further connection was open within the timeout: the server's listen backlog is short, or
+    /// it is overloaded.
     OpeningSlowly { opened: u64, wanted: u64, timeout: Span },
-    /// Every server was gone.
+    /// No server had an open connection for longer than the timeout.
+    ///
+    /// To do: Check the servers' logs and the network; a longer `--timeout` waits longer for them.
     ServersLost { timeout: Span, server: String, what: Sentence },
-    /// The servers were there and said nothing.
+    /// The connections stay open and no reply comes: the server is stopped or overloaded, or a
+    /// proxy holds the replies.
+    ///
+    /// To do: Check that the server answers other clients; a longer `--timeout` waits longer.
     Silence { who: String, timeout: Span },
-    /// Every connection ended before it served.
+    /// Every connection ended before it had answered an operation.
+    ///
+    /// To do: Follow the advice for `{what}`, above.
     Unserved { server: String, what: Sentence },
-    /// A connection was lost that is not opened again.
+    /// A connection was lost, and `--reconnect never` forbids to open it again.
+    ///
+    /// To do: Check the server's log, or leave `--reconnect never` out.
     ConnectionLost { server: String, what: Sentence },
-    /// None opened.
+    /// Under connection churn, no connection could be opened.
+    ///
+    /// To do: Follow the advice for `{what}`, above.
     NoneOpened { server: String, what: Sentence },
     /// A fill, or the sample of keys before it, failed.
     Fill(FillFault),
@@ -43,25 +64,33 @@ pub(crate) enum Fault {
 /// Why servers cannot be filled, or asked whether that is needed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FillFault {
-    /// Not all objects of windows were stored.
+    /// The server evicted or refused objects of the windows.
     WindowsUnfilled { stored: u64, total: u64, said: Sentence },
-    /// Not all keys were stored.
+    /// The server refused stores, or lost connections.
     Unfilled { server: String, stored: u64, total: u64, why: Sentence },
-    /// A server broke the protocol when it was filled or asked for a sample.
+    /// A server broke the protocol while it was filled or asked for a sample of keys.
+    ///
+    /// To do: Follow the advice for `{what}`, above.
     Breach { who: String, what: Sentence },
-    /// One ended every connection.
+    /// The server closed every connection of a fill or sample.
+    ///
+    /// To do: Check the server's log and its connection limit (its -c).
     Unserved { who: String, said: Sentence },
-    /// One answers nothing in time of what was awaited.
+    /// Connections stay open and no reply comes.
+    ///
+    /// To do: Check that the server answers other clients; a longer `--timeout` waits longer.
     Silence { who: String, awaited: String, timeout: Span, said: Sentence },
-    /// One went away.
+    /// Every connection to the server was lost during the fill.
+    ///
+    /// To do: Check whether the server still runs, and its log.
     Gone { who: String, said: Sentence },
-    /// One does not hold what it was filled with.
+    /// A server does not hold what it was filled with.
     NoRoom(Box<NoRoom>),
-    /// One holds items of others, which a fill could evict.
+    /// The server holds items that a fill of this scenario could evict.
     Foreign { server: String, items: i64, resized: Option<Lengths> },
-    /// One holds values of other lengths and is not to be filled.
+    /// The server was filled with values of other lengths, and `--load never` forbids a fill.
     Resized { server: String, resized: u64, hits: u64, lengths: Lengths },
-    /// One does not answer a sample as a memcached would.
+    /// The server did not answer a sample of keys as a memcached would.
     NoMemcached { server: String, answered: u64, asked: u64, said: Sentence, protocol: Protocol },
 }
 
@@ -73,7 +102,7 @@ pub(crate) struct Lengths {
     pub(crate) law: String,
 }
 
-/// A server that is too small.
+/// The memory of a server is too small for the keys, so it evicted some of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NoRoom {
     pub(crate) server: String,

@@ -302,7 +302,7 @@ pub(super) const PASSWORD: Field = Field {
         // An empty one is a password, too: some servers ask for a name alone.
         let allowed = word.len() <= 250 && !word.contains(['\r', '\n', '\0']);
         if !allowed {
-            return Err("this is not a password of at most 250 bytes without line ends".to_owned());
+            return Err("a password has at most 250 bytes and no line ends".to_owned());
         }
         scenario.password = Some(Secret::new(word));
         Ok(())

@@ -17,14 +17,14 @@ const SERVER: &str = "server";
 /// Records that cannot become one. Records are numbered from 0 in the order they were given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeError {
-    /// The figures of a record contradict each other.
+    /// The figures of a record contradict each other: it was edited or cut off.
     Damaged {
         /// Which record.
         record: usize,
         /// How they do.
         why: String,
     },
-    /// The scenarios differ in a field.
+    /// The scenarios differ in a field that must be the same, all but seed, bind and threads.
     Scenarios {
         /// The two records.
         records: [usize; 2],
@@ -33,17 +33,17 @@ pub enum MergeError {
         /// Its words in the one and the other; none where it is not given.
         words: [Option<String>; 2],
     },
-    /// One has an open loop, the other a closed one, so their times do not mean the same.
+    /// One run is an open loop and one a closed loop, so their times do not mean the same.
     Loops {
         /// The two records.
         records: [usize; 2],
     },
-    /// Two records, or two parts of one, are of one run, which would count twice.
+    /// A run is in two of the records, or twice in one, and would count twice.
     Twice {
         /// The two records.
         records: [usize; 2],
     },
-    /// There would be more shards than a record can hold.
+    /// The runs are more than a record can hold.
     TooMany {
         /// How many there would be.
         shards: usize,
@@ -83,7 +83,11 @@ impl MergeError {
             ),
             Self::Twice { records } => match records {
                 [a, b] if a == b => {
-                    format!("{} holds the same run twice and counts it twice", name(*a))
+                    format!(
+                        "{} holds the same run twice and counts it twice; merge its runs again, \
+                         each once",
+                        name(*a)
+                    )
                 }
                 _ => format!(
                     "the same run is in {}, and would count twice; leave one of them out",
@@ -139,6 +143,10 @@ pub(super) fn shards(
 }
 
 /// Whether the parts of a shard that are computed with can be what they say.
+///
+/// Cause: The figures of a record contradict each other: it was edited or cut off.
+///
+/// To do: Merge records as they were written.
 fn plausible(shard: &ShardRecord) -> Result<(), String> {
     if let Some(start) = shard.window_start_unix_ns {
         let start = u64::try_from(start.0).ok();

@@ -85,6 +85,8 @@ impl Scenario {
     }
 
     /// Single fields against their limits.
+    ///
+    /// Cause: A number, time or size is outside the range that memtide accepts.
     fn check_bounds(&self, problems: &mut Problems) {
         problems.count("threads", self.threads, THREADS_MAX);
         problems.count("connections", self.connections, CONNECTIONS_MAX);
@@ -137,6 +139,8 @@ impl Scenario {
     }
 
     /// Who we are, and to whom.
+    ///
+    /// Cause: Credentials are incomplete, or cannot be sent as the other fields ask.
     fn check_credentials(&self, problems: &mut Problems) {
         let alone = match (&self.user, &self.password) {
             (Some(_), None) => Some(("user", "password")),
@@ -177,6 +181,8 @@ impl Scenario {
     }
 
     /// Rate, wave, stop rule and connections against each other.
+    ///
+    /// Cause: Rate, wave, duration and threads contradict each other, or one of them has no effect.
     fn check_load(&self, problems: &mut Problems) {
         let waves = self.wave != Wave::Constant;
         if waves && let Some(rate) = self.rate {
@@ -217,6 +223,8 @@ impl Scenario {
     }
 
     /// Keys, values and mix against each other.
+    ///
+    /// Cause: Keys, values and operations do not fit together.
     fn check_data(&self, problems: &mut Problems) {
         let (keys, size) = (self.keys.max(1), self.key_size.clone());
         if let Err(error) = KeySpace::in_shape(self.key_shape.clone(), keys, size, self.seed) {
@@ -273,6 +281,9 @@ impl Scenario {
     }
 
     /// What requests look like, and how sockets are made, against what there is to ask.
+    ///
+    /// Cause: A field about requests or sockets is out of range, or has no effect with this mix or
+    /// protocol.
     fn check_wire(&self, problems: &mut Problems) {
         if self.wire.refill == Refill::Whole && self.has_depth_one() {
             problems.add(
@@ -338,6 +349,8 @@ impl Scenario {
     }
 
     /// Rows over time against what they divide.
+    ///
+    /// Cause: Rows over time would be too long, too short or too many, or would hold nothing.
     fn check_intervals(&self, problems: &mut Problems) {
         if self.interval_times && !self.mix.kinds().any(|kind| kind == OpKind::Get) {
             problems.add(
@@ -379,6 +392,8 @@ impl Scenario {
     }
 
     /// Verification against the mix.
+    ///
+    /// Cause: Values cannot be checked with this mix, or too many keys would be tracked.
     fn check_verification(&self, problems: &mut Problems) {
         if self.verify_keys == 0 || self.verify_keys > VERIFY_KEYS_MAX {
             let given = self.verify_keys;
@@ -413,6 +428,8 @@ impl Scenario {
     }
 
     /// Goals against the mix.
+    ///
+    /// Cause: No operation of this run has the times that a goal or condition is about.
     fn check_goals(&self, problems: &mut Problems) {
         let goals = self.goals.iter().map(|goal| ("goal", goal));
         let conditions = self.trust.abort_on.iter().map(|condition| ("abort-on", condition));
@@ -450,6 +467,8 @@ impl Problems {
     }
 
     /// A count that must be from 1 to `max`.
+    ///
+    /// Cause: A count is 0 or above its limit.
     fn count(&mut self, field: &'static str, given: Option<u32>, max: u32) {
         if let Some(count) = given.filter(|count| *count == 0 || *count > max) {
             self.add(

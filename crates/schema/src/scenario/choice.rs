@@ -30,7 +30,7 @@ impl FromStr for ValueFill {
         match word.as_bytes() {
             b"drawn" => Ok(Self::Drawn),
             [letter] if letter.is_ascii_graphic() => Ok(Self::Letter(*letter)),
-            _ => Err(format!("'{word}' is not drawn or one letter or digit, such as 0")),
+            _ => Err(format!("'{word}' is neither drawn nor one letter or digit such as 0")),
         }
     }
 }

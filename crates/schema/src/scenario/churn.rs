@@ -30,6 +30,9 @@ impl Scenario {
     }
 
     /// Reports what is wrong with the fields of connection churn.
+    ///
+    /// Cause: A field contradicts connection churn, where connections are opened, used for some
+    /// calls and closed; or it needs it.
     pub(super) fn check_churn(&self, mut add: impl FnMut(&'static str, String)) {
         let given = [
             ("call-rate", self.churn.call_rate.is_some()),
@@ -84,6 +87,8 @@ impl Scenario {
     }
 
     /// Reports fields that have no meaning unless something comes at a rate.
+    ///
+    /// Cause: The field is about gaps, and neither connections nor calls come at a rate.
     fn check_churn_gaps(&self, add: &mut impl FnMut(&'static str, String)) {
         if self.has_connection_rate() || self.has_call_rate() {
             return;
@@ -110,6 +115,9 @@ impl Scenario {
     }
 
     /// Reports fields that exclude connection churn.
+    ///
+    /// Cause: Under connection churn connections are opened and closed, and the field excludes
+    /// that.
     fn check_churn_alone(&self, add: &mut impl FnMut(&'static str, String)) {
         let others = [
             ("clients", self.client.clients.is_some(), "keeps connections open"),
@@ -127,6 +135,8 @@ impl Scenario {
     }
 
     /// Checks single fields against their limits.
+    ///
+    /// Cause: A number or time of connection churn is outside the range that memtide accepts.
     fn check_churn_bounds(&self, add: &mut impl FnMut(&'static str, String)) {
         for (field, count) in
             [("calls", self.churn.calls), ("connections-total", self.churn.connections_total)]

@@ -78,7 +78,9 @@ impl FromStr for Goal {
 
     fn from_str(word: &str) -> Result<Self, String> {
         let explain = |why: String| format!("'{word}' is not {GRAMMAR}: {why}");
-        let at = word.find(['<', '>']).ok_or_else(|| explain("it compares nothing".to_owned()))?;
+        let at = word
+            .find(['<', '>'])
+            .ok_or_else(|| explain("a comparison such as < or >= is missing".to_owned()))?;
         let (subject, rest) = word.split_at(at);
         let (relation, bound) = split_relation(rest);
         let subject = parse_subject(subject.trim()).map_err(explain)?;

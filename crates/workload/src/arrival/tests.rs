@@ -110,7 +110,7 @@ fn refusals_name_the_fault_and_every_form() {
          normal:DEVIATION (of the mean gap, such as normal:0.2), etc, or \
          pareto:LOCATION,SCALE,SHAPE (such as pareto:0,16,0.15)"
     );
-    assert!(refused("").contains("it names nothing"));
+    assert!(refused("").contains("a name is missing"));
     assert!(refused("xyzzy").contains("there is no 'xyzzy';"));
     assert!(refused("pareto:1,2").contains("it takes 3 arguments, 2 given"));
     assert!(refused("poisson:5").contains("it takes no argument, 1 given"));

@@ -75,8 +75,8 @@ fn refusals_name_the_fault_and_every_kind() {
         let refusal = refused(&format!("get={weight}"));
         assert!(refusal.contains("must be a weight above 0"), "{refusal}");
     }
-    assert!(refused("").contains("it names nothing"));
-    assert!(refused("get=1,").contains("it names nothing"));
+    assert!(refused("").contains("a name is missing"));
+    assert!(refused("get=1,").contains("a name is missing"));
 }
 
 #[test]

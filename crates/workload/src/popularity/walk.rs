@@ -42,7 +42,9 @@ impl Walk {
         let law = law.map(|law| law.trim().parse::<SizeLaw>()).transpose();
         let law = law.map_err(|error| wrong(error.to_string()))?;
         if law.as_ref().is_some_and(SizeLaw::ascends) {
-            return Err(wrong("an entry is drawn, and ascending draws nothing".to_owned()));
+            return Err(wrong(
+                "a walk draws the keys that replace others, and ascending draws nothing".to_owned(),
+            ));
         }
         let parts: Vec<&str> = numbers.split(',').map(str::trim).collect();
         let (capacity, renewal) = match parts[..] {

@@ -16,7 +16,7 @@ pub enum Draws {
 }
 
 const GRAMMAR: Grammar = Grammar {
-    what: "a way to draw",
+    what: "a source of random numbers",
     names: &["seed", "rand48"],
     forms: "seed, or rand48:LOW,MIDDLE,HIGH (three numbers from 0 to 65535)",
 };

@@ -9,16 +9,19 @@ use memtide_compat::Mcperf;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Makes the links; says which.
+/// Makes the links, and prints each.
+///
+/// Cause: Links to this program cannot be made in the folder, or would replace other files.
 pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
     let folder = matches.get_one::<PathBuf>("folder").expect("it is required");
     let mcperf = matches.get_one::<Mcperf>("mcperf").copied();
     let failed = |message: String| Stop { code: FAILED, message };
-    let program =
-        env::current_exe().map_err(|error| failed(format!("cannot find myself: {error}")))?;
+    let program = env::current_exe().map_err(|error| {
+        failed(format!("the path of this program is unknown: {error}; start it by its path"))
+    })?;
     fs::create_dir_all(folder).map_err(|error| {
         Stop::usage(format!(
-            "the folder '{}' cannot be made: {error}; name another one",
+            "the folder '{}' cannot be made: {error}; name another folder",
             folder.display()
         ))
     })?;
@@ -32,7 +35,10 @@ pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
     let mut said = String::new();
     for (place, target) in links {
         link(&target, &place).map_err(|error| {
-            failed(format!("cannot make the link '{}': {error}", place.display()))
+            failed(format!(
+                "the link '{}' cannot be made: {error}; name another folder",
+                place.display()
+            ))
         })?;
         said += &format!("{} -> {}\n", place.display(), target.display());
     }

@@ -12,6 +12,9 @@ const EXPIRY_JUDGED_S: RangeInclusive<i64> = 5..=2_592_000;
 
 impl Scenario {
     /// Clients against connections and servers.
+    ///
+    /// Cause: Clients determine connections and operations in flight, and another field contradicts
+    /// that or needs them.
     pub(super) fn check_clients(&self, problems: &mut Problems) {
         problems.count("clients", self.client.clients, CONNECTIONS_MAX);
         let each = self.client.connections_per_client;
@@ -57,6 +60,9 @@ impl Scenario {
     }
 
     /// Whether each server and each worker has a client, and connections are not too many.
+    ///
+    /// Cause: There are too few clients for the servers or threads, or too many connections for the
+    /// clients.
     fn check_shares(&self, clients: u32, problems: &mut Problems) {
         let each = self.connections_of_client(self.servers.len().max(1) as u32);
         let all = u64::from(clients) * each;
@@ -92,6 +98,8 @@ impl Scenario {
     }
 
     /// Expiry, and its verification, against what is needed to judge it.
+    ///
+    /// Cause: An expiry is missing, or cannot be verified.
     pub(super) fn check_expiry(&self, problems: &mut Problems) {
         if self.expiry_share < 1.0 && self.expiry == 0 {
             problems.add(
@@ -127,6 +135,9 @@ impl Scenario {
     }
 
     /// Windows against the mix and the keys.
+    ///
+    /// Cause: A window determines which objects are set and read, and another field contradicts
+    /// that or needs a window.
     pub(super) fn check_window(&self, problems: &mut Problems) {
         if self.client.window.is_none() {
             if self.client.overwrite > 0.0 {

@@ -5,6 +5,9 @@ use crate::scenario::{Scenario, Transport};
 
 impl Scenario {
     /// Writers against servers, clients and whatever they do not go together with.
+    ///
+    /// Cause: Writers need clients and several servers over TCP, and must know what each server
+    /// holds.
     pub(super) fn check_replication(&self, problems: &mut Problems) {
         let Some(writers) = self.replication.writers else {
             if let Some(replicate) = self.replication.replicate {

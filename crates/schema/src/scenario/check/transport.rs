@@ -14,6 +14,9 @@ const REPLY_BYTES_MAX: u64 = 64 << 20;
 
 impl Scenario {
     /// The transport against servers, depth and sizes.
+    ///
+    /// Cause: UDP has neither unix sockets, authentication nor several operations in flight per
+    /// connection.
     pub(super) fn check_transport(&self, problems: &mut Problems) {
         if self.transport == Transport::Tcp {
             return;
@@ -53,6 +56,8 @@ impl Scenario {
     }
 
     /// Whether requests fit into datagrams at all, and replies into memory.
+    ///
+    /// Cause: A request does not fit into one datagram, or a reply into the memory for reassembly.
     fn check_datagrams(&self, problems: &mut Problems) {
         let (key_least, _) = self.key_size.bounds();
         let (value_least, value_most) = self.value_size.bounds();

@@ -16,7 +16,7 @@ pub enum Pick {
 }
 
 const PICKS: Grammar = Grammar {
-    what: "a way to pick",
+    what: "an order of a window's objects",
     names: &["random", "sequential"],
     forms: "random or sequential",
 };

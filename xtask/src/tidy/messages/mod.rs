@@ -3,8 +3,13 @@
 //!
 //! It judges no text. What the faces of other load generators say is theirs, and is left out.
 
+mod entry;
+mod groups;
+
 use super::source::Source;
 use super::{Finding, Rule};
+use entry::{Entry, Remedies, entries, remedies, shown};
+use groups::{Columns, GROUPS, Group};
 use std::collections::BTreeSet;
 
 /// Where the list stands.
@@ -23,87 +28,6 @@ An error consists of what is wrong, with the value and where it was given, and w
 has a stable code, which the record contains, a message and a remedy.
 ";
 
-/// Texts that stand together.
-struct Group {
-    title: &'static str,
-    introduction: &'static str,
-    /// Beginnings of the paths of its files.
-    files: &'static [&'static str],
-    /// Words that a text has at least: labels are single words.
-    words_min: usize,
-}
-
-const GROUPS: [Group; 8] = [
-    Group {
-        title: "Verdict",
-        introduction: "The checks behind the last line of a report: reasons for a no, and notes on \
-                       checks that were skipped.",
-        files: &["crates/run/src/doctor", "crates/run/src/survey", "crates/schema/src/judge"],
-        words_min: 3,
-    },
-    Group {
-        title: "Errors: scenario",
-        introduction: "Contradictions between fields, and values that a field does not accept \
-                       (exit code 2).",
-        files: &[
-            "crates/schema/src/scenario",
-            "crates/schema/src/field",
-            "crates/schema/src/file",
-            "crates/base/src/",
-            "crates/workload/src/",
-        ],
-        words_min: 3,
-    },
-    Group {
-        title: "Errors: run",
-        introduction: "A run that cannot start or go on. The exit code is 3 unless the server has \
-                       too little memory (1) or must not be filled (2).",
-        files: &["crates/run/src/", "crates/engine/src/", "crates/host/src/", "crates/codec/src/"],
-        words_min: 3,
-    },
-    Group {
-        title: "Remedies of a run's errors",
-        introduction: "What to do, behind what is wrong in an error of a run. The compatible \
-                       commands name their own options here.",
-        files: &["crates/schema/src/warning/words"],
-        words_min: 2,
-    },
-    Group {
-        title: "Errors: program, files and merging",
-        introduction: "The command line, outputs, and records that cannot be merged.",
-        files: &["crates/memtide/src/", "crates/schema/src/merge", "crates/sinks/src/"],
-        words_min: 3,
-    },
-    Group {
-        title: "Reasons of decisions",
-        introduction: "What `--plan` shows after a dash, for decisions that the scenario leaves \
-                       open.",
-        files: &["crates/run/src/lower"],
-        words_min: 3,
-    },
-    Group {
-        title: "Report",
-        introduction: "Labels and sentences of the report, of searches and scans, of progress and \
-                       of charts.",
-        files: &["crates/report/src/"],
-        words_min: 1,
-    },
-    Group {
-        title: "Help of the program's own flags",
-        introduction: "Commands, and flags that are not fields of a scenario.",
-        files: &["crates/memtide/src/flags"],
-        words_min: 3,
-    },
-];
-
-/// Words with which advice begins, behind a colon or a semicolon.
-const ADVICE: [&str; 34] = [
-    "use", "give", "name", "add", "remove", "allow", "check", "raise", "set", "choose", "leave",
-    "try", "run", "write", "lower", "reduce", "measure", "compare", "reset", "enable", "let",
-    "search", "merge", "put", "move", "build", "increase", "free", "fill", "make", "start", "stop",
-    "wait", "pass",
-];
-
 /// The page, whole.
 pub(super) fn page(sources: &[Source]) -> String {
     let mut page = INTRODUCTION.to_owned();
@@ -120,22 +44,50 @@ pub(super) fn page(sources: &[Source]) -> String {
         "A warning does not end a run. The report shows it; the record lists it.",
         warnings(sources),
     );
+    let remedies = in_our_words(sources);
     for group in &GROUPS {
-        add(group.title, group.introduction, sentences(sources, group));
+        add(group.title, group.introduction, tables(sources, group, &remedies));
     }
     page
 }
 
-/// A finding if the list at `PATH`, which is `written`, is not what the sources say.
-pub(super) fn check(sources: &[Source], written: &str) -> Option<Finding> {
-    (page(sources) != written).then(|| Finding {
-        path: PATH.to_owned(),
+/// A finding if the list at `PATH`, which is `written`, is not what the sources say, and one for
+/// each error without a cause or a remedy.
+pub(super) fn check(sources: &[Source], written: &str) -> Vec<Finding> {
+    let finding = |path: String, what: String, instead: &str| Finding {
+        path,
         line: 0,
         rule: Rule::Messages,
-        what: "the list of messages is not what the sources say".to_owned(),
-        why: "a text that nobody has read beside the others reads differently",
-        instead: "run cargo xtask messages, and read what has changed".to_owned(),
-    })
+        what,
+        why: "a text that was not read beside the others reads differently",
+        instead: instead.to_owned(),
+    };
+    let mut findings = Vec::new();
+    if page(sources) != written {
+        let what = "the list of messages is not what the sources say".to_owned();
+        findings.push(finding(PATH.to_owned(), what, "run cargo xtask messages, and read it"));
+    }
+    let remedies = in_our_words(sources);
+    for group in GROUPS.iter().filter(|group| group.columns == Columns::Cause) {
+        for (path, entry) in messages(sources, group, &remedies) {
+            let lacks = match (entry.cause.is_empty(), entry.remedy.is_empty()) {
+                _ if !entry.is_error => continue,
+                (false, false) => continue,
+                (true, _) => "cause",
+                (_, true) => "remedy",
+            };
+            let what = format!("the message '{}' has no {lacks}", entry.message);
+            let instead = "say the cause in the docstring of its variant or function, and the \
+                           remedy in the message or in a paragraph 'To do: …'";
+            findings.push(finding(path, what, instead));
+        }
+    }
+    findings
+}
+
+/// The remedies of memtide itself; each face of another program has others.
+fn in_our_words(sources: &[Source]) -> Remedies {
+    of(sources, &["crates/schema/src/warning/words"]).flat_map(remedies).collect()
 }
 
 /// Name and help of each field of a scenario.
@@ -221,21 +173,82 @@ fn docstring(source: &Source, variant: &str) -> String {
     docs.join(" ")
 }
 
-/// The sentences of a group, each once and by the alphabet: what is wrong, and what to do.
-fn sentences(sources: &[Source], group: &Group) -> String {
-    let mut rows = BTreeSet::new();
+/// The messages of a group with the paths of their files: those of its enums in the order of the
+/// group, then the others by the alphabet.
+fn messages(sources: &[Source], group: &Group, remedies: &Remedies) -> Vec<(String, Entry)> {
+    let mut found = Vec::new();
     for source in of(sources, group.files).filter(|source| is_in(source, group)) {
-        let texts = source.strings().filter(|(at, text)| is_shown(source, *at, text, group));
-        for (_, text) in texts {
-            let (what, advice) = divided(&shown(text));
-            rows.insert(format!("| {what} | {advice} |\n"));
+        for mut entry in entries(source, remedies, |at, text| is_shown(source, at, text, group)) {
+            let home = entry.of.as_deref().and_then(groups::of_enum);
+            if !home.map_or(!group.enums_alone, |home| home.title == group.title) {
+                continue;
+            }
+            if let Some(subject) = entry.of.as_deref().and_then(groups::subject) {
+                entry.message = format!("{subject} {}", entry.message);
+            }
+            found.push((source.path.clone(), entry));
         }
     }
-    let rows: String = rows.into_iter().collect();
-    match group.words_min {
-        1 => format!("| text | |\n|---|---|\n{rows}"),
-        _ => format!("| message | what to do |\n|---|---|\n{rows}"),
+    // A stable sort: the messages of one enum stay in its order.
+    let rank =
+        |entry: &Entry| group.enums.iter().position(|name| entry.of.as_deref() == Some(name));
+    found.sort_by_cached_key(|(_, entry)| match rank(entry) {
+        Some(rank) => (rank, String::new(), String::new()),
+        None => (usize::MAX, entry.cause.clone(), entry.message.clone()),
+    });
+    found
+}
+
+/// The tables of a group.
+fn tables(sources: &[Source], group: &Group, remedies: &Remedies) -> String {
+    let entries: Vec<Entry> =
+        messages(sources, group, remedies).into_iter().map(|(_, entry)| entry).collect();
+    let Columns::Cause = group.columns else {
+        let (forms, entries): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(|entry| entry.is_form);
+        let list_of_all = list(&entries, group.columns);
+        return match forms.is_empty() {
+            true => list_of_all,
+            false => format!(
+                "{list_of_all}\nThe names and forms in these messages:\n\n{}",
+                list(&forms, Columns::Text)
+            ),
+        };
+    };
+    let (errors, parts): (Vec<Entry>, Vec<Entry>) =
+        entries.into_iter().partition(|entry| entry.is_error);
+    let mut rows: Vec<String> = Vec::new();
+    for Entry { cause, message, remedy, .. } in errors {
+        let row = format!("| {cause} | {message} | {remedy} |\n");
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
     }
+    let errors = format!("| cause | message | what to do |\n|---|---|---|\n{}", rows.concat());
+    match parts.is_empty() {
+        true => errors,
+        false => format!(
+            "{errors}\nParts of these messages, and notes:\n\n{}",
+            list(&parts, Columns::Text)
+        ),
+    }
+}
+
+/// Messages without their causes, by the alphabet.
+fn list(entries: &[Entry], columns: Columns) -> String {
+    let rows: BTreeSet<String> = entries
+        .iter()
+        .map(|Entry { message, remedy, .. }| match (columns, remedy.as_str()) {
+            (Columns::Remedy, _) => format!("| {message} | {remedy} |\n"),
+            (_, "") => format!("| {message} |\n"),
+            (_, remedy) => format!("| {message}: {remedy} |\n"),
+        })
+        .collect();
+    let head = match columns {
+        Columns::Remedy => "| message | what to do |\n|---|---|\n",
+        _ => "| text |\n|---|\n",
+    };
+    format!("{head}{}", rows.into_iter().collect::<String>())
 }
 
 /// Whether a file belongs to this group, and not to one that names it more exactly.
@@ -244,9 +257,10 @@ fn is_in(source: &Source, group: &Group) -> bool {
         let begins = group.files.iter().filter(|file| source.path.starts_with(**file));
         begins.map(|file| file.len()).max()
     };
-    let is_words = source.path.ends_with("/words.rs");
-    let is_face = source.path.contains("/face") || source.path.contains("/warning");
-    (!is_face || is_words) && length(group) == GROUPS.iter().filter_map(length).max()
+    let is_face = source.path.contains("/face/") && !source.path.ends_with("/install.rs");
+    !is_face
+        && !source.path.contains("/warning")
+        && length(group) == GROUPS.iter().filter_map(length).max()
 }
 
 /// Whether people see this string: not what an assertion says, nor what a table of fields holds.
@@ -259,41 +273,20 @@ fn is_shown(source: &Source, at: usize, text: &str, group: &Group) -> bool {
     let is_field = ["long:", "help:", "default:", "name:", "value:"]
         .iter()
         .any(|member| before.ends_with(member));
+    // Bytes are for the wire.
+    let is_wire = source.text[at..].starts_with('b');
     let whole = shown(text);
     // What ends like a sentence of a page is part of a field's description.
-    let is_page = source.path.contains("/field/") && whole.trim_end().ends_with('.');
+    let has_pages = source.path.contains("/field/") || source.path.contains("/workload/");
+    let is_page = has_pages && whole.trim_end().ends_with('.');
     let letters = |word: &&str| word.chars().any(char::is_alphabetic) && !word.starts_with('{');
     let words = whole.split_whitespace().filter(letters).count();
     let long = whole.chars().filter(|c| c.is_alphabetic()).count() > 2;
-    !is_ours && !is_field && !is_page && long && words >= group.words_min
+    !is_ours && !is_wire && !is_field && !is_page && long && words >= group.words_min
 }
 
 fn line(code: &str) -> &str {
     code.rsplit('\n').next().unwrap_or(code)
-}
-
-/// A text without the advice at its end, and the advice.
-fn divided(text: &str) -> (String, String) {
-    for (at, mark) in text.match_indices([':', ';']) {
-        let rest = text[at + mark.len()..].trim_start();
-        let first = rest.split([' ', ',']).next().unwrap_or_default();
-        if ADVICE.contains(&first) {
-            return (text[..at].to_owned(), rest.to_owned());
-        }
-    }
-    (text.to_owned(), String::new())
-}
-
-/// A string as a cell of a table: escapes undone, lines joined.
-fn shown(text: &str) -> String {
-    let mut whole = String::new();
-    let mut lines = text.split("\\\n");
-    whole.push_str(lines.next().unwrap_or_default());
-    for line in lines {
-        whole.push_str(line.trim_start());
-    }
-    let whole = whole.replace("\\n", " ").replace("\\\"", "\"").replace('\n', " ");
-    whole.replace('|', "\\|").replace('<', "\\<").trim().to_owned()
 }
 
 fn of<'a>(sources: &'a [Source], begins: &'a [&'a str]) -> impl Iterator<Item = &'a Source> {

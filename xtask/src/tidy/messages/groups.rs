@@ -1,0 +1,144 @@
+//! The sections of docs/messages.md: which sources and enums word the texts of each.
+
+/// Texts that stand together.
+pub(super) struct Group {
+    pub(super) title: &'static str,
+    pub(super) introduction: &'static str,
+    /// Beginnings of the paths of its files.
+    pub(super) files: &'static [&'static str],
+    /// Types whose messages are its own, in the order of the page.
+    pub(super) enums: &'static [&'static str],
+    /// Whether it has no messages but those of its enums.
+    pub(super) enums_alone: bool,
+    /// Words that a text has at least: labels are single words.
+    pub(super) words_min: usize,
+    pub(super) columns: Columns,
+}
+
+/// What is said of each text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Columns {
+    /// Cause, message and remedy.
+    Cause,
+    /// Message and remedy.
+    Remedy,
+    /// The text alone.
+    Text,
+}
+
+/// The group of the enum of this name.
+pub(super) fn of_enum(name: &str) -> Option<&'static Group> {
+    GROUPS.iter().find(|group| group.enums.contains(&name))
+}
+
+/// What stands before the messages of the enum of this name.
+pub(super) fn subject(name: &str) -> Option<&'static str> {
+    match name {
+        "ConnectError" | "Closed" | "PeerError" | "Malformed" | "AskError" => Some("{server}"),
+        "Stranger" => Some("{server} answered with"),
+        _ => None,
+    }
+}
+
+pub(super) const GROUPS: [Group; 9] = [
+    Group {
+        title: "Verdict",
+        introduction: "The checks behind the last line of a report: reasons for a no, and notes on \
+                       checks that were skipped.",
+        files: &[
+            "crates/run/src/doctor",
+            "crates/run/src/survey",
+            "crates/schema/src/judge",
+            "crates/schema/src/merge/judgement",
+        ],
+        enums: &[],
+        enums_alone: false,
+        words_min: 3,
+        columns: Columns::Remedy,
+    },
+    Group {
+        title: "Errors: scenario",
+        introduction: "Fields that contradict each other or are out of range (exit code 2).",
+        files: &["crates/schema/src/scenario/check", "crates/schema/src/scenario/churn"],
+        enums: &[],
+        enums_alone: false,
+        words_min: 3,
+        columns: Columns::Cause,
+    },
+    Group {
+        title: "Errors: values",
+        introduction: "A value does not have a form that its field accepts (exit code 2). What to \
+                       do: give a value of the form that the message names.",
+        files: &[
+            "crates/schema/src/scenario",
+            "crates/schema/src/field",
+            "crates/schema/src/file",
+            "crates/base/src/",
+            "crates/workload/src/",
+            "crates/server/src/behaviour",
+            "crates/server/src/fault",
+            "crates/server/src/word",
+        ],
+        enums: &[],
+        enums_alone: false,
+        words_min: 3,
+        columns: Columns::Remedy,
+    },
+    Group {
+        title: "Errors: connections and servers",
+        introduction: "What a server or the way to it did; part of other messages.",
+        files: &["crates/engine/src/", "crates/codec/src/"],
+        enums: &["ConnectError", "Closed", "PeerError", "Stranger", "Malformed", "AskError"],
+        enums_alone: true,
+        words_min: 3,
+        columns: Columns::Cause,
+    },
+    Group {
+        title: "Errors: run",
+        introduction: "A run that cannot start or go on. The exit code is 3 unless the server has \
+                       too little memory (1) or must not be filled (2).",
+        files: &["crates/run/src/", "crates/engine/src/", "crates/host/src/", "crates/codec/src/"],
+        enums: &["Fault", "FillFault", "NoRoom", "FleetError"],
+        enums_alone: false,
+        words_min: 3,
+        columns: Columns::Cause,
+    },
+    Group {
+        title: "Errors: program, files and merging",
+        introduction: "The command line, outputs, and records that cannot be merged.",
+        files: &["crates/memtide/src/", "crates/schema/src/merge", "crates/sinks/src/"],
+        enums: &[],
+        enums_alone: false,
+        words_min: 3,
+        columns: Columns::Cause,
+    },
+    Group {
+        title: "Reasons of decisions",
+        introduction: "What `--plan` shows after a dash, for decisions that the scenario leaves \
+                       open.",
+        files: &["crates/run/src/lower"],
+        enums: &[],
+        enums_alone: false,
+        words_min: 3,
+        columns: Columns::Remedy,
+    },
+    Group {
+        title: "Report",
+        introduction: "Labels and sentences of the report, of searches and scans, of progress and \
+                       of charts.",
+        files: &["crates/report/src/"],
+        enums: &[],
+        enums_alone: false,
+        words_min: 1,
+        columns: Columns::Text,
+    },
+    Group {
+        title: "Help of the program's own flags",
+        introduction: "Commands, and flags that are not fields of a scenario.",
+        files: &["crates/memtide/src/flags"],
+        enums: &[],
+        enums_alone: false,
+        words_min: 3,
+        columns: Columns::Text,
+    },
+];
