@@ -150,7 +150,7 @@ fn documents_name_what_exists() {
 
 #[test]
 fn the_table_of_words_says_where_tidy_looks() {
-    let style = std::fs::read_to_string(crate::workspace_root().join("STYLE.md")).unwrap();
+    let style = fs::read_to_string(crate::workspace_root().join("STYLE.md")).unwrap();
     assert_eq!(words::table::check(&style), []);
     for (row, instead) in [
         ("| crowd | clients | texts, names |", "| crowd | clients | names |"),
