@@ -149,6 +149,7 @@ fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg 
 /// The whole suite. The tidy checks are among the tests.
 fn test(root: &Path) -> Result<(), String> {
     setup::install_missing(setup::TESTS)?;
+    setup::install_cluster();
     run(cargo(root).args(["test", "--workspace"]))?;
     // The default takes io_uring where it can be had; what the program promises holds without.
     // Faces and texts are words around it, which are the same over either.
@@ -161,6 +162,7 @@ fn test(root: &Path) -> Result<(), String> {
         "hostile::",
         "words::",
         "terminal::",
+        "slurm::",
     ];
     let native = integration.into_iter().chain(words.iter().flat_map(|words| ["--skip", *words]));
     run(cargo(root).env("IT_IO", "epoll").args(native))?;

@@ -21,6 +21,15 @@ pub(crate) const TESTS: &[Need] = &[
         why: "it makes users for servers with SASL",
     },
 ];
+/// What the tests on a cluster call. They need root, and say that they were skipped without it.
+const CLUSTER: &[Need] = &[
+    Need { program: "slurmctld", package: "slurmctld", why: "the controller of a cluster" },
+    Need { program: "slurmd", package: "slurmd", why: "a node of a cluster" },
+    Need { program: "srun", package: "slurm-client", why: "it starts shares of a run" },
+    Need { program: "munged", package: "munge", why: "the nodes of a cluster trust its key" },
+    Need { program: "ip", package: "iproute2", why: "each node has a network of its own" },
+    Need { program: "nsenter", package: "util-linux", why: "each node has namespaces of its own" },
+];
 /// What the counting of instructions calls.
 pub(crate) const INSTRUCTIONS: &[Need] =
     &[Need { program: "valgrind", package: "valgrind", why: "it counts instructions" }];
@@ -44,6 +53,17 @@ pub(crate) fn install_missing(needs: &[Need]) -> Result<(), String> {
     match privilege() {
         Some(prefix) => apt_install(prefix, &packages),
         None => Err(format!("please run\n\n    {}\n\nand then this again", by_hand(&packages))),
+    }
+}
+
+/// Installs what the tests on a cluster call if they can run, as root on a system with apt-get.
+/// They are skipped where it cannot be installed.
+pub(crate) fn install_cluster() {
+    let root = answers("id", &["-u"]).as_deref() == Some("0");
+    if !root || find("apt-get").is_none() {
+        eprintln!("xtask: tests on a Slurm cluster need root and, to install it, apt-get");
+    } else if let Err(error) = install_missing(CLUSTER) {
+        eprintln!("xtask: tests on a Slurm cluster will be skipped: {error}");
     }
 }
 

@@ -38,14 +38,19 @@ pub(crate) fn memtide(line: &str) -> Finished {
 /// The program without arguments, and without fields from the environment. All tests can be run
 /// with another `--io` than the default, named by `IT_IO`.
 pub(crate) fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_memtide"));
+    let mut command = cleared(Command::new(env!("CARGO_BIN_EXE_memtide")));
+    if let Some(io) = std::env::var_os("IT_IO") {
+        command.env("MEMTIDE_IO", io);
+    }
+    command
+}
+
+/// `command` without stdin, fields from the environment, and signals that it would ignore.
+pub(crate) fn cleared(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("MEMTIDE_") {
             command.env_remove(name);
         }
-    }
-    if let Some(io) = std::env::var_os("IT_IO") {
-        command.env("MEMTIDE_IO", io);
     }
     command.stdin(Stdio::null());
     // A shell that runs these tests in the background ignores Ctrl-C for them.

@@ -25,6 +25,7 @@ mod verification;
 mod instants;
 mod merging;
 mod steps;
+mod slurm;
 mod mutilate;
 mod twemperf;
 mod memaslap;
