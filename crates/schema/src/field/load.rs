@@ -240,7 +240,7 @@ pub(super) const WAIT: Field = Field {
 pub(super) const IO: Field = Field {
     name: "io",
     short: None,
-    value: Some("DOOR"),
+    value: Some("INTERFACE"),
     default: "auto",
     help: "Kernel interface for network I/O: uring, epoll or auto",
     long: "`uring`: io_uring, with many sends and receives per system call; needs Linux 6.1 and is \
