@@ -106,11 +106,11 @@ impl fmt::Display for Malformed {
                  END was expected; is it a memcached with the text protocol?"
             ),
             Self::BadNumber { line, expected } => {
-                write!(f, "sent {line}; expected was {expected}")
+                write!(f, "sent {line} where {expected} was expected")
             }
             Self::ValueNotClosed { got } => write!(
                 f,
-                "sent '{}' after the last byte of a value; expected was CRLF",
+                "sent '{}' after the last byte of a value where CRLF was expected",
                 [*got].escape_ascii()
             ),
             Self::NoFrame { got } => write!(
@@ -121,8 +121,8 @@ impl fmt::Display for Malformed {
             ),
             Self::BadFrame { opcode, expected } => write!(
                 f,
-                "sent a binary answer to command 0x{opcode:02x} that is none; expected \
-                 was {expected}"
+                "sent an invalid binary answer to command 0x{opcode:02x}: {expected} \
+                 was expected"
             ),
         }
     }

@@ -47,7 +47,7 @@ fn response(goal: &Goal, kind: Kind, measure: Measure, record: &Record) -> Judge
             Some(Quantile::Known(ns)) => decided(goal, ns as f64, span),
             Some(Quantile::Unanswered) => among_unanswered(goal),
             Some(Quantile::TooFew { needed }) => undecided(&format!(
-                "it takes {needed} operations to tell, there were {}; measure longer",
+                "{needed} operations are needed to tell, and {} were measured; measure longer",
                 response.count
             )),
             None => undecided("the histogram of these times is damaged"),

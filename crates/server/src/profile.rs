@@ -19,7 +19,7 @@ const TOO_LONG: Reply<'static> = Reply::Error(ErrorReply {
     message: b"out of memory writing get response",
 });
 
-/// How a server is asked to conduct itself. The default answers everything at once and rightly.
+/// How a server behaves on purpose. The default answers everything at once and correctly.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerProfile {
     /// When answers leave.
@@ -31,13 +31,13 @@ pub struct ServerProfile {
 }
 
 impl ServerProfile {
-    /// Whether the server answers everything at once and rightly.
+    /// True if the server answers everything at once and correctly.
     pub fn is_plain(&self) -> bool {
         self.behaviour.is_instant() && self.faults.is_none()
     }
 }
 
-/// A server's conduct at work; one for all its connections.
+/// The state of a server's profile; one for all its connections.
 ///
 /// Requests that name a key are numbered from 0 in the order in which they are handled, and all
 /// draws are functions of the seed and this number; connections are numbered apart, and so are the

@@ -1,8 +1,8 @@
-//! The driver over epoll: readiness dressed up as completions.
+//! The driver over epoll, which turns readiness into completions.
 //!
-//! A completion is produced when it is asked for, one receive call each, so that what a reply
-//! frees can be used before the next connection is read; or a few are received ahead, where
-//! nothing is due by a schedule. Streams tell of news only, see [`reading`].
+//! A completion is made when the worker asks for it, with one receive call, so that the room that a
+//! reply frees is used before the next connection is read. If nothing is due by a schedule, a few
+//! are received ahead. Streams are registered edge-triggered, see [`reading`].
 
 use crate::clock::{Clock, SPIN_WINDOW};
 use crate::driver::peer::{Happened, Peer, send_after};
@@ -174,7 +174,7 @@ impl EpollDriver {
             Err(errno) => {
                 let lost = peer.lost(errno);
                 self.early.push_back((id, lost));
-                self.ahead.retain(|news| news.connection != id);
+                self.ahead.retain(|received| received.connection != id);
                 return Submitted::Done;
             }
         };
@@ -186,7 +186,7 @@ impl EpollDriver {
         Submitted::Pending
     }
 
-    /// Waits for other things from now on; what is there already is news again.
+    /// Waits for `flags` from now on. Events that are there already are reported once more.
     fn watch(&mut self, id: ConnectionId, flags: EventFlags) {
         let peer = &self.peers[id.index()];
         let socket = peer.socket.as_ref().expect("only open connections are watched");
@@ -266,7 +266,7 @@ impl EpollDriver {
             return Some(What::Happened(self.opened(id)));
         }
         if flags.contains(EventFlags::OUT) && peer.has_unsent() {
-            // When all is sent it waits anew, and what can be read is news again.
+            // Once all is sent, `watch` registers anew and readable bytes are reported once more.
             if let Some(happened) = self.send_rest(id) {
                 return Some(What::Happened(happened));
             }
@@ -313,7 +313,7 @@ impl Driver for EpollDriver {
                 self.send_gathered();
                 self.peers[connection.index()].end(linger);
                 self.early.retain(|(id, _)| *id != connection);
-                self.ahead.retain(|news| news.connection != connection);
+                self.ahead.retain(|received| received.connection != connection);
                 Ok(Submitted::Done)
             }
         }
@@ -369,12 +369,11 @@ impl Driver for EpollDriver {
     }
 }
 
-/// What an open connection is watched for. A stream tells of news only (`EPOLLET`), so that a wait
-/// need not look again at every connection that the last one named. What makes that safe is in
-/// epoll(7): a receive that does not fill its buffer has emptied the stream, and whatever comes
-/// later is news. Two things are looked at again without being told: a stream that filled the
-/// buffer, and one that is about to end. Of datagrams one receive takes one only, so they are told
-/// of as long as there are any.
+/// The events that an open connection is watched for. Streams are edge-triggered (`EPOLLET`), so a
+/// wait does not look again at every connection that the last one reported. This is safe because,
+/// by epoll(7), a receive that does not fill its buffer has emptied the stream, and later bytes are
+/// a new event. Two kinds of stream are received from again without an event: one that filled the
+/// buffer, and one that is about to end. Datagrams are level-triggered: a receive takes only one.
 fn reading(peer: &Peer) -> EventFlags {
     match peer.datagrams {
         false => EventFlags::IN | EventFlags::RDHUP | EventFlags::ET,

@@ -62,7 +62,7 @@ impl Peer {
                 let time = shared.time();
                 endpoint.handle_bytes(time, bytes, &shared.store, &mut state);
             }
-            (Line::Shaped(_), None) => unreachable!("an endpoint needs a conduct"),
+            (Line::Shaped(_), None) => unreachable!("an endpoint needs a profile"),
         }
     }
 

@@ -1,5 +1,5 @@
-//! What all threads of one embedded server have in common: the listener, the store, the time, and
-//! how the server conducts itself.
+//! What all threads of one embedded server share: the listener, the store, the time and the
+//! profile.
 
 use crate::clock::{self, Clock};
 use memtide_server::{ProfileState, Store};
@@ -21,7 +21,7 @@ pub(super) struct Shared {
 impl Shared {
     pub fn profile(&self) -> Option<MutexGuard<'_, ProfileState>> {
         let profile = self.profile.as_ref()?;
-        Some(profile.lock().expect("no thread panics while it holds the conduct"))
+        Some(profile.lock().expect("no thread panics while it holds the profile"))
     }
 
     /// The time as the server's rules want it.

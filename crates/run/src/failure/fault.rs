@@ -213,8 +213,7 @@ impl FillFault {
                     .and(said)
             }
             Self::Silence { who, awaited, timeout, said } => Sentence::new(format!(
-                "{who} stopped answering: {awaited} were awaited for longer than the timeout of \
-                 {timeout}"
+                "{who} stopped answering: no reply to {awaited} within the timeout of {timeout}"
             ))
             .and(said),
             Self::Gone { who, said } => {
@@ -228,20 +227,20 @@ impl FillFault {
                 let sentence = match resized {
                     None => sentence,
                     Some(Lengths { mean, law }) => sentence
-                        .text(format!(", and values of {mean:.0} bytes where "))
+                        .text(format!(", with values of {mean:.0} bytes on average instead of "))
                         .field("value-size")
-                        .text(format!(" is {law}")),
+                        .text(format!(" {law}")),
                 };
                 sentence.text("; filling could evict them").remedy(Remedy::ChooseLoad)
             }
             Self::Resized { server, resized, hits, lengths: Lengths { mean, law } } => {
-                Sentence::new(format!(
-                    "server {server} holds values of other lengths: {resized} of {hits} that were \
-                     sampled, of {mean:.0} bytes in the mean, where "
-                ))
-                .field("value-size")
-                .text(format!(" is {law}"))
-                .remedy(Remedy::RefillOrAccept)
+                Sentence::new(format!("server {server} holds values of other lengths than "))
+                    .field("value-size")
+                    .text(format!(
+                        " {law}: {resized} of {hits} sampled values differ, and their mean is \
+                         {mean:.0} bytes"
+                    ))
+                    .remedy(Remedy::RefillOrAccept)
             }
             Self::NoMemcached { server, answered, asked, said, protocol } => {
                 Sentence::new(format!("server {server} answered {answered} of {asked} gets"))

@@ -6,6 +6,7 @@
 mod outputs;
 mod check;
 mod choice;
+mod digest;
 mod goal;
 mod churn;
 mod target;
@@ -13,6 +14,7 @@ mod word;
 
 pub use check::Problem;
 pub use choice::{Secret, ValueFill};
+pub use digest::scenario_digest;
 pub(crate) use goal::fraction_word;
 pub use goal::{Goal, Measure, Relation, Subject};
 pub use memtide_base::choice::{

@@ -53,9 +53,9 @@ impl<P: Copy + Ord> Datagrams<P> {
         }
     }
 
-    /// Takes a datagram that came from `client` at `clock.now`, and carries out what it asks for.
-    /// Without a conduct the answer is right and leaves at once. As memcached does, it says nothing
-    /// to a datagram without a whole header or of a request in several.
+    /// Handles a datagram that arrived from `client` at `clock.now` and carries out its request.
+    /// Without a profile the answer is correct and leaves at once. Like memcached, it does not
+    /// answer a datagram without a whole header, nor one of a request in several datagrams.
     pub fn handle_datagram(
         &mut self,
         clock: Clock,

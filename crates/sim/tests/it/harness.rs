@@ -18,7 +18,7 @@ use std::rc::Rc;
 pub struct World {
     /// The scenario's fields and words.
     pub words: Vec<(&'static str, String)>,
-    /// One conduct per server.
+    /// One profile per server.
     pub servers: Vec<ServerProfile>,
     pub network: Network,
     pub pauses: Vec<WorkerPause>,

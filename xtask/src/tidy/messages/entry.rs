@@ -83,6 +83,9 @@ pub(super) fn entries(
         let before = &source.code[..at];
         let statement = before.rfind([';', '{', '}']).map_or(before, |end| &before[end..]);
         entry.is_error |= ERRORS.iter().any(|word| statement.contains(word));
+        if !entry.is_error {
+            entry.remedy.clear();
+        }
         let is_constant = statement.contains("const ") && statement.contains(": &str");
         entry.is_form =
             is_constant || FORMS.iter().any(|member| before.trim_end().ends_with(member));

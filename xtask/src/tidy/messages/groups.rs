@@ -58,7 +58,8 @@ pub(super) const GROUPS: [Group; 9] = [
     },
     Group {
         title: "Errors: scenario",
-        introduction: "Fields that contradict each other or are out of range (exit code 2).",
+        introduction: "Fields that contradict each other, have no effect or are out of range (exit \
+                       code 2). Fields stand without their two dashes, as in a scenario file.",
         files: &["crates/schema/src/scenario/check", "crates/schema/src/scenario/churn"],
         enums: &[],
         enums_alone: false,
@@ -86,7 +87,8 @@ pub(super) const GROUPS: [Group; 9] = [
     },
     Group {
         title: "Errors: connections and servers",
-        introduction: "What a server or the way to it did; part of other messages.",
+        introduction: "What a server did, or the network on the way to it. Most of these are \
+                       part of a message of the next section.",
         files: &["crates/engine/src/", "crates/codec/src/"],
         enums: &["ConnectError", "Closed", "PeerError", "Stranger", "Malformed", "AskError"],
         enums_alone: true,

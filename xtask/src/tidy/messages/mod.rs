@@ -24,8 +24,9 @@ const INTRODUCTION: &str = "\
 Every text that memtide shows, except the output of the compatible commands (mutilate, mcperf,
 twemperf, memaslap), which is that of the original programs. Words in braces stand for values.
 
-An error consists of what is wrong, with the value and where it was given, and what to do. A warning
-has a stable code, which the record contains, a message and a remedy.
+To find a message, search this page for its words. Each warning and each error has its cause and
+what to do; memtide itself prints the message and, if the message has room for it, what to do. A
+warning also has a stable code, which the record contains.
 ";
 
 /// The page, whole.
@@ -273,8 +274,10 @@ fn is_shown(source: &Source, at: usize, text: &str, group: &Group) -> bool {
     let is_field = ["long:", "help:", "default:", "name:", "value:"]
         .iter()
         .any(|member| before.ends_with(member));
-    // Bytes are for the wire.
-    let is_wire = source.text[at..].starts_with('b');
+    // Bytes are for the wire; braces and the codec's printer are for debugging.
+    let is_wire = source.text[at..].starts_with('b')
+        || text.contains("{{")
+        || source.path.ends_with("codec/src/print.rs");
     let whole = shown(text);
     // What ends like a sentence of a page is part of a field's description.
     let has_pages = source.path.contains("/field/") || source.path.contains("/workload/");

@@ -1,0 +1,56 @@
+//! The digest of a scenario, by which shares of one run know each other.
+
+use super::Scenario;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Fields that are no part of it: the password, and what each machine decides for itself. Of the
+/// threads a share's lanes tell.
+const LEFT_OUT: [&str; 6] = ["password", "bind", "threads", "pin", "wait", "io"];
+
+/// The SHA-256 of a decided scenario's words, in hexadecimal: two scenarios of one digest make the
+/// same load. The words are sorted by field and hashed as JSON. The password is left out, and so is
+/// what each machine decides for itself: `bind`, `threads`, `pin`, `wait` and `io`.
+pub fn scenario_digest(scenario: &Scenario) -> String {
+    let mut words: BTreeMap<String, Value> = scenario.words().into_iter().collect();
+    words.retain(|field, _| !LEFT_OUT.contains(&field.as_str()));
+    let text = serde_json::to_string(&words).expect("words are names and texts");
+    let mut digest = String::with_capacity(64);
+    for byte in Sha256::digest(text) {
+        write!(digest, "{byte:02x}").expect("a string takes all that is written");
+    }
+    digest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Secret;
+
+    #[test]
+    fn the_digest_is_of_the_load_alone() {
+        let plain = Scenario { rate: Some(1e4), ..Scenario::default() };
+        let digest = scenario_digest(&plain);
+        assert_eq!(digest, "790b6d0af01a5f402e7730104eb2238cffdc458313cfd6c581c8dda9853cb1a6");
+        let local = Scenario {
+            password: Some(Secret::new("tan staaf")),
+            threads: Some(7),
+            bind: vec!["127.0.0.1".parse().expect("an address")],
+            ..plain.clone()
+        };
+        assert_eq!(scenario_digest(&local), digest);
+        let faster = Scenario { rate: Some(2e4), ..plain.clone() };
+        assert_ne!(scenario_digest(&faster), digest);
+        let reseeded = Scenario { seed: plain.seed + 1, ..plain };
+        assert_ne!(scenario_digest(&reseeded), digest);
+    }
+
+    #[test]
+    fn what_is_left_out_are_fields() {
+        for name in LEFT_OUT {
+            assert!(crate::FIELDS.iter().any(|field| field.name == name), "{name}");
+        }
+    }
+}
