@@ -203,8 +203,8 @@ fn tidy(root: &Path) -> Result<(), String> {
 /// The documents are held equal to the code by tests, which write them when asked to.
 fn docs(root: &Path) -> Result<(), String> {
     tidy::write_messages(root)?;
-    let packages = ["--package", "memtide-schema", "--package", "memtide"];
-    run(cargo(root).env("UPDATE_DOCS", "1").arg("test").args(packages))
+    let tests = ["--package", "memtide-schema", "--lib"];
+    run(cargo(root).env("UPDATE_DOCS", "1").arg("test").args(tests))
 }
 
 /// The cargo that runs this program, working at `root`.

@@ -1,7 +1,7 @@
-//! The bare client of connections that come and go: connect, write, read, close, and again.
+//! The bare client of connection churn: connect, write, read, close, and again.
 //!
 //! It sends prebuilt gets in one write, counts the bytes of their replies, and resets the
-//! connection. It parses nothing and times nothing, so what it costs is what the system calls cost.
+//! connection. It neither parses nor takes times, so its cost is that of the system calls.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use clap::{Arg, Command, value_parser};
@@ -39,7 +39,7 @@ fn command() -> Command {
             .help(help)
     };
     Command::new("bare-churn")
-        .about("The floor of what connections that come and go cost a memcached client")
+        .about("The least that connection churn can cost a memcached client")
         .arg(
             Arg::new("server")
                 .long("server")
@@ -53,7 +53,7 @@ fn command() -> Command {
         .arg(number("seconds", "10", "Stop after N seconds"))
 }
 
-/// Runs until the time is up, and tells what it used as a line of JSON.
+/// Runs until the time is up; returns what it did and used as a line of JSON.
 fn run() -> io::Result<String> {
     let words = command().get_matches();
     let number = |name: &str| *words.get_one::<u32>(name).expect("every number has a default");
@@ -75,17 +75,17 @@ fn run() -> io::Result<String> {
         request: get.repeat(calls),
         reply_bytes: reply.len() * calls,
         epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-        places: (0..number("connections")).map(|_| None).collect(),
+        slots: (0..number("connections")).map(|_| None).collect(),
         input: vec![0; 64 * 1024],
-        churn: 0,
+        completed: 0,
     };
     let time_max = Duration::from_secs(u64::from(number("seconds")));
     let cpu_before = usage::Cpu::used();
     let began = Instant::now();
-    for place in 0..client.places.len() {
-        client.open(place)?;
+    for slot in 0..client.slots.len() {
+        client.open(slot)?;
     }
-    let mut events = Vec::with_capacity(client.places.len());
+    let mut events = Vec::with_capacity(client.slots.len());
     while began.elapsed() < time_max {
         client.turn(&mut events)?;
     }
@@ -93,9 +93,9 @@ fn run() -> io::Result<String> {
     let cpu = usage::Cpu::used().since(cpu_before);
     let rss = usage::rss_max_bytes().map_or("null".to_owned(), |bytes| bytes.to_string());
     Ok(format!(
-        "{{\"churn\":{},\"wall_s\":{wall_s:.6},\"cpu_user_s\":{:.6},\"cpu_system_s\":{:.6},\
+        "{{\"connections\":{},\"wall_s\":{wall_s:.6},\"cpu_user_s\":{:.6},\"cpu_system_s\":{:.6},\
          \"rss_max_bytes\":{rss}}}",
-        client.churn, cpu.user_s, cpu.system_s
+        client.completed, cpu.user_s, cpu.system_s
     ))
 }
 
@@ -104,20 +104,20 @@ struct Client {
     request: Vec<u8>,
     reply_bytes: usize,
     epoll: OwnedFd,
-    places: Vec<Option<Life>>,
+    slots: Vec<Option<Connection>>,
     input: Vec<u8>,
-    /// Connections that have got all their replies.
-    churn: u64,
+    /// Connections that have received all their replies.
+    completed: u64,
 }
 
-struct Life {
+struct Connection {
     socket: OwnedFd,
-    /// None while it connects.
+    /// Bytes received; none while it connects.
     received: Option<usize>,
 }
 
 impl Client {
-    fn open(&mut self, place: usize) -> io::Result<()> {
+    fn open(&mut self, slot: usize) -> io::Result<()> {
         let family = if self.server.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let tcp = Some(ipproto::TCP);
@@ -127,9 +127,9 @@ impl Client {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
-        let data = EventData::new_u64(place as u64);
+        let data = EventData::new_u64(slot as u64);
         epoll::add(&self.epoll, &socket, data, EventFlags::OUT)?;
-        self.places[place] = Some(Life { socket, received: None });
+        self.slots[slot] = Some(Connection { socket, received: None });
         Ok(())
     }
 
@@ -144,19 +144,19 @@ impl Client {
         events.iter().try_for_each(|event| self.serve(event.data.u64() as usize))
     }
 
-    fn serve(&mut self, place: usize) -> io::Result<()> {
-        let Some(churn) = &mut self.places[place] else { return Ok(()) };
-        let Some(received) = &mut churn.received else {
-            sockopt::socket_error(&churn.socket)??;
-            let sent = net::send(&churn.socket, &self.request, net::SendFlags::NOSIGNAL)?;
+    fn serve(&mut self, slot: usize) -> io::Result<()> {
+        let Some(connection) = &mut self.slots[slot] else { return Ok(()) };
+        let Some(received) = &mut connection.received else {
+            sockopt::socket_error(&connection.socket)??;
+            let sent = net::send(&connection.socket, &self.request, net::SendFlags::NOSIGNAL)?;
             if sent < self.request.len() {
                 return Err(io::Error::other("a new connection did not take a few requests"));
             }
-            churn.received = Some(0);
-            let data = EventData::new_u64(place as u64);
-            return Ok(epoll::modify(&self.epoll, &churn.socket, data, EventFlags::IN)?);
+            connection.received = Some(0);
+            let data = EventData::new_u64(slot as u64);
+            return Ok(epoll::modify(&self.epoll, &connection.socket, data, EventFlags::IN)?);
         };
-        match net::recv(&churn.socket, &mut self.input[..], net::RecvFlags::empty()) {
+        match net::recv(&connection.socket, &mut self.input[..], net::RecvFlags::empty()) {
             Ok((0, _)) => return Err(io::Error::other("the server closed a connection")),
             Ok((bytes, _)) => *received += bytes,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
@@ -165,9 +165,9 @@ impl Client {
         if *received < self.reply_bytes {
             return Ok(());
         }
-        sockopt::set_socket_linger(&churn.socket, Some(Duration::ZERO))?;
-        self.places[place] = None;
-        self.churn += 1;
-        self.open(place)
+        sockopt::set_socket_linger(&connection.socket, Some(Duration::ZERO))?;
+        self.slots[slot] = None;
+        self.completed += 1;
+        self.open(slot)
     }
 }

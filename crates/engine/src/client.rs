@@ -13,44 +13,46 @@ pub(crate) struct Client<S> {
     pub(crate) source: S,
     pub(crate) route: Route,
     pub(crate) pacing: ClientPacing,
-    /// It is on the agenda. It is there at most once.
+    /// True if it is on the agenda, which holds each client at most once.
     pub(crate) scheduled: bool,
-    /// It has an operation due and no room; it is then not on the agenda.
+    /// True if it has an operation due and no room; it is then not on the agenda.
     pub(crate) blocked: bool,
-    /// When its queue timer goes off; never when none is armed.
+    /// The instant at which its queue timer fires; never if none is armed.
     pub(crate) queue_armed: Instant,
-    /// Since when it has had room again after it was blocked.
+    /// The instant at which it had room again after it was blocked.
     pub(crate) ready_at: Instant,
-    /// Since when it has had nothing outstanding, if it may have only one operation; else zero.
+    /// The instant since which it has had nothing outstanding, if it may have only one operation;
+    /// else zero.
     pub(crate) free_since: Instant,
-    /// What was intended before this and finds no room is dropped: it was too far behind.
+    /// An operation intended before this instant is dropped if it finds no room: it was too far
+    /// behind.
     pub(crate) skip_to: Instant,
-    /// It offers nothing more.
+    /// True if it makes no more operations.
     pub(crate) done: bool,
 }
 
 /// When a client's operations are due.
 #[derive(Debug)]
 pub(crate) enum ClientPacing {
-    /// When its schedule says so.
+    /// At the instants of a schedule.
     Open(Schedule),
-    /// When a slot is free. Operation `next` is the next; they go up by `stride`.
+    /// As soon as a slot is free, with the numbers `next`, `next + stride`, …
     Closed {
-        /// The next operation.
+        /// The number of the next operation.
         next: u64,
-        /// How many share the sequence.
+        /// The number of clients that share the sequence.
         stride: u64,
     },
     /// While its connection is open.
     Calls(Calls),
 }
 
-/// The calls of a connection that is itself the load.
+/// The calls of a connection under connection churn.
 #[derive(Debug)]
 pub(crate) struct Calls {
-    /// When they are due after the opening; without one each is when a slot is free.
+    /// The schedule of calls from the opening on; without one each is due when a slot is free.
     pub(crate) schedule: Option<Schedule>,
-    /// When the connection opened; never while there is none.
+    /// The instant at which the connection opened; never while none is open.
     pub(crate) opened: Instant,
     /// The next call, by its position in the run.
     pub(crate) next: u64,
@@ -59,7 +61,7 @@ pub(crate) struct Calls {
 }
 
 impl ClientPacing {
-    /// Of the client that takes `lane`.
+    /// The pacing of the client that takes `lane`.
     fn new(plan: &Plan, lane: Lane) -> Self {
         match &plan.pacing {
             Pacing::Closed => {
@@ -80,7 +82,7 @@ impl ClientPacing {
 }
 
 impl Calls {
-    /// The calls of no connection yet.
+    /// The calls before a connection is open: none are due.
     fn new(schedule: Option<Schedule>) -> Self {
         Self { schedule, opened: Instant::NEVER, next: 0, end: 0 }
     }
@@ -99,8 +101,9 @@ impl Calls {
     }
 }
 
-/// Whether `on_full` drops what was due `at` and finds no room. `skip_to` remembers between calls
-/// before which instant everything is dropped; from `end` on nothing more becomes due.
+/// True if `on_full` drops an operation that was due `at` and finds no room. `skip_to` remembers
+/// between calls the instant before which everything is dropped; from `end` on nothing more becomes
+/// due.
 pub(crate) fn gives_up(
     on_full: OnFull,
     skip_to: &mut Instant,
@@ -123,15 +126,15 @@ pub(crate) fn gives_up(
 /// The bounds of what a client may offer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
-    /// When the schedule starts.
+    /// The start of the schedule.
     pub(crate) start: Instant,
     /// The first operation that is not offered.
     pub(crate) ops_end: u64,
     /// The first instant for which nothing is offered.
     pub(crate) end: Instant,
-    /// From this instant on nothing is sent, whenever it was intended.
+    /// Nothing is sent from this instant on, whenever it was intended.
     pub(crate) stop: Instant,
-    /// Whether an operation of several keys takes the place of several.
+    /// True if each key of an operation counts as one operation of the schedule.
     pub(crate) counts_keys: bool,
 }
 
@@ -151,7 +154,7 @@ impl Offer {
 }
 
 impl<S> Client<S> {
-    /// The client that has `seat`, with nothing due yet.
+    /// The client of `seat`, with nothing due yet.
     pub(crate) fn new(plan: &Plan, seat: &Seat, source: S) -> Self {
         Self {
             source,
@@ -167,8 +170,8 @@ impl<S> Client<S> {
         }
     }
 
-    /// The next operation's number and intended instant; of a closed loop the instant is
-    /// `free_since`. `None` when the offer is over.
+    /// The next operation's number and intended instant, which is `free_since` in a closed loop.
+    /// `None` after the end of the offer.
     pub(crate) fn due(&self, offer: &Offer, free_since: Instant) -> Option<(u64, Instant)> {
         let (index, at) = match &self.pacing {
             ClientPacing::Open(schedule) => {
@@ -183,7 +186,7 @@ impl<S> Client<S> {
         (!self.done && index < offer.ops_end && at < offer.end).then_some((index, at))
     }
 
-    /// Whether all operations that are offered were made, or its source has no more.
+    /// True if all offered operations were made, or the source has no more.
     pub(crate) fn is_used_up(&self, offer: &Offer) -> bool {
         let next = match &self.pacing {
             ClientPacing::Open(schedule) => schedule.due().index,
@@ -194,8 +197,8 @@ impl<S> Client<S> {
         self.done || next >= offer.ops_end
     }
 
-    /// The operation that was due is made, and asks for `keys` keys. Returns for how many there is
-    /// still a place, where each counts; an operation may not ask for more.
+    /// Advances past the due operation, which requests `keys` keys. Where each key counts, the
+    /// operation may request only as many as are left before the end; returns that number.
     #[inline]
     pub(crate) fn advance(&mut self, offer: &Offer, keys: u16) -> u16 {
         if offer.counts_keys {
@@ -249,7 +252,8 @@ impl<S> Client<S> {
         self.skip_to = Instant::ZERO;
     }
 
-    /// Its connection is no more; says how many calls that leaves unmade, if there was one.
+    /// Handles the end of its connection; returns the number of calls that were not made, or `None`
+    /// if there was no connection.
     pub(crate) fn end_calls(&mut self) -> Option<u64> {
         let ClientPacing::Calls(calls) = &mut self.pacing else { return None };
         let left = calls.end - calls.next;

@@ -1,5 +1,5 @@
-//! One peer: what it owes us, in order, and what its bytes mean. Bytes in, endings out; never a
-//! socket, never a clock.
+//! One connection: the operations in flight on it, in order, and the meaning of received bytes.
+//! Bytes go in and endings come out; it has no socket and no clock.
 //!
 //! memcached answers in order, whatever the protocol, so matching is a queue; in frames the number
 //! that each reply repeats is checked against it. An operation that timed out keeps its place: its
@@ -21,13 +21,14 @@ use memtide_workload::{Action, Op, OpKind, Outcome, Source, Version};
 pub(crate) use outgoing::{Outgoing, TooLong};
 use std::collections::VecDeque;
 
-/// An operation on its way, from the schedule to the histogram. At most 48 bytes: there may be
+/// An operation in flight, from the schedule to the histogram. At most 48 bytes: there may be
 /// thousands on each of thousands of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InFlight {
     /// When it was due. Nothing rewrites this.
     pub(crate) intended: Instant,
-    /// When it could have been sent; from [`Connection::mark_sent`] on, when it was sent.
+    /// The instant at which it could have been sent; from [`Connection::mark_sent`] on, the instant
+    /// at which it was sent.
     pub(crate) sent: Instant,
     /// The part of its lag that is the generator's.
     pub(crate) generator: Span,
@@ -43,7 +44,7 @@ pub(crate) struct InFlight {
 
 const _: () = assert!(size_of::<InFlight>() <= 48, "an entry in flight grew");
 
-/// How far an operation in flight has come.
+/// The stage of an operation in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InFlightStage {
     /// Its (first) answer is awaited.
@@ -52,14 +53,15 @@ pub(crate) enum InFlightStage {
     Second,
     /// A cas that reads nothing first: it is one request, and its one answer is awaited.
     Alone,
-    /// It has timed out and is counted; its answer is awaited only to be thrown away.
+    /// It has timed out and is counted; its late answer will be discarded.
     Expired,
     /// Timed out in the second half of a cas, whose reply is awaited.
     ExpiredSecond,
 }
 
 impl InFlightStage {
-    /// Of an operation whose first request is made, which may be a cas that reads nothing.
+    /// The stage of an operation whose first request was issued. `is_cas_alone`: a cas that reads
+    /// nothing first.
     pub(crate) const fn begun(is_cas_alone: bool) -> Self {
         if is_cas_alone { Self::Alone } else { Self::First }
     }
@@ -68,12 +70,12 @@ impl InFlightStage {
         matches!(self, Self::Expired | Self::ExpiredSecond)
     }
 
-    /// Whether a cas, and not its gets, is what the next reply answers.
+    /// True if the next reply answers the cas itself and not its gets.
     pub(crate) const fn is_second(self) -> bool {
         matches!(self, Self::Second | Self::Alone | Self::ExpiredSecond)
     }
 
-    /// Whether its request is the one by which the operation counts as sent.
+    /// True if the operation counts as sent once this request is sent.
     const fn is_first_request(self) -> bool {
         matches!(self, Self::First | Self::Alone)
     }
@@ -84,7 +86,7 @@ impl InFlightStage {
 }
 
 impl InFlight {
-    /// Marks it as sent at `now`; returns how long after it could have been.
+    /// Records that it was sent at `now`; returns how long after it could have been.
     pub(crate) fn hand_over(&mut self, now: Instant) -> Span {
         let late = now.since(self.sent);
         self.sent = now;
@@ -101,11 +103,11 @@ impl InFlight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     pub(crate) fate: Fate,
-    /// As its source learns it.
+    /// The outcome that its source learns.
     pub(crate) outcome: Outcome,
     pub(crate) reply: Option<ReplyClass>,
     pub(crate) error: Option<ErrorClass>,
-    /// When its reply was complete.
+    /// The instant at which its reply was complete.
     pub(crate) received: Instant,
     /// Bytes of its reply.
     pub(crate) bytes: u32,
@@ -138,10 +140,10 @@ impl Ending {
     }
 }
 
-/// Where endings go; straight, with no queue between.
+/// Takes endings directly, without a queue.
 pub(crate) trait Sink {
-    /// `entry` has been handed to the socket, `late` after it could have been, as one of
-    /// `outstanding` on its connection; of none if it gets no reply.
+    /// `entry` was handed to the socket, `late` after it could have been. `outstanding` is the
+    /// number of operations in flight on its connection, with it; zero if it gets no reply.
     fn sent(&mut self, entry: &InFlight, late: Span, outstanding: usize);
     /// The server answered with an error line.
     fn refused(&mut self, refusal: Refusal);
@@ -158,44 +160,45 @@ pub(crate) trait Sink {
     /// The next bytes of that value; `ends` with the last of them.
     fn data(&mut self, _entry: &InFlight, _bytes: &[u8], _ends: bool) {}
 
-    /// The reply to `entry` is complete, with as many values as it found, of `bytes` bytes in all.
+    /// The reply to `entry` is complete, with all values that it found; `bytes` is the sum of their
+    /// lengths.
     fn values(&mut self, _entry: &InFlight, _bytes: u64) {}
 
     /// Counts unusual datagrams that were noticed at `now`.
     fn datagrams(&mut self, _now: Instant, _class: DatagramClass, _count: u64) {}
 
-    /// The answer to `entry` is complete at `now`, late or not; what becomes of it is told next.
+    /// The answer to `entry` is complete at `now`, in time or late. `settle` or `late` follows.
     fn replied(&mut self, _entry: &InFlight, _outcome: Outcome, _now: Instant) {}
 }
 
-/// A cas whose gets found something: its second request is to be sent.
+/// The second request of a cas whose gets found its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FollowUp {
     pub(crate) entry: InFlight,
     pub(crate) unique: u64,
 }
 
-/// What came of bytes.
+/// The result of handling received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// Replies, or parts of them; what they ended the sink was told.
+    /// Replies, or parts of them. The sink has been told which operations they ended.
     Replies,
     /// Replies through a filter, which may now have bytes of its own to send.
     Filtered,
-    /// The last that was missing: the connection is open.
+    /// The connection is open now.
     Welcome,
-    /// It is not open yet, and possibly has something to say to that.
+    /// The connection is not open yet and may have bytes to send.
     NotYet,
-    /// It will not open.
+    /// The connection cannot be opened.
     Rejected(Rejection),
 }
 
-/// What was issued.
+/// An operation that was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Issued {
     /// Bytes of its request.
     pub(crate) bytes: usize,
-    /// Whether it is in flight from now on; else it asks for no answer.
+    /// True if it is in flight now, false if it requests no answer.
     pub(crate) awaits_reply: bool,
 }
 
@@ -204,36 +207,37 @@ pub(crate) struct Issued {
 pub(crate) struct Connection {
     pub(crate) place: Place,
     link: Link,
-    /// Connects that failed, and connections lost, since the last answer.
+    /// Failed connects and lost connections since the last answer.
     pub(crate) failures: u32,
-    /// When its deadline timer goes off; never when none is armed.
+    /// The instant at which its deadline timer fires; never if none is armed.
     pub(crate) deadline_armed: Instant,
-    /// When a slot last became free.
+    /// The instant at which an operation last left it, so that it had room for one more.
     pub(crate) free_since: Instant,
-    /// Whether the socket takes bytes.
+    /// True while the socket takes bytes.
     pub(crate) writable: bool,
-    /// Until when it sends nothing after its last answer; zero when it does not rest.
+    /// It sends nothing before this instant, because of a pause after its last answer; zero if
+    /// none.
     pub(crate) rests_until: Instant,
-    /// Whether a timer will look at that.
+    /// True if a timer is armed for the end of that pause.
     pub(crate) rest_armed: bool,
     pipeline: VecDeque<InFlight>,
     unsent: usize,
-    /// Requests that were answered, by which the next answer is known.
+    /// Requests that were answered, modulo 2^32: the number (opaque) of the next answer.
     answered: u32,
-    /// The unique number that the head's gets brought.
+    /// The unique number that the gets of the oldest operation returned.
     cas_unique: u64,
-    /// Bytes of the head's reply so far.
+    /// Bytes received of the oldest operation's reply.
     reply_bytes: u32,
-    /// Bytes of the values in it.
+    /// Bytes of the values in that reply.
     value_bytes: u64,
-    /// A bare ERROR may follow that belongs to the bad data chunk before it.
+    /// True if a bare ERROR may follow that belongs to the preceding "bad data chunk".
     stray_error: bool,
-    /// A part of the head's reply was an error of this kind.
+    /// The kind of an error that was a part of the oldest operation's reply.
     part_failed: Option<ErrorKind>,
 }
 
 impl Connection {
-    /// A connection that is closed; it will carry at most the plan's depth of operations.
+    /// A closed connection with room for the plan's depth of operations.
     pub(crate) fn new(plan: &Plan, dialect: &Dialect, place: Place) -> Self {
         assert!(plan.depth > 0, "there is room for one operation");
         let is_stream = place.transport == Transport::Stream;
@@ -259,33 +263,33 @@ impl Connection {
         }
     }
 
-    /// Whether there is a peer.
+    /// The state of its link.
     pub(crate) fn state(&self) -> State {
         self.link.state()
     }
 
-    /// Whether it can be used, if it has room.
+    /// True if it is open and writable and does not pause; whether it has room is not considered.
     pub(crate) fn is_available(&self) -> bool {
         self.state() == State::Open && self.writable && self.rests_until == Instant::ZERO
     }
 
-    /// Whether something that it carries has timed out.
+    /// True if an operation on it has timed out and its answer may still come.
     pub(crate) fn has_expired(&self) -> bool {
         self.pipeline.iter().any(|entry| entry.stage.is_expired())
     }
 
-    /// How many operations it carries, those that timed out included.
+    /// The number of operations on it, including those that timed out.
     pub(crate) fn in_flight(&self) -> usize {
         self.pipeline.len()
     }
 
-    /// A connect is under way from `now` on.
+    /// Records that a connect begins at `now`.
     pub(crate) fn open(&mut self, now: Instant) {
         self.link.open(now);
     }
 
-    /// Takes charge of an operation and appends its request, with a value of this version if it
-    /// has one. The caller keeps the depth.
+    /// Takes an operation and appends its request, with a value of this version if it has one. The
+    /// caller makes sure that the depth is not exceeded.
     #[inline(always)]
     pub(crate) fn issue<S: Source>(
         &mut self,
@@ -307,7 +311,7 @@ impl Connection {
         Ok(Issued { bytes, awaits_reply })
     }
 
-    /// Takes charge of the second half of an operation. Returns the bytes of its request.
+    /// Appends the second request of a cas. Returns its bytes.
     pub(crate) fn follow_up(
         &mut self,
         follow_up: &FollowUp,
@@ -331,19 +335,19 @@ impl Connection {
         self.unsent += 1;
     }
 
-    /// The number by which the answer to the next request will be known.
+    /// The number (opaque) that the answer to the next request will repeat.
     fn next_opaque(&self) -> u32 {
         self.answered.wrapping_add(self.pipeline.len() as u32)
     }
 
-    /// Makes of what was appended to `out` since the last call what goes over the wire, and appends
-    /// what the connection has to say by itself.
+    /// Transforms the bytes appended to `out` since the last call into those for the wire, and
+    /// appends those that a filter has to send.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) {
         self.link.poll_transmit(out);
     }
 
-    /// What was transmitted is handed to the socket at `now`.
+    /// Records that the transmitted requests are handed to the socket at `now`.
     #[inline]
     pub(crate) fn mark_sent(&mut self, now: Instant, out: &mut Outgoing, sink: &mut impl Sink) {
         self.date_sent(now, sink);
@@ -367,7 +371,8 @@ impl Connection {
         self.unsent = 0;
     }
 
-    /// The connection was made: says who we are, if that is to be said. Returns whether it is open.
+    /// Handles an established connection: appends the credentials if the plan has any. Returns true
+    /// if the connection is open.
     pub(crate) fn handle_connected(
         &mut self,
         now: Instant,
@@ -377,15 +382,15 @@ impl Connection {
         self.link.handle_connected(now, dialect, &mut out.bytes)
     }
 
-    /// It is open since `now`: nothing is in the way of the first operation.
+    /// Handles the opening at `now`: an operation can be sent.
     pub(crate) fn opened(&mut self, now: Instant) {
         self.free_since = now;
         self.writable = true;
         self.rests_until = Instant::ZERO;
     }
 
-    /// Reads a part of a stream, or a datagram. After an error the connection must
-    /// be closed.
+    /// Handles received bytes, which are a part of a stream or one datagram. After an error the
+    /// connection must be closed.
     #[inline]
     pub(crate) fn handle_bytes(
         &mut self,
@@ -409,7 +414,7 @@ impl Connection {
         .map(|()| Heard::Replies)
     }
 
-    /// Reads a part of a stream that a filter has changed.
+    /// Handles a part of a stream that passes a filter.
     #[inline(never)]
     fn handle_filtered(
         &mut self,
@@ -426,7 +431,7 @@ impl Connection {
         read
     }
 
-    /// Reads a part of the stream of replies.
+    /// Handles a part of the stream of replies.
     #[inline]
     fn handle_plain(
         &mut self,
@@ -438,7 +443,7 @@ impl Connection {
         in_format_of!(self.link.reader, T => self.handle_replies::<T>(now, bytes, follow_ups, sink))
     }
 
-    /// Reads replies of a protocol and ends the operations they belong to.
+    /// Decodes replies and ends the operations that they answer.
     #[inline]
     fn handle_replies<T: WireFormat>(
         &mut self,
@@ -507,13 +512,13 @@ impl Connection {
         }
     }
 
-    /// More bytes of the head's reply were read.
+    /// Counts `bytes` more of the oldest operation's reply.
     #[inline]
     fn count_reply(&mut self, bytes: usize) {
         self.reply_bytes = self.reply_bytes.saturating_add(bytes as u32);
     }
 
-    /// Ends the head, or sends it on to its second stage.
+    /// Ends the oldest operation, or begins its second stage.
     fn finish(
         &mut self,
         now: Instant,
@@ -543,8 +548,8 @@ impl Connection {
         sink.settle(&entry, Ending { fate, outcome, reply, error, received: now, bytes });
     }
 
-    /// Times out what has been on its way for `timeout` since its intended instant. Returns when
-    /// to look again: no operation in flight has its deadline before that.
+    /// Times out operations whose intended instant is `timeout` ago. Returns the next instant to
+    /// check: no operation in flight has an earlier deadline.
     pub(crate) fn handle_timeout(
         &mut self,
         now: Instant,
@@ -571,7 +576,7 @@ impl Connection {
         next
     }
 
-    /// The peer is gone, or is given up: everything it still owes ends as `fate`.
+    /// Handles the end of the connection: every operation in flight ends as `fate`.
     pub(crate) fn handle_closed(&mut self, fate: Fate, sink: &mut impl Sink) {
         while let Some(mut entry) = self.pipeline.pop_front() {
             // Room that a reply made is used at once, and the rest of the same bytes may be the
@@ -586,7 +591,7 @@ impl Connection {
         self.reset();
     }
 
-    /// There is no peer, and nothing under way.
+    /// Resets the connection to closed, with nothing in flight.
     pub(crate) fn reset(&mut self) {
         assert!(self.pipeline.is_empty(), "what is under way ends before");
         self.unsent = 0;
@@ -595,7 +600,7 @@ impl Connection {
         self.link.reset();
     }
 
-    /// What was read of a reply that is not complete is forgotten.
+    /// Drops the part of an incomplete reply.
     fn forget_reply(&mut self) {
         self.link.reader.reset();
         self.reply_bytes = 0;
@@ -605,7 +610,7 @@ impl Connection {
     }
 }
 
-/// Whether one more value can belong to the reply that `head` awaits.
+/// True if one more value can belong to the reply that `head` awaits.
 fn is_asked_for(head: &InFlight) -> bool {
     head.kind.reads() && !head.stage.is_second() && head.hits < head.keys
 }
@@ -615,7 +620,7 @@ fn is_bare_error(reply: &Reply<'_>) -> bool {
     error.kind == ErrorKind::Error && error.message.is_empty()
 }
 
-/// What a reply means for the operation it answers.
+/// The effect of a reply on the operation that it answers.
 struct Verdict {
     fate: Fate,
     outcome: Outcome,
@@ -636,17 +641,17 @@ fn failure(kind: ErrorKind) -> Verdict {
     Verdict { fate: Fate::Failed, outcome: Outcome::Failed, reply: None, error: Some(class) }
 }
 
-/// What became of a reply before it is matched.
+/// The relation of a reply to the operations in flight, once errors are recorded.
 enum Heeded {
-    /// It answers the head, or is a piece of its answer.
+    /// It answers the oldest operation, or is a part of that answer.
     Answer,
-    /// It says that a part of the answer failed, which is noted.
+    /// It reports that a part of the answer failed; this is recorded.
     FailedPart,
-    /// It belongs to nothing that is in flight.
+    /// It belongs to no operation in flight.
     Aside,
 }
 
-/// Tells of errors that answer no operation, or only a part of one.
+/// Reports errors that answer no operation, or only a part of one, to the sink.
 #[inline(always)]
 fn heed(
     role: Role<'_>,
@@ -670,8 +675,8 @@ fn heed(
     }
 }
 
-/// Matches a closing reply with the operation at the head; a reply that the protocol rules out
-/// for it means that we no longer understand each other.
+/// Matches the last part of a reply with the oldest operation. An error means that the protocol
+/// does not allow this reply, so later replies cannot be matched either.
 fn verdict(head: &InFlight, reply: &Reply<'_>) -> Result<Verdict, PeerError> {
     let kind = head.kind;
     let second = head.stage.is_second();

@@ -1,7 +1,6 @@
-//! What is said to servers and what they answer, in the protocol of a plan. This is the one place
-//! that knows which protocols there are: each has a file that encodes operations, decodes replies,
-//! greets and asks, and the rest of the engine holds a [`Dialect`] and a [`Reader`] of it. What a
-//! reply belongs to is the connection's business.
+//! A plan's protocol. This is the only module that knows which protocols exist: each has a file
+//! that encodes operations, decodes replies, authenticates and asks questions. The rest of the
+//! engine holds a [`Dialect`] and a [`Reader`]. The connection matches replies to operations.
 
 mod binary;
 mod content;
@@ -15,30 +14,31 @@ use memtide_codec::{ErrorReply, Malformed, Reply};
 use memtide_workload::{Op, OpKind, Source, Version};
 pub(crate) use text::Text;
 
-/// The speaking half of a plan's protocol, which all connections of a worker share. It appends to a
-/// buffer, to which large values go by reference, and allocates only when that must grow.
+/// The encoder of a plan's protocol, shared by all connections of a worker. It appends to a buffer
+/// that refers to large values instead of copying them, and allocates only when that buffer must
+/// grow.
 #[derive(Debug)]
 pub(crate) struct Dialect {
     content: Content,
     format: Speaker,
 }
 
-/// Which it is.
+/// The protocol's encoder.
 #[derive(Debug)]
 enum Speaker {
     Text(Text),
     Binary(Binary),
 }
 
-/// The listening half, one for each connection.
+/// The decoder of a plan's protocol, one for each connection.
 #[derive(Debug)]
 pub(crate) enum Reader {
     Text(<Text as WireFormat>::Decoder),
     Binary(<Binary as WireFormat>::Decoder),
 }
 
-/// Does `$does` with the type `$format` of what `$reader` reads, so that a loop over replies asks
-/// once.
+/// Evaluates `$does` with `$format` as the wire format of `$reader`, so that a loop over replies
+/// chooses the protocol once.
 macro_rules! in_format_of {
     ($reader:expr, $format:ident => $does:expr) => {
         match $reader {
@@ -55,7 +55,7 @@ macro_rules! in_format_of {
 }
 pub(crate) use in_format_of;
 
-/// Calls the speaker of a dialect with its content.
+/// Evaluates `$does` with a dialect's wire format and its content.
 macro_rules! spoken {
     ($dialect:expr, $format:ident, $content:ident => $does:expr) => {{
         let $content = &$dialect.content;
@@ -66,18 +66,18 @@ macro_rules! spoken {
     }};
 }
 
-/// One protocol.
+/// One protocol: how operations are encoded and replies decoded.
 pub(crate) trait WireFormat {
-    /// What puts its replies together.
+    /// The decoder of its replies.
     type Decoder: 'static;
-    /// What a reply says of the request that it answers.
+    /// The fields of a reply that identify its request; `()` where replies identify nothing.
     type AnswerHead: Copy;
 
-    /// Whether an operation of this kind can be sent without wanting an answer.
+    /// True if an operation of this kind can be sent so that the server does not answer it.
     fn has_quiet_form(&self, kind: OpKind) -> bool;
 
-    /// Appends the request of an operation of this source; of a cas that reads first, its gets.
-    /// Said with it are the version of a value that proves itself, and a number that the reply may
+    /// Appends the request of an operation of this source; for a cas that reads first, its gets.
+    /// `said` is the version of a value that can be verified, and the number that the reply may
     /// repeat.
     fn request<S: Source>(
         &self,
@@ -87,7 +87,7 @@ pub(crate) trait WireFormat {
         out: &mut SendBuffer,
     );
 
-    /// Appends the second request of a cas on a key, with the number that its gets brought.
+    /// Appends the second request of a cas on a key, with the unique number that its gets returned.
     fn cas(
         &self,
         content: &Content,
@@ -96,8 +96,7 @@ pub(crate) trait WireFormat {
         out: &mut SendBuffer,
     );
 
-    /// Appends what tells a server who we are. Credentials go as they are, in one message; nothing
-    /// is hidden by it.
+    /// Appends the credentials as one message. They are sent in the clear.
     fn authenticate(user: &[u8], password: &[u8], out: &mut Vec<u8>);
 
     /// Appends a question.
@@ -113,70 +112,71 @@ pub(crate) trait WireFormat {
         input: &mut &'i [u8],
     ) -> Next<'a, Self::AnswerHead>;
 
-    /// Once there is no further reply in what came: an error when what is left of it cannot become
-    /// one.
+    /// To be called when no further reply is complete: returns an error if the remaining bytes
+    /// cannot become one.
     fn check_partial(decoder: &Self::Decoder) -> Result<(), Malformed>;
 
-    /// What a reply is to the operations in flight, of which the head has the number `turn`.
+    /// The relation of a reply to the operations in flight. `turn` is the number of the oldest one
+    /// (the head); `None` if none is in flight.
     fn role<'a>(
         answer_head: Self::AnswerHead,
         reply: &Reply<'a>,
         turn: Option<u32>,
     ) -> Result<Role<'a>, PeerError>;
 
-    /// Whether `reply` says that our credentials are taken; `None` if it is no answer to them.
+    /// The result of authentication if `reply` is its answer, else `None`.
     fn welcome(
         answer_head: Self::AnswerHead,
         reply: &Reply<'_>,
     ) -> Option<Result<(), ConnectError>>;
 }
 
-/// A reply and what it says of its request, if it is there whole.
+/// A complete reply and the fields that identify its request; `None` if more bytes are needed.
 pub(crate) type Next<'a, AnswerHead> = Result<Option<(Reply<'a>, AnswerHead)>, Malformed>;
 
-/// What a reply is to the operations in flight.
+/// The relation of a reply to the operations in flight.
 pub(crate) enum Role<'a> {
-    /// An answer, or a piece of one, to the head.
+    /// The answer to the oldest operation in flight, or a part of it.
     Answer,
-    /// The head asks for several values, and one of them could not be had.
+    /// One of several values that the oldest operation requested could not be returned.
     FailedPart(ErrorReply<'a>),
-    /// What went wrong with an operation that wanted no answer and is over.
+    /// The error of an operation that wanted no answer and has already ended.
     Aside,
 }
 
-/// Why a connection is not open although it was made.
+/// Why a connection that was established cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rejection {
-    /// The credentials were not taken.
+    /// The server refused the credentials.
     Credentials(ConnectError),
-    /// The answer was none.
+    /// The answer to the credentials broke the protocol.
     Broken(Closed),
 }
 
-/// What can be asked beside the load.
+/// A question to a server, asked on a connection beside the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question<'a> {
     /// The server's version.
     Version,
     /// Its general-purpose statistics.
     Statistics,
-    /// A key that it hardly has: what every server answers that knows any command at all.
+    /// A get of a key that it hardly has. Every server that knows any command answers it.
     Get,
-    /// A line of the text protocol, without its end and in whatever protocol the plan speaks. Its
-    /// answer is the first line that comes back.
+    /// A line of the text protocol, without its end, whichever protocol the plan uses. Its answer
+    /// is the first line that is received.
     Line(&'a str),
 }
 
-/// What [`Question::Get`] asks for.
+/// The key that [`Question::Get`] requests.
 const GET_KEY: &[u8] = b"memtide";
 
 impl Dialect {
-    /// In the plan's protocol.
+    /// The dialect of the plan's protocol.
     pub(crate) fn new(plan: &Plan) -> Self {
         Self::of(plan, plan.requests.protocol)
     }
 
-    /// In the protocol in which `question` is asked of the plan's servers.
+    /// The dialect of the protocol in which `question` is asked: text for a line, else the plan's.
     pub(crate) fn for_question(plan: &Plan, question: Question<'_>) -> Self {
         match question {
             Question::Line(_) => Self::of(plan, Protocol::Text),
@@ -192,7 +192,7 @@ impl Dialect {
         Self { content: Content::new(plan), format }
     }
 
-    /// Which it is, for a sentence.
+    /// The protocol, for messages.
     pub(crate) fn protocol(&self) -> Protocol {
         match self.format {
             Speaker::Text(_) => Protocol::Text,
@@ -208,7 +208,7 @@ impl Dialect {
         }
     }
 
-    /// Whether an operation of this kind asks for no answer.
+    /// True if the plan sends operations of this kind without requesting an answer.
     #[inline]
     pub(crate) fn is_noreply(&self, kind: OpKind) -> bool {
         self.content.noreply
@@ -216,7 +216,7 @@ impl Dialect {
                 || spoken!(self, format, _content => format.has_quiet_form(kind)))
     }
 
-    /// Whether an operation of this kind is a cas that reads nothing first.
+    /// True if an operation of this kind is a cas that reads nothing first.
     #[inline]
     pub(crate) fn is_cas_alone(&self, kind: OpKind) -> bool {
         self.content.is_cas_alone(kind)
@@ -247,7 +247,7 @@ impl Dialect {
         });
     }
 
-    /// Appends what a new connection says first; false when that is nothing.
+    /// Appends the authentication of a new connection; false if the plan has no credentials.
     pub(crate) fn authenticate(&self, out: &mut SendBuffer) -> bool {
         let Some(credentials) = &self.content.credentials else { return false };
         let (user, password) = (credentials.user.as_bytes(), credentials.password.as_bytes());
@@ -268,7 +268,7 @@ impl Dialect {
 }
 
 impl Reader {
-    /// Forgets what has come: a stream begins.
+    /// Drops everything read so far, because a new stream begins.
     pub(crate) fn reset(&mut self) {
         match self {
             Self::Text(decoder) => *decoder = Default::default(),
@@ -276,7 +276,7 @@ impl Reader {
         }
     }
 
-    /// Takes the next reply from the front of `input`. `None` means that more bytes are needed, and
+    /// Takes the next reply from the front of `input`. `None` means that more bytes are needed and
     /// can complete one.
     pub(crate) fn next<'a, 'i: 'a>(
         &'a mut self,
@@ -288,13 +288,13 @@ impl Reader {
         })
     }
 
-    /// Once there is no further reply in what came: an error when what is left of it cannot become
-    /// one.
+    /// To be called when no further reply is complete: returns an error if the remaining bytes
+    /// cannot become one.
     pub(crate) fn check_partial(&mut self) -> Result<(), PeerError> {
         in_format_of!(self, T => check_partial::<T>(self))
     }
 
-    /// Reads the answer to a greeting. `None` while it has not come whole.
+    /// Reads the answer to the authentication. `None` while it is not complete.
     pub(crate) fn welcome(&mut self, bytes: &[u8]) -> Option<Result<(), Rejection>> {
         in_format_of!(self, T => welcome::<T>(self, bytes))
     }
@@ -327,7 +327,7 @@ fn welcome<T: WireFormat>(reader: &mut Reader, bytes: &[u8]) -> Option<Result<()
     }
 }
 
-/// A reply in short.
+/// A word or two for the kind of `reply`, for messages.
 pub(crate) fn name(reply: &Reply<'_>) -> &'static str {
     match reply {
         Reply::Value { .. } | Reply::Data { .. } => "VALUE",

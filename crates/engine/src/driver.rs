@@ -1,5 +1,5 @@
-//! The only door from a worker to its world. It is shaped like io_uring: submit what shall
-//! happen, wait, take completions. A world of readiness (epoll) imitates that.
+//! A worker's only interface to its world. It is shaped like io_uring: submit, wait, take
+//! completions. A driver over readiness (epoll) imitates completions.
 
 mod filter;
 mod message;
@@ -17,7 +17,7 @@ use memtide_workload::{OpKind, Outcome};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// Where a server listens.
+/// The address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// TCP over IPv4 or IPv6.
@@ -30,7 +30,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// Whether the server is on this machine for certain.
+    /// True if the server is certainly on this machine.
     pub fn is_local(&self) -> bool {
         match self {
             Self::Tcp(address) | Self::Udp(address) => address.ip().is_loopback(),
@@ -49,7 +49,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// What a worker wants done.
+/// A request of a worker to its driver.
 #[derive(Clone, Copy, Debug)]
 pub enum Submission<'a> {
     /// Open a connection; answered by [`Event::Connected`] or [`Event::ConnectFailed`].
@@ -68,8 +68,8 @@ pub enum Submission<'a> {
     Send {
         /// Which connection; it must be open.
         connection: ConnectionId,
-        /// What to send. Of what it cannot send at once the driver keeps the bytes that are the
-        /// message's own, and the references of the others.
+        /// The message. If the driver cannot send all of it at once, it keeps a copy of the
+        /// message's own bytes and references to the others.
         message: Message<'a>,
     },
     /// Close, and deliver nothing of this connection any more.
@@ -82,13 +82,13 @@ pub enum Submission<'a> {
     },
 }
 
-/// How far a submission got at once.
+/// The immediate result of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// Nothing more to wait for, or an event will tell.
+    /// Done, or an event will report the result.
     Done,
-    /// Bytes are left over; [`Event::Writable`] tells when they are gone. Until then the worker
-    /// should offer no more.
+    /// Some bytes are not sent yet; [`Event::Writable`] reports when they are. Until then the
+    /// worker should submit no more.
     Pending,
 }
 
@@ -97,8 +97,8 @@ pub enum Submitted {
 pub struct Completion<'a> {
     /// The connection.
     pub connection: ConnectionId,
-    /// When: read from the clock after the receive call that brought it (one reading may serve
-    /// up to 8 completions), never the instant at which waiting ended.
+    /// The instant, read from the clock after the receive call that returned it (one reading may
+    /// serve up to 8 completions), never the instant at which waiting ended.
     pub at: Instant,
     /// What.
     pub event: Event<'a>,
@@ -111,11 +111,11 @@ pub enum Event<'a> {
     Connected,
     /// It could not be opened.
     ConnectFailed(ConnectError),
-    /// Bytes came, at least one.
+    /// Bytes were received, at least one.
     Received(&'a [u8]),
-    /// What was left over is sent.
+    /// All bytes that were left over are sent.
     Writable,
-    /// It is gone; the driver has forgotten it.
+    /// It is closed, and the driver has dropped its state.
     Closed(Closed),
 }
 
@@ -334,8 +334,8 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    /// What it means that `rest` could not be read any further. Where the server speaks another
-    /// protocol that is known, this one is named.
+    /// The error for bytes that could not be decoded from `rest` on. A known other protocol is
+    /// named.
     pub(crate) fn of(error: Malformed, rest: &[u8]) -> Self {
         let begun = match &error {
             Malformed::UnknownReply { line } | Malformed::LineTooLong { line, .. } => line.bytes(),
@@ -388,9 +388,9 @@ impl PeerError {
 /// An error line that a server answered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Which of the protocol's three.
+    /// The protocol's kind of error.
     pub kind: ErrorKind,
-    /// How its message begins.
+    /// The beginning of its message.
     pub line: Excerpt,
 }
 
@@ -413,13 +413,13 @@ impl fmt::Display for Refusal {
 /// One measured operation, as exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When it was intended.
+    /// Its intended instant.
     pub intended: Instant,
-    /// When it was sent; [`Instant::NEVER`] if it was not.
+    /// The instant at which it was sent; [`Instant::NEVER`] if it was not.
     pub sent: Instant,
-    /// When its reply was complete; [`Instant::NEVER`] if none was.
+    /// The instant at which its reply was complete; [`Instant::NEVER`] if none was.
     pub received: Instant,
-    /// What it was.
+    /// Its kind.
     pub kind: OpKind,
     /// How it ended.
     pub outcome: Outcome,
@@ -434,13 +434,13 @@ pub trait Driver {
     /// The present instant.
     fn now(&self) -> Instant;
 
-    /// Asks for something to happen. [`Full`] when the driver has no room for it now.
+    /// Submits a request. [`Full`] if the driver has no room for it now.
     fn submit(&mut self, submission: Submission<'_>) -> Result<Submitted, Full>;
 
-    /// Whether bytes that were submitted have not all been taken by the kernel.
+    /// True if the kernel has not taken all submitted bytes.
     fn has_unsent(&self) -> bool;
 
-    /// Returns when something has completed, or at `until`; an instant in the past only looks.
+    /// Waits for a completion, until `until` at the latest; an instant in the past only polls.
     fn wait(&mut self, until: Instant) -> Result<(), DriverError>;
 
     /// The next completion since the last wait, or `None` when there is none left.
@@ -450,10 +450,10 @@ pub trait Driver {
     fn export(&mut self, sample: Sample) -> Result<(), Full>;
 }
 
-/// The world itself failed; there is no going on.
+/// A system call failed without which the worker cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DriverError {
-    /// What was tried.
+    /// The action that failed, for a message.
     pub action: &'static str,
     /// The system's number for what went wrong.
     pub code: i32,

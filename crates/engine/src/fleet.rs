@@ -1,4 +1,4 @@
-//! The workers of a run, as its controller sees them: threads, simulated workers, or agents on
+//! The workers of a run, as its controller sees them: threads, simulated workers, or workers on
 //! other machines. The controller cannot tell which.
 
 use crate::driver::{Closed, ConnectError, DriverError, Refusal};
@@ -14,28 +14,27 @@ pub trait Fleet {
     /// The present instant, on the clock of all workers.
     fn now(&self) -> Instant;
 
-    /// Time since 1970 by the world's time of day: for labels, and to tell one run from another. A
-    /// world that is replayed shows the same again.
+    /// Time since 1970 by the world's time of day, for labels and to tell runs apart. A replayed
+    /// world returns the same again.
     fn since_unix(&self) -> Span;
 
-    /// Makes those workers of `plan` whose numbers are in `workers`, so that several fleets can
-    /// share a plan; they open their connections and then wait for [`Command::Begin`].
+    /// Makes the workers of `plan` whose numbers are in `workers`, so that several fleets can share
+    /// a plan. They open their connections and then wait for [`Command::Begin`].
     fn start(&mut self, plan: &Plan, workers: Range<u16>) -> Result<(), FleetError>;
 
-    /// Tells each of its workers to do something at `at`, or at once if that is past. Until
-    /// then they go on.
+    /// Commands each of its workers at `at`, or at once if that is past. Until then they go on.
     fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError>;
 
-    /// Waits until `until`, then folds what its workers recorded into `totals` and says how they
-    /// are. After each of them has finished nothing more is missing from `totals`.
+    /// Waits until `until`, adds what its workers recorded to `totals`, and returns their state.
+    /// Once all of them have finished, `totals` is complete.
     fn collect(&mut self, until: Instant, totals: &mut TallySum) -> Result<Interval, FleetError>;
 
-    /// Whether the user has asked to stop; never in a world without one.
+    /// True if the user has asked to stop; always false in a world without a user.
     fn is_interrupted(&self) -> bool {
         false
     }
 
-    /// Asks a server of `plan` something, on a connection of its own, beside the load.
+    /// Asks a server of `plan` a question, on a connection of its own beside the load.
     fn ask(
         &mut self,
         plan: &Plan,
@@ -44,47 +43,48 @@ pub trait Fleet {
     ) -> Result<Answer, AskError>;
 }
 
-/// What a controller can tell its workers.
+/// A command of the controller to its workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Start the schedules.
     Begin,
-    /// Offer nothing more; wait for what is in flight, but no longer than this.
+    /// Make no more operations; wait for those in flight, but no longer than `grace`.
     Stop {
         /// How long.
         grace: Span,
     },
 }
 
-/// How the workers are.
+/// The state of a fleet at one collection.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// When this was said.
+    /// The instant of the collection.
     pub at: Instant,
     /// One report per worker of the fleet, in order.
     pub workers: Vec<WorkerReport>,
-    /// The user asked to stop.
+    /// True if the user asked to stop.
     pub interrupted: bool,
 }
 
-/// How one worker is.
+/// The state of one worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorkerReport {
-    /// How far it has come.
+    /// Its stage.
     pub stage: Stage,
-    /// Whether every measured operation has ended and no more will be made.
+    /// True if every measured operation has ended and no more will be made.
     pub measured_done: bool,
-    /// Whether its part of a number of operations or connections is used up: it makes no more,
-    /// however long the run goes on.
+    /// True if it has made its part of a fixed number of operations or connections: it makes no
+    /// more, however long the run goes on.
     pub is_used_up: bool,
     /// Connections that are open now.
     pub connections_open: u32,
     /// Operations that were sent and have not ended.
     pub in_flight: u64,
-    /// The oldest intended instant that is past and for which no operation was made yet; none where
-    /// nothing waits, and in a closed loop, which has no backlog.
+    /// The oldest past intended instant for which no operation was made yet; none if nothing waits,
+    /// and in a closed loop, which has no backlog.
     pub oldest_due: Option<Instant>,
-    /// Since when none has been open, or of those over datagrams none was answered.
+    /// The instant since which none has been open, or since which none of those over datagrams was
+    /// answered.
     pub disconnected_since: Option<Instant>,
     /// The last thing that went wrong with a server.
     pub trouble: Option<Trouble>,
@@ -95,16 +95,16 @@ pub struct WorkerReport {
     /// The last measured intended instant, or the last instant at which a measured operation
     /// without an answer was sent.
     pub last_intended: Instant,
-    /// The most connections that lived at once, where connections are the load.
+    /// Under connection churn, the most connections open at once, connecting ones included.
     pub concurrent_max: u32,
-    /// When the last measured one of them began to connect.
+    /// Under connection churn, the instant at which the last measured connection began to connect.
     pub last_started: Instant,
     /// Time spent waiting within the measured window.
     pub idle: Span,
     /// Processor time used within the measured window, where the world can tell.
     pub cpu: Option<CpuTime>,
-    /// Time within the measured window in which it could have run but was given no processor,
-    /// where the world can tell.
+    /// Time within the measured window in which it was ready to run and had no processor, where the
+    /// world can tell.
     pub run_delay: Option<Span>,
 }
 
@@ -128,18 +128,18 @@ pub enum Stage {
     Running,
     /// It waits for what is in flight.
     Draining,
-    /// It has nothing more to say.
+    /// It has ended, and nothing of it is missing.
     Finished,
 }
 
 /// Something that went wrong with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// Which server.
+    /// The server.
     pub server: ServerId,
-    /// When.
+    /// The instant.
     pub at: Instant,
-    /// What.
+    /// The kind.
     pub what: TroubleKind,
 }
 

@@ -1,16 +1,16 @@
-//! Whose fault a wait was: how much of a past stretch of time the worker spent idle, and how much
-//! without any open connection.
+//! The cause of a wait: how much of a past stretch of time the worker was idle, and how much of it
+//! no connection was open.
 //!
-//! A queued operation is not stored, so when it is sent at last its wait lies in the past. The
-//! clock therefore remembers its own course at a bounded number of points, evenly over the time
-//! that an operation can wait, and interpolates between them.
+//! A queued operation is not stored, so its wait already lies in the past when it is sent. The
+//! clock therefore keeps the worker's idle time at a bounded number of instants, evenly spaced over
+//! the longest wait, and interpolates between them.
 
 use memtide_base::{Instant, Span};
 
 /// Points kept; the resolution is the timeout divided by half of this.
 const POINTS: usize = 8192;
 
-/// How a wait for room divides.
+/// A wait for room, divided by its cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wait {
     /// The worker was idle and had connections: the server kept it waiting.
@@ -21,7 +21,7 @@ pub(crate) struct Wait {
     pub(crate) client_busy: Span,
 }
 
-/// How the worker's time has been spent so far.
+/// The sums of idle and disconnected time up to an instant.
 #[derive(Clone, Copy, Debug, Default)]
 struct Point {
     at: Instant,
@@ -29,7 +29,7 @@ struct Point {
     disconnected_ns: u64,
 }
 
-/// The course of a worker's idle time.
+/// A worker's idle time as a function of time.
 #[derive(Debug)]
 pub(crate) struct IdleClock {
     points: Box<[Point]>,
@@ -37,7 +37,7 @@ pub(crate) struct IdleClock {
     begun: usize,
     spacing: Span,
     newest: Point,
-    /// Since when the worker has waited, if it waits.
+    /// The beginning of the present wait, if the worker waits.
     pub(crate) waits_from: Instant,
 }
 
@@ -50,19 +50,19 @@ impl IdleClock {
         Self { points, begun: 1, spacing, newest, waits_from }
     }
 
-    /// Between the last call and `from` the worker was busy; from there to `until` it was idle.
-    /// `connected` says whether any connection was open in all that time.
+    /// Records that the worker was busy from the last call to `from`, and idle from there to
+    /// `until`. `connected`: a connection was open in all that time.
     pub(crate) fn idled(&mut self, from: Instant, until: Instant, connected: bool) {
         self.pass(from, 0, connected);
         self.pass(until, until.since(from).ns(), connected);
     }
 
-    /// Up to `at` the worker was busy.
+    /// Records that the worker was busy up to `at`.
     pub(crate) fn busy(&mut self, at: Instant, connected: bool) {
         self.pass(at, 0, connected);
     }
 
-    /// What was taken for busy just before was idle after all.
+    /// Records that `span` of the time last recorded as busy was idle.
     pub(crate) fn credit(&mut self, span: Span, connected: bool) {
         if connected {
             self.newest.idle_ns += span.ns();
@@ -87,7 +87,7 @@ impl IdleClock {
         }
     }
 
-    /// Divides the wait from `from` to `until`, of which `until` is about now.
+    /// Divides the wait from `from` to `until`, which is about now.
     pub(crate) fn divide(&self, from: Instant, until: Instant) -> Wait {
         let total = until.since(from).ns();
         let (early, late) = (self.point_at(from), self.point_at(until));

@@ -1,6 +1,7 @@
 //! One question to a server, on a connection of its own: its version, its statistics, or any line.
 //!
-//! Sans-IO like all of the engine: it needs a driver that nothing else uses meanwhile.
+//! Like all of the engine it makes no system calls: it needs a driver that nothing else uses
+//! meanwhile.
 
 use crate::connection::{Heard, Link};
 pub use crate::dialect::Question;
@@ -15,7 +16,7 @@ use memtide_codec::Reply;
 use std::fmt;
 
 impl Question<'_> {
-    /// What is asked, for a sentence.
+    /// The question's name, for a message.
     fn word(self) -> &'static str {
         match self {
             Self::Version => "version",
@@ -26,16 +27,16 @@ impl Question<'_> {
     }
 }
 
-/// What a server said.
+/// A server's answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// To [`Question::Version`].
+    /// The answer to [`Question::Version`].
     Version(String),
-    /// To [`Question::Statistics`]: names and values, in the server's order.
+    /// The answer to [`Question::Statistics`]: names and values, in the server's order.
     Statistics(Vec<(String, String)>),
-    /// To [`Question::Get`]: it has the key or not.
+    /// The answer to [`Question::Get`]: whether the key was found.
     Found(bool),
-    /// To [`Question::Line`]: without its end.
+    /// The answer to [`Question::Line`], without its line end.
     Line(String),
 }
 
@@ -130,17 +131,17 @@ impl From<DriverError> for AskError {
 }
 
 const CONNECTION: ConnectionId = ConnectionId(0);
-/// The longest answer: some three hundred times what memcached says of itself.
+/// The longest answer, in bytes: some three hundred times memcached's statistics.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
-/// How often a wait looks whether the user wants to stop.
+/// How often a wait checks whether the user wants to stop.
 const LOOK_EVERY: Span = Span::from_ms(50);
-/// The longest answer to a line.
+/// The longest answer to a line, in bytes.
 const LINE_BYTES_MAX: usize = 8192;
-/// What the first word of an answer is when it is an error.
+/// The first words of an answer that is an error.
 const ERRORS: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
 
-/// Asks a server of `plan` at the first of its addresses that takes a connection, in the plan's
-/// protocol and with its credentials; waits the plan's timeout in all.
+/// Asks a server of `plan` a question, at the first of its addresses that accepts a connection, in
+/// the plan's protocol and with its credentials. Waits for the plan's timeout in all.
 pub fn ask<D: Driver>(
     driver: &mut D,
     plan: &Plan,
@@ -150,7 +151,7 @@ pub fn ask<D: Driver>(
     ask_unless(&|| false, driver, plan, server, question)
 }
 
-/// Asks as [`ask`] does, and gives up soon after `is_interrupted` says so.
+/// Asks as [`ask`] does, and returns soon after `is_interrupted` becomes true.
 pub fn ask_unless<D: Driver>(
     is_interrupted: &dyn Fn() -> bool,
     driver: &mut D,
@@ -178,7 +179,7 @@ pub fn ask_unless<D: Driver>(
     Err(AskError::Connect(refused))
 }
 
-/// Says who we are, if the plan knows, and then asks.
+/// Authenticates if the plan has credentials, then asks.
 fn talk<D: Driver>(
     line: &mut Line<'_, D>,
     plan: &Plan,
@@ -218,16 +219,16 @@ fn talk<D: Driver>(
     heard.ok_or_else(|| unanswered(line.heard))
 }
 
-/// A connection that one question is asked on, until its deadline.
+/// The connection of one question, until its deadline.
 struct Line<'a, D> {
     driver: &'a mut D,
     deadline: Instant,
     is_interrupted: &'a dyn Fn() -> bool,
     dialect: Dialect,
     link: Link,
-    /// What is to be said.
+    /// Bytes to send.
     out: SendBuffer,
-    /// Bytes of the present answer.
+    /// Bytes received of the present answer.
     heard: usize,
 }
 
@@ -251,8 +252,8 @@ impl<D: Driver> Line<'_, D> {
         Err(AskError::Connect(ConnectError::TimedOut))
     }
 
-    /// Sends what the link has to say and waits until `hear` has heard enough; `None` when that is
-    /// not by the deadline.
+    /// Sends the link's bytes and waits until `hear` returns a result; `None` if the deadline comes
+    /// first.
     fn exchange<T>(
         &mut self,
         mut hear: impl FnMut(&mut Link, &[u8]) -> Result<Option<T>, AskError>,
@@ -293,7 +294,7 @@ impl<D: Driver> Line<'_, D> {
         }
     }
 
-    /// Waits for something to happen, for a while. False once the deadline is over.
+    /// Waits for an event for a while. False once the deadline is over.
     fn wait(&mut self) -> Result<bool, AskError> {
         if (self.is_interrupted)() {
             return Err(AskError::Interrupted);
@@ -313,19 +314,19 @@ impl<D: Driver> Line<'_, D> {
     }
 }
 
-/// Puts an answer together.
+/// Assembles an answer.
 struct Listener {
-    /// What is asked, in a word.
+    /// The question, in a word.
     asked: &'static str,
-    /// Whether the key was found that was asked for, if one was.
+    /// True if the requested key was found; none if no key was requested.
     found: Option<bool>,
     rows: Vec<(String, String)>,
-    /// The answer to a line, as far as it has come.
+    /// The answer to a line, as far as it was received.
     line: Vec<u8>,
 }
 
 impl Listener {
-    /// The answer to a command that may be anybody's has no form but an error's.
+    /// Handles the answer to any command; only an error can be recognised in it.
     fn handle_line(
         &mut self,
         reader: &mut Reader,

@@ -1,5 +1,5 @@
-//! Where endings are written down: counters by segment, distributions of the measured segment,
-//! rows over time. Nothing here allocates after the start.
+//! Records endings: counters by segment, distributions of the measured segment, rows over time.
+//! Nothing here allocates after the start.
 
 use crate::connection::{Ending, InFlight, InFlightStage};
 use crate::driver::{Closed, Refusal, Sample};
@@ -9,27 +9,27 @@ use memtide_base::{Instant, ServerId, Span};
 use memtide_metrics::{ChurnFate, Counters, DatagramClass, ErrorClass, Fate, Mismatch, Tally};
 use memtide_workload::{Action, OpKind};
 
-/// Measured operations that wait to be exported. They are drained after each receive, of which
-/// one brings at most 64 KiB; the shortest reply has three bytes.
+/// The most measured operations that wait to be exported. They are drained after each receive,
+/// which returns at most 64 KiB; the shortest reply has three bytes.
 const SAMPLES_WAITING: usize = 64 * 1024 / 3 + 1;
 
-/// The books of one worker.
+/// The counters and distributions of one worker.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) tally: Box<Tally>,
-    /// Measured operations that have no ending yet, and connections of which it is not decided
-    /// whether they open, where these are the load.
+    /// Measured operations that have not ended; under connection churn also connections that have
+    /// neither opened nor failed.
     pub(crate) measured_open: u64,
-    /// Measured connections that live, where they are the load.
+    /// Under connection churn, measured connections that are open.
     pub(crate) churn_open: u64,
     /// Operations in flight on all connections of the worker.
     pub(crate) in_flight: u64,
-    /// The last ending of a measured operation.
+    /// The instant of the last ending of a measured operation.
     pub(crate) last_settled: Instant,
     /// The last intended instant that was measured, or the last instant at which an operation
     /// without an answer was sent.
     pub(crate) last_intended: Instant,
-    /// When the last measured connection began to connect, where connections are the load.
+    /// Under connection churn, the instant at which the last measured connection began to connect.
     pub(crate) last_started: Instant,
     /// Measured operations to export, if the run exports any.
     pub(crate) samples: Vec<Sample>,
@@ -37,8 +37,8 @@ pub(crate) struct Recorder {
     pub(crate) idle: Span,
     /// The first error line that a server answered with.
     pub(crate) refusal: Option<Refusal>,
-    /// How long what was in flight at the window's end was awaited, where nothing is sent after
-    /// it; else never.
+    /// If nothing is sent after the window's end: the instant until which operations in flight were
+    /// awaited; else never.
     pub(crate) awaited_until: Instant,
     window: Window,
     start: Instant,
@@ -47,13 +47,13 @@ pub(crate) struct Recorder {
     rows_get_times: bool,
 }
 
-/// How the life of a connection ended, where these are the load.
+/// The end of a connection under connection churn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChurnEnd {
     /// The segment of its intended instant.
     pub(crate) segment: u16,
     pub(crate) fate: ChurnFate,
-    /// From its connect on; none if it never opened.
+    /// The time from its connect to its end; none if it never opened.
     pub(crate) lifetime: Option<Span>,
     pub(crate) calls_unmade: u64,
 }
@@ -81,12 +81,12 @@ impl Recorder {
         }
     }
 
-    /// The run starts at `start`; every segment follows from that.
+    /// Begins the run at `start`, from which all segments follow.
     pub(crate) fn begin(&mut self, start: Instant) {
         self.start = start;
     }
 
-    /// Counts one more intended operation and says to which segment it belongs.
+    /// Counts one intended operation; returns its segment.
     #[inline]
     pub(crate) fn intended(&mut self, at: Instant) -> u16 {
         let segment = self.window.segment_of(self.start, at);
@@ -99,7 +99,7 @@ impl Recorder {
         segment
     }
 
-    /// `entry`, which is made at `now`, is a copy of a write beyond the first.
+    /// Counts `entry`, made at `now`, as a copy of a write beyond the first.
     pub(crate) fn copied(&mut self, entry: &InFlight, now: Instant) {
         self.tally.segments[usize::from(entry.segment)].copies += 1;
         if self.window.segment_of(self.start, now) == segment::MEASURE {
@@ -107,7 +107,7 @@ impl Recorder {
         }
     }
 
-    /// A measured operation that was queued is about to be sent; its wait divides like this.
+    /// Records the divided wait of a measured operation that was queued and is about to be sent.
     pub(crate) fn waited(&mut self, segment: u16, wait: Wait) {
         if segment == segment::MEASURE {
             let times = &mut self.tally.times;
@@ -117,7 +117,7 @@ impl Recorder {
         }
     }
 
-    /// `bytes` of requests were made for an operation of `segment`.
+    /// Counts `bytes` of requests for an operation of `segment`.
     #[inline]
     pub(crate) fn requested(
         &mut self,
@@ -143,7 +143,7 @@ impl Recorder {
         }
     }
 
-    /// The second request of a cas was made.
+    /// Counts the second request of a cas.
     pub(crate) fn followed_up(&mut self, segment: u16, server: ServerId, bytes: usize) {
         self.count(segment, server, |counters| {
             counters.bytes_sent += bytes as u64;
@@ -151,7 +151,7 @@ impl Recorder {
         });
     }
 
-    /// Counts something in the books of its segment and, if it was measured, of its server.
+    /// Changes the counters of a segment and, if it is the measured one, of the server.
     #[inline(always)]
     fn count(&mut self, segment: u16, server: ServerId, count: impl Fn(&mut Counters)) {
         count(&mut self.tally.segments[usize::from(segment)]);
@@ -164,8 +164,9 @@ impl Recorder {
         }
     }
 
-    /// `entry` was handed to a socket at `entry.sent`, `late` after it could have been; it is one
-    /// of `outstanding` on its connection, of none if it gets no reply.
+    /// Records that `entry` was handed to a socket at `entry.sent`, `late` after it could have
+    /// been. `outstanding` is the number of operations in flight on its connection, with it; zero
+    /// if it gets no reply.
     pub(crate) fn sent(
         &mut self,
         entry: &InFlight,
@@ -193,8 +194,8 @@ impl Recorder {
         }
     }
 
-    /// An operation ended. `place` is its server and its connection's run-wide number, if it got a
-    /// connection.
+    /// Records the end of an operation. `place` is its server and its connection's run-wide number,
+    /// if it got a connection.
     pub(crate) fn settle(
         &mut self,
         entry: &InFlight,
@@ -296,7 +297,7 @@ impl Recorder {
         });
     }
 
-    /// An operation that never got a connection ended.
+    /// Records the end of an operation that never got a connection.
     pub(crate) fn settle_unsent(&mut self, entry: &InFlight, fate: Fate) {
         if fate == Fate::TimedOut {
             self.tally.segments[usize::from(entry.segment)].timed_out_queued += 1;
@@ -307,7 +308,7 @@ impl Recorder {
         self.settle(entry, Ending::unanswered(fate), None);
     }
 
-    /// An operation was due and not sent when the window ended, at `end`.
+    /// Records an operation that was due and not sent when the window ended, at `end`.
     pub(crate) fn settle_cut_off(&mut self, entry: &InFlight, end: Instant) {
         self.tally.segments[usize::from(entry.segment)].dropped_at_end += 1;
         if entry.segment == segment::MEASURE && self.several_servers {
@@ -317,7 +318,7 @@ impl Recorder {
         self.settle(entry, Ending::unanswered(Fate::Dropped), None);
     }
 
-    /// Of the time of `entry` no more is known than that it goes on at `until`.
+    /// Records that the response time of `entry` is at least the time up to `until`.
     fn bound(&mut self, entry: &InFlight, until: Instant, place: Option<(ServerId, u32)>) {
         if entry.segment != segment::MEASURE {
             return;
@@ -333,17 +334,17 @@ impl Recorder {
         }
     }
 
-    /// A server answered with an error line.
+    /// Records that a server answered with an error line; the first is kept.
     pub(crate) fn refused(&mut self, refusal: Refusal) {
         self.refusal.get_or_insert(refusal);
     }
 
-    /// The first of two answers to an operation came.
+    /// Counts the first of two answers to an operation.
     pub(crate) fn half_way(&mut self, entry: &InFlight, bytes: u32, server: ServerId) {
         self.count(entry.segment, server, |counters| counters.bytes_received += u64::from(bytes));
     }
 
-    /// An answer came to an operation that had timed out.
+    /// Counts an answer to an operation that had timed out.
     pub(crate) fn late(&mut self, entry: &InFlight, bytes: u32, server: ServerId) {
         assert!(entry.stage.is_expired(), "only these can be late");
         self.count(entry.segment, server, |counters| {
@@ -352,7 +353,7 @@ impl Recorder {
         });
     }
 
-    /// `count` datagrams were unusual, which was noticed at `now`.
+    /// Counts `count` unusual datagrams, noticed at `now`.
     pub(crate) fn datagrams(
         &mut self,
         now: Instant,
@@ -364,7 +365,7 @@ impl Recorder {
         self.count(segment, server, |counters| counters.datagrams[class as usize] += count);
     }
 
-    /// The answer to `entry` came whole, with `bytes` bytes of values.
+    /// Counts `bytes` bytes of values in the complete answer to `entry`.
     #[inline]
     pub(crate) fn values_read(&mut self, entry: &InFlight, bytes: u64, server: ServerId) {
         self.count(entry.segment, server, |counters| {
@@ -373,12 +374,12 @@ impl Recorder {
         });
     }
 
-    /// The length of a value in the answer to `entry` is not the plan's.
+    /// Counts a value in the answer to `entry` whose length is not the plan's.
     pub(crate) fn resized(&mut self, entry: &InFlight) {
         self.tally.segments[usize::from(entry.segment)].resized += 1;
     }
 
-    /// A value in the answer to `entry` was verified.
+    /// Records the verification of a value in the answer to `entry`.
     pub(crate) fn verified(
         &mut self,
         entry: &InFlight,
@@ -396,20 +397,20 @@ impl Recorder {
         }
     }
 
-    /// A value that was to be verified in the answer to `entry` did not come.
+    /// Counts a value that should have been verified and is not in the answer to `entry`.
     pub(crate) fn verify_missed(&mut self, entry: &InFlight, server: ServerId) {
         self.count(entry.segment, server, |counters| counters.verify_misses += 1);
     }
 
-    /// A value in the answer to `entry` was there after its end, or was not before it.
+    /// Records a value in the answer to `entry` that was found after its expiry, or not found
+    /// before it.
     pub(crate) fn mistimed(&mut self, entry: &InFlight, mismatch: Mismatch) {
         let class = mismatch.class as usize;
         self.count(entry.segment, mismatch.server, |counters| counters.wrong[class] += 1);
         self.tally.mismatches.push(mismatch);
     }
 
-    /// Counts one more intended connection, where these are the load, and says to which segment it
-    /// belongs.
+    /// Counts one intended connection of connection churn; returns its segment.
     pub(crate) fn churn_intended(&mut self, at: Instant) -> u16 {
         let segment = self.window.segment_of(self.start, at);
         if segment == segment::MEASURE {
@@ -434,7 +435,7 @@ impl Recorder {
         segment
     }
 
-    /// It opened.
+    /// Records the opening of a connection of `segment`, with its response and service time.
     pub(crate) fn churn_opened(&mut self, segment: u16, response: Span, service: Span) {
         let Some(churn) = &mut self.tally.churn else { return };
         churn.segments[usize::from(segment)].opened += 1;
@@ -446,7 +447,7 @@ impl Recorder {
         }
     }
 
-    /// It ended, at `at`.
+    /// Records the end of a connection at `at`.
     pub(crate) fn churn_ended(&mut self, end: ChurnEnd, at: Instant) {
         let Some(churn) = &mut self.tally.churn else { return };
         let counters = &mut churn.segments[usize::from(end.segment)];
@@ -465,43 +466,43 @@ impl Recorder {
         }
     }
 
-    /// A connection to `server` opened.
+    /// Counts an opened connection to `server`.
     pub(crate) fn connected(&mut self, server: ServerId) {
         self.tally.connections[server.index()].opened += 1;
     }
 
-    /// A connection to `server` went away at `now`.
+    /// Counts a connection to `server` that was lost at `now`.
     pub(crate) fn connection_lost(&mut self, server: ServerId, now: Instant, why: Closed) {
         self.tally.connections[server.index()].lost += 1;
         self.fault(server, now, why.into());
     }
 
-    /// A connect to `server` failed at `now`.
+    /// Counts a connect to `server` that failed at `now`.
     pub(crate) fn connect_failed(&mut self, server: ServerId, now: Instant) {
         self.tally.connections[server.index()].failed += 1;
         self.fault(server, now, ErrorClass::Connect);
     }
 
-    /// The worker was idle from `from` to `until`; only what lies in the measured window counts.
+    /// Adds idle time from `from` to `until`, as far as it lies in the measured window.
     pub(crate) fn idled(&mut self, from: Instant, until: Instant) {
         let from = from.max(self.window.measure_start(self.start));
         let until = until.min(self.window.measure_end(self.start));
         self.idle += until.since(from);
     }
 
-    /// A reply was received at `at` by a worker that woke up at `woken`.
+    /// Records the client's delay of a reply received at `at` by a worker that woke up at `woken`.
     pub(crate) fn received(&mut self, at: Instant, woken: Instant) {
         if self.window.segment_of(self.start, at) == segment::MEASURE {
             self.tally.times.client_delay.record(at.since(woken).ns());
         }
     }
 
-    /// Whether an operation intended at `at` comes after the measured window.
+    /// True if an operation intended at `at` comes after the measured window.
     pub(crate) fn is_past(&self, at: Instant) -> bool {
         at >= self.window.measure_end(self.start)
     }
 
-    /// Counts an error that belongs to no operation to the segment of its instant.
+    /// Counts an error that belongs to no operation, in the segment of its instant.
     fn fault(&mut self, server: ServerId, now: Instant, class: ErrorClass) {
         let segment = self.window.segment_of(self.start, now);
         self.count(segment, server, |counters| counters.errors[class as usize] += 1);
@@ -512,7 +513,7 @@ impl Recorder {
     }
 }
 
-/// What an operation brought, in keys; nothing unless it was an answered read.
+/// The keys that an operation found and missed; none unless it was an answered read.
 #[derive(Clone, Copy)]
 struct Found {
     keys: u64,

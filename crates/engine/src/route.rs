@@ -1,5 +1,5 @@
-//! Which of a client's connections an operation takes. It knows how many operations each carries,
-//! and neither what they ask nor what the connections say.
+//! Chooses the connection for a client's operation. It knows how many operations each connection
+//! carries, and neither their content nor the connections' state.
 
 mod groups;
 mod pool;
@@ -12,21 +12,21 @@ use memtide_workload::Op;
 use pool::Pool;
 use single::Single;
 
-/// How the operations of one client are spread over its connections.
+/// The distribution of one client's operations over its connections.
 #[derive(Debug)]
 pub(crate) enum Route {
-    /// Each takes the least loaded that is open and writable, and among equals the one that has
-    /// waited longest.
+    /// Each operation takes the least loaded connection that is open and writable; among equals the
+    /// one that has waited longest.
     LeastLoaded(Pool),
-    /// One is outstanding at most, on any of them.
+    /// At most one operation is outstanding, on any connection.
     OneAtATime(Single),
-    /// One is outstanding at most; its kind says on which of the connections, and a write may be
-    /// on several at once.
+    /// At most one operation is outstanding. Its kind selects the connections, and a write may take
+    /// several at once.
     ByKind(Box<Groups>),
 }
 
 impl Route {
-    /// Of the connections of `seat`, none of which is available yet.
+    /// The route over the connections of `seat`, none of which is available yet.
     pub(crate) fn new(plan: &Plan, seat: &Seat) -> Self {
         let Clients::Counted { connections, turn, reach, .. } = plan.clients else {
             return Self::LeastLoaded(Pool::new(seat.first, seat.count, plan.depth, plan.refill));
@@ -50,8 +50,8 @@ impl Route {
         Self::ByKind(Box::new(Groups::new(groups, roles, &plan.source.mix, seat.number)))
     }
 
-    /// Decides which connections `op` takes, where its kind says so: says how many, none when
-    /// no such connection is open. `None` where any that [`Route::pick`] finds will do.
+    /// Chooses the connections for `op` if its kind decides them; returns how many, 0 if no such
+    /// connection is open. `None` means that any connection that [`Route::pick`] returns will do.
     #[inline]
     pub(crate) fn aim(&mut self, op: &Op) -> Option<usize> {
         match self {
@@ -60,13 +60,13 @@ impl Route {
         }
     }
 
-    /// The `nth` of these.
+    /// The `nth` of the connections that `aim` chose.
     pub(crate) fn aimed(&self, nth: usize) -> ConnectionId {
         let Self::ByKind(groups) = self else { unreachable!("it was aimed at a group") };
         groups.aimed(nth)
     }
 
-    /// `connection` opened and can be used.
+    /// Records that `connection` opened and can be used.
     pub(crate) fn opened(&mut self, connection: ConnectionId) {
         if let Self::ByKind(groups) = self {
             groups.changed(connection, true);
@@ -74,7 +74,7 @@ impl Route {
         self.set_available(connection, true);
     }
 
-    /// `connection` was open, and is lost; its load stays.
+    /// Records that `connection` was lost; its load stays.
     pub(crate) fn gone(&mut self, connection: ConnectionId) {
         self.set_available(connection, false);
         if let Self::ByKind(groups) = self {
@@ -82,13 +82,13 @@ impl Route {
         }
     }
 
-    /// Whether the client has one operation outstanding at most.
+    /// True if the client has at most one operation outstanding.
     #[inline]
     pub(crate) fn is_single(&self) -> bool {
         !matches!(self, Self::LeastLoaded(_))
     }
 
-    /// The connection to use now, or `None` when all are full or unavailable.
+    /// The connection for the next operation, or `None` if all are full or unavailable.
     #[inline]
     pub(crate) fn pick(&self) -> Option<ConnectionId> {
         match self {
@@ -97,8 +97,8 @@ impl Route {
         }
     }
 
-    /// The free connection of a client that has one operation outstanding at most. It is a
-    /// function of its own, so that other routes do not pay for it.
+    /// The free connection of a client that has at most one operation outstanding. A function of
+    /// its own, so that other routes do not pay for it.
     #[cold]
     fn pick_one(&self) -> Option<ConnectionId> {
         match self {
@@ -108,7 +108,7 @@ impl Route {
         }
     }
 
-    /// Whether `connection` could take one more.
+    /// True if `connection` has room for one more operation.
     #[inline]
     pub(crate) fn has_room(&self, connection: ConnectionId) -> bool {
         match self {
@@ -118,7 +118,7 @@ impl Route {
         }
     }
 
-    /// `connection` took one more.
+    /// Counts one more operation on `connection`.
     #[inline]
     pub(crate) fn take(&mut self, connection: ConnectionId) {
         match self {
@@ -128,7 +128,7 @@ impl Route {
         }
     }
 
-    /// `connection` is free of `freed` of them.
+    /// Counts `freed` operations fewer on `connection`.
     #[inline]
     pub(crate) fn free(&mut self, connection: ConnectionId, freed: u32) {
         match self {
@@ -138,7 +138,7 @@ impl Route {
         }
     }
 
-    /// `connection` can be used, or cannot; its load stays.
+    /// Records whether `connection` can be used; its load stays.
     pub(crate) fn set_available(&mut self, connection: ConnectionId, available: bool) {
         match self {
             Self::LeastLoaded(pool) => pool.set_available(connection, available),

@@ -1,8 +1,8 @@
 //! One worker: the loop over clients, and the only loop there is.
 //!
-//! A turn sends what is due, waits for the next instant or event, and takes what completed. What
-//! a reply frees is used at once, before the next reply is looked at, so that no operation waits
-//! for the end of a batch.
+//! A turn sends due operations, waits for the next instant or event, and takes completions. Room
+//! freed by a reply is used before the next reply is handled, so that no operation waits for the
+//! end of a batch.
 
 mod peers;
 mod sending;
@@ -36,9 +36,9 @@ use presence::Presence;
 use std::net::IpAddr;
 use verifier::Verifier;
 
-/// Operations made in one go before completions are looked at again.
+/// Operations made in a row before completions are looked at again.
 const BATCH_MAX: usize = 32;
-/// So long after the window measured connections may end by themselves, where they are the load.
+/// Under connection churn, how long after the window measured connections may end by themselves.
 const CHURN_GRACE: Span = Span::from_s(1);
 
 /// A worker in the world of `D`, making load from `S`.
@@ -59,9 +59,9 @@ pub struct Worker<D, S> {
     facts: Facts,
 }
 
-/// What a worker knows from its plan.
+/// A worker's copy of facts from its plan.
 struct Facts {
-    /// Where servers take streams, and where datagrams.
+    /// The servers' addresses for streams, and for datagrams.
     addresses: [Table<ServerId, Vec<Address>>; 2],
     sources: Vec<IpAddr>,
     sockets: SocketOptions,
@@ -96,7 +96,7 @@ impl Facts {
         }
     }
 
-    /// Where a connection can lead, one address after the other.
+    /// The addresses of a connection's server, in the order in which they are tried.
     fn addresses(&self, place: &Place) -> &[Address] {
         let [streams, datagrams] = &self.addresses;
         match place.transport {
@@ -133,13 +133,13 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Starts to open the connections, unless these are the load.
+    /// Begins to open all connections; does nothing under connection churn.
     pub fn open(&mut self) {
         while self.open_more(u32::MAX) {}
     }
 
-    /// Starts to open up to `count` connections more. True while some are left: a world that opens
-    /// thousands of them looks at those that are open in between.
+    /// Begins to open up to `count` more connections. True while some are left: a world that opens
+    /// thousands of them handles events of those that are open in between.
     pub fn open_more(&mut self, count: u32) -> bool {
         if self.churn.is_some() {
             self.course.stage = Stage::Ready;
@@ -152,7 +152,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         begun < self.connections.len()
     }
 
-    /// The schedules start at `start`.
+    /// Starts the schedules at `start`.
     pub fn begin(&mut self, plan: &Plan, start: Instant) {
         self.course.begin(plan, start);
         self.recorder.begin(start);
@@ -168,8 +168,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// From `at` on, or at once if that is past, it offers nothing more; what is in flight then may
-    /// end for `grace`.
+    /// Stops at `at`, or at once if that is past: makes no more operations, and waits up to `grace`
+    /// for those in flight.
     pub fn stop(&mut self, at: Instant, grace: Span) {
         self.course.grace = grace;
         let now = self.driver.now();
@@ -179,16 +179,17 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.stop_now(now);
     }
 
-    /// One round: send what is due, wait, take what completed. Returns when the wait ended.
+    /// One turn: sends due operations, waits, and takes completions. Returns the instant at which
+    /// the wait ended.
     pub fn turn(&mut self) -> Result<Instant, DriverError> {
         let Some(until) = self.prepare() else { return Ok(self.driver.now()) };
         self.driver.wait(until)?;
         Ok(self.resume(until))
     }
 
-    /// The first half of a turn, up to its wait: sends what is due. Returns until when to wait;
-    /// `None` when the worker has finished. A world that cannot wait within a call does so
-    /// between the halves.
+    /// The first half of a turn, up to its wait: sends due operations. Returns the instant until
+    /// which to wait, `None` if the worker has finished. A world that cannot wait within a call
+    /// waits between the halves.
     pub fn prepare(&mut self) -> Option<Instant> {
         let now = self.driver.now();
         self.outbox.fresh = Some(now);
@@ -204,8 +205,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         Some(self.agenda.wake_at(waits_from).min(self.course.drain_until))
     }
 
-    /// The second half of a turn, after a wait that should have ended by `until`: takes what
-    /// completed. Returns when the wait ended.
+    /// The second half of a turn, after a wait that should have ended by `until`: takes
+    /// completions. Returns the instant at which the wait ended.
     pub fn resume(&mut self, until: Instant) -> Instant {
         let woken = self.driver.now();
         let idle_until = woken.min(until);
@@ -219,17 +220,17 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         woken
     }
 
-    /// Whether there is nothing more to do.
+    /// True if there is nothing more to do.
     pub fn is_finished(&self) -> bool {
         self.course.stage == Stage::Finished
     }
 
-    /// What was recorded since the last hand-over; a world swaps an empty one in.
+    /// The records since the last hand-over; a world replaces them by an empty tally.
     pub fn tally_mut(&mut self) -> &mut Box<Tally> {
         &mut self.recorder.tally
     }
 
-    /// How the worker is.
+    /// The worker's present state.
     pub fn report(&self) -> WorkerReport {
         let now = self.driver.now();
         let past = |client: &Client<JoinedSource<S>>| match client.due(&self.course.offer, now) {
@@ -266,7 +267,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Whether a count, not time, keeps it from making more.
+    /// True if a fixed number of operations or connections, and not time, has ended its offer.
     fn is_used_up(&self) -> bool {
         match &self.churn {
             Some(churn) => churn.is_used_up(),
@@ -274,7 +275,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Whether nothing is under way, not even a request without a reply.
+    /// True if nothing is in flight, not even a request without a reply.
     fn is_drained(&self) -> bool {
         self.recorder.in_flight == 0 && !self.driver.has_unsent()
     }
@@ -285,8 +286,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.presence.open > 0 || self.churn.is_some()
     }
 
-    /// The worker waited; it was idle to `until` at most (later it should have been awake) and is
-    /// awake at `woken`.
+    /// Records a wait: the worker was idle until `until` at most (it should have been awake later)
+    /// and is awake at `woken`.
     fn account_wait(&mut self, until: Instant, woken: Instant) {
         let connected = self.is_connected();
         let from = self.idle.waits_from;

@@ -22,7 +22,7 @@ pub(crate) fn judgement(out: &mut Sheet, record: &Record) {
         wrapped(out, "goal: ", "      ", &text);
     }
     out.push('\n');
-    for check in record.believable.checks.iter().filter(|check| is_news(check, record)) {
+    for check in record.believable.checks.iter().filter(|check| is_worth_saying(check, record)) {
         let text = format!("{} not checked: {}", subject(check.code), check.message);
         wrapped(out, "note: ", "      ", &text);
     }
@@ -33,16 +33,16 @@ pub(crate) fn judgement(out: &mut Sheet, record: &Record) {
     unbroken(out, "believable: ", "            ", &believable(record));
 }
 
-/// Whether a reader should hear that `check` was skipped: not when a warning says why, nor when it
-/// could not be otherwise.
-fn is_news(check: &Check, record: &Record) -> bool {
+/// True if the report should say that `check` was skipped: not if a warning already gives the
+/// reason, nor if such a run can never be checked.
+fn is_worth_saying(check: &Check, record: &Record) -> bool {
     let said_by: &[&str] = match check.code {
         CheckKind::ServerCounters => &["other_clients", "stats_unavailable"],
         CheckKind::GeneratorP50 | CheckKind::GeneratorP99 => &["too_few_samples"],
-        // The check of answers says it.
+        // The check of the number of replies says it.
         CheckKind::Errors => return false,
         CheckKind::Answered | CheckKind::Rate | CheckKind::WorkerBusy => &[],
-        // Only the embedded server can have to share.
+        // Only the embedded server may have to share CPUs.
         CheckKind::OwnCpus => return false,
         CheckKind::Shares => return false,
     };

@@ -1,6 +1,6 @@
-//! The programs under comparison: which of them make a shape's load, how each of ours is told it,
-//! and how what one did is read from its answer. How they are run is told elsewhere, and what
-//! other programs are called stands in `peers`.
+//! The programs under comparison: which of them make a shape's load, the command line of each of
+//! ours, and how its figures are read from the JSON that it prints. `process` and `turns` run them;
+//! `peers` has the command lines of other projects.
 
 use super::Shape;
 use super::figures::Run;
@@ -8,7 +8,7 @@ use super::peers::Peer;
 use serde_json::Value;
 use std::net::SocketAddr;
 
-/// A program under comparison; the first of a list is what the others are held against.
+/// A program under comparison; the others of a list are compared with its first.
 #[derive(Clone, Copy)]
 pub(super) enum Client {
     /// One of ours.
@@ -17,24 +17,23 @@ pub(super) enum Client {
     Peer(&'static Peer),
 }
 
-/// A program of ours, and how it goes about the load.
+/// A program of ours, and its way of making the load.
 #[derive(Clone, Copy)]
 pub(super) enum Own {
-    /// As fast as it can, over epoll or io_uring.
+    /// The bare client over epoll or io_uring, as fast as it can.
     Bare(&'static str),
-    /// The bare client over epoll, which sends when a whole window is answered: another load than
-    /// all others make, for information.
+    /// The bare client over epoll, which sends again only after all replies of a window. No other
+    /// client makes this load; its figures are for information.
     BareBatches,
     /// memtide in a closed loop, over this `--io`.
     Memtide(&'static str),
-    /// The bare client with windows that are refilled whole: the load of the bare client of whole
-    /// batches.
+    /// memtide with `--refill whole`, over this `--io`: the load of `BareBatches`.
     MemtideBatches(&'static str),
-    /// Connections that come and go, as fast as it can.
+    /// The bare client of connection churn, as fast as it can.
     BareChurn,
-    /// memtide with whole windows, over this `--io`.
+    /// memtide with connection churn, over this `--io`.
     MemtideChurn(&'static str),
-    /// At a rate, with this `--wait`.
+    /// The bare client at a rate, with this `--wait`.
     BarePaced(&'static str),
     /// memtide at a rate, with these `--io` and `--wait`.
     MemtidePaced(&'static str, &'static str),
@@ -53,7 +52,7 @@ const DEEP_CLIENTS: &[Own] = &[
     Own::MemtideBatches("uring"),
 ];
 
-const LIFE_CLIENTS: &[Own] =
+const CHURN_CLIENTS: &[Own] =
     &[Own::BareChurn, Own::MemtideChurn("epoll"), Own::MemtideChurn("uring")];
 
 const PACED_CLIENTS: &[Own] = &[
@@ -73,7 +72,7 @@ impl Client {
     /// All that make this load, ours first; others only `with_peers`, where they are installed.
     pub(super) fn all(shape: &Shape, with_peers: bool) -> Vec<Self> {
         let own = match shape {
-            Shape { calls: 1.., .. } => LIFE_CLIENTS,
+            Shape { calls: 1.., .. } => CHURN_CLIENTS,
             Shape { rate: 1.., .. } => PACED_CLIENTS,
             Shape { depth: 2.., .. } => DEEP_CLIENTS,
             _ => CLIENTS,
@@ -146,14 +145,14 @@ impl Own {
         }
     }
 
-    /// What it did, from the JSON that it answered with; of lives, figures are per connection.
+    /// Its figures, from the JSON that it printed; under connection churn per connection.
     pub(super) fn read(self, shape: &Shape, said: &Value) -> Result<Run, String> {
         match self {
             Self::Bare(_) | Self::BareBatches => {
                 let keys = number(said, "/ops")? * f64::from(shape.multiget);
                 read_bare(said, keys, None)
             }
-            Self::BareChurn => read_bare(said, number(said, "/lives")?, None),
+            Self::BareChurn => read_bare(said, number(said, "/connections")?, None),
             Self::BarePaced(_) => {
                 let us = |name| Ok::<_, String>(number(said, name)? / 1e3);
                 read_bare(said, number(said, "/ops")?, Some((us("/p50_ns")?, us("/p99_ns")?)))
@@ -257,14 +256,14 @@ fn read_memtide(shape: &Shape, record: &Value) -> Result<Run, String> {
 }
 
 fn read_memtide_churn(record: &Value) -> Result<Run, String> {
-    let churn = number(record, "/lives/measure/lived")?;
+    let completed = number(record, "/churn/measure/completed")?;
     let microseconds = |name| Some(number(record, name).ok()? / 1e3);
     Ok(Run {
-        ops_per_s: churn / number(record, "/measured_s")?,
-        cpu_s_per_mops: cpu_s(record, "/client")? / churn * 1e6,
+        ops_per_s: completed / number(record, "/measured_s")?,
+        cpu_s_per_mops: cpu_s(record, "/client")? / completed * 1e6,
         rss_max_bytes: number(record, "/client/rss_max_bytes")?,
-        response_us: microseconds("/lives/lifetime/p50_ns")
-            .zip(microseconds("/lives/lifetime/p99_ns")),
+        response_us: microseconds("/churn/lifetime/p50_ns")
+            .zip(microseconds("/churn/lifetime/p99_ns")),
         lag_us: None,
     })
 }
@@ -289,5 +288,33 @@ mod tests {
         let record = json!({"client": {"cpu_user_s": 1.5, "cpu_system_s": 2}});
         assert_eq!(cpu_s(&record, "/client"), Ok(3.5));
         assert!(number(&record, "/totals/answered").is_err_and(|e| e.contains("/totals/answered")));
+    }
+
+    /// The figures of connection churn were once looked for under an earlier version's names.
+    #[test]
+    fn a_record_has_every_figure_that_is_read_from_it() {
+        let schema = include_str!("../../../docs/record.schema.json");
+        let schema: Value = serde_json::from_str(schema).unwrap();
+        let source = include_str!("clients.rs").split("mod tests").next().unwrap();
+        let readers = source.split("fn read_memtide").skip(1).collect::<String>();
+        let strings = readers.split('"').skip(1).step_by(2);
+        let pointers: Vec<&str> = strings.filter(|word| word.starts_with('/')).collect();
+        assert!(pointers.len() > 8, "{pointers:?}");
+        for pointer in pointers {
+            let names = pointer.split('/').skip(1);
+            let found = names.fold(Some(&schema), |at, name| member(&schema, at?, name));
+            assert!(found.is_some(), "{pointer}");
+        }
+    }
+
+    /// The schema of member `name` of the object that `at` describes.
+    fn member<'a>(root: &'a Value, at: &'a Value, name: &str) -> Option<&'a Value> {
+        if let Some(reference) = at["$ref"].as_str() {
+            return member(root, root.pointer(reference.trim_start_matches('#'))?, name);
+        }
+        if let Some(choices) = at["anyOf"].as_array() {
+            return choices.iter().find_map(|choice| member(root, choice, name));
+        }
+        at["properties"].get(name).or_else(|| at.get("additionalProperties"))
     }
 }

@@ -56,6 +56,7 @@ enum Rule {
     Unused,
     PackageBudget,
     Messages,
+    Named,
 }
 
 /// A breach that is right where it stands.
@@ -89,8 +90,14 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
         findings.extend(words::check(source));
     }
     findings.extend(words::check_types(&sources, &read(root, "ARCHITECTURE.md")?));
+    findings.extend(words::table::check(&read(root, "STYLE.md")?));
+    let declared = words::named::Declared::of(&sources);
     for (path, text) in documents(root)? {
         findings.extend(words::check_document(&path, &text));
+        // A page of design stays as it was decided, with the names of its day.
+        if !path.starts_with("docs/design/") {
+            findings.extend(words::named::check(&path, &text, &declared));
+        }
     }
     findings.extend(shape::check_folders(&sources));
     findings.extend(arrows::check_modules(&sources));

@@ -198,8 +198,8 @@ fn is_word(byte: u8) -> bool {
 fn inline_path(code: &str) -> String {
     let mut end = 0;
     for (at, word) in words(code) {
-        let joint = &code[end..at];
-        if end > 0 && joint != "::" {
+        let between = &code[end..at];
+        if end > 0 && between != "::" {
             break;
         }
         end = at + word.len();

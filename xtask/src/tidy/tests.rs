@@ -103,6 +103,8 @@ fn sentences_name_what_they_are_about() {
     let table: &[(&str, &[Rule])] = &[
         ("/// Whoever reads it.\nstruct A;", &[Rule::Phrase]),
         ("// It has so many bytes, be it late.\n", &[Rule::Phrase, Rule::Phrase]),
+        ("// It has so\n// many bytes. Nobody\n// minds.\n", &[Rule::Phrase, Rule::Phrase]),
+        ("// It is so\n\n// many bytes.\n", &[]),
         ("fn nobody() {} // \"nobody\"", &[]),
         ("/// The caller reads it. Maybe it is late.\nstruct A;", &[]),
         ("/// The same for gets.\nstruct A;", &[Rule::Opening]),
@@ -115,6 +117,50 @@ fn sentences_name_what_they_are_about() {
     let document = words::check_document("docs/udp.md", "Fine.\nAs nobody knows how many it had.");
     assert_eq!(document.len(), 1);
     assert_eq!((document[0].line, document[0].rule), (2, Rule::Phrase));
+}
+
+#[test]
+fn documents_name_what_exists() {
+    let sources = [
+        Source::new("crates/engine/src/worker.rs", "fn turn() { later() } mod sending;"),
+        Source::new(
+            "crates/run/src/fill.rs",
+            "struct Room; fn a_fill_ends_when_all_is_stored() {}",
+        ),
+    ];
+    let declared = words::named::Declared::of(&sources);
+    let table = [
+        ("`worker.rs`: `turn`; `run/src/fill.rs`: `Room`", None),
+        ("`crates/engine/src/worker.rs`, `fill.rs`: a `prose` word, `turn`", None),
+        ("`worker.rs`: `turn`, `sending`, and `retired` elsewhere", None),
+        ("in `worker/gone.rs`", Some("no source file `worker/gone.rs`")),
+        ("`worker.rs`: `later`", Some("no `later` in crates/engine/src/worker.rs")),
+        ("`worker.rs`: `turn`, `retired`", Some("no `retired` in crates/engine/src/worker.rs")),
+        ("`worker.rs`, `fill.rs`: `turn`", Some("no `turn` in crates/run/src/fill.rs")),
+        ("as `a_fill_ends_when_all_is_stored` states", None),
+        ("as `a_fill_ends_when_it_likes` states", Some("no test `a_fill_ends_when_it_likes`")),
+    ];
+    for (line, expected) in table {
+        let found = words::named::check("docs/a.md", &format!("\n{line}"), &declared);
+        let what: Vec<&str> = found.iter().map(|finding| finding.what.as_str()).collect();
+        assert_eq!(what, expected.as_slice(), "{line}");
+        assert!(found.iter().all(|finding| finding.line == 2), "{line}");
+    }
+}
+
+#[test]
+fn the_table_of_words_says_where_tidy_looks() {
+    let style = fs::read_to_string(crate::workspace_root().join("STYLE.md")).unwrap();
+    assert_eq!(words::table::check(&style), []);
+    for (row, instead) in [
+        ("| crowd | clients | texts, names |", "| crowd | clients | names |"),
+        ("| joint | joined source | names |", "| joint | joined source | texts, names |"),
+        ("| crowd | clients | texts, names |", ""),
+    ] {
+        assert!(style.contains(row), "{row}");
+        let found = words::table::check(&style.replace(row, instead)).len();
+        assert_eq!(found, if instead.is_empty() { 2 } else { 1 }, "{row}");
+    }
 }
 
 #[test]

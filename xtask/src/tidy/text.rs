@@ -107,7 +107,7 @@ const DOORS: &[Door] = &[
 ];
 
 /// Words that no name may contain, and what to say.
-const WORDS: &[(&str, &str)] = &[
+pub(super) const WORDS: &[(&str, &str)] = &[
     ("latency", "say which: lag, service or response"),
     ("latencies", "say which: lag, service or response"),
     ("manager", "name what it does or what it is"),
@@ -119,6 +119,12 @@ const WORDS: &[(&str, &str)] = &[
     ("crowd", "say clients"),
     ("desk", "say sink"),
     ("teller", "say transcript or formatter"),
+    ("voice", "say formatter"),
+    ("voices", "say formatters"),
+    ("conduct", "say profile, or name what is carried out"),
+    ("joint", "name what is joined"),
+    ("news", "say what is new, or which event"),
+    ("lives", "say connection churn, or lifetimes"),
     ("habits", "say options"),
     ("tongue", "say wire format or dialect"),
     ("births", "say openings"),

@@ -12,7 +12,7 @@ use memtide_schema::record::{Distribution, Record, WarningRecord};
 use memtide_schema::{Event, Kind, Scenario, TimesSoFar};
 use std::collections::BTreeMap;
 
-/// The voice of one command line.
+/// The output of one command line, from the events of its run.
 #[derive(Clone, Debug)]
 pub struct Transcript<'a> {
     formatter: Formatter<'a>,
@@ -33,7 +33,7 @@ struct Seen {
 }
 
 impl<'a> Transcript<'a> {
-    /// The voice of `options`, which became `scenario`.
+    /// The transcript for `options`, which became `scenario`.
     pub fn new(options: &'a Options, scenario: &Scenario) -> Self {
         let lengths = [scenario.key_size.law().mean(), scenario.value_size.law().mean()];
         let known = lengths.into_iter().sum::<Option<f64>>();

@@ -19,7 +19,7 @@ use memtide_schema::Event;
 use memtide_schema::record::Record;
 use memtide_schema::steps::{Step, StepRole, StepsEnd};
 
-/// The voice of one command line.
+/// The output of one command line, from the events of its run.
 #[derive(Clone, Debug)]
 pub struct Transcript {
     formatter: Formatter,
@@ -38,7 +38,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// The voice of `options`; `targets` are the rates of a dynamic run's intervals.
+    /// The transcript for `options`; `targets` are the rates of a dynamic run's intervals.
     pub fn new(options: &Options, targets: &[u32]) -> Self {
         let output = &options.output;
         Self {

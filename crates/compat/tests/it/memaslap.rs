@@ -1,5 +1,5 @@
-//! What memaslap's voice prints is read back as what it was made of, and so is what memaslap
-//! itself has printed.
+//! The formatter's output is read back into the values that it was made of, and so is the
+//! output of memaslap itself.
 
 use crate::slap::{List, Output, Row, output};
 use memtide_base::rng::Random;

@@ -1,6 +1,6 @@
-//! A connection whose requests and replies are datagrams. One operation at a time is under way, and
-//! its number tells its reply from others, so one that has timed out is over: what still comes of
-//! its reply is counted and thrown away. Nothing is ever sent again.
+//! A connection whose requests and replies are datagrams. It has one operation in flight, and the
+//! operation's number identifies its reply. An operation that timed out has therefore ended: later
+//! parts of its reply are counted and discarded. Nothing is retransmitted.
 
 use super::link::Wrap;
 use super::{Connection, Ending, FollowUp, Sink};
@@ -10,12 +10,12 @@ use memtide_codec::udp::Taken;
 use memtide_metrics::{DatagramClass, Fate};
 
 impl Connection {
-    /// Whether it is a socket for datagrams.
+    /// True if this connection is a socket for datagrams.
     pub(crate) fn is_over_datagrams(&self) -> bool {
         matches!(self.link.wrap, Wrap::Datagrams(_))
     }
 
-    /// Reads a datagram; when it completes a reply, ends the operation that it belongs to.
+    /// Reads a datagram. If it completes a reply, ends the operation that the reply belongs to.
     #[inline(never)]
     pub(super) fn handle_datagram(
         &mut self,
@@ -53,8 +53,8 @@ impl Connection {
         read
     }
 
-    /// Ends the operation under way if it has been for `timeout` since its intended instant.
-    /// Returns when to look again.
+    /// Times out the operation in flight if `timeout` has passed since its intended instant.
+    /// Returns the instant of the next check.
     #[cold]
     pub(super) fn give_up(&mut self, now: Instant, timeout: Span, sink: &mut impl Sink) -> Instant {
         let Some(entry) = self.pipeline.front().copied() else { return Instant::NEVER };

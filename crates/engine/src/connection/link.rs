@@ -1,5 +1,6 @@
-//! A peer below its operations: whether there is one, who we are to it, and what stands between its
-//! protocol and the wire. The load's connections and questions beside the load go through it.
+//! A connection below its operations: its state, its authentication, and the transformation between
+//! the protocol's bytes and those on the wire. The load's connections and the questions beside the
+//! load both use it.
 
 use super::{Heard, TooLong};
 use crate::dialect::{Dialect, Reader, Rejection};
@@ -8,52 +9,52 @@ use crate::plan::{Plan, Transport};
 use memtide_base::Instant;
 use memtide_codec::udp::{self, Header, Reassembler};
 
-/// Whether there is a peer.
+/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// No; a timer may bring it back.
+    /// Not connected; a timer may reconnect it.
     Closed,
-    /// A connect is under way since this instant.
+    /// A connect has been in progress since this instant.
     Opening(Instant),
-    /// It was made, and is told who we are; under way since this instant.
+    /// It is established and authenticates; the connect began at this instant.
     Greeting(Instant),
-    /// Yes.
+    /// Open: operations can be sent.
     Open,
 }
 
-/// One peer.
+/// The connection to one peer.
 #[derive(Debug)]
 pub(crate) struct Link {
     state: State,
     pub(crate) reader: Reader,
     pub(super) wrap: Wrap,
-    /// Whether it has said who we are, and the answer has not come.
+    /// True if the credentials were sent and are not answered yet.
     is_introduced: bool,
 }
 
-/// What stands between the bytes of a protocol and those of the wire.
+/// The transformation between the protocol's bytes and those on the wire.
 #[derive(Debug)]
 pub(super) enum Wrap {
-    /// Nothing: they are the same.
+    /// None: the bytes are the same.
     None,
-    /// Each request is a datagram, and replies are put together of several.
+    /// Each request is one datagram; a reply is assembled from one or more.
     Datagrams(Box<Reassembler>),
     /// A filter.
     Filtered(Box<Filtered>),
 }
 
-/// A filter, anew for each time that the connection is made.
+/// A filter, made anew for each connect.
 #[derive(Debug)]
 pub(super) struct Filtered {
     plan: FilterPlan,
     server: String,
     filter: Box<dyn Filter>,
-    /// What the server said in the last bytes.
+    /// The protocol's bytes decoded from the last reception.
     plain: Vec<u8>,
 }
 
 impl Filtered {
-    /// What the server said in these bytes.
+    /// Decodes received bytes; returns the protocol's bytes in them.
     pub(super) fn handle_bytes(&mut self, wire: &[u8]) -> Result<&[u8], PeerError> {
         self.plain.clear();
         self.filter.handle_bytes(wire, &mut self.plain)?;
@@ -62,7 +63,7 @@ impl Filtered {
 }
 
 impl Link {
-    /// A link to the server of this name; it is closed.
+    /// A closed link to the server of this name.
     pub(crate) fn new(
         plan: &Plan,
         dialect: &Dialect,
@@ -87,13 +88,13 @@ impl Link {
         self.state
     }
 
-    /// A connect is under way from `now` on.
+    /// Records that a connect begins at `now`.
     pub(crate) fn open(&mut self, now: Instant) {
         self.state = State::Opening(now);
     }
 
-    /// It was made: appends what tells the server who we are, if that is to be said. Returns
-    /// whether it is open.
+    /// Handles an established connection: appends the credentials if the plan has any. Returns true
+    /// if the link is open, false if it waits for their answer.
     pub(crate) fn handle_connected(
         &mut self,
         now: Instant,
@@ -110,7 +111,7 @@ impl Link {
         is_open
     }
 
-    /// Reads what comes before it is open.
+    /// Handles bytes received before the link is open.
     pub(crate) fn handle_greeting(&mut self, bytes: &[u8]) -> Heard {
         let broken = |error| Heard::Rejected(Rejection::Broken(Closed::Broken(error)));
         let plain = match &mut self.wrap {
@@ -139,7 +140,7 @@ impl Link {
         Heard::Welcome
     }
 
-    /// Hands what comes, once it is open, to `hear` as the server said it.
+    /// Handles bytes received while the link is open: passes the protocol's bytes to `hear`.
     pub(crate) fn handle_bytes<T>(
         &mut self,
         bytes: &[u8],
@@ -151,7 +152,7 @@ impl Link {
         })
     }
 
-    /// Appends what stands before a request.
+    /// Appends the header that precedes a request; only datagrams have one.
     #[inline]
     pub(super) fn begin_request(&mut self, out: &mut SendBuffer) {
         if let Wrap::Datagrams(reassembler) = &mut self.wrap {
@@ -160,8 +161,8 @@ impl Link {
         }
     }
 
-    /// How long the request is that was appended behind `before` bytes. One that cannot be sent is
-    /// taken out again.
+    /// The length of the request that was appended after the first `before` bytes. A request that
+    /// is too long to be sent is removed again.
     #[inline]
     pub(super) fn check_request(
         &self,
@@ -177,7 +178,7 @@ impl Link {
         Ok(bytes)
     }
 
-    /// Makes of what was appended to `out` since the last call what goes over the wire.
+    /// Transforms the bytes appended to `out` since the last call into those for the wire.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, out: &mut SendBuffer) {
         if let Wrap::Filtered(filtered) = &mut self.wrap {
@@ -185,7 +186,7 @@ impl Link {
         }
     }
 
-    /// There is no peer.
+    /// Handles the end of the connection: the link is closed.
     pub(crate) fn reset(&mut self) {
         self.state = State::Closed;
         self.reader.reset();

@@ -1,6 +1,6 @@
-//! The binary protocol: operations as frames, and what servers say in frames. Several keys are
-//! asked for by quiet gets and a noop, whose answer ends them; all requests of one operation bear
-//! the same number.
+//! The binary protocol: operations as frames, and the frames that servers answer with. A get of
+//! several keys is a sequence of quiet gets and a noop, whose answer ends them; all requests of one
+//! operation carry the same number (opaque).
 
 use super::content::Content;
 use super::{GET_KEY, Next, Question, Reader, Role, WireFormat};
@@ -13,14 +13,14 @@ use memtide_codec::binary::{
 use memtide_codec::{Malformed, Reply, sasl};
 use memtide_workload::{Action, Op, OpKind, Source, Version, numeric_value};
 
-/// Speaks and hears frames.
+/// Encodes and decodes frames.
 #[derive(Debug)]
 pub(crate) struct Binary {
-    /// Whether answers have to say which key they are about.
+    /// True if answers must name their key, which verification needs.
     keyed: bool,
 }
 
-/// What a frame says of the request that it answers.
+/// The fields of an answer that repeat or judge its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnswerHead {
     opcode: Opcode,
@@ -81,7 +81,7 @@ impl WireFormat for Binary {
         stored(content, head, key, version, out.bytes_mut());
     }
 
-    /// SASL PLAIN.
+    /// Sends SASL PLAIN.
     fn authenticate(user: &[u8], password: &[u8], out: &mut Vec<u8>) {
         let head = Head { opcode: Opcode::SaslAuth, opaque: 0, cas: 0 };
         let key = |out: &mut Vec<u8>| out.extend_from_slice(sasl::PLAIN);
@@ -120,13 +120,13 @@ impl WireFormat for Binary {
         }))
     }
 
-    /// The decoder says so by itself.
+    /// The decoder itself reports bytes that cannot become an answer.
     #[inline(always)]
     fn check_partial(_: &ReplyDecoder) -> Result<(), Malformed> {
         Ok(())
     }
 
-    /// Printed by what a frame repeats of its request.
+    /// Decides by the fields that a frame repeats of its request.
     fn role<'a>(
         head: AnswerHead,
         reply: &Reply<'a>,
@@ -198,8 +198,8 @@ fn stored(content: &Content, head: Head, key: u64, version: Option<Version>, out
     encode::request_with(out, head, extras, write_key, write_value);
 }
 
-/// The command of an operation on one key, and its quiet form if it has one. Every frame that
-/// brings a value brings its version too, so what differs in that alone is one command.
+/// The command of an operation on one key, and its quiet form if it has one. Every frame with a
+/// value also has its version, so kinds that differ only in that use one command.
 fn opcodes(kind: OpKind, keyed: bool) -> (Opcode, Opcode) {
     let both = |opcode| (opcode, opcode);
     match kind {

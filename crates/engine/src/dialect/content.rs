@@ -1,21 +1,21 @@
-//! What requests carry, whatever the protocol: keys, values and their expiry.
+//! The contents of requests in every protocol: keys, values and their expiry.
 
 use crate::plan::{Credentials, Plan};
 use memtide_workload::{Action, Expiring, KeySpace, OpKind, ValueSpace};
 use std::sync::Arc;
 
-/// What a plan's requests carry.
+/// The contents of a plan's requests.
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(super) keys: KeySpace,
     pub(super) values: ValueSpace,
-    /// Keys from this id up hold numbers.
+    /// Keys from this id on hold numbers.
     pub(super) numeric_from: u64,
     pub(super) seed: u64,
     pub(super) flags: u32,
     expiry: i64,
     expiring: Expiring,
-    /// What a cas says without reading it first.
+    /// The unique number that a cas sends without reading it first; none if it reads first.
     pub(super) cas_unique: Option<u64>,
     pub(super) noreply: bool,
     pub(super) credentials: Option<Arc<Credentials>>,
@@ -37,13 +37,13 @@ impl Content {
         }
     }
 
-    /// Whether an operation of this kind is a cas that reads nothing first.
+    /// True if an operation of this kind is a cas that reads nothing first.
     #[inline]
     pub(super) fn is_cas_alone(&self, kind: OpKind) -> bool {
         kind.does(Action::CompareAndStore) && self.cas_unique.is_some()
     }
 
-    /// The expiry with which `key` is stored.
+    /// The expiry that `key` is stored with, as the protocol's number; 0 means never.
     pub(super) fn expiry_of(&self, key: u64) -> i64 {
         if self.expiring.includes(self.seed, key) { self.expiry } else { 0 }
     }

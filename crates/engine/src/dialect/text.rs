@@ -1,4 +1,4 @@
-//! The text protocol: operations as lines, and what servers say in lines.
+//! The text protocol: operations as lines, and the lines that servers answer with.
 
 use super::content::Content;
 use super::{GET_KEY, Next, Question, Reader, Role, WireFormat};
@@ -9,18 +9,18 @@ use memtide_codec::text::encode::{self, LineEnd, StoreTail};
 use memtide_codec::{Keys, Malformed, Reply, Request, Verb};
 use memtide_workload::{Action, Op, OpKind, Source, Version, numeric_value};
 
-/// Speaks and hears lines.
+/// Encodes and decodes lines.
 #[derive(Debug)]
 pub(crate) struct Text {
     /// The command of each kind of operation.
     verbs: [Verb; OpKind::COUNT],
-    /// How a line ends that asks for an answer.
+    /// The end of a line that requests an answer.
     line_end: LineEnd,
 }
 
 impl WireFormat for Text {
     type Decoder = ReplyDecoder;
-    /// A line says nothing of it.
+    /// A line repeats nothing of its request.
     type AnswerHead = ();
 
     #[inline]
@@ -81,7 +81,7 @@ impl WireFormat for Text {
         self.store(content, (Verb::Cas, Some(unique)), key, version, out);
     }
 
-    /// The `set` that memcached's `-Y` waits for.
+    /// Sends the `set` that memcached's `-Y` expects.
     fn authenticate(user: &[u8], password: &[u8], out: &mut Vec<u8>) {
         encode::command(out, Verb::Set);
         // A server that asks for no credentials would store them under any lawful name; it
@@ -152,7 +152,7 @@ impl Text {
         }
     }
 
-    /// The command that asks for an operation of this kind.
+    /// The command for an operation of this kind.
     #[inline]
     fn verb(&self, kind: OpKind) -> Verb {
         self.verbs[kind.index()]
@@ -173,7 +173,7 @@ impl Text {
         encode::line_end(out, self.line_end);
     }
 
-    /// How the line of an operation of this kind ends.
+    /// The end of the line for an operation of this kind.
     fn end(&self, content: &Content, kind: OpKind) -> LineEnd {
         match content.noreply && kind.allows_noreply() {
             true => LineEnd::Noreply,
@@ -181,7 +181,7 @@ impl Text {
         }
     }
 
-    /// Appends a storage command, and with a cas the number that must still be valid.
+    /// Appends a storage command; for a cas with the unique number that must still be valid.
     fn store(
         &self,
         content: &Content,

@@ -1,5 +1,5 @@
-//! The door for what changes all bytes of a connection on their way, such as encryption: it stands
-//! between a protocol and the wire, and knows neither protocols nor sockets.
+//! The interface for code that transforms all bytes of a connection, such as encryption. A filter
+//! lies between a protocol and the wire, and knows neither protocols nor sockets.
 
 use super::{PeerError, SendBuffer};
 use std::fmt;
@@ -8,24 +8,23 @@ use std::sync::Arc;
 /// One connection's filter. It is called once for each reception and each transmission, never for
 /// each operation.
 pub trait Filter: fmt::Debug + Send {
-    /// Takes bytes off the wire, and appends to `plain` what the server said in them. After an
-    /// error the connection is closed.
+    /// Decodes bytes from the wire and appends the protocol's bytes to `plain`. After an error the
+    /// connection is closed.
     fn handle_bytes(&mut self, wire: &[u8], plain: &mut Vec<u8>) -> Result<(), PeerError>;
 
-    /// Makes of `out`, which holds what is to be said and is possibly empty, what goes over the
-    /// wire, with what the filter has to say by itself. What cannot be said before the filter is
-    /// open it keeps until then.
+    /// Encodes the protocol's bytes in `out`, possibly none, for the wire, and adds bytes of its
+    /// own. Bytes that cannot be sent before the filter is open are kept until then.
     fn poll_transmit(&mut self, out: &mut SendBuffer);
 
-    /// Whether both ends have agreed on how to talk; a connection is not used before.
+    /// True once the handshake is complete; the connection sends no operation before.
     fn is_open(&self) -> bool;
 }
 
-/// How filters are made: one for each connection that is made, by the name of its server.
+/// Makes a filter for each connect, from the server's name.
 #[derive(Clone)]
 pub struct FilterPlan(Arc<Make>);
 
-/// What makes a filter.
+/// The function that makes a filter.
 type Make = dyn Fn(&str) -> Box<dyn Filter> + Send + Sync;
 
 impl FilterPlan {

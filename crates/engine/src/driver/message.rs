@@ -1,20 +1,20 @@
-//! What a send carries: bytes of its own and, between them, stretches of a pool of values that
-//! are referred to and not copied. It knows no protocol and sends nothing.
+//! The bytes of a send: its own, and between them parts of a pool of values that are referred to
+//! and not copied. It knows no protocol and sends nothing.
 
 use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Values of at least this many bytes are referred to. Below it a copy costs less than one slice
-/// more for the kernel (figures in `docs/performance.md`).
+/// Values of at least this many bytes are referred to. For smaller ones a copy costs less than one
+/// more slice for the kernel (figures in `docs/performance.md`).
 pub(crate) const SPLICE_BYTES_MIN: usize = 8 * 1024;
 
-/// Bytes to send, in several slices where large values are in them.
+/// Bytes to send; several slices if large values are among them.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     bytes: &'a [u8],
     splices: &'a [Splice],
-    /// What the places of the splices are counted from.
+    /// The offset that is subtracted from the positions of the splices.
     base: usize,
     pool: Option<&'a Arc<[u8]>>,
 }
@@ -22,9 +22,9 @@ pub struct Message<'a> {
 /// A stretch of the pool within a message.
 #[derive(Clone, Debug)]
 struct Splice {
-    /// How many bytes of the buffer's own stand before it.
+    /// The number of the buffer's own bytes before it.
     at: usize,
-    /// Its place in the pool.
+    /// Its range in the pool.
     pooled: Range<usize>,
 }
 
@@ -40,13 +40,13 @@ impl<'a> Message<'a> {
         Self { bytes, splices: &[], base: 0, pool: None }
     }
 
-    /// How many bytes it has.
+    /// The number of its bytes.
     pub fn len(&self) -> usize {
         let pooled = self.splices.iter().map(|splice| splice.pooled.len());
         self.bytes.len() + pooled.sum::<usize>()
     }
 
-    /// Whether it has none.
+    /// True if it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -61,7 +61,8 @@ impl<'a> Message<'a> {
         self.stretches(skip).map(move |stretch| self.slice(stretch))
     }
 
-    /// All of it in one slice; copied to `room`, whose former content is lost, if it is not one.
+    /// The whole message as one slice. If it consists of several, it is copied to `room`, whose
+    /// content is replaced.
     pub fn flat<'b>(self, room: &'b mut Vec<u8>) -> &'b [u8]
     where
         'a: 'b,
@@ -109,7 +110,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Where a message is put together, or what is left of several is kept. Allocates only to grow.
+/// Collects messages, or keeps the unsent rest of several. It allocates only to grow.
 #[derive(Debug, Default)]
 pub struct SendBuffer {
     bytes: Vec<u8>,
@@ -119,7 +120,7 @@ pub struct SendBuffer {
     pool: Option<Arc<[u8]>>,
 }
 
-/// A place between two messages in a buffer.
+/// A position between two messages in a buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferPosition {
     bytes: usize,
@@ -137,22 +138,23 @@ impl SendBuffer {
         }
     }
 
-    /// How many bytes its messages have.
+    /// The number of bytes of its messages.
     pub fn len(&self) -> usize {
         self.bytes.len() + self.pooled
     }
 
-    /// Whether it has none.
+    /// True if it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where to append what is copied.
+    /// The buffer to append copied bytes to.
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Appends a stretch of `pool`: a reference to it, unless others are to another pool.
+    /// Appends the bytes of `pool` in a range: as a reference, or copied if the buffer already
+    /// refers to another pool.
     pub fn push_pooled(&mut self, pool: &Arc<[u8]>, place: Range<usize>) {
         assert!(place.end <= pool.len(), "a splice lies within its pool");
         let same = self.pool.as_ref().is_some_and(|own| Arc::ptr_eq(own, pool));
@@ -183,12 +185,12 @@ impl SendBuffer {
         }
     }
 
-    /// All that is in it, as one message.
+    /// Its content as one message.
     pub fn message(&self) -> Message<'_> {
         Message { bytes: &self.bytes, splices: &self.splices, base: 0, pool: self.pool.as_ref() }
     }
 
-    /// Where the next message will begin.
+    /// The position at which the next message begins.
     pub fn end(&self) -> BufferPosition {
         BufferPosition { bytes: self.bytes.len(), splices: self.splices.len() }
     }
@@ -210,7 +212,7 @@ impl SendBuffer {
         self.pooled = 0;
     }
 
-    /// Gives memory back that is more than this many bytes of its own need.
+    /// Frees memory beyond what `bytes` bytes of its own need.
     pub fn shrink_to(&mut self, bytes: usize) {
         self.bytes.shrink_to(bytes);
     }

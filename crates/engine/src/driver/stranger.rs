@@ -1,5 +1,5 @@
-//! Servers of another kind that answer at a wrong port, known by their first bytes. It names them
-//! and speaks none of their protocols.
+//! Servers of another kind that answer at a wrong port, recognised by their first bytes. It names
+//! them and decodes none of their protocols.
 
 use memtide_base::{Remedy, Sentence};
 
@@ -21,7 +21,7 @@ pub enum Stranger {
 }
 
 impl Stranger {
-    /// Whose bytes begin so; none that is known for most.
+    /// The protocol that these bytes begin; `None` if it is not a known one.
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [b'H', b'T', b'T', b'P', b'/', ..] | [b'<', b'h' | b'H' | b'!', ..] => Some(Self::Http),

@@ -1,24 +1,24 @@
-//! The connections of a client in groups: to a server each, or by how their bytes travel. The kind
-//! of an operation says which groups it may take, and a write may take several at once.
+//! The connections of a client in groups, by server or by transport. The kind of an operation
+//! decides which groups it may take, and a write may take several at once.
 //!
-//! A group with connections that are open but have no room is waited for; one that has none is
-//! passed over, if another will do.
+//! An operation waits for a group whose connections are open and have no room. A group without an
+//! open connection is skipped if another will do.
 
 use super::single::Single;
 use crate::plan::Replicate;
 use memtide_base::ConnectionId;
 use memtide_workload::{Mix, Op, OpKind};
 
-/// Which groups there are, and what they are for.
+/// The groups and their purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Roles {
     /// Two: the second is for get and gets, the first for all else.
     Split,
-    /// One for each server, the first of which are written.
+    /// One for each server; writes go to the first `writers` of them.
     Servers {
-        /// How many are, at least 1.
+        /// The number of servers that are written, at least 1.
         writers: usize,
-        /// To how many of these each write goes.
+        /// Whether a write goes to all of these or to one.
         copies: Replicate,
     },
 }
@@ -27,26 +27,26 @@ pub(crate) enum Roles {
 #[derive(Debug)]
 pub(crate) struct Groups {
     roles: Roles,
-    /// Whether operations of the mix go to the writers, and to the readers.
+    /// Whether the mix has operations for the writers, and for the readers.
     needs: [bool; 2],
     routes: Vec<Single>,
-    /// How many connections of each are open.
+    /// The number of open connections of each group.
     open: Vec<u32>,
-    /// Where the next look begins, where several groups are as good as each other.
+    /// The group that is tried first where several will do.
     turn: usize,
     /// The connections that the present operation takes.
     aimed: Vec<ConnectionId>,
-    /// Operations outstanding on all connections: those of one write at most.
+    /// Operations outstanding on all connections, which are the copies of one write at most.
     outstanding: u32,
 }
 
-/// Whether an operation of this kind changes what servers hold.
+/// True if an operation of this kind changes a server's items.
 fn writes(kind: OpKind) -> bool {
     !kind.reads() || kind.stores_value()
 }
 
 impl Roles {
-    /// Whether an operation of this kind belongs to the readers.
+    /// True if an operation of this kind goes to the readers.
     fn reads(self, kind: OpKind) -> bool {
         match self {
             Self::Split => kind.allows_many_keys(),
@@ -90,7 +90,7 @@ impl Groups {
         &mut self.routes[group]
     }
 
-    /// A connection opened, or was lost.
+    /// Records that a connection opened or was lost.
     pub(super) fn changed(&mut self, connection: ConnectionId, is_open: bool) {
         let group = self.group_of(connection);
         match is_open {
@@ -99,8 +99,7 @@ impl Groups {
         }
     }
 
-    /// A connection that could be used, if the client can make its next operation, whichever that
-    /// will be.
+    /// A connection with room if the client can make its next operation, whichever kind that is.
     pub(super) fn pick(&self) -> Option<ConnectionId> {
         if self.outstanding > 0 {
             return None;
@@ -122,7 +121,7 @@ impl Groups {
         self.routes[..usable].iter().find_map(Single::pick)
     }
 
-    /// Decides which connections `op` takes; none when no such connection is open.
+    /// Chooses the connections for `op`; none if no such connection is open.
     #[inline(never)]
     pub(super) fn aim(&mut self, op: &Op) -> &[ConnectionId] {
         self.aimed.clear();
@@ -150,7 +149,7 @@ impl Groups {
         &self.aimed
     }
 
-    /// The server that a write of the key is sent to first, among the first `writers`.
+    /// The server that receives a write of the key first, among the first `writers`.
     fn first(&self, op: &Op, writers: usize, copies: Replicate) -> usize {
         match copies {
             Replicate::All => (op.key % writers as u64) as usize,
@@ -158,8 +157,8 @@ impl Groups {
         }
     }
 
-    /// The connection of a read: to a server that was written, and not the one that was written
-    /// first, if there is one; else to any. With a single writer the others have what it passes on.
+    /// The connection for a read: to a server that has the write but did not receive it first, if
+    /// there is one, else to any. With a single writer the others have what it replicates.
     fn reader(&self, op: &Op, writers: usize, copies: Replicate) -> Option<ConnectionId> {
         let all = self.routes.len();
         let any = |from: usize, to: usize, but: Option<usize>| {

@@ -1,5 +1,5 @@
-//! Connections by how many operations each has outstanding, and those of equal load by how long
-//! they have waited. It knows which have room, and not who takes them.
+//! Connections ordered by the number of operations outstanding on each, and those of equal load by
+//! how long they have waited. It knows which have room, and not which client takes them.
 //!
 //! Connections of equal load that have room form a list, the lists an array by load. Every step is
 //! O(1): loads change by one, and the least load in use moves with them.
@@ -7,16 +7,17 @@
 use crate::plan::Refill;
 use memtide_base::{ConnectionId, Id, Table};
 
-/// Connections that follow each other.
+/// A range of connections and their loads.
 #[derive(Debug)]
 pub(crate) struct Pool {
     first: ConnectionId,
     nodes: Table<Spot, Node>,
-    /// By load, below the depth: the list of available connections that carry that many.
+    /// For each load below the depth: the list of available connections with that load.
     lists: Vec<List>,
-    /// The least load of which the list is not empty; the depth when all are.
+    /// The smallest load whose list is not empty; the depth if all are.
     least: usize,
-    /// Whether a connection that is being emptied takes no more before it is empty.
+    /// True if a connection that is full or has begun to empty takes no more operations until it is
+    /// empty.
     refills_whole: bool,
 }
 
@@ -42,9 +43,9 @@ impl Id for Spot {
 struct Node {
     load: u32,
     available: bool,
-    /// Whether it takes no more before its load is none.
+    /// True if it takes no more operations until its load is zero.
     empties: bool,
-    /// Whether it is in the list of its load: it is available and has room.
+    /// True if it is in the list of its load: it is available and has room.
     is_listed: bool,
     before: Spot,
     after: Spot,
@@ -57,8 +58,8 @@ struct List {
 }
 
 impl Pool {
-    /// Connections `first..first + count`, none of them available yet, each with room for `depth`
-    /// operations.
+    /// A pool of connections `first..first + count`, none of them available yet, each with room for
+    /// `depth` operations.
     pub(super) fn new(first: ConnectionId, count: u32, depth: u32, refill: Refill) -> Self {
         let node = Node {
             load: 0,
@@ -82,7 +83,7 @@ impl Pool {
         self.first
     }
 
-    /// All of its connections from `nth` on and then those before it.
+    /// All its connections, from `nth` on and then those before it.
     pub(super) fn from(&self, nth: u32) -> impl Iterator<Item = ConnectionId> {
         let count = self.nodes.len() as u32;
         (nth..count).chain(0..nth).map(|spot| ConnectionId(self.first.0 + spot))
@@ -92,7 +93,7 @@ impl Pool {
         self.nodes.len()
     }
 
-    /// Of those of the least load the one that has waited longest, or `None` when all are full or
+    /// The connection of least load that has waited longest, or `None` if all are full or
     /// unavailable.
     #[inline]
     pub(super) fn pick(&self) -> Option<ConnectionId> {
@@ -100,7 +101,7 @@ impl Pool {
         Some(ConnectionId(self.first.0 + list.head.0))
     }
 
-    /// Whether `connection` could take one more.
+    /// True if `connection` has room for one more operation.
     #[inline]
     pub(super) fn has_room(&self, connection: ConnectionId) -> bool {
         self.nodes[self.spot(connection)].is_listed
@@ -150,7 +151,7 @@ impl Pool {
         self.raise_least();
     }
 
-    /// Puts it at the end of the list of its load, if it is available and has room.
+    /// Appends a connection to the list of its load, if it is available and has room.
     #[inline(always)]
     fn append(&mut self, spot: Spot) {
         let node = &mut self.nodes[spot];
@@ -170,7 +171,7 @@ impl Pool {
         self.least = self.least.min(load);
     }
 
-    /// Takes it out of the list that it is in, if it is in one.
+    /// Removes a connection from its list, if it is in one.
     #[inline(always)]
     fn unlink(&mut self, spot: Spot) {
         let node = &mut self.nodes[spot];
@@ -189,7 +190,7 @@ impl Pool {
         }
     }
 
-    /// After a list may have lost its last: finds the least load anew, which is one more where a
+    /// Finds the smallest load again after a list may have become empty; it is one more if the
     /// connection moved on by one.
     fn raise_least(&mut self) {
         while self.lists.get(self.least).is_some_and(|list| list.head == NONE) {

@@ -1,4 +1,4 @@
-//! The connections of a client that has one operation outstanding at most: they take turns, or are
+//! The connections of a client that has at most one operation outstanding: they take turns, or are
 //! drawn.
 
 use super::pool::Pool;
@@ -6,21 +6,21 @@ use crate::plan::{ConnectionTurn, Refill};
 use memtide_base::ConnectionId;
 use memtide_base::rng::{Stream, below, hash};
 
-/// Connections of which one at a time carries one operation.
+/// Connections of which at most one carries an operation.
 #[derive(Debug)]
 pub(crate) struct Single {
     pool: Pool,
     turn: ConnectionTurn,
     /// The root and the stream of its draws.
     draws: (u64, Stream),
-    /// How many operations took a connection.
+    /// The number of operations that took a connection.
     taken: u64,
-    /// Whether one is outstanding.
+    /// True if an operation is outstanding.
     is_busy: bool,
 }
 
 impl Single {
-    /// Connections `first..first + count` of client number `client` of a run of this seed.
+    /// The connections `first..first + count` of client number `client` of a run with this seed.
     pub(crate) fn new(
         first: ConnectionId,
         count: u32,
@@ -37,7 +37,7 @@ impl Single {
         self.pool.first()
     }
 
-    /// The connection to use now, if nothing is outstanding and one is available.
+    /// The connection for the next operation, if nothing is outstanding and one is available.
     pub(super) fn pick(&self) -> Option<ConnectionId> {
         let waiting = self.pool.pick()?;
         if self.is_busy {
@@ -52,7 +52,7 @@ impl Single {
         self.pool.from(drawn).find(|&connection| self.pool.has_room(connection))
     }
 
-    /// Whether `connection` could take one.
+    /// True if `connection` could take an operation.
     #[cold]
     pub(super) fn has_room(&self, connection: ConnectionId) -> bool {
         !self.is_busy && self.pool.has_room(connection)
@@ -64,7 +64,7 @@ impl Single {
         self.pool.take(connection);
     }
 
-    /// `connection` is free of `freed`, which is one or none.
+    /// Counts `freed` operations fewer, which is one or none.
     pub(super) fn free(&mut self, connection: ConnectionId, freed: u32) {
         self.is_busy &= freed == 0;
         self.pool.free(connection, freed);

@@ -1,36 +1,36 @@
-//! What has to be looked at when: clients by when they have something due, and timers.
+//! A worker's agenda: the instants at which clients have something due, and timers.
 //!
-//! A timer that fires makes its owner look at its own state; it never carries state itself. So
-//! an entry need not be removed when its reason goes away.
+//! A timer carries no state: when it fires, its owner checks its own state. So an entry need not be
+//! removed when its reason goes away.
 
 use memtide_base::{ClientId, ConnectionId, Instant, Span};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The longest sleep, so that a worker that was stopped meanwhile does not count the stop as
-/// idleness, and commands are noticed.
+/// The longest sleep, so that commands are noticed, and a worker whose process was stopped does not
+/// count all of the stop as idle time.
 const HEARTBEAT: Span = Span::from_ms(10);
-/// The longest sleep while operations wait for room, when it decides the cause of the wait.
+/// The longest sleep while operations wait for room, because it decides the cause of the wait.
 const HEARTBEAT_BLOCKED: Span = Span::from_ms(1);
 
-/// Whose attention a timer calls for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// Deadlines of what is in flight on this connection, or of its connect.
+    /// The deadline of operations in flight on this connection, or of its connect.
     Deadline(ConnectionId),
     /// This connection may try to connect again.
     Reconnect(ConnectionId),
     /// The deadline of the operation that waits at the head of this client's schedule.
     Queue(ClientId),
-    /// The next connection, where connections are the load.
+    /// The next connection under connection churn.
     Opening,
-    /// The deadline of the connection that waits for a place.
+    /// The deadline of the connection that waits for a slot.
     OpeningDeadline,
-    /// The window, where nothing is sent after it.
+    /// The end of the window, if nothing is sent after it.
     WindowEnd,
-    /// The pause of this connection after its last answer is over.
+    /// The end of this connection's pause after its last answer.
     Rest(ConnectionId),
-    /// The instant at which it was told to stop.
+    /// The instant of the stop command.
     Stop,
 }
 
@@ -39,12 +39,12 @@ pub(super) enum Timer {
 pub(super) struct Agenda {
     clients: BinaryHeap<Reverse<(Instant, ClientId)>>,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
-    /// How many clients have something due and no room for it.
+    /// The number of clients that have an operation due and no room for it.
     pub(super) blocked: u32,
 }
 
 impl Agenda {
-    /// With memory for the timers of this number of clients and connections.
+    /// An empty agenda with room for this number of clients and connections.
     pub(super) fn new(clients: usize, connections: usize) -> Self {
         Self {
             clients: BinaryHeap::with_capacity(clients * 2),
@@ -65,7 +65,7 @@ impl Agenda {
         self.timers.pop().map(|Reverse((_, timer))| timer)
     }
 
-    /// `client` has something due at `at`. It must not stand here yet.
+    /// Adds `client`, which has something due at `at`. It must not be on the agenda yet.
     pub(super) fn schedule(&mut self, at: Instant, client: ClientId) {
         self.clients.push(Reverse((at, client)));
     }
@@ -77,27 +77,27 @@ impl Agenda {
         self.clients.pop().map(|Reverse((_, client))| client)
     }
 
-    /// How many clients have something due, now or later.
+    /// The number of clients that have something due, now or later.
     pub(super) fn clients(&self) -> usize {
         self.clients.len()
     }
 
-    /// Forgets what `client` has due.
+    /// Removes `client`.
     pub(super) fn forget(&mut self, client: ClientId) {
         self.clients.retain(|entry| entry.0.1 != client);
     }
 
-    /// Forgets what all clients have due.
+    /// Removes all clients.
     pub(super) fn forget_all(&mut self) {
         self.clients.clear();
     }
 
-    /// Whether anything is due at `now`.
+    /// True if anything is due at `now`.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.next_client() <= now || self.next_timer() <= now
     }
 
-    /// Until when nothing has to be looked at, seen from `now`.
+    /// The instant of the next due client or timer, and at most a heartbeat after `now`.
     pub(super) fn wake_at(&self, now: Instant) -> Instant {
         let heartbeat = if self.blocked > 0 { HEARTBEAT_BLOCKED } else { HEARTBEAT };
         self.next_client().min(self.next_timer()).min(now + heartbeat)

@@ -1,6 +1,6 @@
 //! Operations whose connections follow from their kind, and writes that go to several servers at
-//! once. Each copy is an operation in the books; to its source a write is one, and ends with its
-//! last copy.
+//! once. Each copy counts as an operation; for its source a write is one operation and ends with
+//! its last copy.
 
 use super::Worker;
 use crate::connection::InFlight;
@@ -10,8 +10,8 @@ use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
-    /// Makes one operation on as many connections as it was aimed at. Without an open connection
-    /// it is lost, and was not sent.
+    /// Makes one operation on each connection that `Route::aim` chose. Without an open connection
+    /// it is lost and was not sent.
     #[inline(never)]
     pub(super) fn issue_aimed(
         &mut self,
@@ -43,9 +43,9 @@ pub(super) struct JoinedSource<S> {
     source: S,
     /// Copies of the present operation that have not ended; none unless there are several.
     copies: u32,
-    /// Which operation that is. Others may end meanwhile without having been sent.
+    /// The number of that operation. Others may end meanwhile without having been sent.
     index: u64,
-    /// What became of those that have, if any: the worst of it.
+    /// The worst outcome of the copies that have ended, if any.
     joined: Option<Outcome>,
 }
 
@@ -54,15 +54,15 @@ impl<S: Source> JoinedSource<S> {
         Self { source, copies: 0, index: 0, joined: None }
     }
 
-    /// Operation `index` has `copies` copies, at least 1.
+    /// Expects `copies` endings of operation `index`, at least 1.
     fn expect(&mut self, index: u64, copies: u32) {
         self.index = index;
         self.copies = if copies > 1 { copies } else { 0 };
         self.joined = None;
     }
 
-    /// A copy has ended like this. Returns what became of the operation if it was the last. Only
-    /// what is stored everywhere is stored.
+    /// Records the outcome of a copy. Returns the operation's outcome if it was the last: it is
+    /// stored only if every copy is.
     #[cold]
     fn join(&mut self, outcome: Outcome) -> Option<Outcome> {
         let joined = match self.joined {
@@ -86,7 +86,7 @@ impl<S: Source> Source for JoinedSource<S> {
         self.source.skip(index, now)
     }
 
-    /// What is not sent has no copies.
+    /// An operation that is not sent has no copies.
     #[inline]
     fn forgo(&mut self, index: u64, now: Instant, outcome: Outcome) -> Option<(OpKind, u16)> {
         self.source.forgo(index, now, outcome)

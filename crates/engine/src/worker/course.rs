@@ -1,18 +1,18 @@
-//! How far a worker has come: what it offers, and until when it waits for the rest.
+//! A worker's progress through its plan: what it offers, and until when it waits for the rest.
 
 use crate::client::Offer;
 use crate::fleet::Stage;
 use crate::plan::Plan;
 use memtide_base::{Instant, Span};
 
-/// The course of one worker through its plan.
+/// The progress of one worker through its plan.
 #[derive(Debug)]
 pub(super) struct Course {
     pub(super) stage: Stage,
     pub(super) offer: Offer,
-    /// What is in flight then is given up; never before it offers nothing more.
+    /// The instant at which operations in flight are abandoned; never while it offers more.
     pub(super) drain_until: Instant,
-    /// How long that is awaited when it is told to stop.
+    /// How long operations in flight are awaited after a stop command.
     pub(super) grace: Span,
 }
 
@@ -22,19 +22,19 @@ impl Course {
         Self { stage: Stage::Opening, offer, drain_until: Instant::NEVER, grace: Span::ZERO }
     }
 
-    /// The schedules start at `start`.
+    /// Starts the schedules at `start`.
     pub(super) fn begin(&mut self, plan: &Plan, start: Instant) {
         self.offer = Offer::new(plan, start);
         self.stage = Stage::Running;
     }
 
-    /// It offers nothing more.
+    /// Ends the offer; operations in flight are awaited until `until`.
     pub(super) fn drain(&mut self, until: Instant) {
         self.stage = Stage::Draining;
         self.drain_until = until;
     }
 
-    /// Whether the window's end has ended what is sent.
+    /// True if the window is over and nothing is sent after it.
     pub(super) fn is_cut_off(&self) -> bool {
         self.offer.stop == Instant::ZERO
     }

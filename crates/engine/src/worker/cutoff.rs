@@ -1,7 +1,7 @@
-//! The ends of what a worker offers: it is told to stop, or the window after which nothing is
-//! sent is over. What is in flight is awaited for a while; in the second case what is behind its
-//! schedule is counted from the schedule, for no operation that waits is stored. Nothing here is
-//! on the path of an operation that is sent.
+//! The ends of a worker's offer: a stop command, or the end of a window after which nothing is
+//! sent. Operations in flight are awaited for a while. In the second case operations behind their
+//! schedule are counted from the schedule, because waiting operations are not stored. Nothing here
+//! is on the path of an operation that is sent.
 
 use super::Worker;
 use crate::driver::Driver;
@@ -10,11 +10,11 @@ use memtide_base::{Instant, Span};
 use memtide_metrics::Fate;
 use memtide_workload::Source;
 
-/// So long what is in flight at the window's end is awaited.
+/// How long operations in flight at the window's end are awaited.
 const CUTOFF_GRACE: Span = Span::from_s(1);
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
-    /// It was told to offer nothing more.
+    /// Handles the stop command.
     pub(super) fn stop_now(&mut self, now: Instant) {
         let drain_until = now + self.course.grace;
         if self.course.stage >= Stage::Draining {
@@ -35,7 +35,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.course.drain(drain_until);
     }
 
-    /// The window is over, and nothing is sent any more.
+    /// Handles the end of the window, after which nothing is sent.
     pub(super) fn end_window(&mut self) {
         if self.course.stage != Stage::Running {
             return;
@@ -50,8 +50,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.course.offer.stop = Instant::ZERO;
     }
 
-    /// What was due before the window's end and is not sent is dropped. Those come last, so that
-    /// no answer waits until they are counted.
+    /// Drops operations that were due before the window's end and were not sent. They are counted
+    /// last, so that no answer waits for that.
     pub(super) fn drop_unsent(&mut self) {
         let end = self.course.offer.end;
         for client in self.clients.ids() {

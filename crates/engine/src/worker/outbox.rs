@@ -1,5 +1,6 @@
-//! What leaves next: requests of one connection, gathered until another one has some, or nothing
-//! more is due. A worker has one, because only one of its connections gathers at a time.
+//! The requests to send next: of one connection, gathered until another connection has some or
+//! nothing more is due. A worker has one outbox, because only one of its connections gathers at a
+//! time.
 
 use crate::connection::{FollowUp, Outgoing};
 use crate::driver::SPLICE_BYTES_MIN;
@@ -8,21 +9,21 @@ use memtide_base::{ConnectionId, Instant};
 
 /// Bytes gathered for one connection before they are sent.
 const OUT_BYTES_MAX: usize = 64 * 1024;
-/// References to values that those bytes can have.
+/// The most references to values among those bytes.
 const REFERENCES_MAX: usize = OUT_BYTES_MAX / SPLICE_BYTES_MIN + 1;
 
 /// The outbox of one worker.
 #[derive(Debug)]
 pub(super) struct Outbox {
-    /// Whose requests these are.
+    /// The connection of the gathered requests.
     pub(super) connection: ConnectionId,
-    /// Requests that are not submitted yet.
+    /// The gathered requests.
     pub(super) out: Outgoing,
-    /// Second requests that a reception asks for.
+    /// Second requests of cas operations whose gets a reception completed.
     pub(super) follow_ups: Vec<FollowUp>,
-    /// A reading of the clock that no send has used yet.
+    /// The last reading of the clock, if no send has used it yet.
     pub(super) fresh: Option<Instant>,
-    /// The most that is gathered: nothing where each request is a datagram of its own.
+    /// The most bytes that are gathered: 0 if each request is a datagram.
     bytes_max: usize,
 }
 
@@ -37,7 +38,7 @@ impl Outbox {
         }
     }
 
-    /// Whether one more request of `connection` may be gathered.
+    /// True if one more request of `connection` may be gathered.
     #[inline]
     pub(super) fn has_room_for(&self, connection: ConnectionId) -> bool {
         self.connection == connection && self.out.bytes.len() <= self.bytes_max

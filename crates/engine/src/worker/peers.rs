@@ -1,5 +1,5 @@
-//! The half of a worker that hears from servers: replies, connections that open, fail and go away,
-//! and deadlines.
+//! The half of a worker that handles events of connections: replies, openings, failures, losses and
+//! deadlines.
 
 use super::Worker;
 use super::agenda::Timer;
@@ -16,7 +16,7 @@ use memtide_metrics::Fate;
 use memtide_workload::Source;
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
-    /// Takes what completed; says whether anything did.
+    /// Handles all completions; true if there was one.
     pub(super) fn take_completions(&mut self, woken: Instant) -> bool {
         let mut completed = false;
         while let Some(completion) = self.driver.completion() {
@@ -56,8 +56,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         completed
     }
 
-    /// After bytes of `connection` came through its filter: uses the room they made; what the
-    /// filter has to say by itself leaves at once.
+    /// Handles bytes of `connection` after its filter: uses the room they made, and sends the
+    /// filter's own bytes at once.
     #[cold]
     fn filtered(
         &mut self,
@@ -82,7 +82,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// After bytes of `connection` were read: uses the room they made.
+    /// Uses the room that bytes read from `connection` made.
     #[inline(always)]
     fn received(
         &mut self,
@@ -135,8 +135,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.export();
     }
 
-    /// The server broke the protocol on `connection`: nothing that it still owes can be told
-    /// apart any more.
+    /// Closes `connection`, on which the server broke the protocol: later replies could not be
+    /// matched to operations.
     fn broken(
         &mut self,
         connection: ConnectionId,
@@ -183,7 +183,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.arm_deadline(connection, now + self.facts.timeout);
     }
 
-    /// A connection was made, and is open unless something is to be said first.
+    /// Handles an established connection, which is open unless it authenticates first.
     fn reached(&mut self, connection: ConnectionId, at: Instant) {
         let at_connection = &mut self.connections[connection];
         if at_connection.handle_connected(at, &self.dialect, &mut self.outbox.out) {
@@ -193,7 +193,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.arm_deadline(connection, at + self.facts.timeout);
     }
 
-    /// Sends what a connection has to say by itself.
+    /// Sends a connection's own bytes, such as its authentication.
     fn speak(&mut self, connection: ConnectionId) {
         self.outbox.connection = connection;
         self.transmit();
@@ -252,7 +252,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// An open connection is gone, and with it what it carried.
+    /// Handles the loss of an open connection and of the operations on it.
     fn lost(&mut self, connection: ConnectionId, at: Instant, why: Closed) {
         let at_connection = &mut self.connections[connection];
         match at_connection.state() {
@@ -293,8 +293,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.retry(connection, at);
     }
 
-    /// Of several connections of a client that has nothing outstanding any more another may take
-    /// its next operation, when the one that had the last is gone or cannot be written to.
+    /// If a client with several connections has nothing outstanding, lets another connection take
+    /// its next operation when the last one is lost or cannot be written to.
     fn made_room_elsewhere(&mut self, client: ClientId, at: Instant) {
         let route = &self.clients[client].route;
         if route.is_single()
@@ -304,8 +304,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Connects again after a while, if ever: doubling, with jitter so that connections lost
-    /// together do not come back together.
+    /// Schedules the next connect, if the plan reconnects: the wait doubles, with jitter so that
+    /// connections lost together do not reconnect together.
     fn retry(&mut self, connection: ConnectionId, at: Instant) {
         let Reconnect::After(Backoff { first, longest }) = self.facts.reconnect else { return };
         let failures = self.connections[connection].failures;
@@ -323,7 +323,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
             .expect("a driver has room to close every connection");
     }
 
-    /// Gives up what is still in flight and closes everything.
+    /// Abandons all operations in flight and closes all connections.
     pub(super) fn finish(&mut self) {
         if self.churn.is_some() {
             self.abandon_connections(self.driver.now());
@@ -344,7 +344,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         assert_eq!(open, (0, 0), "every operation ends once (in flight, measured)");
     }
 
-    /// Operations on `connection` have timed out whose answers are not awaited any more.
+    /// Handles operations on `connection` that timed out and whose answers are not awaited any
+    /// more.
     #[cold]
     fn gave_up(&mut self, connection: ConnectionId, freed: u32, now: Instant) {
         if let Some(verifier) = &mut self.verifier {

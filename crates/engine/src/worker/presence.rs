@@ -1,5 +1,5 @@
-//! Which connections and servers are there and which are away, and since when. Only what is lost
-//! and found again comes here; while nothing is, it costs nothing.
+//! Which connections and servers are away, and since when. It is called only when one is lost or
+//! returns, so it costs nothing otherwise.
 
 use crate::fleet::Trouble;
 use crate::plan::{Place, Plan};
@@ -12,11 +12,12 @@ use std::ops::Range;
 pub(super) struct Presence {
     connections: Table<ConnectionId, Seen>,
     servers: Table<ServerId, Served>,
-    /// How many connections were begun to be opened for the first time.
+    /// The number of connections whose first connect was begun.
     begun: usize,
-    /// How many are open.
+    /// The number of open connections.
     pub(super) open: u32,
-    /// Since when none has been open, or of those over datagrams none was answered.
+    /// The instant since which none has been open, or since which none of those over datagrams was
+    /// answered.
     pub(super) disconnected_since: Option<Instant>,
     /// The last thing that went wrong with a server.
     pub(super) trouble: Option<Trouble>,
@@ -25,23 +26,24 @@ pub(super) struct Presence {
 /// One connection.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// Since when it has been lost; never while it is not.
+    /// The instant since which it has been lost; never while it is not.
     lost_since: Instant,
-    /// It is a socket for datagrams beside streams, and says little of whether a server is there.
+    /// True if it is a socket for datagrams beside streams, which says little of whether the server
+    /// is there.
     aside: bool,
 }
 
 /// One server, seen by one worker.
 #[derive(Clone, Copy, Debug)]
 struct Served {
-    /// Connections to it that are there.
+    /// The number of open connections to it.
     connections: u32,
-    /// Since when there has been none, after there were some.
+    /// The instant since which there has been none, after there were some.
     gone_since: Instant,
 }
 
 impl Presence {
-    /// Of a worker of `plan` that has these connections.
+    /// The presence for a worker of `plan` with these connections.
     pub(super) fn new(plan: &Plan, places: &Table<ConnectionId, Place>) -> Self {
         let seen = |place: &Place| Seen { lost_since: Instant::NEVER, aside: place.is_aside };
         let unserved = Served { connections: 0, gone_since: Instant::NEVER };
@@ -55,16 +57,16 @@ impl Presence {
         }
     }
 
-    /// Up to `count` connections more, by their positions, are begun to be opened.
+    /// Takes up to `count` more connections to open for the first time; returns their positions.
     pub(super) fn begin(&mut self, count: usize) -> Range<usize> {
         let first = self.begun;
         self.begun = first.saturating_add(count).min(self.connections.len());
         first..self.begun
     }
 
-    /// `connection` opened. If it was lost before, it is there again: unless it is a socket for
-    /// datagrams, which opens whether or not a server listens. Without `absences` connections are
-    /// the load, and go away without being missed.
+    /// Records that `connection` opened. If it was lost before, it has returned, unless it is a
+    /// socket for datagrams, which opens whether or not a server listens. Without `absences`
+    /// (connection churn) losses are not recorded.
     pub(super) fn opened(
         &mut self,
         (connection, server): (ConnectionId, ServerId),
@@ -86,7 +88,7 @@ impl Presence {
         }
     }
 
-    /// `connection` was lost before, unless a connect failed, and is certainly there.
+    /// Records that `connection`, which was lost, has certainly returned.
     #[cold]
     pub(super) fn returned(
         &mut self,
@@ -111,7 +113,7 @@ impl Presence {
         }
     }
 
-    /// `connection` was lost, possibly again before it was known to be there.
+    /// Records that `connection` was lost, possibly again before it was known to have returned.
     pub(super) fn lost(
         &mut self,
         (connection, server): (ConnectionId, ServerId),
@@ -148,12 +150,12 @@ impl Presence {
         }
     }
 
-    /// Whether no server is there.
+    /// True if no server is there.
     fn is_nobody_here(&self) -> bool {
         self.servers.iter().all(|served| served.connections == 0)
     }
 
-    /// The run is over: who is away does not come back in it.
+    /// Ends the run: servers and connections that are away do not return in it.
     pub(super) fn finish(&mut self, absences: &mut Absences) {
         for server in self.servers.ids() {
             let served = &mut self.servers[server];

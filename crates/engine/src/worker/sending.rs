@@ -1,5 +1,5 @@
-//! The half of a worker that makes operations: what is due, on which connection, and what becomes
-//! of an operation that finds no room.
+//! The half of a worker that makes operations: which are due, on which connection, and what happens
+//! to one that finds no room.
 
 use super::agenda::Timer;
 use super::churn::slot_of;
@@ -15,7 +15,7 @@ use memtide_metrics::Fate;
 use memtide_workload::{Next, Op, OpKind, Outcome, Source};
 
 impl<D: Driver, S: Source + Clone> Worker<D, S> {
-    /// Fires timers and serves clients that are due at `now`; says whether there were any.
+    /// Fires timers and serves clients that are due at `now`; true if there were any.
     pub(super) fn run_due(&mut self, now: Instant) -> bool {
         let mut acted = false;
         while let Some(timer) = self.agenda.fire(now) {
@@ -64,7 +64,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         acted
     }
 
-    /// Makes operations of `client` that are due, as far as there is room.
+    /// Makes the operations of `client` that are due, as far as there is room.
     pub(super) fn serve(&mut self, client: ClientId, now: Instant) {
         if now >= self.course.offer.stop {
             return;
@@ -107,7 +107,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.schedule(client, now);
     }
 
-    /// Whether an operation of `client` that was due `at` and finds no room is dropped.
+    /// True if an operation of `client` that was due `at` and finds no room is dropped.
     fn gives_up(&mut self, client: ClientId, at: Instant, now: Instant) -> bool {
         let skip_to = &mut self.clients[client].skip_to;
         gives_up(self.facts.on_full, skip_to, at, self.course.offer.end, now)
@@ -136,7 +136,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.request(client, connection, entry, now);
     }
 
-    /// `op` is intended at `at` and can be sent since `ready`.
+    /// Counts `op` as intended at `at`; it could be sent since `ready`. Returns its entry.
     #[inline(always)]
     pub(super) fn intend(&mut self, op: &Op, at: Instant, ready: Instant) -> InFlight {
         let segment = self.recorder.intended(at);
@@ -160,7 +160,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Appends the request of `entry` to what goes to `connection`.
+    /// Appends the request of `entry` to those gathered for `connection`.
     #[inline(always)]
     pub(super) fn request(
         &mut self,
@@ -205,7 +205,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.arm_deadline(connection, entry.intended + self.facts.timeout);
     }
 
-    /// The request of `entry` is longer than any that can be sent.
+    /// Ends `entry`, whose request is longer than any that can be sent.
     #[cold]
     pub(super) fn refuse(&mut self, connection: ConnectionId, entry: &InFlight, now: Instant) {
         let at_connection = &self.connections[connection];
@@ -218,7 +218,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.clients[client].source.settle(&entry.op(), Outcome::Failed);
     }
 
-    /// Submits what is gathered.
+    /// Submits the gathered requests.
     #[inline]
     pub(super) fn flush(&mut self) {
         if !self.outbox.out.is_empty() {
@@ -226,8 +226,8 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// Submits what the connection that gathers has to say. The stamp is read just before, unless a
-    /// receive or a wake-up has just brought one.
+    /// Submits the bytes of the connection that gathers. The timestamp is read just before, unless
+    /// a receive or a wake-up has just read one.
     pub(super) fn transmit(&mut self) {
         let number = self.outbox.connection;
         let offices = (&mut self.clients, &mut self.recorder, &mut self.verifier);
@@ -250,15 +250,15 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         self.export();
     }
 
-    /// An operation that gets no connection ends as `fate`.
+    /// Ends an operation that gets no connection as `fate`.
     fn settle_unsent(&mut self, client: ClientId, index: u64, at: Instant, fate: Fate) {
         if let Some(entry) = self.forgo(client, index, at, fate) {
             self.recorder.settle_unsent(&entry, fate);
         }
     }
 
-    /// The operation of `client` that is due, of which nothing more is made than its entry in the
-    /// books: it gets no connection, and ends as `fate`. None if there is none after all.
+    /// Ends the due operation of `client` as `fate`: it is counted and gets no connection. `None`
+    /// if none is due.
     pub(super) fn forgo(
         &mut self,
         client: ClientId,
@@ -287,7 +287,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         })
     }
 
-    /// What was due by `now` and was never sent ends as abandoned.
+    /// Ends operations that were due by `now` and never sent as abandoned.
     pub(super) fn abandon_backlog(&mut self, client: ClientId, now: Instant) {
         if self.clients[client].is_closed() {
             return;
@@ -308,7 +308,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// `client` has an operation due since `at` and no room for it.
+    /// Blocks `client`, which has an operation due since `at` and no room for it.
     fn block(&mut self, client: ClientId, at: Instant) {
         let at_client = &mut self.clients[client];
         if !at_client.blocked {
@@ -330,7 +330,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// `connection` has room since `at`: its client may go on.
+    /// Handles room on `connection` since `at`: its client continues.
     pub(super) fn made_room(&mut self, connection: ConnectionId, at: Instant) {
         let number = self.connections[connection].place.client;
         let client = &mut self.clients[number];
@@ -352,7 +352,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// An answer came on `connection` at `at`: it is not used until its pause is over.
+    /// Begins the pause of `connection` after an answer at `at`.
     pub(super) fn rest(&mut self, connection: ConnectionId, at: Instant) {
         let until = at + self.facts.pause;
         let at_connection = &mut self.connections[connection];
@@ -363,7 +363,7 @@ impl<D: Driver, S: Source + Clone> Worker<D, S> {
         }
     }
 
-    /// The timer of a pause went off; a later answer may have begun another one.
+    /// Handles the timer of a pause; a later answer may have begun another one.
     fn rested(&mut self, connection: ConnectionId, now: Instant) {
         let at_connection = &mut self.connections[connection];
         let until = at_connection.rests_until;

@@ -1,5 +1,5 @@
-//! The sink of one connection's operations: passes what happens to them to the recorder, to the
-//! operation's source and to the verifier. Decides nothing.
+//! The sink of one connection's operations: passes their events to the recorder, to the operation's
+//! source and to the verifier. It decides nothing.
 
 use super::copies::JoinedSource;
 use super::verifier::Verifier;
@@ -12,8 +12,7 @@ use memtide_base::{ClientId, ConnectionId, Instant, ServerId, Span, Table};
 use memtide_metrics::DatagramClass;
 use memtide_workload::{Outcome, Source};
 
-/// Passes what happens to one connection's operations to the recorder, their source and the
-/// verifier.
+/// Passes the events of one connection's operations to the recorder, their source and the verifier.
 pub(super) struct OperationSink<'a, S> {
     recorder: &'a mut Recorder,
     source: &'a mut S,

@@ -1,6 +1,6 @@
-//! Whether servers answer with the values that they were given, for as long as they were told to:
-//! looks at values while their bytes pass, and keeps the oracles told of what is written. Copies
-//! nothing but the first bytes of a value, and allocates nothing after the start.
+//! Verifies that servers answer with the values that were stored, for as long as these are valid.
+//! It checks values while their bytes pass, and informs the oracles of writes. It copies nothing
+//! but the first bytes of a value, and allocates nothing after the start.
 
 use crate::connection::InFlight;
 use crate::plan::{Plan, Verify};
@@ -15,13 +15,13 @@ use memtide_workload::{
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Keys whose oldest allowed version is remembered on one connection. A read that finds no room is
-/// not judged by the version that it finds.
+/// The most keys whose oldest allowed version is remembered on one connection. A read beyond that
+/// is not checked for a stale version.
 const OLDEST_MAX: usize = 4_096;
-/// The longest key.
+/// The longest key, in bytes.
 const KEY_BYTES_MAX: usize = 250;
 
-/// What one worker verifies with.
+/// The verification of one worker.
 #[derive(Debug)]
 pub(super) struct Verifier {
     verify: Verify,
@@ -34,14 +34,14 @@ pub(super) struct Verifier {
     key: Vec<u8>,
 }
 
-/// What is under way on one connection.
+/// The verification of one connection.
 #[derive(Debug)]
 struct Watch {
-    /// In the order in which reads were issued.
+    /// The oldest allowed versions, in the order of the reads.
     oldest: VecDeque<Oldest>,
     /// The first key of the read at the head that can still be answered.
     next: u16,
-    /// The keys before it that were not.
+    /// The keys before it that were not answered.
     skipped: Vec<u16>,
     value: Passing,
 }
@@ -54,18 +54,18 @@ struct Oldest {
     number: u32,
 }
 
-/// The value whose bytes are passing.
+/// The value whose bytes are being received.
 #[derive(Clone, Copy, Debug)]
 enum Passing {
-    /// Not looked at.
+    /// Not checked.
     Unwatched,
-    /// Looked at; with the oldest version allowed.
+    /// Checked; with the oldest version allowed.
     Watched(ValueCheck, u32),
-    /// Its key was not asked for.
+    /// Its key was not requested.
     Unasked,
 }
 
-/// What came of one value that was looked at.
+/// The result for one value that was checked.
 pub(super) type Verified = Result<(), Mismatch>;
 
 impl Verifier {
@@ -91,8 +91,8 @@ impl Verifier {
         })
     }
 
-    /// `op` is about to be sent on `connection`. Returns the version of the value that it carries,
-    /// if it carries one.
+    /// Records that `op` is about to be sent on `connection`. Returns the version of the value that
+    /// it carries, if any.
     pub(super) fn announce<S: Source>(
         &mut self,
         (connection, server): (ConnectionId, ServerId),
@@ -115,7 +115,7 @@ impl Verifier {
         None
     }
 
-    /// A write to `key` is about to be sent; of a cas its second request.
+    /// Records that a write to `key` is about to be sent; for a cas its second request.
     pub(super) fn announce_write(
         &self,
         server: ServerId,
@@ -129,7 +129,8 @@ impl Verifier {
         Some(Version::new(self.verify.writer_at(server.index()), oracle.issue(key)))
     }
 
-    /// A value begins in the answer to `entry`. Returns what is wrong with there being one.
+    /// Handles the beginning of a value in the answer to `entry`. Returns a mismatch if there
+    /// should be no such value.
     pub(super) fn value<S: Source>(
         &mut self,
         (connection, server): (ConnectionId, ServerId),
@@ -166,8 +167,8 @@ impl Verifier {
         expired.then(|| found(entry, id, server, VerifyClass::Expired))
     }
 
-    /// Whether the value of `key` has another length than the plan says, where that is looked at.
-    /// A number has the length of its digits.
+    /// True if the value of `key` has another length than the plan's, where lengths are checked. A
+    /// number has the length of its digits.
     pub(super) fn is_resized(&mut self, key: &[u8], bytes: usize) -> bool {
         if !self.verify.lengths {
             return false;
@@ -176,7 +177,7 @@ impl Verifier {
         known.is_some_and(|id| self.values.len(id) != bytes && self.is_key(id, key))
     }
 
-    /// The answer to `entry` is complete, and values are missing; those that should have been in it
+    /// Handles a complete answer to `entry` with values missing; those that should have been in it
     /// are recorded.
     pub(super) fn missed<S: Source>(
         &self,
@@ -205,7 +206,7 @@ impl Verifier {
         }
     }
 
-    /// The next bytes of that value. Returns what came of it when it ends.
+    /// Handles the next bytes of that value. Returns the result at its end.
     pub(super) fn data(
         &mut self,
         (connection, server): (ConnectionId, ServerId),
@@ -230,7 +231,7 @@ impl Verifier {
         }
     }
 
-    /// The answer to `entry` is complete, in time or late.
+    /// Handles the complete answer to `entry`, in time or late.
     pub(super) fn replied(
         &mut self,
         (connection, server): (ConnectionId, ServerId),
@@ -257,7 +258,7 @@ impl Verifier {
         }
     }
 
-    /// `connection` is gone, and everything that was under way on it.
+    /// Drops all state of `connection`, which was lost.
     pub(super) fn forget(&mut self, connection: ConnectionId) {
         let watch = &mut self.watches[connection];
         watch.oldest.clear();
@@ -284,13 +285,13 @@ impl Verifier {
         }
     }
 
-    /// Whether this run wrote `version`, and certainly a later one before the read was issued.
+    /// True if this run wrote `version`, and certainly a later one before the read was issued.
     fn is_stale(&self, version: Version, mismatch: &Mismatch) -> bool {
         let writer = self.verify.writer_at(mismatch.server.index());
         version.writer() == writer && version.number() < mismatch.version_min
     }
 
-    /// Whether the values of operation `index` are looked at.
+    /// True if the values of operation `index` are checked.
     fn is_checked(&self, index: u64) -> bool {
         unit(hash(self.seed, Stream::VERIFY, index)) < self.verify.fraction
     }
@@ -301,21 +302,21 @@ impl Verifier {
         self.key == key
     }
 
-    /// The oracle that knows `key`, if this kind of operation gives it a value or takes it away.
+    /// The oracle for `key`, if an operation of this kind stores or removes a value.
     fn oracle_of_write(&self, server: ServerId, kind: OpKind, key: u64) -> Option<&Arc<Oracle>> {
         let writes = kind.stores_value() || kind.does(Action::Remove);
         (writes && key < self.numeric_from).then(|| &self.verify.oracles[server.index()])
     }
 }
 
-/// Something wrong with key `id` in the answer to `entry`.
+/// A mismatch of key `id` in the answer to `entry`.
 fn found(entry: &InFlight, id: u64, server: ServerId, class: VerifyClass) -> Mismatch {
     let (op, version) = (entry.index, None);
     Mismatch { op, key: id, server, class, version_min: 0, version, offset: 0 }
 }
 
 impl Watch {
-    /// Nothing of the next answer has come.
+    /// Prepares for the next answer.
     fn begin(&mut self) {
         self.next = 0;
         self.skipped.clear();

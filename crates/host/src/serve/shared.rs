@@ -1,5 +1,5 @@
-//! What all threads of one embedded server have in common: the listener, the store, the time, and
-//! how the server conducts itself.
+//! What all threads of one embedded server share: the listener, the store, the time and the
+//! profile.
 
 use crate::clock::{self, Clock};
 use memtide_server::{ProfileState, Store};
@@ -14,17 +14,17 @@ pub(super) struct Shared {
     /// The largest item, in bytes.
     pub item_bytes_max: usize,
     pub clock: Clock,
-    /// None for a server that answers everything at once and rightly.
+    /// The profile's state; none for a server that answers everything at once and correctly.
     pub profile: Option<Mutex<ProfileState>>,
 }
 
 impl Shared {
     pub fn profile(&self) -> Option<MutexGuard<'_, ProfileState>> {
         let profile = self.profile.as_ref()?;
-        Some(profile.lock().expect("no thread panics while it holds the conduct"))
+        Some(profile.lock().expect("no thread panics while it holds the profile"))
     }
 
-    /// The time as the server's rules want it.
+    /// The present time for the server.
     pub fn time(&self) -> memtide_server::Clock {
         let unix_s = clock::since_unix().ns() / 1_000_000_000;
         memtide_server::Clock { now: self.clock.now(), unix_s }

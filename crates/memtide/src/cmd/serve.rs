@@ -54,7 +54,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
     Ok(0)
 }
 
-/// How the server is asked to conduct itself.
+/// The profile that the flags describe.
 pub(crate) fn profile(matches: &ArgMatches, seed: u64) -> ServerProfile {
     ServerProfile {
         behaviour: matches.get_one::<Behaviour>("behaviour").expect("it has a default").clone(),

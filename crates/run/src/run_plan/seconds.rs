@@ -280,8 +280,8 @@ impl Kept {
     }
 }
 
-/// What came to each slot since it was `then`, which becomes what it is now; none where nothing
-/// did. A slot without news is not copied: a simulation passes through many quiet seconds.
+/// The values that each slot gained since `then`, which becomes `now`; none for a slot that gained
+/// none. Such a slot is not copied: a simulation passes through many quiet seconds.
 fn liveness(now: &[Option<Histogram<u64>>], then: &mut Slots) -> Slots {
     then.resize(now.len(), None);
     let part = |(now, then): (&Option<Histogram<u64>>, &mut Option<Histogram<u64>>)| {

@@ -13,7 +13,7 @@ pub(super) const RATE: Field = Field {
     value: Some("RATE"),
     default: "10k with the embedded server, else 0",
     help: "Operations per second; 0 runs a closed loop",
-    long: "The total over all workers and servers: `500`, `20k`, `1.5M` (k is 1 000), at most \
+    long: "The total over all workers and servers: `500`, `20k`, `1.5M` (k is 1000), at most \
            `1G`. With a rate above 0, operations are sent on schedule whether or not replies \
            arrive (open loop). With 0, each connection sends as soon as its depth allows (closed \
            loop): the result is the maximum throughput, and response times at saturation are not \
@@ -240,7 +240,7 @@ pub(super) const WAIT: Field = Field {
 pub(super) const IO: Field = Field {
     name: "io",
     short: None,
-    value: Some("DOOR"),
+    value: Some("INTERFACE"),
     default: "auto",
     help: "Kernel interface for network I/O: uring, epoll or auto",
     long: "`uring`: io_uring, with many sends and receives per system call; needs Linux 6.1 and is \

@@ -31,9 +31,9 @@ pub(super) const GOAL: Field = Field {
 pub(super) const ABORT_ON: Field = Field {
     name: "abort-on",
     short: None,
-    value: Some("GOAL"),
+    value: Some("CONDITION"),
     default: "",
-    help: "End the run early if this is true, such as 'errors>50%'",
+    help: "End the run early if a condition is true, such as 'errors>50%'",
     long: "A condition in the form of a `goal`. memtide evaluates it about ten times a second over \
            the last second, from 5 s after the load starts until the measured window ends. \
            `errors` and `rate` include the warm-up; response times include measured operations \

@@ -18,7 +18,7 @@ use std::rc::Rc;
 pub struct World {
     /// The scenario's fields and words.
     pub words: Vec<(&'static str, String)>,
-    /// One conduct per server.
+    /// One profile per server.
     pub servers: Vec<ServerProfile>,
     pub network: Network,
     pub pauses: Vec<WorkerPause>,
@@ -108,7 +108,7 @@ impl World {
             SimFleet::new(setting, Trace::new(), move |sample| keep.borrow_mut().push(*sample));
         let world = whole.beside();
         let mut fleet = make(whole);
-        let outcome = run(&mut fleet, &scenario, &lowered, false, &mut Nobody)?;
+        let outcome = run(&mut fleet, &scenario, &lowered, false, None, &mut Nobody)?;
         let Outcome { record, failure, .. } = outcome;
         let (hash, events) = world.trace_hash();
         let count = |kind| (0..plans).map(|server| world.fault_count(server, kind)).sum();

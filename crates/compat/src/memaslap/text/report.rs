@@ -47,7 +47,7 @@ pub struct Formatter<'a> {
 }
 
 impl<'a> Formatter<'a> {
-    /// The voice of `options`.
+    /// The formatter for `options`.
     pub const fn new(options: &'a Options) -> Self {
         Self { options }
     }

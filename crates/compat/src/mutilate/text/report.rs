@@ -34,7 +34,7 @@ const MEGABYTE: f64 = 1024.0 * 1024.0;
 const CPU_MAX: f64 = 95.0;
 
 impl Formatter {
-    /// A voice that saves no samples.
+    /// A formatter that saves no samples.
     pub const fn new(format: Format) -> Self {
         Self { format, save: None }
     }

@@ -42,7 +42,7 @@ const ROWS: &[Row] = &[
 ];
 
 #[test]
-fn a_terminal_is_never_left_without_news() {
+fn a_terminal_always_shows_what_goes_on() {
     let _turn = shared();
     let peer = Peer::memcached("");
     let silent = Rogue::new(|_| Answer::Silence);

@@ -80,7 +80,7 @@ const LOADS: &[&str] = &[
 ];
 
 /// Outputs beside and instead of the usual.
-const VOICES: &[&str] = &[
+const OUTPUTS: &[&str] = &[
     "mcperf -s @S -t 1 -q 1000 --format mutilate",
     "mcperf -s @S -t 1 -q 1000 -u 0.1 --format=mutilate-2012",
     "mutilate -s @S -t 1 -q 1000 -u 0.1 --format mcperf",
@@ -140,8 +140,8 @@ fn every_kind_of_load() {
 }
 
 #[test]
-fn every_voice() {
-    check_each(VOICES);
+fn every_output() {
+    check_each(OUTPUTS);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn servers_of_the_sixth_version() {
 
 #[test]
 fn there_are_enough_of_them() {
-    let all = [PAGES, SPELLINGS, LOADS, VOICES, SILENT, SERVERS].concat();
+    let all = [PAGES, SPELLINGS, LOADS, OUTPUTS, SILENT, SERVERS].concat();
     assert!(all.len() >= 70, "{}", all.len());
 }
 
