@@ -101,7 +101,8 @@ fn full_row(kind: Kind, distribution: &Distribution, rates: &RateRecord) -> Vec<
         Kind::All => Some(&rates.achieved_per_s),
         _ => rates.kinds_per_s.get(&kind),
     };
-    let per_s = per_s.filter(|per_s| per_s.is_finite()).map_or_else(String::new, |per_s| rate(*per_s));
+    let per_s =
+        per_s.filter(|per_s| per_s.is_finite()).map_or_else(String::new, |per_s| rate(*per_s));
     let mut row = vec![kind.name().to_owned(), whole(distribution.count), per_s];
     row.extend(time_cells(distribution));
     row

@@ -38,19 +38,20 @@ pub(super) fn plan(shards: &[ShardRecord]) -> PlanRecord {
 }
 
 /// The plan of a run whose `shards` are shares: the plan of each is that of the whole run, but for
-/// what its own process has. `decided` is what all agree on.
+/// what its own process has, which is added. `decided` is what all agree on.
 pub(super) fn plan_of_shares(
     shards: &[ShardRecord],
     decided: BTreeMap<String, String>,
 ) -> PlanRecord {
     let plans = || shards.iter().map(|shard| &shard.plan);
+    let ran = || shards.iter().filter(|shard| shard.has_run()).map(|shard| &shard.plan);
+    let sum = |of: fn(&PlanRecord) -> u32| ran().map(of).fold(0, u32::saturating_add);
+    let clients = ran().map(|plan| plan.clients);
     PlanRecord {
         servers: servers(shards),
-        workers: shards
-            .iter()
-            .filter(|s| s.has_run())
-            .filter_map(|s| s.lanes)
-            .fold(0, |sum, lanes| sum.saturating_add(lanes.count)),
+        workers: sum(|plan| plan.workers),
+        connections: sum(|plan| plan.connections),
+        clients: clients.reduce(|a, b| Some(a?.saturating_add(b?))).flatten(),
         cpus: Vec::new(),
         wait: same(plans().map(|plan| &plan.wait)).cloned().unwrap_or_default(),
         io: same(plans().map(|plan| &plan.io)).cloned().unwrap_or_default(),
