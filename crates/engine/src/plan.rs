@@ -335,7 +335,7 @@ pub struct RowPlan {
     pub get_times: bool,
 }
 
-/// The keys and values of a plan's operations, for those who tell of them.
+/// The keys and values of a plan's operations, for outputs that show them.
 #[derive(Clone, Debug)]
 pub struct Contents {
     keys: KeySpace,
