@@ -18,6 +18,7 @@ use memtide_workload::{
 };
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::Arc;
 pub use task::{StepTask, Task, Work};
 pub(crate) use topology::{Place, Seat};
@@ -31,6 +32,9 @@ pub struct Plan {
     pub servers: Vec<ServerPlan>,
     /// How many workers share the load; at least 1, at most `connections`.
     pub workers: u16,
+    /// Which of the workers this process makes, if others make the rest; without a range it makes
+    /// all of them.
+    pub here: Option<Range<u16>>,
     /// Connections over all workers; at least 1.
     pub connections: u32,
     /// Outstanding operations per connection; at least 1.
@@ -388,6 +392,11 @@ impl Plan {
             message_sizes: self.message_sizes,
             bounds: self.window.cooldown == Cooldown::Stop,
         }
+    }
+
+    /// The workers that this process makes.
+    pub fn own_workers(&self) -> Range<u16> {
+        self.here.clone().unwrap_or(0..self.workers)
     }
 
     /// The connection churn, if connections are the load.

@@ -7,6 +7,7 @@ use crate::lower::{Lowered, signed};
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
 use crate::seal::{Began, Material, none_opened, seal, service_so_far, wrong_values};
+use crate::share::{Barrier, Share};
 use crate::survey::{Agreement, Discreet, ServerCommands, Survey, compare, figures, is_closed};
 use memtide_base::{Instant, Sentence, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
@@ -14,7 +15,7 @@ use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Closed, Plan, ServerPlan};
 use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
-use memtide_schema::record::{Phase, SecondRecord};
+use memtide_schema::record::{Phase, SecondRecord, ShareStart};
 use memtide_schema::scenario::{Goal, Load};
 use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues, natively};
 
@@ -39,15 +40,16 @@ const TICK: Span = Span::from_s(1);
 const RATE_OVER_S: f64 = 0.5;
 
 /// Carries out `scenario` as it was lowered. With `load_only` the servers are filled and nothing
-/// else happens.
+/// else happens. The load of a share begins when its `barrier`, if there is one, says so.
 pub fn run<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
     lowered: &Lowered,
     load_only: bool,
+    barrier: Option<&mut dyn Barrier>,
     observer: &mut impl Observer,
 ) -> Result<Outcome, Failure> {
-    let ended = carry_out(fleet, scenario, lowered, load_only, observer);
+    let ended = carry_out(fleet, scenario, lowered, (load_only, barrier), observer);
     match ended {
         // What fails once the user has asked to stop fails because of that.
         Err(_) if fleet.is_interrupted() => Err(Fault::Interrupted.into()),
@@ -59,12 +61,11 @@ fn carry_out<F: Fleet>(
     fleet: &mut F,
     scenario: &Scenario,
     lowered: &Lowered,
-    load_only: bool,
+    (load_only, barrier): (bool, Option<&mut dyn Barrier>),
     observer: &mut impl Observer,
 ) -> Result<Outcome, Failure> {
     let began = Began { at: fleet.now(), unix_ns: fleet.since_unix().ns() };
-    // Values can be told from those of runs that began at another instant.
-    let plan = &signed(&lowered.plan, rng::mix(began.unix_ns) as u32);
+    let plan = &signed(&lowered.plan, writer(&began, lowered));
     observer.on(&Event::Started(Box::new(lowered.record.clone())));
     let fleet = &mut Discreet::new(fleet, scenario.trust.no_stats);
     let mut survey = first_survey(fleet, plan, observer)?;
@@ -76,12 +77,13 @@ fn carry_out<F: Fleet>(
     let looks = lowered.looks_unfilled && scenario.load == Load::Never;
     let filled = fill(fleet, scenario, plan, (load, looks), observer)?;
     let mut commands = ServerCommands::default();
+    let start = barrier.as_ref().map_or(ShareStart::WhenReady, |barrier| barrier.kind());
     let (mut seconds, mut rows) = (Vec::new(), Rows::default());
     let main = if load_only || filled.interrupted {
         None
     } else {
         commands.before(fleet, (plan, &survey), scenario)?;
-        let ended = main_phase(fleet, plan, &scenario.trust.abort_on, observer);
+        let ended = main_phase(fleet, plan, (&scenario.trust.abort_on, barrier), observer);
         commands.after(fleet, (plan, &survey), scenario);
         let (ended, of_load, told) = ended?;
         (seconds, rows) = (of_load, told);
@@ -108,6 +110,7 @@ fn carry_out<F: Fleet>(
         commands: &commands,
         agreement,
         interrupted,
+        start,
         began,
         ended_unix_ns: fleet.since_unix().ns(),
         observer,
@@ -122,6 +125,17 @@ fn carry_out<F: Fleet>(
     observer.on(&Event::WrongValues(Box::new(wrong_values.clone())));
     observer.on(&Event::Done(Box::new(record.clone())));
     Ok(Outcome { record, failure, wrong_values })
+}
+
+/// Who writes: values can be told from those of runs that began at another instant, and from those
+/// of the other shares of this run.
+fn writer(began: &Began, lowered: &Lowered) -> u32 {
+    let of_run = rng::mix(began.unix_ns) as u32;
+    let Some(Share { number, of }) = lowered.share else { return of_run };
+    // Each server that is named takes a number of its own.
+    let servers = lowered.plan.servers.len() as u32;
+    let bits = of.saturating_mul(servers).next_power_of_two().ilog2();
+    of_run.unbounded_shl(bits) | number * servers
 }
 
 /// Why the load could not go on, or never began, if so.
@@ -222,14 +236,18 @@ fn closing(error: &AskError) -> &'static str {
 fn main_phase<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    abort_on: &[Goal],
+    (abort_on, barrier): (&[Goal], Option<&mut dyn Barrier>),
     observer: &mut impl Observer,
 ) -> Result<(Ended, Vec<SecondRecord>, Rows), Failure> {
     let mut monitor = Monitor::new(plan);
-    let ended =
-        run_plan_unless(fleet, plan, Watch::new(abort_on), &mut |start, looked, totals| {
+    let ended = run_plan_unless(
+        fleet,
+        plan,
+        (Watch::new(abort_on), barrier),
+        &mut |start, looked, totals| {
             monitor.watch(start, looked, totals, observer);
-        })?;
+        },
+    )?;
     let passed = fleet.now().since(ended.start);
     if let Some(rest) = monitor.seconds.finish(plan, passed, &ended.totals) {
         observer.on(&Event::Interval(Box::new(rest)));
@@ -378,7 +396,10 @@ impl<'a> Monitor<'a> {
             elapsed_s: now.since(since).as_s_f64(),
             length_s: (length != Span::MAX).then(|| length.as_s_f64()),
             done: ended.unwrap_or(done),
-            total: window.ops_max.or(self.plan.churn().and_then(|churn| churn.openings_max)),
+            total: window
+                .ops_max
+                .or(self.plan.churn().and_then(|churn| churn.openings_max))
+                .map(|most| self.plan.own_ops(most)),
             rate_per_s: self.rate_per_s,
             living: totals.churn.as_deref().map(living),
             response_p99_ns: latest_p99(totals),

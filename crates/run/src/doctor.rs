@@ -242,6 +242,10 @@ fn agreement(findings: &Findings<'_>) -> Check {
             allowed: Some(*ours as f64),
         },
         Agreement::Skipped(why) => skipped(code, why),
+        Agreement::OfShares => skipped(
+            code,
+            "the servers count the operations of all shares, which memtide merge compares",
+        ),
         Agreement::OtherClients(commands) => skipped(
             code,
             &format!(

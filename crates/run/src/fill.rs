@@ -7,7 +7,7 @@ mod probe;
 mod room;
 
 use crate::failure::{Failure, FillFault};
-use crate::lower::{compares_lengths, keys_all, needs_keys, plan_of};
+use crate::lower::{compares_lengths, keys_own, needs_keys, plan_of};
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, run_plan};
 use memtide_base::{Instant, Sentence, ServerId};
@@ -90,7 +90,10 @@ pub(crate) fn fill<F: Fleet>(
         fill_windows(fleet, scenario, (plan, window), &mut filled, observer)?;
         return Ok(filled);
     }
-    let keys = keys_all(plan);
+    let keys = keys_own(plan);
+    if keys == 0 {
+        return Ok(filled); // The keys are fewer than the lanes of all shares.
+    }
     for server in &plan.servers {
         observer.on(&Event::Note(format!("asking server {} for a sample of keys", server.name)));
         let wanted =
@@ -115,10 +118,11 @@ fn fill_windows<F: Fleet>(
     filled: &mut Filled,
     observer: &mut impl Observer,
 ) -> Result<(), Failure> {
-    let total = window.slots().get();
+    let windows = plan.own_clients().unwrap_or(window.clients);
+    let total = u64::from(windows) * u64::from(window.objects);
     observer.on(&Event::Note(format!(
-        "filling {} windows with {} objects each",
-        window.clients, window.objects
+        "filling {windows} windows with {} objects each",
+        window.objects
     )));
     let fill = plan_of(plan, Work::FillWindows);
     let copies = plan.copies();
@@ -156,7 +160,7 @@ fn fill_server<F: Fleet>(
     filled: &mut Filled,
     observer: &mut impl Observer,
 ) -> Result<(), Failure> {
-    let total = keys_all(plan);
+    let total = keys_own(plan);
     let mut room = Room::new(fleet, plan, server, filled);
     let portion = room::portion(plan);
     let (mut first, mut refused) = (0, Refused::default());
@@ -214,7 +218,7 @@ fn store<F: Fleet>(
     filled: &mut Filled,
     observer: &mut impl Observer,
 ) -> Result<Refused, Failure> {
-    let (total, count) = (keys_all(plan), ids.end - ids.start);
+    let (total, count) = (keys_own(plan), ids.end - ids.start);
     let server_id = server_number(plan, server);
     let fill = plan_of(plan, Work::Fill { server: server_id, first: ids.start, end: ids.end });
     let ended = run_plan(fleet, &fill, &mut |start, looked, totals| {

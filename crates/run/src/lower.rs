@@ -3,6 +3,7 @@
 
 mod cpus;
 mod layout;
+mod lanes;
 mod decide;
 mod plans;
 mod churn;
@@ -11,11 +12,13 @@ pub(crate) use cpus::CPUS_OF_A_PAIR;
 pub use cpus::CpuPlacement;
 pub use plans::{Planner, Unplannable};
 pub(crate) use plans::{
-    compares_lengths, keys_all, lower_step, mean, plan_of, signed, step_scenario, value_bytes,
+    compares_lengths, keys_all, keys_own, lower_step, mean, plan_of, signed, step_scenario,
+    value_bytes,
 };
 
 use crate::share::Share;
 use decide::decide;
+use lanes::Lanes;
 use layout::{ClientLayout, Data};
 use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
@@ -93,6 +96,8 @@ pub struct Lowered {
     pub record: PlanRecord,
     /// Which processors the workers and the embedded server get.
     pub placement: CpuPlacement,
+    /// Which share of the run is made here; none if the run is not divided.
+    pub share: Option<Share>,
     /// Whether a server that is not to be filled is asked for a sample all the same, so that
     /// values of other lengths than the scenario says are found.
     pub looks_unfilled: bool,
@@ -103,8 +108,6 @@ pub struct Lowered {
 const DEPTH_WITH_RATE: u32 = 64;
 const RATE_EMBEDDED: f64 = 10_000.0;
 const DURATION: Span = Span::from_s(10);
-const WORKERS_MAX_LOCAL: u32 = 4;
-const WORKERS_MAX: u32 = 8;
 
 /// Decides everything. Fails when the scenario is impossible, with the first of its problems.
 pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Problem> {
@@ -119,14 +122,15 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
     let mut decided = decide(scenario, servers, &mut why);
     let scenario = &decided;
     let layout = ClientLayout::of(scenario, servers)?;
-    let workers = workers(scenario, around, &mut why).min(layout.workers_max);
-    let placement = CpuPlacement::of(scenario, around, workers, &mut why);
+    let lanes = Lanes::of(scenario, around, layout.workers_max, &mut why)?;
+    let placement = CpuPlacement::of(scenario, around, lanes.own(), &mut why);
     let window = window(scenario);
     let data = Data::of(scenario, &layout)?;
     let plan = Plan {
         task: Task::default(),
         servers: around.servers.clone(),
-        workers: workers as u16,
+        workers: lanes.total,
+        here: lanes.here,
         connections: layout.connections,
         // A client that is counted has one operation outstanding.
         depth: scenario.depth.unwrap_or(1),
@@ -159,7 +163,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         let reason = "append and prepend change lengths, so memtide does not compare them";
         why.insert("value-size".to_owned(), reason.to_owned());
     }
-    decided.threads = Some(u32::from(plan.workers));
+    decided.threads = Some(plan.own_workers().len() as u32);
     let document = document(&decided, decided.threads);
     decided.wait = Some(plan.wait);
     decided.io = Some(plan.io);
@@ -169,6 +173,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         plan,
         record,
         placement,
+        share: around.share,
         looks_unfilled: false,
         tags: around.outputs.tags.clone(),
     })
@@ -265,19 +270,6 @@ fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
     Ok(())
 }
 
-fn workers(scenario: &Scenario, around: &Surroundings, why: &mut BTreeMap<String, String>) -> u32 {
-    if let Some(threads) = scenario.threads {
-        return threads;
-    }
-    let cpus = cpus::usable(around);
-    let most = if is_local(around) { WORKERS_MAX_LOCAL } else { WORKERS_MAX };
-    why.insert(
-        "threads".to_owned(),
-        format!("half of the {cpus} CPUs that may be used, from 1 to {most}"),
-    );
-    ((cpus / 2.0) as u32).clamp(1, most)
-}
-
 /// Cause: The scenario names an interface of the kernel that this machine does not have or allow.
 fn io(
     scenario: &Scenario,
@@ -363,12 +355,12 @@ fn plan_record(
         loop_kind: if closed { LoopKind::Closed } else { LoopKind::Open },
         rate_per_s: scenario.rate.filter(|_| paced),
         churn: churn::record(scenario),
-        workers: u32::from(plan.workers),
+        workers: plan.own_workers().len() as u32,
         cpus: placement.workers.iter().map(|&cpu| cpu as u32).collect(),
         server_cpu: placement.server.map(|cpu| cpu as u32),
-        connections: plan.connections,
+        connections: plan.own_connections(),
         depth: plan.depth,
-        clients: plan.clients.counted(),
+        clients: plan.own_clients(),
         routes: layout::reach_words(scenario),
         window: plan.source.window.as_ref().map(|window| window.objects),
         keys: plan.source.keys,

@@ -3,7 +3,7 @@
 
 use memtide_base::{Instant, Span};
 use memtide_schema::Event;
-use memtide_schema::record::{MachineCpu, MachineRecord};
+use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord};
 
 /// Receives a run's events, and reports what the machine was doing.
 pub trait Observer {
@@ -28,4 +28,8 @@ pub trait Observer {
     fn rss_max_bytes(&self) -> Option<u64>;
     /// The machine that makes the load.
     fn machine(&self) -> MachineRecord;
+    /// The clock of the load, whose measured window began at `start`; `None` if that is unknown.
+    fn clock(&self, _start: Instant) -> Option<ClockRecord> {
+        None
+    }
 }

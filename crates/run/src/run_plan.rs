@@ -2,6 +2,7 @@
 //! probe and the run itself.
 
 mod abort;
+mod beginning;
 mod rows;
 mod seconds;
 mod kinds;
@@ -12,6 +13,8 @@ pub(crate) use rows::Rows;
 pub(crate) use seconds::{Seconds, oldest_due};
 
 use crate::failure::{Failure, Fault};
+use crate::share::{Barrier, NotRun};
+use beginning::{Begun, begin};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_engine::plan::segment;
@@ -47,6 +50,8 @@ pub(crate) struct Ended {
     pub(crate) loss: Option<Loss>,
     /// The condition that ended it early.
     pub(crate) aborted: Option<Aborted>,
+    /// Why its load never began, if the shares of the run did not begin together.
+    pub(crate) not_run: Option<NotRun>,
 }
 
 /// What a plan cannot go on without.
@@ -68,17 +73,18 @@ pub(crate) fn run_plan<F: Fleet>(
     plan: &Plan,
     watch: &mut dyn FnMut(Instant, &Interval, &TallySum),
 ) -> Result<Ended, Failure> {
-    carry_out(fleet, plan, (Watch::new(&[]), Liveness::Answers), watch)
+    carry_out(fleet, plan, (Watch::new(&[]), Liveness::Answers, None), watch)
 }
 
-/// Carries out `plan`, or ends it early when a condition of `unless` is true.
+/// Carries out `plan`, or ends it early when a condition of `unless` is true. Where there is a
+/// `barrier`, the load begins when the shares of the run agree.
 pub(crate) fn run_plan_unless<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    unless: Watch<'_>,
+    (unless, barrier): (Watch<'_>, Option<&mut dyn Barrier>),
     watch: &mut dyn FnMut(Instant, &Interval, &TallySum),
 ) -> Result<Ended, Failure> {
-    carry_out(fleet, plan, (unless, Liveness::Endings), watch)
+    carry_out(fleet, plan, (unless, Liveness::Endings, barrier), watch)
 }
 
 /// What shows that a server has not fallen silent.
@@ -93,22 +99,14 @@ enum Liveness {
 fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    (mut unless, liveness): (Watch<'_>, Liveness),
+    (mut unless, liveness, barrier): (Watch<'_>, Liveness, Option<&mut dyn Barrier>),
     watch: &mut dyn FnMut(Instant, &Interval, &TallySum),
 ) -> Result<Ended, Failure> {
     let mut totals = TallySum::new(&plan.shape());
-    fleet.start(plan, 0..plan.workers)?;
+    fleet.start(plan, plan.own_workers())?;
     let opened = open(fleet, plan, &mut totals)?;
-    let start = fleet.now() + LEAD;
-    let mut stopped = None;
-    let mut loss = None;
-    let mut aborted = None;
-    let mut is_used_up = false;
-    if opened.interrupted {
-        stop(fleet, Span::ZERO, &mut stopped)?;
-    } else {
-        fleet.command(start, Command::Begin)?;
-    }
+    let Begun { start, mut stopped, not_run } = begin(fleet, &opened, barrier, &mut totals)?;
+    let (mut loss, mut aborted, mut is_used_up) = (None, None, false);
     let mut heard = Heard { liveness, count: 0, at: start };
     let last_deadline = plan.window.measure_end(start) + plan.timeout + OVERTIME;
     loop {
@@ -117,8 +115,17 @@ fn carry_out<F: Fleet>(
         if interval.workers.iter().all(|worker| worker.stage == Stage::Finished) {
             let stopped = stopped.unwrap_or(interval.at);
             let Interval { workers, interrupted, .. } = interval;
-            let ended =
-                Ended { totals, workers, start, stopped, is_used_up, interrupted, loss, aborted };
+            let ended = Ended {
+                totals,
+                workers,
+                start,
+                stopped,
+                is_used_up,
+                interrupted,
+                loss,
+                aborted,
+                not_run,
+            };
             ended.check_books();
             return Ok(ended.with_all_rows(plan));
         }
@@ -167,7 +174,7 @@ fn open<F: Fleet>(fleet: &mut F, plan: &Plan, totals: &mut TallySum) -> Result<I
             return Ok(interval);
         }
         let opened = totals.all_connections().opened;
-        let wanted = plan.connections;
+        let wanted = plan.own_connections();
         let trouble = interval.workers.iter().find_map(|worker| worker.trouble);
         if let Some(trouble) = trouble {
             let server = &plan.servers[trouble.server.index()];

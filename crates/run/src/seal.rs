@@ -10,6 +10,7 @@ use crate::fill::Filled;
 use crate::lower::Lowered;
 use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, kinds, merged, unanswered};
+use crate::share::{NotRun, Share};
 use crate::survey::{Agreement, ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::CpuTime;
@@ -20,7 +21,7 @@ use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
 use memtide_schema::record::{
     Believable, ClientRecord, Counts, Distribution, EndedBy, GoalResult, IntervalRecord, LagSplit,
     Lanes, LoopKind, MessageSizes, Phases, RateRecord, SecondRecord, ServerCounters, ServerRecord,
-    ServerTotals, SliceRecord, Totals, WarningRecord, Wide,
+    ServerTotals, ShareRecord, ShareStart, SliceRecord, Totals, WarningRecord, Wide,
 };
 use memtide_schema::{Exit, Kind, Record, Scenario, Warning};
 use memtide_workload::{Action, OpKind};
@@ -43,6 +44,8 @@ pub(crate) struct Material<'a, W> {
     pub(crate) commands: &'a ServerCommands,
     pub(crate) agreement: Agreement,
     pub(crate) interrupted: bool,
+    /// How the shares of the run agreed on the beginning of their load.
+    pub(crate) start: ShareStart,
     pub(crate) began: Began,
     /// When it ended, by the time of day.
     pub(crate) ended_unix_ns: u64,
@@ -69,11 +72,7 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         loop_kind: lowered.record.loop_kind,
         scenario: scenario.words(),
         tags: lowered.tags.clone(),
-        lanes: Some(Lanes {
-            first: 0,
-            count: lowered.record.workers,
-            total: lowered.record.workers,
-        }),
+        lanes: Some(lanes(&lowered.plan)),
         plan: lowered.record.clone(),
         machine: observer.machine(),
         started_unix_ms: material.began.unix_ns / NS_PER_MS,
@@ -89,11 +88,16 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
     record.phases.load = (&filled.counters).into();
     record.client.rss_max_bytes = observer.rss_max_bytes();
     let mut warnings = filled.warnings.clone();
-    if let Some(ended) = material.main {
+    let not_run = not_run(&material);
+    record.share = share(lowered, material.start, not_run.as_ref());
+    if not_run.is_some() {
+        record = unrun(record);
+    } else if let Some(ended) = material.main {
         measured(&mut record, ended, (&lowered.plan, survey), &material.began);
         record.churn = churn::record(ended, &lowered.plan, &record.phases);
         let scheduled = record.loop_kind == LoopKind::Open && record.churn.is_none();
         record.planned = scheduled.then_some(record.totals.intended);
+        record.clock = observer.clock(ended.window(&lowered.plan).0);
         judge(&mut record, ended, &material, &mut warnings);
     }
     if record.exit == 0 && record.phases.verification().wrong() > 0 {
@@ -110,6 +114,55 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         panic!("{why}");
     }
     (record, warnings)
+}
+
+fn lanes(plan: &Plan) -> Lanes {
+    let own = plan.own_workers();
+    let (first, count) = (u32::from(own.start), own.len() as u32);
+    Lanes { first, count, total: u32::from(plan.workers) }
+}
+
+/// Which share of its run this was, if the run is divided.
+fn share(lowered: &Lowered, start: ShareStart, not_run: Option<&NotRun>) -> Option<ShareRecord> {
+    let Share { number, of } = lowered.share?;
+    Some(ShareRecord {
+        number,
+        of,
+        scenario_digest: memtide_schema::scenario_digest(&lowered.document),
+        start,
+        not_run: not_run.map(|NotRun(why)| why.clone()),
+    })
+}
+
+/// Why a share made no load, if its load never began.
+fn not_run<W>(material: &Material<'_, W>) -> Option<NotRun> {
+    let Material { lowered, main, interrupted, .. } = material;
+    let never_began = main.is_none_or(|ended| ended.stopped < ended.start);
+    let before = *interrupted && never_began && lowered.share.is_some();
+    let interrupted = || NotRun("it was interrupted before its load began".to_owned());
+    main.and_then(|ended| ended.not_run.clone()).or_else(|| before.then(interrupted))
+}
+
+/// The record of a share that made no load. Its process did what it should: the exit code is 0, so
+/// that no scheduler starts it again or ends the others.
+fn unrun(record: Record) -> Record {
+    Record { partial: true, ended_by: EndedBy::NotRun, exit: Exit::Done.code(), ..record }
+}
+
+/// The record of a share that makes no load, before anything was sent.
+pub fn record_not_run(scenario: &Scenario, lowered: &Lowered, why: &NotRun, now: Span) -> Record {
+    let unix_ms = now.ns() / NS_PER_MS;
+    unrun(Record {
+        loop_kind: lowered.record.loop_kind,
+        scenario: scenario.words(),
+        tags: lowered.tags.clone(),
+        lanes: Some(lanes(&lowered.plan)),
+        share: share(lowered, ShareStart::WhenReady, Some(why)),
+        plan: lowered.record.clone(),
+        started_unix_ms: unix_ms,
+        ended_unix_ms: unix_ms,
+        ..Record::default()
+    })
 }
 
 /// The figures of the measured window.
@@ -325,13 +378,13 @@ fn over_time<T>(
     each.collect()
 }
 
-/// The mean rate that the schedule called for in the measured window.
+/// The mean rate that the schedule called for in the measured window, of this process's part.
 fn target(plan: &Plan, ended: &Ended) -> Option<f64> {
     let Pacing::Open { arrival, curve, .. } = &plan.pacing else { return None };
     let (start, end) = ended.window(plan);
     let until = |at: Instant| arrival.expected(curve.cumulative(at.since(ended.start)));
     let length_s = end.since(start).as_s_f64();
-    (length_s > 0.0).then(|| (until(end) - until(start)) / length_s)
+    (length_s > 0.0).then(|| (until(end) - until(start)) * plan.own_part() / length_s)
 }
 
 /// A row for each server, however often it is named.
@@ -345,7 +398,8 @@ fn servers(
         let number = plan.servers.iter().position(|one| std::ptr::eq(one, server));
         let number = number.expect("it is one of the plan's");
         let is_it = |other: usize| survey.first(other) == number;
-        let connections = (0..plan.workers)
+        let connections = plan
+            .own_workers()
             .flat_map(|worker| (0..plan.connections_of(worker)).map(move |nth| (worker, nth)))
             .filter(|&(worker, nth)| is_it(plan.server_of(worker, nth).index()))
             .count();
@@ -483,7 +537,7 @@ fn server_warnings<W: Observer>(record: &Record, material: &Material<'_, W>) -> 
         Agreement::Skipped(why) => {
             warnings.push(Warning::StatsUnavailable { server: server(), why: why.clone() });
         }
-        Agreement::Equal(_) | Agreement::Differs(..) => {}
+        Agreement::Equal(_) | Agreement::Differs(..) | Agreement::OfShares => {}
     }
     warnings
 }

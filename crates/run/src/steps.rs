@@ -191,7 +191,7 @@ fn carry_out<F: Fleet>(
         .map_err(|it| Fault::Unplannable { why: it.message })?;
     let scenario = step_scenario(plan.scenario, task);
     rest(fleet, &lowered.plan, length);
-    run(fleet, &scenario, &lowered, false, observer)
+    run(fleet, &scenario, &lowered, false, None, observer)
 }
 
 /// What the plans of a step need to know of it.

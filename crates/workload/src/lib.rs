@@ -35,7 +35,7 @@ pub use arrival::Arrival;
 pub use key::{KeyError, KeyForm, KeyShape, KeySpace};
 pub use mix::{Mix, MixOrder};
 pub use op::{Action, Op, OpKind, Outcome};
-pub use popularity::{KeyPicker, Popularity};
+pub use popularity::{KeyPart, KeyPicker, Popularity};
 pub use schedule::{Due, Lane, Schedule};
 pub use size::{Draws, SizeLaw};
 pub use source::{MixSource, Next, Pick, PlannedSource, Source, SourcePlan, WindowLaw, WindowPlan};

@@ -32,11 +32,42 @@ pub enum Popularity {
     /// Every walker goes through a cache of keys in order, again and again. Operation i is step i /
     /// walkers of walker i mod walkers.
     Walk(Walk),
-    /// Uniform, drawn from a stream of its own: the keys that a probe requests. Users cannot choose
-    /// it.
-    Sample,
-    /// One key after the other from this one on: what a fill stores. Users cannot choose it.
-    Onward(u64),
+    /// Uniform among a part of the keys, drawn from a stream of its own: the keys that a probe
+    /// requests. Users cannot choose it.
+    Sample(KeyPart),
+    /// One key of a part after the other, from this position in it on: what a fill stores. Users
+    /// cannot choose it.
+    Onward(u64, KeyPart),
+}
+
+/// Some of the keys, evenly spread: those whose id modulo `of` is `count` numbers from `first` on.
+/// Parts that do not overlap share no key, and those of all numbers below `of` are all keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyPart {
+    /// The first remainder.
+    pub first: u32,
+    /// How many remainders, at least 1.
+    pub count: u32,
+    /// What ids are divided by; at least `first + count`.
+    pub of: u32,
+}
+
+impl KeyPart {
+    /// All keys.
+    pub const ALL: Self = Self { first: 0, count: 1, of: 1 };
+
+    /// How many of the ids `0..keys` are in the part.
+    pub fn len(self, keys: u64) -> u64 {
+        let Self { first, count, of } = self;
+        let rest = (keys % u64::from(of)).saturating_sub(u64::from(first));
+        keys / u64::from(of) * u64::from(count) + rest.min(u64::from(count))
+    }
+
+    /// The id at this position in the part, counted from 0.
+    pub fn id(self, position: u64) -> u64 {
+        let count = u64::from(self.count);
+        position / count * u64::from(self.of) + u64::from(self.first) + position % count
+    }
 }
 
 const GRAMMAR: Grammar = Grammar {
@@ -88,8 +119,8 @@ impl fmt::Display for Popularity {
             Self::Sequential => f.write_str("sequential"),
             Self::Hotspot { keys, ops } => write!(f, "hotspot:{keys},{ops}"),
             Self::Walk(walk) => walk.fmt(f),
-            Self::Sample => f.write_str("sample"),
-            Self::Onward(first) => write!(f, "onward:{first}"),
+            Self::Sample(_) => f.write_str("sample"),
+            Self::Onward(first, _) => write!(f, "onward:{first}"),
         }
     }
 }
@@ -108,8 +139,10 @@ pub struct KeyPicker {
 #[derive(Clone, Debug)]
 enum Draw {
     Even(Draws),
+    EvenOf { part: KeyPart, draws: Draws, len: u64 },
+    NextOf { part: KeyPart, first: u64, len: u64 },
     Zipf(Zipf<f64>),
-    Next(u64),
+    Next,
     Hotspot { hot: u64, ops: f64 },
     Walk(Box<Walker>),
 }
@@ -121,9 +154,11 @@ impl KeyPicker {
         assert!(keys > 0, "a popularity needs at least one key");
         let draw = match popularity {
             Popularity::Uniform => Draw::Even(Draws::new(seed, Stream::KEY)),
-            Popularity::Sample => Draw::Even(Draws::new(seed, Stream::SAMPLE)),
-            Popularity::Sequential => Draw::Next(0),
-            Popularity::Onward(first) => Draw::Next(first),
+            Popularity::Sample(part) => {
+                Draw::EvenOf { part, draws: Draws::new(seed, Stream::SAMPLE), len: part.len(keys) }
+            }
+            Popularity::Sequential => Draw::Next,
+            Popularity::Onward(first, part) => Draw::NextOf { part, first, len: part.len(keys) },
             Popularity::Zipf(exponent) => {
                 // Near 1 the general form loses all its digits to cancellation; 1 has a form of its
                 // own.
@@ -159,7 +194,7 @@ impl KeyPicker {
         let number = index.wrapping_mul(self.stride).wrapping_add(u64::from(nth));
         match &self.draw {
             Draw::Even(draws) => below(draws.bits(number), self.keys),
-            Draw::Next(first) => number.wrapping_add(*first) % self.keys,
+            Draw::Next => number % self.keys,
             Draw::Zipf(zipf) => self.pick_zipf(zipf, number),
             Draw::Hotspot { hot, ops } => {
                 let mut random = Random::at(self.seed, Stream::KEY, number);
@@ -170,6 +205,7 @@ impl KeyPicker {
                 }
             }
             Draw::Walk(_) => self.pick_walking(index, nth),
+            Draw::EvenOf { .. } | Draw::NextOf { .. } => self.pick_of_part(number),
         }
     }
 
@@ -180,6 +216,16 @@ impl KeyPicker {
         let rank = zipf.sample(&mut bits) as u64;
         // Rounding can return one rank beyond the last.
         rank.clamp(1, self.keys) - 1
+    }
+
+    /// A function of its own for the reason of `pick_zipf`.
+    #[inline(never)]
+    fn pick_of_part(&self, number: u64) -> u64 {
+        match &self.draw {
+            Draw::EvenOf { part, draws, len } => part.id(below(draws.bits(number), *len)),
+            Draw::NextOf { part, first, len } => part.id(number.wrapping_add(*first) % *len),
+            _ => unreachable!("only parts are asked for here"),
+        }
     }
 
     /// A function of its own for the reason of `pick_zipf`.

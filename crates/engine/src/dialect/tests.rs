@@ -31,6 +31,7 @@ pub(crate) fn plan(protocol: Protocol, credentials: Option<Credentials>) -> Plan
         task: Task::default(),
         servers: Vec::new(),
         workers: 1,
+        here: None,
         connections: 1,
         depth: 64,
         refill: Refill::Each,

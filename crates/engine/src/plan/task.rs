@@ -37,16 +37,18 @@ pub enum Work {
     Fill {
         /// Which.
         server: ServerId,
-        /// The first key's id.
+        /// The position of the first key among those that the process stores: its id, if the run
+        /// is not divided.
         first: u64,
-        /// The first id after the last key's.
+        /// The first position after the last key's.
         end: u64,
     },
     /// One server is asked for a sample of keys.
     Sample {
         /// Which.
         server: ServerId,
-        /// The sample is drawn from the keys with ids below this.
+        /// The sample is drawn from this many of the keys that the process stores, from the first
+        /// on.
         keys: u64,
     },
     /// One server is asked for the keys that were stored first.

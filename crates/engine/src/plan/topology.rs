@@ -42,6 +42,38 @@ impl Plan {
         of_worker * self.together()
     }
 
+    /// How many connections the workers of this process have.
+    pub fn own_connections(&self) -> u32 {
+        self.own_workers().map(|worker| self.connections_of(worker)).sum()
+    }
+
+    /// How many of the clients the workers of this process have, if they are counted.
+    pub fn own_clients(&self) -> Option<u32> {
+        self.clients.counted().map(|_| self.own_seats().count() as u32)
+    }
+
+    /// The part of the run's operations, or of its connections where these are the load, that the
+    /// workers of this process make: from 0 to 1. Lanes take turns, so each has as many as any
+    /// other.
+    pub fn own_part(&self) -> f64 {
+        let Some(Seat { lane, .. }) = self.own_seats().next() else { return 0.0 };
+        self.own_seats().count() as f64 / f64::from(lane.count)
+    }
+
+    /// How many of the operations 0 to `ops`, exclusive, the workers of this process make.
+    pub fn own_ops(&self, ops: u64) -> u64 {
+        if self.here.is_none() {
+            return ops;
+        }
+        let of_lane =
+            |lane: Lane| ops.saturating_sub(u64::from(lane.index)).div_ceil(u64::from(lane.count));
+        self.own_seats().map(|seat| of_lane(seat.lane)).sum()
+    }
+
+    fn own_seats(&self) -> impl Iterator<Item = Seat> {
+        self.own_workers().flat_map(|worker| self.seats(worker))
+    }
+
     /// The server of a connection. The run's connections are dealt over all servers in turn,
     /// worker by worker, so that each server has as many as any other and each worker has some
     /// of each. Clients that are counted are dealt to workers and to servers in turn, unless each

@@ -38,6 +38,7 @@ pub fn plan() -> Plan {
             addresses: vec![Address::Unix("one".to_owned())],
         }],
         workers: 1,
+        here: None,
         connections: 4,
         depth: 64,
         refill: Refill::Each,

@@ -73,7 +73,7 @@ impl World for HostWorld {
             return Ok(());
         }
         let sides = if self.embedded.is_some() { 2 } else { 1 };
-        let needed = u64::from(lowered.plan.connections) * sides + FILES_BESIDE;
+        let needed = u64::from(lowered.plan.own_connections()) * sides + FILES_BESIDE;
         if needed <= self.files_max {
             return Ok(());
         }

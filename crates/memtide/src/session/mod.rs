@@ -93,7 +93,7 @@ impl Task {
         Ok(match self {
             Self::Load | Self::Once => {
                 let load_only = matches!(self, Self::Load);
-                let ran = memtide_run::run(fleet, scenario, lowered, load_only, observer);
+                let ran = memtide_run::run(fleet, scenario, lowered, load_only, None, observer);
                 Came::Run(Box::new(ran?))
             }
             Self::Steps(these) => {

@@ -2,7 +2,7 @@
 
 use super::{Filled, of_server, said, server_number};
 use crate::failure::{Failure, FillFault, Lengths};
-use crate::lower::{keys_all, plan_of};
+use crate::lower::{keys_all, keys_own, plan_of};
 use crate::run_plan::run_plan;
 use crate::survey::{figures, whole};
 use memtide_engine::fleet::Fleet;
@@ -44,7 +44,7 @@ pub(super) fn wants_keys<F: Fleet>(
     (plan, server): (&Plan, &ServerPlan),
     filled: &mut Filled,
 ) -> Result<bool, Failure> {
-    let probed = sample(fleet, plan, server, (keys_all(plan), filled))?;
+    let probed = sample(fleet, plan, server, (keys_own(plan), filled))?;
     let strange = probed.is_strange();
     if !strange {
         filled.accept(&probed, server_number(plan, server));
@@ -60,7 +60,9 @@ pub(super) fn wants_keys<F: Fleet>(
     filled.asked += 1;
     let items = figures(fleet, plan, server).map_or(0, |figures| whole(&figures, "curr_items"));
     let local = server.addresses.iter().all(|address| address.is_local());
-    let foreign = hits == 0 && items > 0 || items as u64 > keys_all(plan);
+    // Items that are none of a share's keys may be those of the others, who fill beside it.
+    let strangers = plan.here.is_none() && hits == 0 && items > 0;
+    let foreign = strangers || items as u64 > keys_all(plan);
     if !local && foreign {
         let resized = match (probed.counters.resized, probed.bytes_mean()) {
             (1.., Some(mean)) => Some(Lengths { mean, law: law(scenario) }),
@@ -79,7 +81,7 @@ pub(super) fn accept_as_it_is<F: Fleet>(
     (plan, server): (&Plan, &ServerPlan),
     filled: &mut Filled,
 ) -> Result<(), Failure> {
-    let probed = sample(fleet, plan, server, (keys_all(plan), filled))?;
+    let probed = sample(fleet, plan, server, (keys_own(plan), filled))?;
     let Counters { hits, resized, .. } = probed.counters;
     let Some(mean) = probed.bytes_mean().filter(|_| resized > 0) else { return Ok(()) };
     if scenario.load_partial {

@@ -4,7 +4,7 @@
 use super::probe::{earliest, sample};
 use super::{Filled, server_number};
 use crate::failure::{Failure, FillFault, NoRoom};
-use crate::lower::{keys_all, mean, value_bytes};
+use crate::lower::{keys_all, keys_own, mean, value_bytes};
 use crate::survey::{ServerStatistics, figures, whole};
 use memtide_engine::fleet::Fleet;
 use memtide_engine::{Plan, ServerPlan};
@@ -28,7 +28,7 @@ pub(super) struct Room<'a> {
 
 /// How many keys are stored before the server is looked at.
 pub(super) fn portion(plan: &Plan) -> u64 {
-    let keys = keys_all(plan);
+    let keys = keys_own(plan);
     let bytes = keys.saturating_mul(item_bytes(plan));
     let portion = (bytes / PORTIONS_MAX).max(PORTION_BYTES_MIN);
     (portion / item_bytes(plan)).clamp(1, keys.max(1))
@@ -52,9 +52,9 @@ impl<'a> Room<'a> {
         Self { plan, server, evictions }
     }
 
-    /// Keys 0 to `end`, exclusive, have been stored: a sample must be there, the first ones
-    /// included where the server threw items out. Before the last portion it is enough that
-    /// nothing was thrown out.
+    /// The keys at positions 0 to `end`, exclusive, have been stored: a sample must be there, the
+    /// first ones included where the server threw items out. Before the last portion it is enough
+    /// that nothing was thrown out.
     pub(super) fn check<F: Fleet>(
         &mut self,
         fleet: &mut F,
@@ -68,7 +68,7 @@ impl<'a> Room<'a> {
         let evictions = after.as_ref().map(|after| whole(after, "evictions"));
         let counted = self.evictions.zip(evictions).map(|(before, after)| after - before);
         let evicted = counted.unwrap_or(0);
-        let whole_fill = end == keys_all(plan);
+        let whole_fill = end == keys_own(plan);
         if !whole_fill && evicted <= 0 {
             return Ok(());
         }
@@ -99,7 +99,7 @@ impl<'a> Room<'a> {
         };
         let too_small = NoRoom {
             server: server.name.clone(),
-            keys: keys_all(plan),
+            keys: keys_own(plan),
             sampled,
             missing,
             stopped_after: (!whole_fill).then_some(end),

@@ -12,7 +12,7 @@ use memtide_engine::{
 };
 use memtide_schema::Scenario;
 use memtide_schema::scenario::{Load, OnFull, Problem};
-use memtide_workload::{Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
+use memtide_workload::{KeyPart, Mix, MixOrder, OpKind, Popularity, SourcePlan, WindowPlan};
 
 const FILL_CONNECTIONS_PER_WORKER: u32 = 4;
 const FILL_DEPTH_MAX: u32 = 64;
@@ -113,8 +113,8 @@ fn is_of(load: &Plan, work: Work) -> bool {
     match work {
         Work::Load => true,
         Work::FillWindows => load.source.window.is_some(),
-        Work::Fill { server, first, end } => has(server) && first < end && end <= keys_all(load),
-        Work::Sample { server, keys } => has(server) && (1..=keys_all(load)).contains(&keys),
+        Work::Fill { server, first, end } => has(server) && first < end && end <= keys_own(load),
+        Work::Sample { server, keys } => has(server) && (1..=keys_own(load)).contains(&keys),
         Work::Earliest { server } => has(server),
     }
 }
@@ -125,10 +125,13 @@ pub(crate) fn plan_of(load: &Plan, work: Work) -> Plan {
         Work::Load => load.clone(),
         Work::FillWindows => fill_windows(load),
         Work::Fill { server, first, end } => fill(load, server, (first, end)),
-        Work::Sample { server, keys } => probe(load, server, (Popularity::Sample, keys), SAMPLE),
+        Work::Sample { server, keys } => {
+            probe(load, server, (Popularity::Sample(key_part(load)), keys), SAMPLE)
+        }
         Work::Earliest { server } => {
-            let keys = keys_all(load);
-            probe(load, server, (Popularity::Onward(0), keys), EARLIEST.min(keys))
+            let keys = keys_own(load);
+            let first = Popularity::Onward(0, key_part(load));
+            probe(load, server, (first, keys), EARLIEST.min(keys))
         }
     };
     Plan { task: Task { work, ..load.task }, ..plan }
@@ -144,22 +147,25 @@ fn fill_windows(load: &Plan) -> Plan {
 }
 
 fn fill(load: &Plan, server: ServerId, (first, end): (u64, u64)) -> Plan {
-    let source = side_source(load, OpKind::Set, Popularity::Onward(first));
+    let source = side_source(load, OpKind::Set, Popularity::Onward(first, key_part(load)));
     let fitting = (FILL_BYTES / (value_bytes(load) as usize + 64)) as u32;
-    let workers = u32::from(load.workers);
+    let workers = load.own_workers().len() as u32;
     Plan {
-        connections: (workers * FILL_CONNECTIONS_PER_WORKER).min(load.connections.max(workers)),
+        connections: (workers * FILL_CONNECTIONS_PER_WORKER)
+            .min(load.own_connections().max(workers)),
         depth: fitting.clamp(1, FILL_DEPTH_MAX),
         ..side_plan(load, server, source, end - first)
     }
 }
 
-/// Asks for `ops` of the first `keys` keys, picked by `popularity`.
+/// Asks for `ops` of the first `keys` of this process's keys, picked by `popularity`.
 fn probe(load: &Plan, server: ServerId, (popularity, keys): (Popularity, u64), ops: u64) -> Plan {
     let source = side_source(load, OpKind::Get, popularity);
+    // As many ids as hold this many of the part.
+    let keys = if load.here.is_none() { keys } else { key_part(load).id(keys - 1) + 1 };
     let source = SourcePlan { keys, ..source };
     let probe = Plan {
-        connections: u32::from(load.workers),
+        connections: load.own_workers().len() as u32,
         depth: PROBE_DEPTH,
         ..side_plan(load, server, source, ops)
     };
@@ -193,9 +199,12 @@ fn side_source(plan: &Plan, kind: OpKind, popularity: Popularity) -> SourcePlan 
     }
 }
 
-/// A plan beside the main one: one server, whose connections are everybody's.
+/// A plan beside the main one: one server, whose connections are everybody's. The keys are those of
+/// this process alone, so its workers are all that the plan has.
 fn side_plan(plan: &Plan, server: ServerId, source: SourcePlan, ops: u64) -> Plan {
     Plan {
+        workers: plan.own_workers().len() as u16,
+        here: None,
         servers: vec![plan.servers[server.index()].clone()],
         clients: Clients::Workers,
         verify: plan.verify.as_ref().map(|verify| verify.of_server(server.index())),
@@ -243,6 +252,25 @@ pub(crate) fn compares_lengths(plan: &Plan) -> bool {
 /// How many keys each server holds.
 pub(crate) fn keys_all(plan: &Plan) -> u64 {
     plan.source.keys + plan.source.numeric_keys
+}
+
+/// Which keys this process fills and samples: those that its workers would take if operations asked
+/// for one key after the other. Of a run that is not divided, all.
+fn key_part(plan: &Plan) -> KeyPart {
+    let own = plan.own_workers();
+    match plan.here {
+        None => KeyPart::ALL,
+        Some(_) => KeyPart {
+            first: u32::from(own.start),
+            count: own.len() as u32,
+            of: u32::from(plan.workers),
+        },
+    }
+}
+
+/// How many keys this process stores on each server.
+pub(crate) fn keys_own(plan: &Plan) -> u64 {
+    key_part(plan).len(keys_all(plan))
 }
 
 /// The mean length of a value, of a few.

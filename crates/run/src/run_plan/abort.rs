@@ -128,6 +128,9 @@ fn is_all_issued(plan: &Plan, totals: &TallySum) -> bool {
         let churn = totals.churn.as_deref();
         churn.map_or(0, |churn| churn.segments.iter().map(|segment| segment.intended).sum())
     };
-    plan.window.ops_max.is_some_and(|most| issued() >= most)
-        || plan.churn().and_then(|churn| churn.openings_max).is_some_and(|most| begun() >= most)
+    plan.window.ops_max.is_some_and(|most| issued() >= plan.own_ops(most))
+        || plan
+            .churn()
+            .and_then(|churn| churn.openings_max)
+            .is_some_and(|most| begun() >= plan.own_ops(most))
 }

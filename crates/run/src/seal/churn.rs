@@ -4,7 +4,7 @@ use super::per_second;
 use crate::run_plan::Ended;
 use memtide_base::Instant;
 use memtide_engine::plan::segment;
-use memtide_engine::{ChurnPlan, Pace, Plan};
+use memtide_engine::{Pace, Plan};
 use memtide_metrics::{Churn, ChurnCounters, ChurnFate};
 use memtide_schema::Warning;
 use memtide_schema::record::{ChurnCounts, ChurnRecord, Distribution, Phases};
@@ -21,12 +21,10 @@ pub(super) fn record(ended: &Ended, plan: &Plan, phases: &Phases) -> Option<Chur
     let intended: u64 = churn.segments.iter().map(|segment| segment.intended).sum();
     let times = |times, unopened| Distribution::of(times, unopened, plan.timeout);
     Some(ChurnRecord {
-        target_per_s: expected(ended, planned, (start, end)).filter(|_| length_s > 0.0).map(
-            |count| {
-                let most = planned.openings_max.map_or(f64::INFINITY, |most| most as f64);
-                count.min(most) / length_s
-            },
-        ),
+        target_per_s: expected(ended, plan, (start, end)).filter(|_| length_s > 0.0).map(|count| {
+            let most = planned.openings_max.map_or(f64::INFINITY, |most| plan.own_ops(most) as f64);
+            count.min(most) / length_s
+        }),
         started_per_s: per_second(measured.started, length_s),
         concurrent_max: ended.workers.iter().map(|worker| u64::from(worker.concurrent_max)).sum(),
         warmup: counts(segment::WARMUP),
@@ -49,11 +47,12 @@ fn measured(churn: &Churn<u64>) -> &ChurnCounters {
     &churn.segments[usize::from(segment::MEASURE)]
 }
 
-/// How many connections the schedule asked for between two instants; `None` in a closed loop.
-fn expected(ended: &Ended, planned: &ChurnPlan, (from, to): (Instant, Instant)) -> Option<f64> {
-    let Pace { arrival, curve, .. } = planned.openings.as_ref()?;
+/// How many connections the schedule asked of this process between two instants; `None` in a closed
+/// loop.
+fn expected(ended: &Ended, plan: &Plan, (from, to): (Instant, Instant)) -> Option<f64> {
+    let Pace { arrival, curve, .. } = plan.churn()?.openings.as_ref()?;
     let until = |at: Instant| arrival.expected(curve.cumulative(at.since(ended.start)));
-    Some(until(to) - until(from))
+    Some((until(to) - until(from)) * plan.own_part())
 }
 
 /// The number of connections that the schedule asked for up to the beginning of the last one, and
@@ -63,7 +62,7 @@ pub(super) fn kept_up(ended: &Ended, plan: &Plan) -> Option<(f64, u64)> {
     let (start, _) = ended.window(plan);
     let last = ended.workers.iter().map(|worker| worker.last_started).max()?;
     let last = last.min(plan.window.measure_end(ended.start));
-    Some((expected(ended, plan.churn()?, (start, last))?, measured(churn).started))
+    Some((expected(ended, plan, (start, last))?, measured(churn).started))
 }
 
 /// Warnings about connections that could not be opened, with remedies.

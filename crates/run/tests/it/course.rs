@@ -90,7 +90,8 @@ fn loading_alone_measures_nothing() {
     let scenario = scenario(SHORT);
     let lowered = lower(&scenario, &around(1, true)).expect("it can be run");
     let mut observer = Notes::default();
-    let outcome = run(&mut fleet, &scenario, &lowered, true, &mut observer).expect("it fills");
+    let outcome =
+        run(&mut fleet, &scenario, &lowered, true, None, &mut observer).expect("it fills");
     assert_eq!(outcome.record.phases.load.totals.replies["stored"], 2_000);
     assert_eq!(outcome.record.totals.intended, 0);
     assert_eq!(fleet.server_says("curr_items"), 2_000);

@@ -222,7 +222,7 @@ impl Ran {
 pub fn run_in(mut fleet: WatchedFleet, around: &Surroundings, scenario: &Scenario) -> Ran {
     let lowered = lower(scenario, around).expect("it can be run");
     let mut observer = Notes::default();
-    let result = run(&mut fleet, scenario, &lowered, false, &mut observer);
+    let result = run(&mut fleet, scenario, &lowered, false, None, &mut observer);
     Ran { fleet, observer, result }
 }
 

@@ -108,7 +108,7 @@ impl World {
             SimFleet::new(setting, Trace::new(), move |sample| keep.borrow_mut().push(*sample));
         let world = whole.beside();
         let mut fleet = make(whole);
-        let outcome = run(&mut fleet, &scenario, &lowered, false, &mut Nobody)?;
+        let outcome = run(&mut fleet, &scenario, &lowered, false, None, &mut Nobody)?;
         let Outcome { record, failure, .. } = outcome;
         let (hash, events) = world.trace_hash();
         let count = |kind| (0..plans).map(|server| world.fault_count(server, kind)).sum();

@@ -21,7 +21,7 @@ fn zipf_shares(exponent: f64, keys: u64) -> Vec<f64> {
 
 #[test]
 fn even_popularities_are_even() {
-    for popularity in [Popularity::Uniform, Popularity::Sample] {
+    for popularity in [Popularity::Uniform, Popularity::Sample(KeyPart::ALL)] {
         assert_shares(&counts(popularity, 100, 100_000), &[0.01; 100]);
     }
     assert!(counts(Popularity::Sequential, 100, 100_000).iter().all(|&count| count == 1000));
@@ -157,7 +157,7 @@ fn after_its_passes_a_part_of_a_walk_is_drawn_anew_at_even_distances() {
 
 #[test]
 fn a_sample_is_drawn_apart_from_the_workload() {
-    let picker = KeyPicker::new(Popularity::Sample, 1 << 40, 9);
+    let picker = KeyPicker::new(Popularity::Sample(KeyPart::ALL), 1 << 40, 9);
     for i in 0..100 {
         assert_eq!(picker.pick(i, 0), below(hash(9, Stream::SAMPLE, i), 1 << 40));
     }

@@ -77,7 +77,7 @@ fn backlog(plan: &Plan, start: Instant, looked: &Looked, totals: &TallySum) -> O
     let due: u64 = running(looked).filter_map(|worker| worker.oldest_due).map(behind).sum();
     let made: u64 =
         totals.segments.iter().map(|segment| segment.intended.saturating_sub(segment.copies)).sum();
-    Some(plan.window.ops_max.map_or(due, |most| due.min(most.saturating_sub(made))))
+    Some(plan.window.ops_max.map_or(due, |most| due.min(plan.own_ops(most).saturating_sub(made))))
 }
 
 /// The counts of the load so far of each server, and of operations that no server was chosen for.
