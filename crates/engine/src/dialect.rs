@@ -149,7 +149,7 @@ pub(crate) enum Role<'a> {
 pub(crate) enum Rejection {
     /// The server refused the credentials.
     Credentials(ConnectError),
-    /// The answer to the credentials broke the protocol, or none came.
+    /// The answer to the credentials broke the protocol.
     Broken(Closed),
 }
 

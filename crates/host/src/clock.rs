@@ -1,11 +1,11 @@
-//! The kernel's monotonic clock, counted from a beginning that all threads share.
+//! The kernel's monotonic clock, counted from a start that all threads share.
 
 use memtide_base::{Instant, Span};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How long before its instant a hybrid wait stops sleeping: above the usual lateness of a timer
-/// with the smallest slack.
+/// A hybrid wait stops sleeping this long before its instant: more than the usual lateness of a
+/// timer with the smallest slack.
 pub(crate) const SPIN_WINDOW: Span = Span::from_us(80);
 
 /// A clock; copies show the same time.
@@ -15,7 +15,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that begins now.
+    /// A clock that starts now.
     pub fn start() -> Self {
         Self { beginning_ns: monotonic_ns() }
     }

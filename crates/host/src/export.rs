@@ -1,5 +1,5 @@
-//! The export of single operations: a thread takes them from the workers' queues and writes them.
-//! A writer that is stuck delays nothing: what finds no room is lost and counted.
+//! The export of single operations: a thread takes them from the workers' queues and writes them. A
+//! writer that stalls delays nothing: samples that find no room are lost and counted.
 
 use memtide_engine::driver::Sample;
 use std::io::{self, ErrorKind};
@@ -9,40 +9,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Samples that are taken from a worker's queue at once.
+/// The most samples taken from a worker's queue in a row.
 const BITE: usize = 1 << 10;
-/// How long the writer rests when there is nothing to write.
+/// How long the writer sleeps if there is nothing to write.
 const REST: Duration = Duration::from_millis(2);
-/// How often rows that were gathered are written even though there is room for more.
+/// How often gathered rows are written although there is room for more.
 const PAUSE_EVERY: Duration = Duration::from_secs(1);
-/// How long a writer that gets on with nothing is waited for.
+/// The longest wait for a writer that makes no progress.
 const STALL_MAX: Duration = Duration::from_secs(2);
-/// How long one is waited for that gets on.
+/// The longest wait for a writer that makes progress.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 
-/// What a [`SampleSink`] is told.
+/// An event for a [`SampleSink`].
 #[derive(Clone, Copy, Debug)]
 pub enum Sampled<'a> {
     /// An operation was exported.
     One(&'a Sample),
-    /// Nothing more comes for now: what was told should be readable.
+    /// No more samples for now: those so far should be readable.
     Pause,
-    /// Another plan begins, whose operations take the place of all that came before.
+    /// Another plan begins, whose operations replace all earlier ones.
     Anew,
-    /// All have been told.
+    /// There are no more samples.
     End,
 }
 
-/// Where exported operations go, on a thread of its own.
+/// Takes exported operations, on a thread of its own.
 pub type SampleSink = Box<dyn FnMut(Sampled<'_>) -> io::Result<()> + Send>;
 
 /// The samples of a fleet on their way.
 #[derive(Default)]
 pub(crate) struct Export {
-    /// Where they go, while nothing writes.
+    /// The sink, while no thread writes to it.
     sink: Option<SampleSink>,
     writer: Option<Writer>,
-    /// Why there is no sink any more.
+    /// The error of a writer that was given up, with its sink.
     stalled: Option<io::Error>,
 }
 
@@ -51,8 +51,8 @@ impl Export {
         Self { sink, ..Self::default() }
     }
 
-    /// Writes what these bring, in the place of what an earlier plan brought. Where an earlier
-    /// writer does not get on, the queues end and what comes is lost.
+    /// Begins to write the samples of these queues in place of an earlier plan's. If the earlier
+    /// writer makes no progress, the queues are closed and their samples are lost.
     pub(crate) fn begin(&mut self, receivers: Vec<Receiver<Sample>>) {
         let (mut sink, is_again) = match self.writer.take().map(Writer::wait) {
             // What could not be written then would be forgotten now.
@@ -74,8 +74,8 @@ impl Export {
         }));
     }
 
-    /// Waits until all is written, but not for a reader that takes nothing. Returns what went
-    /// wrong, if anything.
+    /// Waits until all samples are written, but not for a reader that takes none. Returns the first
+    /// error.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         if let Some(stall) = self.stalled.take() {
             return Err(stall);
@@ -94,19 +94,19 @@ impl Export {
     }
 }
 
-/// What workers have exported and is not written.
+/// The queues of exported samples.
 #[derive(Default)]
 struct Queues {
     receivers: Mutex<Vec<Receiver<Sample>>>,
     /// Samples that were taken from the queues.
     taken: AtomicU64,
-    /// Those of them that the sink has.
+    /// Samples that the sink has taken.
     written: AtomicU64,
 }
 
 impl Queues {
-    /// Takes some samples from each queue, so that all are drained evenly; false when every queue
-    /// is at its end.
+    /// Takes some samples from each queue, so that all are drained evenly; false if every queue has
+    /// ended.
     fn take(&self, bite: &mut Vec<Sample>) -> bool {
         let mut receivers = self.receivers.lock().unwrap_or_else(PoisonError::into_inner);
         receivers.retain(|receiver| {
@@ -123,7 +123,7 @@ impl Queues {
         !receivers.is_empty()
     }
 
-    /// How many samples the sink did not get. Its queues are at their end afterwards.
+    /// The number of samples that the sink did not get. Drains the queues.
     fn lost(&self) -> u64 {
         let mut receivers = self.receivers.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting: usize = receivers.drain(..).map(|queue| queue.try_iter().count()).sum();
@@ -147,7 +147,7 @@ impl Writer {
         Self { queues, thread: thread::spawn(move || job(&theirs)) }
     }
 
-    /// Waits for its end, as long as it gets on. One that does not is left behind.
+    /// Waits for its end while it makes progress. A writer that makes none is abandoned.
     fn wait(self) -> io::Result<(SampleSink, io::Result<()>)> {
         let started = Instant::now();
         let mut last = (0, started);
@@ -170,9 +170,9 @@ impl Writer {
     }
 }
 
-/// Writes until every worker is gone and everything is written but the sink's end: a run that could
-/// not start has none. After an error the rest is taken and thrown away, so that workers never find
-/// the queue full because of it.
+/// Writes until every worker has ended and all samples are written, but not the sink's end: a run
+/// that could not start has none. After an error the rest is discarded, so that workers never find
+/// their queue full because of it.
 fn write_samples(
     queues: &Queues,
     sink: &mut SampleSink,

@@ -1,4 +1,4 @@
-//! The hand-over of what a worker recorded. One parcel goes round: the worker fills it when it is
+//! The hand-over of a worker's records. One parcel circulates: the worker fills it when it is
 //! empty, the collector empties it when it is full. Neither ever waits for the other, and the
 //! worker allocates nothing.
 
@@ -14,14 +14,14 @@ use std::sync::Arc;
 #[cfg(not(all(test, loom)))]
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// What is handed over.
+/// The records that are handed over.
 #[derive(Debug)]
 pub(crate) struct Parcel {
     pub(crate) tally: Box<Tally>,
     pub(crate) report: WorkerReport,
 }
 
-/// Where the parcel lies while neither side holds it. At most one of the two is occupied.
+/// The parcel while neither side holds it. At most one of the two slots is occupied.
 #[derive(Debug)]
 struct Slots {
     full: AtomicPtr<Parcel>,
@@ -59,8 +59,8 @@ pub(crate) fn handoff(empty: Parcel) -> (Giver, Taker) {
 }
 
 impl Giver {
-    /// Hands over `tally` and takes an empty one in its place; if the collector is behind,
-    /// nothing happens and the worker goes on with the same tally.
+    /// Hands over `tally` and replaces it by an empty one. If the collector is behind, the worker
+    /// keeps the same tally.
     pub(crate) fn give(&mut self, tally: &mut Box<Tally>, report: WorkerReport) {
         let parcel = self.0.empty.swap(ptr::null_mut(), Ordering::Acquire);
         if parcel.is_null() {
@@ -76,7 +76,7 @@ impl Giver {
 }
 
 impl Taker {
-    /// Lets `read` see what was handed over, if anything was; `read` leaves the tally empty.
+    /// Passes the parcel to `read` if one was handed over; `read` must leave the tally empty.
     pub(crate) fn take(&mut self, read: impl FnOnce(&mut Parcel)) {
         let parcel = self.0.full.swap(ptr::null_mut(), Ordering::Acquire);
         if parcel.is_null() {
@@ -89,7 +89,7 @@ impl Taker {
     }
 }
 
-/// Lays `parcel` into a slot, in which nothing is: there is only this one.
+/// Puts `parcel` into a slot, which is empty because there is only one parcel.
 fn put(slot: &AtomicPtr<Parcel>, parcel: Box<Parcel>) {
     let before = slot.swap(Box::into_raw(parcel), Ordering::AcqRel);
     assert!(before.is_null(), "there is one parcel");

@@ -1,4 +1,4 @@
-//! What machine this is and how busy it is: facts for the plan and the record.
+//! Facts about this machine and how busy it is, for the plan and the record.
 
 use crate::pin;
 use memtide_base::{Instant, Span};
@@ -11,33 +11,33 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// The machine, as far as it matters to a measurement.
+/// The machine, as far as it affects a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// Operating system and its release.
     pub kernel: String,
     /// The processors' name; empty if unknown.
     pub cpu_model: String,
-    /// Processors that are online.
+    /// The number of online processors.
     pub cpus_online: usize,
     /// Processors that this process may use, ascending.
     pub cpus_allowed: Vec<usize>,
-    /// The core of each of them, named by the first processor of the core.
+    /// The core of each of them, identified by the first processor of the core.
     pub cores: BTreeMap<usize, usize>,
     /// The control group's limit, in processors.
     pub cpu_quota: Option<f64>,
-    /// What the kernel makes its clocks from; none if it does not say.
+    /// The kernel's clock source; none if it does not say.
     pub clock_source: Option<String>,
     /// Memory in bytes; 0 if unknown.
     pub memory_bytes: u64,
-    /// Files that this process may have open, after the limit was raised.
+    /// The limit of open files of this process, after it was raised.
     pub files_max: u64,
 }
 
-/// Where the kernel names the clock source that it uses.
+/// The file with the kernel's clock source.
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Looks at the machine.
+/// Reads the facts of this machine.
 pub fn look() -> Machine {
     let system = rustix::system::uname();
     let word = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
@@ -57,8 +57,8 @@ pub fn look() -> Machine {
     }
 }
 
-/// The path by which this program was started: of a link the link's, also when a shell looked it
-/// up in PATH and calls the program by its bare name.
+/// The path by which this program was started: if it is a link, the link's own path, also if a
+/// shell found it in PATH.
 pub fn started_as() -> PathBuf {
     PathBuf::from(OsStr::from_bytes(rustix::param::linux_execfn().to_bytes()))
 }
@@ -72,14 +72,14 @@ pub fn raise_file_limit() -> u64 {
     (if raised { maximum } else { current }).unwrap_or(u64::MAX)
 }
 
-/// How wide a terminal is, in characters; none if unknown, or if it is no terminal.
+/// The width of a terminal in characters; none if unknown, or if it is no terminal.
 pub fn terminal_columns(terminal: impl AsFd) -> Option<usize> {
     let size = tcgetwinsize(terminal).ok()?;
     Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }
 
-/// The most memory that this program has had, in bytes; zero where the kernel does not say. (What
-/// `getrusage` says includes the process that started it, until the moment of the start.)
+/// The most memory that this program has used, in bytes; 0 if the kernel does not say. (The figure
+/// of `getrusage` includes the parent process up to the start.)
 pub fn rss_max_bytes() -> u64 {
     let peak = field("/proc/self/status", "VmHWM").unwrap_or_default();
     let kib = peak.split(' ').next().and_then(|number| number.parse::<u64>().ok());
@@ -100,20 +100,20 @@ pub(crate) fn thread_cpu() -> (Span, Span) {
     (span(usage.ru_utime), span(usage.ru_stime))
 }
 
-/// Time in which the calling thread could have run but was given no processor, so far; zero
-/// where the kernel does not say.
+/// Time in which the calling thread was ready to run and had no processor, so far; 0 if the kernel
+/// does not say.
 pub(crate) fn thread_run_delay() -> Span {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let field = text.split(' ').nth(1).and_then(|word| word.parse().ok());
     Span::from_ns(field.unwrap_or(0))
 }
 
-/// How busy the processors have been from the first reading on.
+/// How busy the processors have been since the first reading.
 #[derive(Debug, Default)]
 pub struct Busyness {
     first: Option<Ticks>,
     last: Option<(Instant, Ticks)>,
-    /// The least and the most that all together were busy in a second.
+    /// The smallest and the largest busy share of all together in a second.
     seconds: Option<(f64, f64)>,
 }
 
@@ -137,8 +137,8 @@ pub struct Busy {
 const SECOND: Span = Span::from_ms(900);
 
 impl Busyness {
-    /// Takes a reading at `at`. What passed since the one before is a second of its own if it was
-    /// about that long.
+    /// Takes a reading at `at`. The time since the last reading counts as a second if it was about
+    /// that long.
     pub fn read(&mut self, at: Instant) {
         if let Ok(text) = fs::read_to_string("/proc/stat") {
             self.accept(at, Ticks::of(&text));
@@ -174,7 +174,7 @@ impl Busyness {
     }
 }
 
-/// What the kernel counts of the processors' time since boot.
+/// The kernel's counters of the processors' time since boot.
 #[derive(Clone, Debug, Default)]
 struct Ticks {
     all: Tick,
@@ -183,7 +183,7 @@ struct Ticks {
 }
 
 impl Ticks {
-    /// From the text of `/proc/stat`.
+    /// Parses the text of `/proc/stat`.
     fn of(text: &str) -> Self {
         let mut ticks = Self::default();
         for line in text.lines() {
@@ -222,7 +222,7 @@ impl Tick {
         self.part_since(before, self.stolen.saturating_sub(before.stolen))
     }
 
-    /// `ticks` as a share of all that passed since `before`.
+    /// `ticks` as a share of all ticks since `before`.
     fn part_since(self, before: Self, ticks: u64) -> Option<f64> {
         let all = self.all.saturating_sub(before.all);
         (all > 0).then(|| (ticks as f64 / all as f64).min(1.0))

@@ -1,21 +1,22 @@
-//! How much memory this process can still take: what the machine has available, what its control
-//! groups leave, and what its own limit of addresses leaves. It reads figures and frees nothing.
+//! The memory that this process can still take: the least of the machine's available memory, the
+//! rest of its control groups, and the rest of its limit of addresses. It reads figures and frees
+//! nothing.
 
 use crate::machine::field;
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An amount of memory, and what bounds it.
+/// An amount of memory, and its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Available {
     /// In bytes.
     pub bytes: u64,
-    /// What bounds it, for people.
+    /// The bound, for a message.
     pub by: &'static str,
 }
 
-/// The memory that this process can still take; none where the kernel says nothing.
+/// The memory that this process can still take; none if the kernel does not say.
 pub fn available() -> Option<Available> {
     let of = |by| move |bytes| Available { bytes, by };
     [
@@ -38,8 +39,8 @@ fn kib(path: &str, name: &str) -> Option<u64> {
     text.split(' ').next()?.parse::<u64>().ok().map(|kib| kib.saturating_mul(1024))
 }
 
-/// The least that any control group above this process leaves; none without a limit. `root` is
-/// where the file systems are mounted.
+/// The smallest rest of any control group above this process; none without a limit. `root` is where
+/// the file systems are mounted.
 fn of_groups(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let places = groups.lines().filter_map(|line| {
@@ -56,7 +57,7 @@ fn of_groups(root: &Path) -> Option<u64> {
     places.filter_map(|(mount, path, names)| of_group(&mount, &path, names)).min()
 }
 
-/// The files of a control group: its limit, what is used, and what of that is only a cache.
+/// The files of a control group: its limit, its use, and the part of the use that is only cache.
 struct Names {
     limit: &'static str,
     used: &'static str,
@@ -71,8 +72,8 @@ const FIRST: Names = Names {
     cached: "total_inactive_file ",
 };
 
-/// From the group at `path` up to the mount. Inside a container the path may be one of the world
-/// outside; then the mount itself is the group.
+/// The smallest rest from the group at `path` up to the mount. Inside a container the path may be
+/// one of the outside; then the mount itself is the group.
 fn of_group(mount: &Path, path: &str, names: &Names) -> Option<u64> {
     let own: PathBuf = mount.join(path);
     let up = own.ancestors().take_while(|folder| folder.starts_with(mount));

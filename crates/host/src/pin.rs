@@ -1,10 +1,10 @@
-//! Which processors this process may use, and keeping a thread on one.
+//! The processors that this process may use, and pinning of threads.
 
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// The processors of the inherited mask, ascending.
+/// The processors of the inherited affinity mask, ascending.
 pub(crate) fn inherited() -> Vec<usize> {
     let mask = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect()
@@ -21,7 +21,7 @@ pub(crate) fn cores(cpus: &[usize]) -> BTreeMap<usize, usize> {
     cpus.iter().filter_map(core).collect()
 }
 
-/// How many processors are online in this machine.
+/// The number of online processors.
 pub(crate) fn online() -> usize {
     let list = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let count: usize = list
@@ -44,20 +44,20 @@ pub(crate) fn quota() -> Option<f64> {
     Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?)
 }
 
-/// Keeps the calling thread on `cpu`.
+/// Pins the calling thread to `cpu`.
 pub(crate) fn pin(cpu: usize) -> rustix::io::Result<()> {
     keep(None, cpu)
 }
 
-/// Keeps a thread of this process on `cpu`; none is the calling one.
+/// Pins a thread of this process to `cpu`; `None` is the calling one.
 pub(crate) fn keep(thread: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
     let mut only = CpuSet::new();
     only.set(cpu);
     sched_setaffinity(thread, &only)
 }
 
-/// Keeps the calling thread, and those that it starts, off `cpus`, if that leaves a processor to
-/// run on. Where it is forbidden the thread stays where it was, which costs little: it sleeps.
+/// Keeps the calling thread, and the threads that it starts, off `cpus`, if another processor is
+/// left. If that is forbidden the thread stays where it is, which costs little because it sleeps.
 pub fn stay_off(cpus: &[usize]) {
     let mut left = CpuSet::new();
     inherited().into_iter().filter(|cpu| !cpus.contains(cpu)).for_each(|cpu| left.set(cpu));

@@ -1,4 +1,4 @@
-//! Names of hosts become addresses, once, before a run.
+//! Resolves names of hosts to addresses, once, before a run.
 
 use memtide_engine::{Address, ServerPlan};
 use std::net::ToSocketAddrs;

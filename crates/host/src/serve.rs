@@ -1,6 +1,6 @@
 //! The embedded server on real sockets: a few threads, each with an epoll of its own, that share
-//! one listener and one store; the first has the datagrams. What it answers, and when, is decided
-//! below.
+//! one listener and one store; the first also has the socket for datagrams. The crate `server`
+//! decides the answers and when they leave.
 
 mod thread;
 mod datagrams;
@@ -21,14 +21,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use thread::Server;
 
-/// How the embedded server runs.
+/// Options of the embedded server.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen at; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Whether to answer datagrams at the same port as well.
+    /// True to answer datagrams at the same port as well.
     pub udp: bool,
-    /// How many threads; at least 1.
+    /// The number of threads; at least 1.
     pub threads: usize,
     /// Memory for items, in bytes.
     pub memory_bytes_max: u64,
@@ -36,7 +36,7 @@ pub struct ServeOptions {
     pub item_bytes_max: usize,
 }
 
-/// How often a free port is looked for that is free for UDP too.
+/// How many ports are tried to find one that is free for TCP and UDP.
 const ATTEMPTS: usize = 50;
 
 /// A running server; dropping it ends it.
@@ -45,12 +45,12 @@ pub struct Serving {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
-    /// What the kernel calls the threads.
+    /// The kernel's ids of the threads.
     ids: Vec<Pid>,
 }
 
 impl Serving {
-    /// Starts to listen and to serve. Fails when the address is taken or not ours.
+    /// Starts to listen and to serve. Fails if the address is in use or not of this machine.
     ///
     /// A server that takes its time lets answers leave at their instants: its threads sleep until
     /// shortly before the next one and then spin.
@@ -90,18 +90,18 @@ impl Serving {
         Ok(Self { address, stop, threads, ids })
     }
 
-    /// Keeps the server's threads on processor `cpu`. Fails where the kernel forbids it.
+    /// Pins the server's threads to processor `cpu`. Fails if the kernel forbids it.
     pub fn keep_on(&self, cpu: usize) -> io::Result<()> {
         self.ids.iter().try_for_each(|&id| Ok(pin::keep(Some(id), cpu)?))
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
-/// A listener and, if it is wanted, a socket for datagrams with the same number.
+/// A listener and, if wanted, a socket for datagrams with the same port.
 fn listen(options: &ServeOptions) -> io::Result<(TcpListener, Option<UdpSocket>)> {
     let mut attempts = if options.listen.port() == 0 { ATTEMPTS } else { 1 };
     loop {

@@ -1,6 +1,6 @@
-//! Signals that ask a run to end: the first asks, the second ends the program at once. A program
-//! that stands in for another one can die of the signal in the end, as that one would have. A file
-//! that grows beyond the limit of the shell is an error of its write, not the end of the program.
+//! Signals that ask a run to end: the first asks, the second ends the program at once. A face can
+//! end by the signal, as the program that it imitates would. A file that grows beyond the shell's
+//! limit is a write error, not the end of the program.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
@@ -10,11 +10,11 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Whether the user has asked to stop. Clones see the same.
+/// A flag that is raised when the user asks to stop. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag {
     raised: Arc<AtomicBool>,
-    /// The number of the signal that came last; 0 for none.
+    /// The number of the last signal; 0 for none.
     signal: Arc<AtomicUsize>,
 }
 
@@ -62,7 +62,7 @@ impl StopFlag {
         Ok(stop)
     }
 
-    /// Whether it is raised.
+    /// True if it is raised.
     pub fn is_raised(&self) -> bool {
         self.raised.load(Ordering::Relaxed)
     }
@@ -91,8 +91,8 @@ impl StopFlag {
     }
 }
 
-/// Lets a write beyond the largest allowed file (`ulimit -f`) fail like one to a full disk. By
-/// default its signal ends the process, and a run's result with it.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail like one to a full disk. By default
+/// its signal ends the process, and the run's result is lost.
 ///
 /// # Errors
 /// When the system does not let the signal be caught.
@@ -100,7 +100,7 @@ pub fn survive_file_size_limit() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
-/// Whether the program was started with this signal ignored.
+/// True if the program was started with this signal ignored.
 fn is_ignored(signal: i32) -> io::Result<bool> {
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
     // SAFETY: no new action is given, and `action` has room for the present one.

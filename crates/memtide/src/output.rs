@@ -1,12 +1,13 @@
-//! Words for people: results to stdout, all else to stderr. A broken pipe is success.
+//! Text for people: results to stdout, everything else to stderr. A broken pipe is success.
 
 use memtide_host::machine::terminal_columns;
 use std::io::{self, IsTerminal, Write};
 
-/// The longest word of an error that is shown whole. Paths and names of hosts are shorter.
+/// The longest word of an error that is shown in full, in characters. Paths and host names are
+/// shorter.
 const WORD_CHARS_MAX: usize = 1024;
 
-/// Prints a result. An error other than a reader that went away is returned.
+/// Prints a result. Returns every error but that of a reader that has gone away.
 pub(crate) fn show(text: &str) -> io::Result<()> {
     match show_part(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -14,25 +15,25 @@ pub(crate) fn show(text: &str) -> io::Result<()> {
     }
 }
 
-/// The columns of the terminal that results go to, if they go to one.
+/// The width in columns of the terminal that results go to, if any.
 pub(crate) fn columns() -> Option<usize> {
     let out = io::stdout();
     if out.is_terminal() { terminal_columns(&out) } else { None }
 }
 
-/// Prints a part of a result that goes on. A reader that went away is an error too.
+/// Prints a part of a longer result. A reader that has gone away is an error too.
 pub(crate) fn show_part(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// Says what is wrong. Errors quote what was given, which may be of any length.
+/// Prints an error on stderr. Errors quote their input, which may be of any length.
 pub(crate) fn complain(message: &str) {
     say(&complaint(message));
 }
 
-/// The line that says what is wrong, without its end.
+/// The text of an error, without the line's end.
 pub(crate) fn complaint(message: &str) -> String {
     format!("memtide: {}", shortened(message))
 }
@@ -54,12 +55,12 @@ fn shortened(message: &str) -> String {
     text
 }
 
-/// Says something beside the result. An error of writing cannot be reported.
+/// Prints a line on stderr. An error of writing it cannot be reported.
 pub(crate) fn say(message: &str) {
     drop(writeln!(io::stderr().lock(), "{message}"));
 }
 
-/// Says something of several lines, its last line's end included.
+/// Prints several lines on stderr; the text includes the last line's end.
 pub(crate) fn say_part(text: &str) {
     if text.is_empty() {
         return;
@@ -67,11 +68,11 @@ pub(crate) fn say_part(text: &str) {
     drop(io::stderr().lock().write_all(text.as_bytes()));
 }
 
-/// The variable that asks for notes (1) or forbids them (0), whatever stderr is.
+/// The variable that requests notes (1) or forbids them (0), whatever stderr is.
 pub(crate) const NOTES: &str = "MEMTIDE_NOTES";
 
-/// Whether a face says on stderr what the program that it stands in for would not: when `asked`
-/// to, or by the variable, or when stderr is a terminal, which no script reads.
+/// True if a face prints notes on stderr that the original would not: if `asked` to, by the
+/// variable, or if stderr is a terminal, which no script reads.
 ///
 /// # Errors
 /// When the variable has another value; the sentence says which are allowed.
@@ -92,7 +93,7 @@ pub(crate) fn wants_notes(asked: bool) -> Result<bool, String> {
     }
 }
 
-/// One line that is written over and over, on a terminal only.
+/// A progress line that is overwritten, on a terminal only.
 #[derive(Debug)]
 pub(crate) struct StatusLine {
     shown: bool,
@@ -121,8 +122,7 @@ impl StatusLine {
     }
 }
 
-/// As much of `line` as a terminal has columns, so that it does not go on in the next one, which
-/// the line after it would not overwrite.
+/// `line` cut to the terminal's columns: the next line would not overwrite a wrapped one.
 fn fitting(line: &str, columns: usize) -> &str {
     line.char_indices().nth(columns).map_or(line, |(end, _)| &line[..end])
 }

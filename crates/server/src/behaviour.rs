@@ -1,5 +1,6 @@
-//! When a server's answers leave: how long a request takes, who waits for whom, and when nothing
-//! leaves at all. Instants are computed from (seed, request number, arrival); no clock is read.
+//! When a server's answers leave: how long a request takes, which requests wait for others, and
+//! when nothing leaves at all. Instants are computed from (seed, request number, arrival); no clock
+//! is read.
 
 use crate::word::{Exact, Word, WordError};
 use memtide_base::rng::{self, Stream};
@@ -63,14 +64,14 @@ const SPAN_MAX: Span = Span::from_s(3600);
 const SERVERS_MAX: u32 = 1024;
 const SIGMA_MAX: f64 = 10.0;
 const PERCENT_MAX: f64 = 1e6;
-/// What is slowed when no law was given.
+/// The law that is slowed if none was given.
 const SLOWED: ServiceLaw = ServiceLaw::Fixed(Span::from_us(10));
 
 impl Behaviour {
     /// Every answer leaves at once.
     const INSTANT: Self = Self { service: Service::Instant, slowing_percent: 0.0, pause: None };
 
-    /// Whether every answer leaves at once.
+    /// True if every answer leaves at once.
     pub fn is_instant(&self) -> bool {
         *self == Self::INSTANT
     }
@@ -171,7 +172,7 @@ fn read_pause(word: &str, text: &str) -> Result<Pause, WordError> {
 }
 
 impl fmt::Display for Behaviour {
-    /// The word that reads back as the same behaviour.
+    /// Writes the word that parses to this behaviour.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.service {
             Service::Instant => f.write_str("instant")?,
@@ -200,7 +201,7 @@ impl fmt::Display for ServiceLaw {
 }
 
 impl ServiceLaw {
-    /// The draw that belongs to `u` in (0, 1), in nanoseconds.
+    /// The value, in nanoseconds, for a uniform `u` in (0, 1).
     fn draw_ns(&self, u: f64) -> f64 {
         let ns = |span: Span| span.ns() as f64;
         match *self {
@@ -214,7 +215,7 @@ impl ServiceLaw {
 }
 
 impl Pause {
-    /// When something leaves that was due at `at`.
+    /// The instant at which an answer due at `at` leaves.
     fn hold(self, at: Instant) -> Instant {
         let Self { every, length, once } = self;
         let begin = match at.ns() / every.ns() {
@@ -226,7 +227,7 @@ impl Pause {
     }
 }
 
-/// A behaviour at work: remembers when each server of the queue is free.
+/// The state of a behaviour: when each server of the queue is free.
 #[derive(Debug)]
 pub(crate) struct ReplyTiming {
     behaviour: Behaviour,
@@ -245,8 +246,8 @@ impl ReplyTiming {
         Self { behaviour, seed, free }
     }
 
-    /// When the answer to request `number` leaves that came at `arrival`. Requests of a queue must
-    /// come in the order of their arrivals.
+    /// The instant at which the answer to request `number`, received at `arrival`, leaves. Requests
+    /// of a queue must come in the order of their arrivals.
     pub fn finish(&mut self, number: u64, arrival: Instant) -> Instant {
         let done = match &self.behaviour.service {
             Service::Instant => arrival,
@@ -263,7 +264,8 @@ impl ReplyTiming {
         self.hold(done)
     }
 
-    /// When something leaves that takes no time and was asked for at `at`.
+    /// The instant at which the answer to a request received at `at` leaves that takes no time:
+    /// `at`, or the end of a pause.
     pub fn hold(&self, at: Instant) -> Instant {
         self.behaviour.pause.map_or(at, |pause| pause.hold(at))
     }

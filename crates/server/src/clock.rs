@@ -1,23 +1,24 @@
-//! What time it is, as the world says, and when a value ends. Reads no clock.
+//! The time, as the world passes it, and the expiry of values. Reads no clock.
 
 use memtide_base::Instant;
 
-/// The time that a world hands in with the bytes.
+/// The time that a world passes with the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// Since the server began.
+    /// Time since the server began.
     pub now: Instant,
-    /// Unix time in whole seconds: what expiry is counted in.
+    /// Unix time in whole seconds, in which expiry is counted.
     pub unix_s: u64,
 }
 
 /// An expiry above this many seconds is a Unix time.
 const RELATIVE_S_MAX: i64 = 60 * 60 * 24 * 30;
-/// When a value ends that never does.
+/// The expiry of a value that never expires.
 pub(crate) const NEVER_S: u64 = u64::MAX;
 
 impl Clock {
-    /// The Unix second in which `expiry` ends ("Expiration times" of the protocol document).
+    /// The Unix second in which a value with `expiry` expires ("Expiration times" of the protocol
+    /// document).
     pub(crate) fn ends_s(self, expiry: i64) -> u64 {
         match expiry {
             0 => NEVER_S,

@@ -1,48 +1,48 @@
-//! What a server counts, by memcached's names and rules. Each shard has its own counters under
-//! its own lock; sums are made on demand.
+//! A server's counters, by memcached's names and rules. Each shard has its own counters under its
+//! own lock; sums are made on demand.
 
 /// Counters of one shard, or their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
-    /// Keys of get and gets that were there.
+    /// Keys of get and gets that were found.
     pub get_hits: u64,
-    /// Keys of get and gets that were not.
+    /// Keys of get and gets that were not found.
     pub get_misses: u64,
-    /// Keys of any command whose value had ended by itself.
+    /// Keys of any command whose value had expired.
     pub get_expired: u64,
-    /// Keys of any command whose value was ended by a delayed flush_all.
+    /// Keys of any command whose value a delayed flush_all had invalidated.
     pub get_flushed: u64,
-    /// Keys of gat, gats and touch that were there.
+    /// Keys of gat, gats and touch that were found.
     pub touch_hits: u64,
-    /// Keys of gat, gats and touch that were not.
+    /// Keys of gat, gats and touch that were not found.
     pub touch_misses: u64,
     /// Storage commands, whatever their answer.
     pub cmd_set: u64,
     /// Keys that were deleted.
     pub delete_hits: u64,
-    /// Keys to delete that were not there.
+    /// Keys to delete that were not found.
     pub delete_misses: u64,
-    /// Numbers that were counted up.
+    /// Numbers that were incremented.
     pub incr_hits: u64,
-    /// Keys to count up that were not there.
+    /// Keys to increment that were not found.
     pub incr_misses: u64,
-    /// Numbers that were counted down.
+    /// Numbers that were decremented.
     pub decr_hits: u64,
-    /// Keys to count down that were not there.
+    /// Keys to decrement that were not found.
     pub decr_misses: u64,
-    /// cas that stored.
+    /// cas commands that stored.
     pub cas_hits: u64,
-    /// cas of keys that were not there.
+    /// cas commands whose key was not found.
     pub cas_misses: u64,
-    /// cas that came too late.
+    /// cas commands whose unique number was no longer valid.
     pub cas_badval: u64,
-    /// Stores that no amount of eviction would have made room for.
+    /// Stores for which no amount of eviction would have made room.
     pub store_no_memory: u64,
-    /// Items that were ever made.
+    /// Items that were ever stored.
     pub total_items: u64,
-    /// Items that were thrown out to make room although they had not ended.
+    /// Unexpired items that were evicted.
     pub evictions: u64,
-    /// Items that were thrown out to make room and had ended.
+    /// Expired items that were evicted.
     pub reclaimed: u64,
 }
 
@@ -72,7 +72,7 @@ impl Counters {
     }
 }
 
-/// Everything that `stats` answers with numbers, at one moment.
+/// All numbers of the answer to `stats`, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     /// The sum over all shards.
@@ -89,9 +89,9 @@ pub(crate) struct Snapshot {
     pub threads: u64,
     /// Items held, including expired ones that no request has found yet.
     pub curr_items: u64,
-    /// What memcached would need for these items.
+    /// Bytes that memcached would count for these items.
     pub bytes: u64,
-    /// The limit of `bytes`.
+    /// The limit for `bytes`.
     pub limit_maxbytes: u64,
 }
 

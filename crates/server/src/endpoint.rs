@@ -1,5 +1,5 @@
-//! One connection to a server that takes its time or does wrong on purpose: a client's bytes in,
-//! answers out when they are due, in order. Owns no socket and reads no clock.
+//! One connection to a server that is slow or faulty on purpose: a client's bytes in, answers out
+//! when they are due, in order. Owns no socket and reads no clock.
 
 mod datagrams;
 
@@ -23,19 +23,19 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Endpoint {
     format: Decoding,
-    /// What is not read.
+    /// Bytes that were received and not read.
     rest: Rest,
     outbox: Outbox,
 }
 
-/// What a connection is after its answers were taken.
+/// The state of a connection after its due answers were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// More may come.
+    /// More answers may follow.
     Open,
-    /// To be closed once everything that was taken is sent.
+    /// It is to be closed once all taken answers are sent.
     Close,
-    /// To be reset, as if the server had died, once everything that was taken is sent.
+    /// It is to be reset, as if the server had died, once all taken answers are sent.
     Reset,
 }
 
@@ -45,7 +45,7 @@ const WAITING_BYTES_MAX: usize = 16 << 20;
 const WAITING_INSTANTS_MAX: usize = 1 << 20;
 
 impl Endpoint {
-    /// A new connection, if the server lets it in; `None` for one that is to be reset at once.
+    /// Accepts a connection; `None` if a fault refuses it, so that it must be reset at once.
     /// `item_bytes_max` is the limit of the store's items.
     pub fn accept(state: &mut ProfileState, item_bytes_max: usize) -> Option<Self> {
         state.admits().then(|| Self::new(item_bytes_max))
@@ -81,20 +81,20 @@ impl Endpoint {
         }
     }
 
-    /// Whether it has not carried out everything that came.
+    /// True if received requests are not carried out yet.
     pub fn is_behind(&self) -> bool {
         !self.rest.is_empty()
     }
 
-    /// Whether it can carry out at `now` what it has not.
+    /// True if such requests can be carried out at `now`.
     pub fn can_go_on(&self, now: Instant) -> bool {
         self.is_behind() && self.outbox.has_room(now)
     }
 
-    /// Carries out what stands in `bytes`, which is all that the client says, and appends the
-    /// answers to `out`. Returns when the last of them leaves, or `None` when they are too long for
-    /// datagrams: what would come after is not carried out. A connection that would be reset or
-    /// stalled has no more answers.
+    /// Carries out the requests in `bytes`, which are all of the client's bytes, and appends the
+    /// answers to `out`. Returns the instant at which the last of them leaves, or `None` if they
+    /// are too long for datagrams; later requests are then not carried out. A connection that would
+    /// be reset or stalled has no more answers.
     fn answer_once(
         clock: Clock,
         bytes: &[u8],
@@ -120,7 +120,7 @@ impl Endpoint {
         Some(leaves)
     }
 
-    /// When something is to leave or to end; `None` when nothing waits.
+    /// The instant of the next answer or end; `None` if nothing waits.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match (self.outbox.waiting.front(), self.outbox.fate) {
             (Some(answers), _) => Some(answers.leave),
@@ -129,7 +129,8 @@ impl Endpoint {
         }
     }
 
-    /// Appends to `out` every answer that is due by `now`, and says what the connection is then.
+    /// Appends to `out` every answer that is due by `now`; returns the state of the connection
+    /// after them.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> After {
         self.outbox.release(now, out);
         match self.outbox.fate {
@@ -138,7 +139,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether bytes should be read from the client at `now`: false while very much waits to leave.
+    /// True if bytes should be read from the client at `now`; false while very many bytes wait to
+    /// leave.
     pub fn wants_bytes(&self, now: Instant) -> bool {
         !self.is_behind() && self.outbox.has_room(now)
     }
@@ -199,10 +201,10 @@ fn read_frames(
 /// Answers that wait for their instants.
 #[derive(Debug, Default)]
 struct Outbox {
-    /// Answers one after the other; those before `taken` have left.
+    /// The answers' bytes; those before `taken` have left.
     bytes: Vec<u8>,
     taken: usize,
-    /// Which part leaves when, in order.
+    /// The instants at which parts of the bytes leave, in order.
     waiting: VecDeque<Answers>,
     /// No answer leaves before this instant.
     last: Instant,
@@ -213,23 +215,23 @@ struct Outbox {
 #[derive(Clone, Copy, Debug)]
 struct Answers {
     leave: Instant,
-    /// Where they end in the bytes.
+    /// Their end in the bytes.
     end: usize,
 }
 
-/// How it goes on with a connection.
+/// The future of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fate {
     #[default]
     Open,
-    /// What waits leaves, then never anything again.
+    /// Waiting answers leave, and nothing after them.
     Stalled,
-    /// What waits leaves, and at this instant the connection ends.
+    /// Waiting answers leave, and the connection ends at this instant.
     Ends(Instant, After),
 }
 
 impl Outbox {
-    /// A request was carried out, and its answer written.
+    /// Records that a request was carried out and its answer written.
     fn carried(&mut self, (at, then): (Instant, Then)) {
         match then {
             Then::Answer => self.seal(at),
@@ -238,8 +240,8 @@ impl Outbox {
         }
     }
 
-    /// Everything that was written since the last call leaves at `at`, or with what leaves last if
-    /// that is later.
+    /// Sets the instant at which the answers written since the last call leave: `at`, or that of
+    /// the last waiting answer if it is later.
     fn seal(&mut self, at: Instant) {
         let end = self.bytes.len();
         let sealed = self.waiting.back().map_or(self.taken, |answers| answers.end);
@@ -253,7 +255,7 @@ impl Outbox {
         }
     }
 
-    /// Whether the answer to another request may wait here at `now`.
+    /// True if there is room at `now` for another waiting answer.
     fn has_room(&self, now: Instant) -> bool {
         let due = self.waiting.partition_point(|answers| answers.leave <= now);
         let due = due.checked_sub(1).map_or(0, |last| self.waiting[last].end - self.taken);
@@ -262,7 +264,7 @@ impl Outbox {
             && self.waiting.len() < WAITING_INSTANTS_MAX
     }
 
-    /// The connection ends at `at`, or with what leaves last if that is later.
+    /// Ends the connection at `at`, or with the last waiting answer if that is later.
     fn end(&mut self, at: Instant, after: After) {
         self.last = self.last.max(at);
         self.fate = Fate::Ends(self.last, after);

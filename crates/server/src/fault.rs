@@ -1,5 +1,5 @@
-//! What a server does wrong on purpose: which faults, how often, to which commands, and how often
-//! each was done. Which request is struck is a function of (seed, kind, request number).
+//! The faults that a server makes on purpose: which, how often, for which commands, and the count
+//! of each. Whether a request is struck is a function of (seed, kind, request number).
 
 mod effect;
 
@@ -13,8 +13,8 @@ use memtide_codec::{Reply, Verb};
 use std::fmt;
 use std::str::FromStr;
 
-/// One kind of fault. What was asked is done and counted all the same: a fault changes what the
-/// client is told, never what the server holds.
+/// One kind of fault. The command is carried out and counted all the same: a fault changes what the
+/// client receives, never the server's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
     /// The connection is reset when the answer should leave.
@@ -93,8 +93,7 @@ impl FaultKind {
         }
     }
 
-    /// Whether this kind can strike an answer to `verb`; no kind strikes commands that ask for no
-    /// key.
+    /// True if this kind can strike an answer to `verb`; no kind strikes commands without a key.
     fn can_strike(self, verb: Verb) -> bool {
         use Verb::{FlushAll, Gat, Gats, Get, Gets, Quit, Stats, Verbosity, Version};
         match self {
@@ -107,12 +106,12 @@ impl FaultKind {
         }
     }
 
-    /// Whether it is datagrams that this kind strikes.
+    /// True if this kind strikes datagrams.
     const fn strikes_datagrams(self) -> bool {
         matches!(self, Self::UdpLoss | Self::UdpDuplicate | Self::UdpDisorder | Self::UdpLate)
     }
 
-    /// The draws of this kind alone.
+    /// The stream of this kind's draws.
     const fn stream(self) -> Stream {
         Stream::FAULT.of_lane(self as u64)
     }
@@ -144,33 +143,34 @@ const WORD: Word = Word {
             stale, expire-early, expire-late, server-error, garbage, udp-loss, udp-duplicate, \
             udp-disorder, udp-late (such as flip:0.001@get,reset:0.1%)",
 };
-/// As many as there are bits to tell which strike.
+/// The most faults in a list: the bits of a mask of those that strike.
 const FAULTS_MAX: usize = 64;
 
 impl Faults {
-    /// Whether the server is healthy.
+    /// True if the server makes no faults.
     pub fn is_none(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The first kind of the list that strikes datagrams: a server without them would never do it.
+    /// The first kind of the list that strikes datagrams, if any; a server without UDP could never
+    /// make it.
     pub fn of_datagrams(&self) -> Option<FaultKind> {
         self.list.iter().map(|fault| fault.kind).find(|kind| kind.strikes_datagrams())
     }
 
-    /// Whether this kind can happen.
+    /// True if the list contains this kind.
     pub(crate) fn names(&self, kind: FaultKind) -> bool {
         self.list.iter().any(|fault| fault.kind == kind)
     }
 
-    /// Whether connection `number` is refused.
+    /// True if connection `number` is refused.
     pub(crate) fn refuses(&self, seed: u64, number: u64) -> bool {
         self.list.iter().any(|fault| {
             fault.kind == FaultKind::Refuse && fault.rate > draw(seed, fault.kind, number)
         })
     }
 
-    /// Which faults would strike request `number`, in the order of the list.
+    /// The faults that would strike request `number`, in the order of the list.
     pub(crate) fn drawn(&self, seed: u64, number: u64, verb: Verb) -> Drawn<'_> {
         let struck = self.list.iter().enumerate().filter(|(_, fault)| {
             fault.kind.can_strike(verb)
@@ -180,7 +180,7 @@ impl Faults {
         Drawn { faults: self, struck: struck.fold(0, |struck, (at, _)| struck | 1 << at) }
     }
 
-    /// Which kinds would strike datagram `number` of all that answers have, in the order of the
+    /// The kinds that would strike datagram `number`, counted over all answers, in the order of the
     /// list.
     pub(crate) fn drawn_datagram(&self, seed: u64, number: u64) -> impl Iterator<Item = FaultKind> {
         let kinds = self.list.iter().filter(move |fault| {
@@ -198,12 +198,12 @@ fn draw(seed: u64, kind: FaultKind, number: u64) -> f64 {
 #[derive(Clone, Copy)]
 pub(crate) struct Drawn<'a> {
     faults: &'a Faults,
-    /// A bit for each place of the list.
+    /// A bit for each fault of the list.
     struck: u64,
 }
 
 impl Drawn<'_> {
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(self) -> bool {
         self.struck == 0
     }
@@ -262,7 +262,7 @@ fn read_fault(word: &str, text: &str) -> Result<Fault, WordError> {
 }
 
 impl fmt::Display for Faults {
-    /// The list that reads back as the same faults.
+    /// Writes the list that parses to these faults.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.list.is_empty() {
             return f.write_str("none");
@@ -278,22 +278,22 @@ impl fmt::Display for Faults {
     }
 }
 
-/// How often each kind was done.
+/// The count of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FaultCounts([u64; FaultKind::ALL.len()]);
 
 impl FaultCounts {
-    /// One more.
+    /// Counts one fault of this kind.
     pub fn count(&mut self, kind: FaultKind) {
         self.0[kind as usize] += 1;
     }
 
-    /// How many there were of this kind.
+    /// The count of this kind.
     pub fn of(&self, kind: FaultKind) -> u64 {
         self.0[kind as usize]
     }
 
-    /// The answer to `stats faults`.
+    /// Writes the answer to `stats faults`.
     pub fn write(&self, out: &mut Vec<u8>) {
         for kind in FaultKind::ALL {
             let name = format!("fault_{}", kind.word().replace('-', "_"));

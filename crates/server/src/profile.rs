@@ -1,5 +1,5 @@
-//! What all connections of a server share beside the store when the server takes its time or does
-//! wrong on purpose: the number of the next request, the queue, the older values, the counts.
+//! The state that all connections of a server share beside the store if it is slow or faulty on
+//! purpose: the number of the next request, the queue, the older values, the counts.
 
 use crate::behaviour::{Behaviour, ReplyTiming};
 use crate::clock::Clock;
@@ -11,8 +11,8 @@ use memtide_base::{Instant, Random};
 use memtide_codec::text::encode;
 use memtide_codec::{ErrorKind, ErrorReply, Reply, Request, Verb};
 
-/// The longest answer to one request of a server that may do wrong to it, about: it must stand as a
-/// whole. A longer one is refused as memcached refuses one that it has no memory for.
+/// The longest answer, about, of a server that may change it, because it must be in memory as a
+/// whole. A longer one is refused with memcached's out-of-memory error.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 const TOO_LONG: Reply<'static> = Reply::Error(ErrorReply {
     kind: ErrorKind::Server,
@@ -24,9 +24,9 @@ const TOO_LONG: Reply<'static> = Reply::Error(ErrorReply {
 pub struct ServerProfile {
     /// When answers leave.
     pub behaviour: Behaviour,
-    /// What is wrong with them.
+    /// The faults in them.
     pub faults: Faults,
-    /// What all draws are functions of.
+    /// The seed of all draws.
     pub seed: u64,
 }
 
@@ -57,24 +57,24 @@ pub struct ProfileState {
     counts: FaultCounts,
 }
 
-/// What becomes of a connection after a request.
+/// The effect of a request on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// The answer leaves.
     Answer,
     /// The answer does not leave, and the connection is reset in its place.
     Reset,
-    /// Nothing leaves any more.
+    /// No answer leaves any more.
     Stall,
 }
 
-/// One request among all that a server is asked.
+/// One request among all requests of a server.
 #[derive(Clone, Copy)]
 struct Turn {
     /// Its position, from 0.
     number: u64,
     verb: Verb,
-    /// When its answer leaves.
+    /// The instant at which its answer leaves.
     leaves: Instant,
 }
 
@@ -95,12 +95,12 @@ impl ProfileState {
         }
     }
 
-    /// How often this kind of fault was done since the server began or `stats reset`.
+    /// The count of this kind of fault since the server began or since `stats reset`.
     pub fn fault_count(&self, kind: FaultKind) -> u64 {
         self.counts.of(kind)
     }
 
-    /// Whether the next connection is let in.
+    /// True if the next connection is accepted.
     pub(crate) fn admits(&mut self) -> bool {
         let number = self.connections;
         self.connections += 1;
@@ -111,8 +111,8 @@ impl ProfileState {
         !refused
     }
 
-    /// What is done wrong to the next datagram of an answer: the first fault that would strike it
-    /// and `can`.
+    /// The fault of the next datagram of an answer: the first that would strike it and that `can`
+    /// allows.
     pub(crate) fn strike_datagram(&mut self, can: impl Fn(FaultKind) -> bool) -> Option<FaultKind> {
         let number = self.datagrams;
         self.datagrams += 1;
@@ -123,13 +123,13 @@ impl ProfileState {
         struck
     }
 
-    /// When an answer leaves that takes no time.
+    /// The instant at which an answer that takes no time leaves.
     pub(crate) fn hold(&self, now: Instant) -> Instant {
         self.timing.hold(now)
     }
 
-    /// Does what any request but quit asks for and appends the answer. Says what becomes of it,
-    /// and when; but it must not leave before an earlier one of its connection.
+    /// Carries out any request but quit and appends the answer. Returns what happens to it and
+    /// when; it must not leave before an earlier answer of its connection.
     pub(crate) fn carry_out(
         &mut self,
         clock: Clock,
@@ -215,7 +215,7 @@ impl ProfileState {
     }
 }
 
-/// Does what a request with a key asks for and appends the answer, unless that is too long.
+/// Carries out a request with a key and appends the answer, unless that is too long.
 fn answer_whole(clock: Clock, request: &Request<'_>, store: &Store, out: &mut Vec<u8>) {
     let Request::Retrieve { verb, expiry, keys } = *request else {
         return session::answer(clock, request, store, out);
@@ -243,7 +243,7 @@ fn verb_with_key(request: &Request<'_>) -> Option<Verb> {
     }
 }
 
-/// The key that a request may give another value.
+/// The key whose value a request may change.
 fn key_to_change<'a>(request: &Request<'a>) -> Option<&'a [u8]> {
     match *request {
         Request::Store { key, .. }

@@ -1,6 +1,6 @@
-//! One connection: a client's bytes in, answers out, in order, in lines or in frames as the first
-//! byte says. Keeps the beginning of a request that has not come whole, and what it has not carried
-//! out because too many answers wait; owns no socket.
+//! One connection: a client's bytes in, answers out, in order, in text or binary as the first byte
+//! decides. Keeps the beginning of an incomplete request, and requests that are not carried out
+//! because too many answers wait. Owns no socket.
 
 mod frames;
 mod rest;
@@ -16,23 +16,23 @@ use memtide_codec::{BadRequest, ErrorKind, ErrorReply, Keys, Reply, Request, The
 pub(crate) use frames::{Frames, Read};
 pub(crate) use rest::Rest;
 
-/// What the server calls itself.
+/// The server's version.
 const VERSION: &str = concat!("memtide ", env!("CARGO_PKG_VERSION"));
 
 /// No further request is carried out for a client while this many bytes of answers wait for it.
 pub(crate) const WAITING_BYTES_MAX: usize = 256 << 10;
-/// How many keys of one request are looked up before other clients have their turn.
+/// Keys of one request that are looked up before other clients have their turn.
 const KEYS_MAX: usize = 4096;
 
-/// Whether a connection goes on.
+/// The state of a connection after received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// More bytes may come.
     Continue,
-    /// What came is not carried out whole: the session goes on with it when it is called again,
-    /// which is of use as soon as fewer answers wait.
+    /// Received requests are not all carried out: the session continues with them when it is called
+    /// again, which helps as soon as fewer answers wait.
     Paused,
-    /// Send what was written, then close.
+    /// Send the answers, then close.
     Close,
 }
 
@@ -40,25 +40,25 @@ pub enum Flow {
 #[derive(Debug)]
 pub struct Session {
     format: Decoding,
-    /// A retrieval of which some keys are answered.
+    /// A retrieval with keys that are not answered yet.
     unfinished: Option<Unfinished>,
-    /// What is not read.
+    /// Bytes that were received and not read.
     rest: Rest,
 }
 
-/// What a connection speaks, and how far it is read.
+/// The protocol of a connection and its decoder.
 #[derive(Debug)]
 pub(crate) enum Decoding {
-    /// Nothing yet; the limit for items.
+    /// Not known yet; holds the limit for items.
     Unheard(usize),
-    /// Lines.
+    /// The text protocol.
     Text(RequestDecoder),
-    /// Frames.
+    /// The binary protocol.
     Binary(Frames),
 }
 
 impl Decoding {
-    /// What it is, once there is a first byte.
+    /// Decides the protocol by the first byte.
     pub fn hear(&mut self, bytes: &[u8]) {
         if let (Self::Unheard(item_bytes_max), Some(&first)) = (&*self, bytes.first()) {
             *self = match first {
@@ -76,8 +76,8 @@ impl Session {
         Self { format, unfinished: None, rest }
     }
 
-    /// Takes bytes as they come, however cut, and appends all answers to `out`, however many. After
-    /// [`Flow::Close`] the rest of the bytes was not looked at.
+    /// Handles received bytes, however they are split, and appends all answers to `out`, however
+    /// many. After [`Flow::Close`] the rest of the bytes was not read.
     pub fn handle_bytes(
         &mut self,
         clock: Clock,
@@ -94,8 +94,8 @@ impl Session {
     }
 
     /// As [`Session::handle_bytes`], for a client that may not take its answers: stops while 256
-    /// KiB wait in `out`, which is exceeded by one value at most. To be called again, without
-    /// bytes, until it no longer says [`Flow::Paused`].
+    /// KiB wait in `out`, which is exceeded by one value at most. Call it again, without bytes,
+    /// until it no longer returns [`Flow::Paused`].
     pub fn handle_some(
         &mut self,
         clock: Clock,
@@ -106,7 +106,7 @@ impl Session {
         self.handle_within(clock, bytes, store, out, WAITING_BYTES_MAX)
     }
 
-    /// Whether it has more to do before more bytes are wanted.
+    /// True if it has more to do before it wants more bytes.
     pub fn is_behind(&self) -> bool {
         self.unfinished.is_some() || !self.rest.is_empty()
     }
@@ -146,7 +146,8 @@ impl Session {
     }
 }
 
-/// How it goes on, or the retrieval in which it stopped.
+/// Carries out requests; returns how the connection continues, or the retrieval in which it
+/// stopped.
 fn read_lines(
     decoder: &mut RequestDecoder,
     input: &mut &[u8],
@@ -207,8 +208,8 @@ pub(crate) struct Retrieval<'a> {
 }
 
 impl Retrieval<'_> {
-    /// Answers key by key while less than `most` bytes wait in `out`, some thousand keys at most.
-    /// False when there are more.
+    /// Answers key by key while less than `most` bytes wait in `out`, and some thousand keys at
+    /// most. False if there are more.
     pub fn go_on(
         &mut self,
         (clock, store): (Clock, &Store),
@@ -233,13 +234,13 @@ impl Retrieval<'_> {
     }
 }
 
-/// A retrieval that was begun, with keys of its own.
+/// A retrieval that was begun, with a copy of its keys.
 #[derive(Debug)]
 struct Unfinished {
     verb: Verb,
     expiry: Option<i64>,
     keys: Vec<u8>,
-    /// How many bytes of the keys are done with.
+    /// Bytes of the keys that are answered.
     done: usize,
 }
 
@@ -258,7 +259,7 @@ impl Unfinished {
     }
 }
 
-/// What is said to bytes that are no request; `decoder` has just said so.
+/// Answers bytes that are no request, which `decoder` has just reported.
 pub(crate) fn refuse(
     decoder: &RequestDecoder,
     clock: Clock,
@@ -275,7 +276,7 @@ pub(crate) fn refuse(
     write_unless(bad.silent, out, Reply::Error(bad.reply));
 }
 
-/// Does what any request but quit asks for, and appends the answer, however long.
+/// Carries out any request but quit and appends the answer, however long.
 pub(crate) fn answer(clock: Clock, request: &Request<'_>, store: &Store, out: &mut impl Sink) {
     let (silent, reply) = match *request {
         Request::Retrieve { verb, expiry, keys } => {
@@ -305,7 +306,7 @@ pub(crate) fn answer(clock: Clock, request: &Request<'_>, store: &Store, out: &m
     write_unless(silent, out.bytes(), reply);
 }
 
-/// "Statistics" of the protocol document, as far as there is something to tell.
+/// Answers `stats` ("Statistics" of the protocol document), as far as the server has such figures.
 fn statistics(clock: Clock, argument: Option<&[u8]>, store: &Store, out: &mut Vec<u8>) {
     match argument {
         None => general(clock, store, out),

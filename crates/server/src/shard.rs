@@ -1,5 +1,5 @@
-//! The commands on the keys of one shard: what memcached answers, counts and throws out. Its
-//! caller holds the lock and says what time it is.
+//! The commands on the keys of one shard: what memcached answers, counts and evicts. The caller
+//! holds the lock and passes the time.
 
 use crate::counter::Counters;
 use crate::table::{At, Item, Sink, Table};
@@ -12,23 +12,23 @@ const NON_NUMERIC: Reply<'static> = Reply::Error(ErrorReply {
     kind: ErrorKind::Client,
     message: b"cannot increment or decrement non-numeric value",
 });
-/// How many items are looked at for another value.
+/// The most items that are searched for another value.
 const OTHERS_MAX: usize = 64;
 const NO_MEMORY: Reply<'static> =
     Reply::Error(ErrorReply { kind: ErrorKind::Server, message: b"out of memory storing object" });
 
-/// Which key a command means, and when.
+/// The key and the time of a command.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     /// The key.
     pub key: &'a [u8],
     /// Its hash.
     pub hash: u64,
-    /// The Unix second it is.
+    /// The present Unix second.
     pub now_s: u64,
-    /// Items that were stored up to this Unix second end with it; 0 for none.
+    /// Items stored up to this Unix second are invalid from it on; 0 for none.
     pub flush_s: u64,
-    /// Where new cas numbers come from.
+    /// The source of new cas numbers.
     pub cas_source: &'a AtomicU64,
 }
 
@@ -50,16 +50,16 @@ impl Target<'_> {
     }
 }
 
-/// What a storage command brings.
+/// The contents of a storage command.
 #[derive(Clone, Copy)]
 pub(crate) struct Incoming<'a> {
-    /// Which storage command.
+    /// The command.
     pub verb: Verb,
-    /// The client's number.
+    /// The client's flags.
     pub flags: u32,
-    /// The Unix second in which it ends.
+    /// The Unix second in which it expires.
     pub ends_s: u64,
-    /// The bytes.
+    /// The value.
     pub value: &'a [u8],
     /// The cas number that must still be valid.
     pub cas: Option<u64>,
@@ -81,27 +81,27 @@ impl Shard {
         Self { table, counters, memory_bytes_max, item_bytes_max }
     }
 
-    /// What was counted here.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Begins to count anew.
+    /// Sets the counters to zero.
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
     }
 
-    /// How many items there are, and what memcached would count for them.
+    /// The number of items, and the bytes that memcached would count for them.
     pub fn items_and_bytes(&self) -> (u64, u64) {
         (self.table.items() as u64, self.table.bytes())
     }
 
-    /// Forgets every item.
+    /// Removes every item.
     pub fn clear(&mut self) {
         self.table = Table::new();
     }
 
-    /// get and gets: writes the value if it is there.
+    /// get and gets: writes the value if the key has one.
     pub fn get(&mut self, target: &Target<'_>, with_cas: bool, out: &mut impl Sink) {
         match self.find(target) {
             Some(at) => {
@@ -113,7 +113,7 @@ impl Shard {
         }
     }
 
-    /// gat and gats: as get, and gives a new end. Counted as touch, not as get.
+    /// gat and gats: as get, and sets a new expiry. Counted as touch, not as get.
     pub fn get_and_touch(
         &mut self,
         target: &Target<'_>,
@@ -126,7 +126,7 @@ impl Shard {
         }
     }
 
-    /// touch: gives a new end.
+    /// touch: sets a new expiry.
     pub fn touch(&mut self, target: &Target<'_>, ends_s: u64) -> Reply<'static> {
         match self.touch_found(target, ends_s) {
             Some(_) => Reply::Touched,
@@ -149,8 +149,8 @@ impl Shard {
         }
     }
 
-    /// Removes what a set was to replace whose value is too large: memcached prefers no value to
-    /// an old one.
+    /// Removes the item that a set with too large a value would have replaced: memcached prefers no
+    /// value to an old one.
     pub fn forget(&mut self, target: &Target<'_>) {
         if let Some(at) = self.find(target) {
             self.table.remove(at);
@@ -191,7 +191,7 @@ impl Shard {
         }
     }
 
-    /// incr and decr. A result that is shorter than the value before is filled up with spaces.
+    /// incr and decr. A result shorter than the previous value is padded with spaces.
     pub fn count(&mut self, target: &Target<'_>, verb: Verb, delta: u64) -> Reply<'static> {
         let up = verb == Verb::Incr;
         let Some(at) = self.find(target) else {
@@ -215,7 +215,7 @@ impl Shard {
         Reply::Number(after)
     }
 
-    /// The value of the key, without being counted or used.
+    /// The value of the key; the access is neither counted nor a use.
     pub fn value(&self, target: &Target<'_>) -> Option<Vec<u8>> {
         let item = self.table.item(self.table.find(target.hash, target.key)?);
         target.is_there(item).then(|| item.value().to_vec())
@@ -228,8 +228,8 @@ impl Shard {
         is_late.then(|| (item.flags, item.cas, item.value().to_vec()))
     }
 
-    /// The first value of another key that is not `value`, from any item on. Not many items are
-    /// looked at.
+    /// The first value of another key that is not `value`, from any item on. Only few items are
+    /// searched.
     pub fn other_value(
         &self,
         target: &Target<'_>,
@@ -243,7 +243,7 @@ impl Shard {
             .map(|item| item.value().to_vec())
     }
 
-    /// Where the key is. An item that has ended is removed on the way.
+    /// The position of the key's item. An expired item is removed.
     fn find(&mut self, target: &Target<'_>) -> Option<At> {
         let at = self.table.find(target.hash, target.key)?;
         let item = self.table.item(at);
@@ -300,7 +300,7 @@ impl Shard {
         Reply::Stored
     }
 
-    /// append and prepend: flags and end stay what they were.
+    /// append and prepend: flags and expiry do not change.
     fn lengthen(&mut self, target: &Target<'_>, at: At, value: &[u8]) -> Reply<'static> {
         let flags = self.table.item(at).flags;
         let counted = text::item_bytes(target.key.len(), value.len(), flags);
@@ -330,8 +330,8 @@ impl Shard {
         fits
     }
 
-    /// Throws out what was not used for the longest time until the limit holds. The item that was
-    /// just used is the last to go, and it fits alone.
+    /// Evicts the least recently used items until the limit holds. The item that was just used is
+    /// the last to go, and it fits alone.
     fn make_room(&mut self, target: &Target<'_>) {
         while self.table.bytes() > self.memory_bytes_max {
             let at = self.table.oldest().expect("no items need no bytes");

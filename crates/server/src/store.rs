@@ -1,5 +1,5 @@
-//! What all connections share: the keys, cut into shards that are locked one at a time, and the
-//! counters. Every command here is one key's; answering is the session's business.
+//! The state that all connections share: the keys, in shards that are locked one at a time, and the
+//! counters. A command is about one key; the session answers.
 
 use crate::clock::Clock;
 use crate::counter::{Counters, Snapshot};
@@ -10,16 +10,17 @@ use memtide_codec::{Reply, Verb};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
-/// How large a store may become.
+/// The limits of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// The memory for items, counted as memcached counts it. What was not used for the longest
-    /// time is thrown out to keep it.
+    /// The memory for items, counted as memcached counts it. Beyond it the least recently used
+    /// items are evicted.
     pub memory_bytes_max: u64,
     /// The largest item: value, key and about 60 bytes more. memcached's default is 1 MiB.
     pub item_bytes_max: usize,
-    /// How many locks the keys are spread over: about four times the threads. It is rounded up to
-    /// a power of two, and lowered when a shard could not hold four of the largest items.
+    /// The number of locks that the keys are spread over: about four times the threads. It is
+    /// rounded up to a power of two, and lowered if a shard could not hold four of the largest
+    /// items.
     pub shards: usize,
 }
 
@@ -27,14 +28,14 @@ pub struct StoreOptions {
 #[derive(Debug)]
 pub struct Store {
     shards: Box<[Mutex<Shard>]>,
-    /// How far a hash is shifted to become a shard's number.
+    /// The shift that makes a shard's number of a hash.
     shard_shift: u32,
     memory_bytes_max: u64,
     cas_source: AtomicU64,
-    /// Items that were stored up to this Unix second end with it; 0 for none.
+    /// Items stored up to this Unix second are invalid from it on; 0 for none.
     flush_s: AtomicU64,
     cmd_flush: AtomicU64,
-    /// Storage commands whose value did not end where it had to.
+    /// Storage commands whose value did not end where its length says.
     bad_chunks: AtomicU64,
     store_too_large: AtomicU64,
     curr_connections: AtomicU64,
@@ -66,18 +67,18 @@ impl Store {
         }
     }
 
-    /// A client has connected.
+    /// Counts a connection that opened.
     pub fn connection_opened(&self) {
         self.curr_connections.fetch_add(1, Relaxed);
         self.total_connections.fetch_add(1, Relaxed);
     }
 
-    /// A client that had connected is gone.
+    /// Counts a connection that closed.
     pub fn connection_closed(&self) {
         self.curr_connections.fetch_sub(1, Relaxed);
     }
 
-    /// A thread has begun to serve from this store; `stats` tells how many did.
+    /// Counts a thread that serves from this store, for `stats`.
     pub fn thread_started(&self) {
         self.threads.fetch_add(1, Relaxed);
     }
@@ -137,7 +138,8 @@ impl Store {
         }
     }
 
-    /// A store was refused for its size; what a set was to replace goes too.
+    /// Counts a store that was refused for its size; the item that a set would have replaced is
+    /// removed.
     pub(crate) fn refused_too_large(&self, clock: Clock, verb: Verb, key: &[u8]) {
         self.store_too_large.fetch_add(1, Relaxed);
         if verb == Verb::Set {
@@ -146,25 +148,24 @@ impl Store {
         }
     }
 
-    /// A store was refused because its value did not end where it had to.
+    /// Counts a store that was refused because its value did not end where its length says.
     pub(crate) fn refused_bad_chunk(&self) {
         self.bad_chunks.fetch_add(1, Relaxed);
     }
 
-    /// The value of `key`, without being counted or used.
+    /// The value of `key`; the access is neither counted nor a use.
     pub(crate) fn value(&self, clock: Clock, key: &[u8]) -> Option<Vec<u8>> {
         let target = self.target(clock, key);
         self.shard(target.hash).value(&target)
     }
 
-    /// Flags, cas number and value of `key` if it has expired and no request has found that yet.
+    /// Flags, cas number and value of `key` if it has expired and no request has removed it yet.
     pub(crate) fn expired(&self, clock: Clock, key: &[u8]) -> Option<(u32, u64, Vec<u8>)> {
         let target = self.target(clock, key);
         self.shard(target.hash).expired(&target)
     }
 
-    /// A value of any other key than `key` that is not `value`: any at all, and none when only few
-    /// of the keys have one.
+    /// A value of any key but `key` that is not `value`; may be `None` if only few keys have one.
     pub(crate) fn other_value(
         &self,
         clock: Clock,
@@ -198,7 +199,7 @@ impl Store {
         snapshot
     }
 
-    /// Begins to count anew; what is held now stays counted.
+    /// Sets the counters to zero, except those of present items and connections.
     pub(crate) fn reset_counters(&self) {
         let atomics =
             [&self.cmd_flush, &self.bad_chunks, &self.store_too_large, &self.total_connections];

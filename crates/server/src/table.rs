@@ -1,5 +1,5 @@
-//! Where items are: a hash table with chains, and beside it the order of their last use. Knows no
-//! command, no time and no limit; positions stay valid until the item there is removed.
+//! The items: a hash table with chains, and the order of their last use. Knows no command, no time
+//! and no limit. Positions stay valid until the item there is removed.
 
 mod outgoing;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// No position.
 const NONE: u32 = u32::MAX;
 
-/// The hash that finds a key's shard and bucket. It is no defence against keys that were chosen
+/// The hash that selects a key's shard and bucket. It is no defence against keys that were chosen
 /// to collide.
 pub(crate) fn hash(key: &[u8]) -> u64 {
     let (words, tail) = key.as_chunks::<8>();
@@ -31,11 +31,11 @@ pub(crate) struct Item {
     pub hash: u64,
     /// The cas number.
     pub cas: u64,
-    /// The Unix second in which it ends.
+    /// The Unix second in which it expires.
     pub ends_s: u64,
-    /// The Unix second in which it was made or last stored.
+    /// The Unix second in which it was last stored.
     pub stored_s: u64,
-    /// The client's number.
+    /// The client's flags.
     pub flags: u32,
     key_bytes: u32,
     bytes: Bytes,
@@ -46,7 +46,7 @@ pub(crate) struct Item {
 enum Bytes {
     /// The key, then the value: one allocation for both.
     Together(Box<[u8]>),
-    /// For a large value, which is sent from here.
+    /// A large value, which is sent without a copy.
     Apart(Box<Apart>),
 }
 
@@ -56,7 +56,7 @@ struct Apart {
     value: Arc<[u8]>,
 }
 
-/// Values from this length on are sent from where they are; copying shorter ones is cheaper.
+/// Values from this length on are sent without a copy; copying shorter ones is cheaper.
 const LARGE_BYTES_MIN: usize = 16 << 10;
 
 impl Bytes {
@@ -70,13 +70,13 @@ impl Bytes {
 }
 
 impl Item {
-    /// An item without flags, end and cas number.
+    /// An item without flags, expiry and cas number.
     pub fn new(hash: u64, key: &[u8], value: &[u8]) -> Self {
         let (cas, ends_s, stored_s, flags, key_bytes) = (0, 0, 0, 0, key.len() as u32);
         Self { hash, cas, ends_s, stored_s, flags, key_bytes, bytes: Bytes::new(key, value) }
     }
 
-    /// Its name.
+    /// Its key.
     pub fn key(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Together(bytes) => &bytes[..self.key_bytes as usize],
@@ -84,7 +84,7 @@ impl Item {
         }
     }
 
-    /// Its bytes.
+    /// Its value.
     pub fn value(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Together(bytes) => &bytes[self.key_bytes as usize..],
@@ -92,7 +92,7 @@ impl Item {
         }
     }
 
-    /// Its bytes, if they are to be sent from where they are.
+    /// Its value, if it is to be sent without a copy.
     pub fn large_value(&self) -> Option<&Arc<[u8]>> {
         match &self.bytes {
             Bytes::Together(_) => None,
@@ -100,7 +100,7 @@ impl Item {
         }
     }
 
-    /// Replaces the value; in place when the length stays and it is not being sent.
+    /// Replaces the value; in place if the length stays and it is not being sent.
     pub fn set_value(&mut self, value: &[u8]) {
         let place = match &mut self.bytes {
             Bytes::Together(bytes) => Some(&mut bytes[self.key_bytes as usize..]),
@@ -112,21 +112,21 @@ impl Item {
         }
     }
 
-    /// What memcached would count for it.
+    /// Bytes that memcached would count for it.
     fn counted_bytes(&self) -> u64 {
         text::item_bytes(self.key().len(), self.value().len(), self.flags) as u64
     }
 }
 
-/// Where an item is.
+/// The position of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct At(u32);
 
 #[derive(Debug)]
 struct Entry {
-    /// None for an entry that waits to be used again.
+    /// The item; none if the entry is free.
     item: Option<Item>,
-    /// The next in the bucket's chain, or the next that waits.
+    /// The next entry in the bucket's chain, or the next free one.
     next: u32,
     newer: u32,
     older: u32,
@@ -153,17 +153,17 @@ impl Table {
         Self { buckets, entries: Vec::new(), waiting, newest, oldest, items: 0, bytes: 0 }
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn items(&self) -> usize {
         self.items
     }
 
-    /// What memcached would count for all of them.
+    /// Bytes that memcached would count for all items.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Where the item with this key is.
+    /// The position of the item with this key.
     pub fn find(&self, hash: u64, key: &[u8]) -> Option<At> {
         let mut at = self.buckets[self.bucket(hash)];
         while at != NONE {
@@ -179,19 +179,19 @@ impl Table {
         None
     }
 
-    /// The item that is there.
+    /// The item at a position.
     pub fn item(&self, at: At) -> &Item {
         self.entries[at.0 as usize].item.as_ref().expect("a position is given for an item only")
     }
 
-    /// At most `count` items, from a place on that is a function of `bits`.
+    /// At most `count` items, from a position on that is a function of `bits`.
     pub fn some_items(&self, bits: u64, count: usize) -> impl Iterator<Item = &Item> {
         let first = rng::below(bits, self.entries.len().max(1) as u64) as usize;
         let entries = self.entries[first..].iter().chain(&self.entries[..first]);
         entries.filter_map(|entry| entry.item.as_ref()).take(count)
     }
 
-    /// Changes the item that is there, but never its key.
+    /// Changes the item at a position, but never its key.
     pub fn update(&mut self, at: At, change: impl FnOnce(&mut Item)) {
         let item = self.entries[at.0 as usize].item.as_mut();
         let item = item.expect("a position is given for an item only");
@@ -200,7 +200,7 @@ impl Table {
         self.bytes = self.bytes - before + item.counted_bytes();
     }
 
-    /// Adds an item whose key is not there yet, as the one that was used last.
+    /// Adds an item with a new key, as the most recently used one.
     pub fn insert(&mut self, item: Item) {
         if self.items >= self.buckets.len() {
             self.grow();
@@ -226,7 +226,7 @@ impl Table {
         self.link_newest(at);
     }
 
-    /// Removes the item that is there.
+    /// Removes the item at a position.
     pub fn remove(&mut self, at: At) {
         let At(at) = at;
         self.unlink(at);
@@ -253,7 +253,7 @@ impl Table {
         (self.oldest != NONE).then_some(At(self.oldest))
     }
 
-    /// Makes the item that is there the one that was used last.
+    /// Makes the item at a position the most recently used one.
     pub fn use_now(&mut self, at: At) {
         if self.newest != at.0 {
             self.unlink(at.0);

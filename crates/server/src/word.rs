@@ -1,11 +1,11 @@
-//! What is said of a word for behaviours or faults that cannot be read, and the few things that
-//! such words are made of. Knows no particular word.
+//! Errors for words of behaviours or faults that cannot be parsed, and the parts that such words
+//! consist of. Knows no particular word.
 
 use memtide_base::Span;
 use memtide_base::units::parse_span;
 use std::fmt;
 
-/// Why a word could not be read: what is wrong with it, and every form that would have been right.
+/// Why a word could not be parsed: what is wrong with it, and every form that is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordError {
     given: String,
@@ -23,12 +23,12 @@ impl fmt::Display for WordError {
 
 impl std::error::Error for WordError {}
 
-/// The word that is being read.
+/// The word that is being parsed.
 #[derive(Clone, Copy)]
 pub(crate) struct Word {
-    /// What it should be, with its article.
+    /// Its name for messages, with its article.
     pub what: &'static str,
-    /// Every form, as a person would be told.
+    /// Every allowed form, for messages.
     pub forms: &'static str,
 }
 
@@ -61,7 +61,7 @@ impl Word {
     }
 }
 
-/// A span that reads back as exactly the same: in the largest unit that divides it.
+/// Writes a span so that it parses to exactly the same one: in the largest unit that divides it.
 pub(crate) struct Exact(pub Span);
 
 impl fmt::Display for Exact {

@@ -16,7 +16,8 @@ pub(crate) struct Pool {
     lists: Vec<List>,
     /// The smallest load whose list is not empty; the depth if all are.
     least: usize,
-    /// True if a connection that was filled takes no more operations until it is empty.
+    /// True if a connection that is full or has begun to empty takes no more operations until it is
+    /// empty.
     refills_whole: bool,
 }
 

@@ -27,14 +27,13 @@ use std::sync::mpsc::SyncSender;
 const READY_MAX: usize = 256;
 /// Bytes taken from one connection in one call.
 const RECEIVE_BYTES_MAX: usize = 64 * 1024;
-/// Receptions of which none is looked at before all are made. The kernel leaves little of the
-/// caches, so what a program does between two system calls costs less when it is done several
-/// times in a row.
+/// The most receive calls in a row before the first result is handled. A system call evicts much of
+/// the CPU's caches, so the work between two of them costs less if several are made in a row.
 pub(crate) const AHEAD_MAX: usize = 8;
-/// What is longer is sent at once, because gathering copies it.
+/// Messages longer than this are sent at once, because gathering copies them.
 const GATHERED_BYTES_EACH: usize = 4 * 1024;
 const GATHERED_MAX: usize = 32;
-/// Of a stream that ends no more than this may be told.
+/// Events after which a stream may report no other.
 const ENDS: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
 /// A driver for the connections of one worker.
@@ -44,22 +43,22 @@ pub(crate) struct EpollDriver {
     epoll: OwnedFd,
     peers: Vec<Peer>,
     ready: Vec<epoll::Event>,
-    /// The next of `ready` to look at.
+    /// The next entry of `ready` to handle.
     next: usize,
-    /// What happened outside of a wait.
+    /// Events found outside of a wait.
     early: VecDeque<(ConnectionId, Happened)>,
-    /// What was received and not looked at, in `buffer`, and what else was found meanwhile.
+    /// Receptions (their bytes are in `buffer`) and other events that were not handled yet.
     ahead: VecDeque<Readiness>,
-    /// How much of that is collected before any of it is looked at.
+    /// The most of these before the first is handled.
     ahead_max: usize,
     buffer: Box<[u8]>,
-    /// Bytes that are sent when all of `ahead` was looked at, and whose they are.
+    /// Messages that are sent once all of `ahead` is handled.
     gathered: SendBuffer,
     pieces: Vec<(ConnectionId, Range<BufferPosition>)>,
     samples: Option<SyncSender<Sample>>,
 }
 
-/// What is known of a connection since an instant.
+/// An event of a connection, with the instant at which it was found.
 #[derive(Debug)]
 struct Readiness {
     connection: ConnectionId,
@@ -69,14 +68,14 @@ struct Readiness {
 
 #[derive(Debug)]
 enum What {
-    /// Bytes, at this place of the buffer.
+    /// Bytes, in this range of the buffer.
     Received(Range<usize>),
     Happened(Happened),
 }
 
 impl EpollDriver {
-    /// A driver for `connections` connections, which makes up to `ahead_max` receptions, at least
-    /// one, before the first of them is looked at.
+    /// A driver for `connections` connections, which makes up to `ahead_max` receive calls, at
+    /// least one, before the first result is handled.
     pub(crate) fn new(
         clock: Clock,
         wait: Wait,
@@ -129,8 +128,7 @@ impl EpollDriver {
         self.early.extend(happened.map(|happened| (id, happened)));
     }
 
-    /// Sends at once, unless more that was received is about to be looked at: what it frees goes
-    /// with this then.
+    /// Sends at once, or together with the messages of receptions that are about to be handled.
     fn send(&mut self, id: ConnectionId, message: Message<'_>) -> Submitted {
         let is_small = message.len() <= GATHERED_BYTES_EACH;
         if !self.ahead.is_empty() && is_small && self.pieces.len() < GATHERED_MAX {
@@ -143,7 +141,8 @@ impl EpollDriver {
         self.send_now(id, message)
     }
 
-    /// What does not go is kept with its connection, which is then told of when it has room.
+    /// Sends the gathered messages. Bytes that the kernel does not take are kept with their
+    /// connection, which is then watched for room.
     fn send_gathered(&mut self) {
         if self.pieces.is_empty() {
             return;
@@ -194,7 +193,7 @@ impl EpollDriver {
             .expect("an open socket that was added can be modified");
     }
 
-    /// Looks at connections for at most `timeout`; the smallest slack makes that precise.
+    /// Waits for events for at most `timeout`, precisely because of the smallest timer slack.
     fn poll(&mut self, timeout: Span) -> Result<(), DriverError> {
         self.ready.clear();
         self.next = 0;
@@ -209,8 +208,8 @@ impl EpollDriver {
         }
     }
 
-    /// `event` was looked at and may not have been all: it comes once more after the others, or,
-    /// where there is no room behind them, at once.
+    /// Handles `event` once more after the others, or at once if there is no room behind them,
+    /// because more may follow it.
     fn look_again(&mut self, event: epoll::Event) {
         if self.ready.len() < self.ready.capacity() {
             self.ready.push(event);
@@ -219,7 +218,7 @@ impl EpollDriver {
         }
     }
 
-    /// A connect was decided.
+    /// Handles the result of a connect.
     fn opened(&mut self, id: ConnectionId) -> Happened {
         let happened = self.peers[id.index()].opened();
         if matches!(happened, Happened::Connected) {
@@ -228,7 +227,7 @@ impl EpollDriver {
         happened
     }
 
-    /// Sends what was left over; `None` while some still is.
+    /// Sends bytes that were left over; `None` while some remain.
     fn send_rest(&mut self, id: ConnectionId) -> Option<Happened> {
         let happened = self.peers[id.index()].send_rest()?;
         if matches!(happened, Happened::Writable) {
@@ -237,7 +236,7 @@ impl EpollDriver {
         Some(happened)
     }
 
-    /// Looks at connections that are ready until enough is known of them.
+    /// Receives from ready connections until enough events are collected.
     fn receive_ahead(&mut self) {
         let mut filled = 0;
         while self.ahead.len() < self.ahead_max && filled <= RECEIVE_BYTES_MAX {
@@ -254,7 +253,8 @@ impl EpollDriver {
         }
     }
 
-    /// What `event` was about; bytes come to the buffer's place `at`.
+    /// Handles `event`: receives to the buffer from `at` on, sends the rest, or takes the result of
+    /// a connect.
     fn look(&mut self, event: epoll::Event, at: usize) -> Option<What> {
         let (flags, data) = (event.flags, event.data);
         let (id, generation) = split(data);

@@ -1,5 +1,4 @@
-//! The doors through which a worker talks to the kernel, equal in rank: what holds of one holds
-//! of the other, and the tests are the same.
+//! A worker's drivers to the kernel. They behave alike, and the tests run over each.
 
 pub(crate) mod uring;
 pub(crate) mod epoll;

@@ -1,6 +1,6 @@
-//! A driver without a world: every request is answered at once, in memory, so that the engine's
-//! own work can be timed and its instructions counted. It understands get and set of the text
-//! protocol and refuses the rest. Nothing is ever late, lost or closed.
+//! A driver without a world: every request is answered at once, in memory, so that the engine's own
+//! work can be timed and its instructions counted. It understands get and set of the text protocol
+//! and refuses other commands. Nothing is late, lost or closed.
 
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{
@@ -8,23 +8,23 @@ use memtide_engine::driver::{
 };
 use std::collections::VecDeque;
 
-/// How far the clock goes with each wait.
+/// The time by which each wait advances the clock.
 const STEP: Span = Span::from_us(1);
 
 /// Answers at once.
 pub struct NullDriver {
     now: Instant,
-    /// What each key of a get is answered with.
+    /// The answer to each key of a get.
     hit: Vec<u8>,
     /// Answers of each connection that were not taken yet.
     answers: Vec<Vec<u8>>,
     /// Connections with answers, oldest first.
     answered: VecDeque<ConnectionId>,
-    /// How many of them were answered before the last wait: only those complete.
+    /// The number of them answered before the last wait: only those complete.
     completing: usize,
-    /// Connections that were opened and not told so.
+    /// Connections that opened and whose event was not taken yet.
     opened: VecDeque<ConnectionId>,
-    /// The answers that are being looked at.
+    /// The answers of the completion that was taken last.
     current: Vec<u8>,
 }
 

@@ -1,5 +1,5 @@
-//! One connection's socket, and the bytes of it that the kernel has not taken: what both drivers
-//! keep of a connection. It waits for nothing; a driver tells it when something can be done.
+//! One connection's socket, and the bytes that the kernel has not taken: the part of a connection
+//! that both drivers share. It waits for nothing; a driver calls it when something can be done.
 
 use crate::driver::socket::{self, Connecting};
 use memtide_base::Span;
@@ -11,15 +11,14 @@ use socket2::Socket;
 use std::io::IoSlice;
 use std::net::IpAddr;
 
-/// A connection's place, with or without a socket.
+/// A connection, with or without a socket.
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
     pub(crate) socket: Option<Socket>,
-    /// Tells its socket from those that had this place before; it stays below
-    /// [`GENERATIONS`].
+    /// Distinguishes its socket from earlier ones of the same connection; below [`GENERATIONS`].
     pub(crate) generation: u32,
     pub(crate) opening: bool,
-    /// Whether its socket sends and receives datagrams.
+    /// True if its socket sends and receives datagrams.
     pub(crate) datagrams: bool,
     /// Bytes that the kernel has not taken, from `unsent_from` on.
     unsent: SendBuffer,
@@ -39,7 +38,7 @@ pub(crate) enum Happened {
 }
 
 impl Peer {
-    /// Starts to connect.
+    /// Begins a connect.
     pub(crate) fn connect(
         &mut self,
         address: &Address,
@@ -54,7 +53,7 @@ impl Peer {
         Ok(connecting)
     }
 
-    /// What became of a connect that is decided. The socket of a failed one is gone.
+    /// The result of a connect. The socket of a failed one is closed.
     pub(crate) fn opened(&mut self) -> Happened {
         self.opening = false;
         let socket = self.socket.as_ref().expect("an opening connection has a socket");
@@ -68,13 +67,13 @@ impl Peer {
         }
     }
 
-    /// Whether some bytes are left over.
+    /// True if bytes are left over.
     pub(crate) fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// Keeps what the kernel has not taken of `message`, all but the first `taken` bytes, after
-    /// what it did not take before. A datagram that finds another one waiting is lost.
+    /// Keeps the bytes of `message` after the first `taken`, behind those that were left over
+    /// before. A datagram that finds another one waiting is lost.
     pub(crate) fn keep(&mut self, message: Message<'_>, taken: usize) {
         if self.datagrams && self.has_unsent() {
             return;
@@ -82,7 +81,7 @@ impl Peer {
         self.unsent.append(message, taken);
     }
 
-    /// Sends what was left over; `None` when the kernel takes no more for now.
+    /// Sends bytes that were left over; `None` if the kernel takes no more for now.
     pub(crate) fn send_rest(&mut self) -> Option<Happened> {
         let socket = self.socket.as_ref().expect("a writable connection has a socket");
         // One call takes a part also when there is room for all: the slices of a message are many.
@@ -99,7 +98,7 @@ impl Peer {
         Some(Happened::Writable)
     }
 
-    /// The kernel says that the connection is no more.
+    /// Handles the kernel's report that the connection is lost.
     pub(crate) fn lost(&mut self, errno: Errno) -> Happened {
         self.forget();
         Happened::Closed(socket::close_reason(errno))
@@ -113,7 +112,7 @@ impl Peer {
         self.forget();
     }
 
-    /// Forgets the socket, which closes it.
+    /// Drops the socket, which closes it.
     pub(crate) fn forget(&mut self) {
         self.socket = None;
         self.opening = false;
@@ -122,7 +121,8 @@ impl Peer {
     }
 }
 
-/// Sends what goes of `message` after its first `taken` bytes; returns how many bytes went.
+/// Sends `message` after its first `taken` bytes as far as the kernel takes it; returns the number
+/// of bytes taken.
 pub(crate) fn send_after(
     socket: &Socket,
     message: Message<'_>,
@@ -140,10 +140,10 @@ pub(crate) fn send_after(
     sendmsg(socket, &slices[..count], &mut SendAncillaryBuffer::default(), SEND_FLAGS)
 }
 
-/// Slices that one call sends; what is more goes with the next.
+/// The most slices of one call; further ones go with the next.
 const SLICES_MAX: usize = 32;
 
-/// How bytes are sent: never waiting, and a closed connection is an error, not a signal.
+/// Flags of a send: it never waits, and a closed connection is an error and not a signal.
 pub(crate) const SEND_FLAGS: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
 
 impl From<Happened> for Event<'_> {

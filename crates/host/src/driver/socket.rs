@@ -1,4 +1,4 @@
-//! Sockets as the drivers need them: non-blocking, and without Nagle's delay unless asked for.
+//! Sockets for the drivers: non-blocking, and without Nagle's delay unless the plan wants it.
 
 use memtide_base::Span;
 use memtide_engine::{Address, Closed, ConnectError, SocketOptions};
@@ -9,18 +9,18 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// How far a connect got at once.
+/// The immediate result of a connect.
 pub(crate) enum Connecting {
-    /// All the way.
+    /// It is open.
     Connected,
-    /// The socket becomes writable when it is decided.
+    /// In progress: the socket becomes writable with the result.
     Pending,
 }
 
-/// What the kernel may keep of datagrams that have come and were not taken.
+/// The kernel's buffer for datagrams that were not received yet, in bytes.
 const DATAGRAMS_BYTES: usize = 1 << 20;
 
-/// Starts to connect to `address`, from `source` if one is given, with a socket as `plan` says.
+/// Begins to connect to `address`, from `source` if given, with the plan's socket options.
 pub(crate) fn connect(
     address: &Address,
     source: Option<IpAddr>,
@@ -67,8 +67,8 @@ pub(crate) fn connect(
     }
 }
 
-/// Sees to it that closing `socket` takes `linger` for what is not sent; zero resets it at once.
-/// A connection that is gone already has nothing to wait for, so failures do not matter.
+/// Makes a later close of `socket` wait up to `linger` for unsent bytes; zero resets the connection
+/// at once. Failures do not matter: a connection that is lost already has nothing to wait for.
 pub(crate) fn prepare_close(socket: &Socket, linger: Span) {
     // Not by closing: an io_uring that still receives would keep the socket, and the server could
     // close its end first, which leaves the port in TIME_WAIT.
@@ -106,7 +106,7 @@ fn choose_port_at_connect(socket: &Socket) -> io::Result<()> {
     set_option(socket, (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT), 1)
 }
 
-/// Sets the option of a level and a name that takes a number.
+/// Sets an option, given by level and name, to a number.
 fn set_option(socket: &Socket, (level, name): (i32, i32), to: libc::c_int) -> io::Result<()> {
     // SAFETY: the pointer and the length describe `to`, which outlives the call.
     let code = unsafe {
@@ -121,7 +121,7 @@ fn set_option(socket: &Socket, (level, name): (i32, i32), to: libc::c_int) -> io
     if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// What a failed connect means.
+/// The reason of a failed connect.
 pub(crate) fn connect_error(error: &io::Error) -> ConnectError {
     let Some(errno) = Errno::from_io_error(error) else {
         return ConnectError::Other(0);
@@ -141,7 +141,7 @@ pub(crate) fn connect_error(error: &io::Error) -> ConnectError {
     }
 }
 
-/// What a failed send or receive means for an open connection.
+/// The reason of a failed send or receive, which ends the connection.
 pub(crate) fn close_reason(errno: Errno) -> Closed {
     match errno {
         Errno::CONNRESET | Errno::PIPE => Closed::Reset,

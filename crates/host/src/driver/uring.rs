@@ -1,6 +1,6 @@
 //! The driver over io_uring: one call sends, receives and waits. Receives stay armed and fill
-//! buffers of a ring. Sends are tried within the call and never wait in the kernel, so what was
-//! to be sent is either gone or back when the call returns.
+//! buffers of a ring. Sends are tried within the call and never wait in the kernel, so a message is
+//! either sent or returned when the call ends.
 
 mod buffers;
 mod errand;
@@ -29,19 +29,19 @@ use std::os::fd::AsRawFd;
 use std::sync::mpsc::SyncSender;
 use std::{hint, io};
 
-/// Entries of the submission queue; what is more takes several calls.
+/// Entries of the submission queue; further ones take another call.
 const ENTRIES: u32 = 128;
-/// Completions that fit into the queue which the kernel fills.
+/// The least size of the kernel's completion queue.
 const COMPLETIONS_MIN: u32 = 1024;
 const COMPLETIONS_MAX: u32 = 16 * 1024;
 const BUFFERS_MIN: usize = 16;
 const BUFFERS_MAX: usize = 1024;
-/// Sends gathered before they are made without waiting for the end of a turn: they are stamped,
-/// so every one of them counts the time to the call as the server's.
+/// The most sends gathered before they are submitted, even within a turn: they have their
+/// timestamps already, so each of them counts the time until the call as the server's.
 const GATHERED_MAX: usize = 32;
-/// Bytes gathered before the same, with those that are referred to.
+/// The most bytes gathered, including those that are referred to.
 const GATHERED_BYTES_MAX: usize = 256 * 1024;
-/// References to large values that fit into that without another allocation.
+/// References to large values among the gathered bytes without another allocation.
 const REFERENCES: usize = 64;
 /// Completions that one reading of the clock may serve.
 const STAMP_USES_MAX: u8 = 8;
@@ -55,34 +55,34 @@ pub(crate) struct UringDriver {
     clock: Clock,
     wait: Wait,
     peers: Vec<Peer>,
-    /// What the next call shall ask for, beside sends.
+    /// Requests of the next call, beside sends.
     errands: Vec<Errand>,
-    /// Connections that found no buffer for what they received.
+    /// Receives that ended because no buffer was free.
     starved: VecDeque<Errand>,
-    /// Bytes that the next call sends, and whose they are.
+    /// Messages that the next call sends.
     gathered: SendBuffer,
     pieces: Vec<Piece>,
-    /// Of the pieces that are several slices.
+    /// The headers of pieces that consist of several slices.
     headers: Headers,
     /// Completions of a call that were not handled yet.
     completed: VecDeque<cqueue::Entry>,
-    /// What happened outside of completions.
+    /// Events found outside of completions.
     early: VecDeque<(ConnectionId, Happened)>,
-    /// The buffer that is being looked at.
+    /// The buffer of the completion that was taken last.
     lent: Option<u16>,
     stamp: Stamp,
-    /// Why a call failed that could not say so.
+    /// The error of a call that could not return it.
     failure: Option<DriverError>,
     samples: Option<SyncSender<Sample>>,
 }
 
-/// Bytes of one connection among those that are gathered; a connection has one at most.
+/// The gathered message of one connection, which has at most one.
 #[derive(Debug)]
 struct Piece {
     id: ConnectionId,
     generation: u32,
     part: Range<BufferPosition>,
-    /// What the kernel said; nothing when all was sent.
+    /// The kernel's result; none if all was sent.
     result: Option<i32>,
 }
 
@@ -93,7 +93,7 @@ struct Stamp {
     uses_left: u8,
 }
 
-/// Whether io_uring can be had here; if not, why.
+/// Checks whether io_uring can be used here; the error gives the reason.
 pub fn check_uring() -> Result<(), String> {
     let driver = UringDriver::new(Clock::start(), Wait::Sleep, 1, None);
     driver.map(drop).map_err(|error| match Errno::from_raw_os_error(error.code) {
@@ -164,7 +164,7 @@ impl UringDriver {
         }
     }
 
-    /// A connection is open: its socket gets a place and receives.
+    /// Handles the opening of a connection: registers its socket and arms its receive.
     fn keep(&mut self, id: ConnectionId) {
         let peer = &self.peers[id.index()];
         if let Some(socket) = &peer.socket {
@@ -213,13 +213,12 @@ impl UringDriver {
         self.early.retain(|(other, _)| *other != id);
     }
 
-    /// Closes the socket of a connection that is no more.
+    /// Closes the socket of a connection that was lost.
     fn forget(&mut self, id: ConnectionId) {
         self.end(id, None);
     }
 
-    /// Closes the socket. A receive that is armed holds on to it until a reset or the shutdown
-    /// ends it.
+    /// Closes the socket. An armed receive keeps it until a reset or the shutdown ends it.
     fn end(&mut self, id: ConnectionId, linger: Option<Span>) {
         let peer = &mut self.peers[id.index()];
         if let Some(socket) = &peer.socket {
@@ -242,7 +241,7 @@ impl UringDriver {
         self.errands.push(Errand { task, generation: self.peers[id.index()].generation, id });
     }
 
-    /// Sends at once what is gathered; a failure is told by the next wait.
+    /// Sends the gathered messages at once; the next wait returns a failure.
     fn send_gathered(&mut self) {
         if !self.pieces.is_empty()
             && let Err(error) = self.call(None)
@@ -251,8 +250,8 @@ impl UringDriver {
         }
     }
 
-    /// Hands the kernel everything that is to be done. With `rest` it receives as well, and waits
-    /// that long at most until something completes.
+    /// Submits everything to the kernel. With `rest` it also receives, and waits at most that long
+    /// for a completion.
     fn call(&mut self, rest: Option<Span>) -> Result<(), DriverError> {
         // What this call completes has happened after the reading.
         self.stamp = Stamp::default();
@@ -294,7 +293,7 @@ impl UringDriver {
         }
     }
 
-    /// Fills the submission queue; enters the kernel when it is full.
+    /// Fills the submission queue; submits it whenever it is full.
     fn push_entries(&mut self) -> Result<(), DriverError> {
         // Without as many buffers, the receives of more would fail again, and again all of them.
         let buffers_free = self.buffers.count().saturating_sub(self.completed.len());
@@ -362,14 +361,14 @@ impl UringDriver {
         Ok(())
     }
 
-    /// The socket of this generation, if it is still there.
+    /// The socket of this generation, if it still exists.
     fn file(&self, id: ConnectionId, generation: u32) -> Option<File> {
         let peer = &self.peers[id.index()];
         let socket = peer.socket.as_ref().filter(|_| peer.generation == generation)?;
         Some(self.files.name(id, socket.as_raw_fd()))
     }
 
-    /// Takes completions off the kernel's queue, and what they say of the pieces.
+    /// Takes completions from the kernel's queue, and records the results of pieces.
     fn take_completed(&mut self) {
         for entry in self.ring.completion() {
             let errand = Errand::unpack(entry.user_data());
@@ -384,7 +383,7 @@ impl UringDriver {
         }
     }
 
-    /// What was not sent is kept with its connection.
+    /// Keeps bytes that were not sent with their connection.
     fn settle_pieces(&mut self) {
         for number in 0..self.pieces.len() {
             let Piece { id, generation, ref part, result } = self.pieces[number];
@@ -407,7 +406,7 @@ impl UringDriver {
         self.gathered.shrink_to(2 * GATHERED_BYTES_MAX);
     }
 
-    /// What a completion means to the worker; for a receive, how many bytes of which buffer.
+    /// The event of a completion; for a receive the buffer and the number of bytes.
     fn look(&mut self, entry: &cqueue::Entry) -> Option<Result<Happened, (u16, usize)>> {
         let Errand { task, generation, id } = Errand::unpack(entry.user_data());
         let buffer = cqueue::buffer_select(entry.flags());

@@ -1,5 +1,5 @@
-//! The embedded server's socket for datagrams: takes what has come, sends what is due. A datagram
-//! that the kernel does not take is lost, as anywhere on its way.
+//! The embedded server's socket for datagrams: receives them and sends those that are due. A
+//! datagram that the kernel does not take is lost, as it could be anywhere on its way.
 
 use crate::clock::Clock;
 use crate::serve::shared::Shared;
@@ -9,15 +9,15 @@ use socket2::SockRef;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// No datagram is longer.
+/// The longest datagram.
 const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
-/// Datagrams taken before connections are looked at again, and bytes sent.
+/// Datagrams received in a row before connections are served again.
 const BATCH_MAX: usize = 64;
 const BATCH_BYTES_MAX: usize = 1 << 20;
 /// The kernel's buffer for received datagrams, if the kernel allows that much.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// The socket, and what waits to leave.
+/// The socket, and the datagrams that wait to leave.
 pub(super) struct UdpSide {
     socket: UdpSocket,
     datagrams: Datagrams<SocketAddr>,
@@ -25,7 +25,7 @@ pub(super) struct UdpSide {
 }
 
 impl UdpSide {
-    /// A socket that never waits, in front of a store with this limit for items.
+    /// Makes `socket` non-blocking, for a store with this limit for items.
     pub fn new(socket: UdpSocket, item_bytes_max: usize) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         // With less, more is lost when many ask at once.
@@ -34,12 +34,12 @@ impl UdpSide {
         Ok(Self { socket, datagrams: Datagrams::new(item_bytes_max), buffer })
     }
 
-    /// The socket, to be watched.
+    /// The socket, for epoll.
     pub fn socket(&self) -> &UdpSocket {
         &self.socket
     }
 
-    /// Takes what has come.
+    /// Receives and handles datagrams.
     pub fn attend(&mut self, shared: &Shared) {
         let mut sent = 0;
         for _ in 0..BATCH_MAX {
@@ -59,12 +59,12 @@ impl UdpSide {
         }
     }
 
-    /// When something is to leave.
+    /// The instant of the next datagram.
     pub fn leaves(&self) -> Option<Instant> {
         self.datagrams.poll_timeout()
     }
 
-    /// Sends what is due, and says how many bytes that was.
+    /// Sends the datagrams that are due; returns their bytes.
     pub fn release(&mut self, clock: &Clock) -> usize {
         if self.leaves().is_none() {
             return 0;

@@ -1,5 +1,5 @@
-//! One client of the embedded server: its socket, and what it has not taken yet. Waits for
-//! nothing by itself.
+//! One client of the embedded server: its socket, and the bytes that the kernel has not taken yet.
+//! It never waits.
 
 use super::shared::Shared;
 use crate::clock::Clock;
@@ -13,14 +13,14 @@ use std::io::IoSlice;
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// How many pieces are sent at once; a session stops before there are as many.
+/// The most slices sent at once; a session stops before there are more.
 const SLICES_MAX: usize = 64;
 
-/// Who answers on a connection.
+/// The server behind a connection.
 pub(super) enum Line {
-    /// A healthy server, at once.
+    /// A server that answers correctly and at once.
     Plain(Session),
-    /// A server that may take its time or do wrong.
+    /// A server with a profile, which may be slow or faulty.
     Shaped(Endpoint),
 }
 
@@ -30,24 +30,24 @@ pub(super) struct Peer {
     pub line: Line,
     /// Answers that have left and that the kernel has not taken.
     pub out: Outgoing,
-    /// What epoll looks for.
+    /// The events that epoll watches for.
     pub watched: EventFlags,
-    /// For which instant a thread has noted this client.
+    /// The instant at which the thread will look at this client next, if any.
     pub armed: Option<Instant>,
-    /// The client sends nothing any more; it ends when nothing waits.
+    /// True if the client sends nothing more; it ends once nothing waits.
     pub is_deaf: bool,
-    /// What to do as soon as `out` is gone.
+    /// The state of the connection once `out` is sent.
     after: After,
 }
 
 impl Peer {
-    /// A client that was just let in, and is watched for bytes.
+    /// A client that was just accepted, watched for bytes.
     pub fn new(stream: TcpStream, line: Line) -> Self {
         let (out, watched, after) = (Outgoing::default(), EventFlags::IN, After::Open);
         Self { stream, line, out, watched, armed: None, is_deaf: false, after }
     }
 
-    /// Answers to bytes that came, or without any to what is not carried out yet.
+    /// Answers received bytes; without bytes, the requests that are not carried out yet.
     pub fn answer(&mut self, bytes: &[u8], shared: &Shared) {
         match (&mut self.line, shared.profile()) {
             (Line::Plain(session), _) => {
@@ -66,7 +66,7 @@ impl Peer {
         }
     }
 
-    /// Sends what has left. An error means that the connection is over.
+    /// Sends the answers that are due. An error means that the connection is over.
     pub fn send(&mut self, clock: &Clock) -> Result<(), Errno> {
         if let (Line::Shaped(endpoint), true) = (&mut self.line, self.out.is_empty()) {
             self.after = endpoint.poll_transmit(clock.now(), self.out.bytes());
@@ -94,8 +94,8 @@ impl Peer {
         }
     }
 
-    /// What epoll should look for at `now`. Nothing more is read from a client that does not take
-    /// its answers; one that takes them is answered further as soon as others had their turn.
+    /// The events to watch for at `now`. Nothing more is read from a client that does not take its
+    /// answers; one that takes them is served again after the others.
     pub fn wanted(&self, now: Instant) -> EventFlags {
         let wants_bytes = match &self.line {
             Line::Plain(session) => !session.is_behind(),
@@ -110,7 +110,7 @@ impl Peer {
         }
     }
 
-    /// Whether something that has come and is not carried out can be at `now`.
+    /// True if requests that were not carried out can be at `now`.
     pub fn can_go_on(&self, now: Instant) -> bool {
         match &self.line {
             Line::Plain(session) => session.is_behind(),
@@ -118,7 +118,7 @@ impl Peer {
         }
     }
 
-    /// Whether something that has come is not carried out.
+    /// True if received requests are not carried out yet.
     pub fn is_behind(&self) -> bool {
         match &self.line {
             Line::Plain(session) => session.is_behind(),
@@ -126,7 +126,7 @@ impl Peer {
         }
     }
 
-    /// The instant for which a thread must note this client, if it has not yet.
+    /// The instant at which the thread must look at this client, if it is not armed yet.
     pub fn arm(&mut self) -> Option<Instant> {
         if self.armed.is_some() || !self.out.is_empty() {
             return None;
@@ -135,7 +135,7 @@ impl Peer {
         self.armed
     }
 
-    /// When the next answer leaves that has not.
+    /// The instant at which the next answer leaves.
     fn leaves(&self) -> Option<Instant> {
         match &self.line {
             Line::Plain(_) => None,
@@ -144,7 +144,7 @@ impl Peer {
     }
 }
 
-/// Sends what there is, as far as one call does.
+/// Sends the bytes of `out`, as far as one call does; returns how many.
 fn send_slices(stream: &TcpStream, out: &Outgoing) -> Result<usize, Errno> {
     let mut slices = [IoSlice::new(&[]); SLICES_MAX];
     let mut count = 0;
@@ -158,7 +158,7 @@ fn send_slices(stream: &TcpStream, out: &Outgoing) -> Result<usize, Errno> {
     }
 }
 
-/// Closing `stream` will tell the client that the connection was reset.
+/// Makes a later close of `stream` reset the connection.
 pub(super) fn reset_when_closed(stream: &TcpStream) {
     // When this fails the client sees an ordinary end, which is the next best thing.
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));

@@ -14,7 +14,7 @@ pub(super) struct Shared {
     /// The largest item, in bytes.
     pub item_bytes_max: usize,
     pub clock: Clock,
-    /// None for a server that answers everything at once and rightly.
+    /// The profile's state; none for a server that answers everything at once and correctly.
     pub profile: Option<Mutex<ProfileState>>,
 }
 
@@ -24,7 +24,7 @@ impl Shared {
         Some(profile.lock().expect("no thread panics while it holds the profile"))
     }
 
-    /// The time as the server's rules want it.
+    /// The present time for the server.
     pub fn time(&self) -> memtide_server::Clock {
         let unix_s = clock::since_unix().ns() / 1_000_000_000;
         memtide_server::Clock { now: self.clock.now(), unix_s }

@@ -1,4 +1,4 @@
-//! One thread of the embedded server: its sockets, and the instants at which something leaves. It
+//! One thread of the embedded server: its sockets, and the instants at which answers leave. It
 //! decides nothing about answers.
 
 use super::datagrams::UdpSide;
@@ -23,10 +23,10 @@ const LISTENER: u64 = 0;
 const DATAGRAMS: u64 = 1;
 const READY_MAX: usize = 256;
 const RECEIVE_BYTES_MAX: usize = 64 * 1024;
-/// How often a thread looks whether it should end.
+/// How often a thread checks whether it should end.
 const LOOK_UP: Span = Span::from_ms(50);
-/// How long before an instant a thread stops sleeping: above the usual lateness of a timer with the
-/// smallest slack.
+/// A thread stops sleeping this long before an instant: more than the usual lateness of a timer
+/// with the smallest slack.
 const SPIN_WINDOW: Span = Span::from_us(60);
 
 /// One thread of the server.
@@ -35,15 +35,15 @@ pub(super) struct Server {
     shared: Arc<Shared>,
     peers: HashMap<u64, Peer>,
     next: u64,
-    /// When which connection has something to send. One that is gone, or has another instant by
-    /// now, is passed over.
+    /// The instants at which connections have something to send. An entry is skipped if the
+    /// connection has closed or has another instant by now.
     due: BinaryHeap<Reverse<(Instant, u64)>>,
     buffer: Box<[u8]>,
     udp: Option<UdpSide>,
 }
 
 impl Server {
-    /// A thread's state, watching the listener and the socket for datagrams that it is given.
+    /// A thread that watches the listener, and the socket for datagrams if it has one.
     pub fn new(shared: Arc<Shared>, udp: Option<UdpSide>) -> Result<Self, Errno> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
@@ -88,7 +88,7 @@ impl Server {
         }
     }
 
-    /// How long to sleep; not at all when something leaves soon.
+    /// The time to sleep; zero if something leaves soon.
     fn timeout(&self) -> Timespec {
         let due = self.due.peek().map(|Reverse((at, _))| *at);
         let datagram = self.udp.as_ref().and_then(UdpSide::leaves);
@@ -99,7 +99,7 @@ impl Server {
         Timespec { tv_sec: 0, tv_nsec: sleep.min(LOOK_UP).ns() as i64 }
     }
 
-    /// Sends what is due.
+    /// Sends the answers that are due.
     fn release(&mut self) {
         if let Some(udp) = &mut self.udp {
             udp.release(&self.shared.clock);
@@ -183,7 +183,7 @@ impl Server {
         self.settle(number)
     }
 
-    /// Sends what can be sent, and sees to it that the rest is not forgotten.
+    /// Sends what the kernel takes, and arms events and instants for the rest.
     fn settle(&mut self, number: u64) -> Result<(), Errno> {
         let Some(peer) = self.peers.get_mut(&number) else { return Ok(()) };
         peer.send(&self.shared.clock)?;

@@ -1,5 +1,4 @@
-//! All who are told what happens in a run: the user who watches, the outputs, and the screens of
-//! the front.
+//! The observers of a run: the user's terminal, the outputs, and the front's screens.
 
 use super::front::{InStep, Screen};
 use super::outlets::{close, failed};
@@ -19,17 +18,17 @@ use std::time::Duration;
 /// The observer of a run.
 pub(super) struct Audience<'a> {
     gauge: Box<dyn Gauge>,
-    /// The line on the terminal, if there is one.
+    /// The progress line on the terminal, if there is one.
     status: Outlets,
     outlets: Outlets,
-    /// The outlet without whose reader no further step is of use.
+    /// The outlet whose reader decides on further steps: none is run once it has gone.
     reader: Option<&'static str>,
     screens: Vec<Shown<'a>>,
-    /// Rates of steps that are not to be believed.
+    /// Rates of steps whose figures cannot be believed.
     doubted: Vec<f64>,
 }
 
-/// A screen, and how it went so far. One that failed is told nothing more.
+/// A screen and its result so far. One that failed gets no more events.
 struct Shown<'a> {
     name: &'static str,
     screen: Box<dyn Screen + 'a>,
@@ -44,13 +43,13 @@ impl Shown<'_> {
     }
 }
 
-/// How long a terminal may take to clear the line before a result is written below it.
+/// The longest wait for a terminal to clear the line before a result is written below it.
 const CLEARING: Duration = Duration::from_secs(1);
-/// How long an output may take between two steps until the next one begins all the same.
+/// The longest wait for an output between two steps; the next step then begins anyway.
 const SETTLING: Duration = Duration::from_secs(2);
 
 impl<'a> Audience<'a> {
-    /// Tells `outlets` what happens, and the user's terminal unless `is_quiet`.
+    /// An audience that passes events to `outlets`, and to the user's terminal unless `is_quiet`.
     pub(super) fn new(
         gauge: Box<dyn Gauge>,
         is_quiet: bool,
@@ -65,7 +64,7 @@ impl<'a> Audience<'a> {
         Self { gauge, status, outlets, reader, screens: Vec::new(), doubted: Vec::new() }
     }
 
-    /// Tells these too, of which each shows what it shows before anything happens.
+    /// Adds screens; each shows its introduction.
     pub(super) fn show(&mut self, screens: Vec<InStep<'a>>) {
         for InStep { name, screen } in screens {
             let mut shown = Shown { name, screen, result: Ok(()) };
@@ -74,8 +73,8 @@ impl<'a> Audience<'a> {
         }
     }
 
-    /// Nothing more happens, and nothing is left on the terminal. Adds what went wrong with screens
-    /// and outlets to `trouble`; returns the rates that are doubted.
+    /// Ends all outputs and clears the terminal's line. Adds the errors of screens and outlets to
+    /// `trouble`; returns the doubted rates.
     pub(super) fn close(mut self, trouble: &mut Vec<Stop>) -> Vec<f64> {
         drop(self.status.close());
         for mut shown in self.screens {
@@ -96,10 +95,10 @@ impl<'a> Audience<'a> {
     }
 }
 
-/// The line that says how far a run is.
+/// The text of the progress line.
 struct Status {
     line: StatusLine,
-    /// The step that runs, of a search or a scan.
+    /// The present step of a search or a scan.
     step: Option<StepBegun>,
 }
 

@@ -1,4 +1,4 @@
-//! A server of our own, for a scenario that names none and for `memtide serve`.
+//! The embedded server, for a scenario that names no server and for `memtide serve`.
 
 use super::room;
 use crate::exit::{FAILED, Stop};
@@ -24,7 +24,7 @@ pub(crate) fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Se
     })
 }
 
-/// A server of our own for a scenario that names none.
+/// The embedded server for a scenario that names no server.
 pub(super) fn embed(Settings { scenario, outputs }: &Settings) -> Result<Serving, Stop> {
     // Twice the keys, for the numbers of incr and decr and for uneven shards.
     let wanted = room::item_bytes(scenario).saturating_mul(scenario.keys).saturating_mul(2);

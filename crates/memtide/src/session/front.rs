@@ -1,5 +1,5 @@
-//! Who speaks with the user in a session: what is shown and when, how it is worded, and which exit
-//! code tells how it went.
+//! The front of a session: what is shown and when, how it is worded, and which exit code the run
+//! ends with.
 
 use crate::exit::Stop;
 use crate::output::complain;
@@ -12,92 +12,94 @@ use memtide_schema::{Scenario, Settings, Warning};
 use memtide_sinks::{Outlets, Sink};
 use std::io;
 
-/// One who speaks with the user: a command of memtide's own, or an older load generator's face.
-/// Its methods stand in the order in which a session calls them; what most do alike is done here.
+/// The side of a session that faces the user: a command of memtide's own, or an older load
+/// generator's face. A session calls the methods in the order in which they are declared. Defaults
+/// are those of most fronts.
 pub(crate) trait Front {
-    /// Says what is said before anything else is done.
+    /// Prints the introduction, before anything else is done.
     fn preface(&mut self) -> Result<(), Stop> {
         Ok(())
     }
 
-    /// Refuses what cannot be done, or not with this many servers in this process.
+    /// Refuses settings that cannot be run, or not with this many servers in this process.
     fn check(&self, _settings: &Settings, _servers_within: u64) -> Result<(), Stop> {
         Ok(())
     }
 
-    /// Whether a server may be named again, which makes more connections to it.
+    /// True if a server may be repeated, which gives it more connections.
     fn repeats(&self) -> bool;
 
-    /// What is wrong with the scenario.
+    /// The end for a scenario that cannot be run.
     fn refuse(&self, problem: &Problem) -> Stop;
 
-    /// Whether a server that is not to be filled is looked at for values of other lengths.
+    /// True to check whether the values of a server that is not to be filled have other lengths.
     fn looks_unfilled(&self, _scenario: &Scenario) -> bool {
         false
     }
 
-    /// What this machine does not allow.
+    /// The end for a plan that this machine does not allow.
     fn unfit(&self, warning: &Warning) -> Stop;
 
-    /// Opens the outputs, so that a wrong name costs no run.
+    /// Opens the outputs before the run, so that a wrong name is found first.
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop>;
 
-    /// How a signal ends the run.
+    /// The way in which signals end the run.
     fn manner(&self) -> Manner;
 
-    /// Waits before the load, if that is wanted; false if the user did not want to.
+    /// Waits before the load, if that is wanted; false if the user interrupted it.
     fn waits(&self, _stop: &StopFlag) -> bool {
         true
     }
 
-    /// What is told on the run's own thread, in this order.
+    /// The screens, which run on the run's own thread, in this order.
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>>;
 
-    /// What ended a run that has nothing to show.
+    /// The end for a run without a result.
     fn fail(&self, failure: &Failure) -> Stop;
 
-    /// Whether the measured operations of a run that failed are kept.
+    /// True if the measured operations of a failed run are kept.
     fn keeps_partial(&self) -> bool {
         false
     }
 
-    /// Says how it went; returns the exit code.
+    /// Prints the result; returns the exit code.
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop>;
 
-    /// The last thing: says why there is no result, if so; returns the exit code, unless the
-    /// program dies of a signal.
+    /// Ends the front: prints why there is no result, if so, and returns the exit code, unless the
+    /// program ends by a signal.
     fn exit(&self, ended: Result<u8, Stop>, stop: &StopFlag) -> u8;
 }
 
-/// How a signal ends a run.
+/// The way in which signals end the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// The first asks the run to end, the second ends the program with an exit code.
+    /// The first signal asks the run to end, the second ends the program with an exit code.
     Asks,
-    /// The first asks the run to end, after which the program can die by it; the second kills.
+    /// The first signal asks the run to end, after which the program can end by that signal; the
+    /// second kills it.
     Kills,
 }
 
-/// Outputs before a run.
+/// The outputs of a run, opened before it.
 #[derive(Default)]
 pub(crate) struct Opened {
-    /// Where measured operations go.
+    /// The output of measured operations.
     pub(crate) samples: Option<Samples>,
-    /// What has a thread of its own.
+    /// The sinks, each on a thread of its own.
     pub(crate) outlets: Outlets,
-    /// The outlet without whose reader no further step is of use.
+    /// The outlet whose reader decides on further steps: none is run once it has gone.
     pub(crate) reader: Option<&'static str>,
 }
 
-/// Where measured operations go.
+/// The output of measured operations.
 pub(crate) struct Samples {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(crate) flag: &'static str,
-    /// What takes them.
+    /// The sink that takes them.
     pub(crate) rows: Box<dyn Rows>,
 }
 
-/// A sink of measured operations. Those of a plan may take the place of what came before.
+/// A sink of measured operations. Those of a plan may replace those of the plan before.
 pub(crate) trait Rows: Sink {
     /// Another plan begins.
     fn restart(&mut self) -> io::Result<()> {
@@ -105,20 +107,20 @@ pub(crate) trait Rows: Sink {
     }
 }
 
-/// A sink of the run's own thread. What it writes is the program's result; whether anybody reads it
-/// decides on the next step, and nothing else is to happen meanwhile. No worker waits for it.
+/// A sink on the run's own thread. It writes the program's result; its reader decides on the next
+/// step, and nothing else may happen meanwhile. No worker waits for it.
 pub(crate) trait Screen: Sink {
-    /// Shows what is shown before anything happens.
+    /// Prints the introduction.
     fn begin(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Whether the reader has gone, so that no further step is of use.
+    /// True if the reader has gone away, so that no further step is needed.
     fn is_gone(&self) -> bool {
         false
     }
 
-    /// How often the times so far are wanted; not at all without one.
+    /// How often it takes `Event::Times`; `None` for never.
     fn looks_every(&self) -> Option<Span> {
         None
     }
@@ -126,22 +128,22 @@ pub(crate) trait Screen: Sink {
 
 /// A [`Screen`] with its name.
 pub(crate) struct InStep<'a> {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(crate) name: &'static str,
-    /// What is told.
+    /// The sink.
     pub(crate) screen: Box<dyn Screen + 'a>,
 }
 
-/// What came of a run, or of many.
+/// The result of a run, or of a search or scan.
 pub(crate) enum Came {
-    /// Of one.
+    /// The result of one run.
     Run(Box<Outcome>),
-    /// Of steps.
+    /// The result of a search or scan.
     Steps(StepsOutcome),
 }
 
 impl Came {
-    /// Whether it came to no good end.
+    /// True if it failed.
     pub(super) const fn has_failed(&self) -> bool {
         match self {
             Self::Run(outcome) => outcome.failure.is_some(),
@@ -150,18 +152,18 @@ impl Came {
     }
 }
 
-/// What a front is told at the end.
+/// The facts that a front gets at the end.
 pub(crate) struct Ended {
-    /// What came of it.
+    /// The result.
     pub(crate) came: Came,
-    /// Rates of steps that are not to be believed.
+    /// Rates of steps whose figures cannot be believed.
     pub(crate) doubted: Vec<f64>,
-    /// What went wrong with outputs.
+    /// The errors of outputs.
     pub(crate) trouble: Vec<Stop>,
 }
 
 impl Ended {
-    /// Says everything that went wrong with outputs.
+    /// Prints the errors of outputs.
     pub(crate) fn complain(&self) {
         self.trouble.iter().for_each(|stop| complain(&stop.message));
     }

@@ -1,5 +1,6 @@
-//! Files for results. A result that comes at the end is written beside its file and takes its place
-//! when it is whole; a stream of rows, a pipe and a device are written as they are.
+//! Files for results. A result that is complete only at the end is written to a temporary file
+//! beside its file and replaces it then; a stream of rows, a pipe and a device are written
+//! directly.
 
 use memtide_sinks::Document;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -9,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Links that are followed to a file that is not there yet.
+/// The most links followed to a file that does not exist yet.
 const LINKS_MAX: usize = 40;
-/// Names that are tried for a file beside another.
+/// The most names tried for a temporary file.
 const NAMES_MAX: u32 = 100;
 
-/// A file for a result that may never come. A wrong name is found when it is opened, so that it
-/// costs no run, and until it is committed the file is what it was before.
+/// A file for a result that may never come. A wrong name is reported when it is opened, before the
+/// run. Until it is committed the file keeps its old content.
 #[derive(Debug)]
 pub(crate) struct LateFile(Way);
 
@@ -27,7 +28,7 @@ enum Way {
 
 impl LateFile {
     /// Opens a file for a whole result. Links are followed; the file keeps its mode, and its owner
-    /// where that is allowed.
+    /// if that is allowed.
     ///
     /// # Errors
     /// When it can be neither made nor written.
@@ -54,7 +55,8 @@ impl LateFile {
         }
     }
 
-    /// Opens a file for rows that can be read while they come, or what is no regular file.
+    /// Opens a file for rows that can be read while they are written, or anything but a regular
+    /// file.
     ///
     /// # Errors
     /// When it can be neither made nor written.
@@ -62,7 +64,7 @@ impl LateFile {
         Direct::open(path).map(|direct| Self(Way::Direct(direct)))
     }
 
-    /// Forgets what was written too, and begins again.
+    /// Discards everything, written bytes too, and begins again.
     ///
     /// # Errors
     /// When the file cannot be changed.
@@ -74,7 +76,7 @@ impl LateFile {
         self.begin().map(drop)
     }
 
-    /// Puts what was written in its place.
+    /// Replaces the file by the written result.
     ///
     /// # Errors
     /// When that fails; the file is then what it was before.
@@ -86,7 +88,7 @@ impl LateFile {
         }
     }
 
-    /// What bytes go to.
+    /// The destination of bytes.
     fn begin(&mut self) -> io::Result<&mut File> {
         match &mut self.0 {
             Way::Beside(beside) => beside.begin(),
@@ -105,7 +107,7 @@ impl Write for LateFile {
     }
 }
 
-/// A whole result on its way: to stdout, or into a file.
+/// A whole result that is being written, to stdout or to a file.
 #[derive(Debug)]
 pub(crate) enum Sheet {
     Stdout(io::Stdout),
@@ -137,19 +139,19 @@ impl Write for Sheet {
     }
 }
 
-/// Writes what is gathered and puts the file in its place.
+/// Writes the gathered bytes and replaces the file.
 pub(crate) fn finish(file: BufWriter<LateFile>) -> io::Result<()> {
     file.into_inner().map_err(IntoInnerError::into_error)?.commit()
 }
 
-/// A regular file that another takes the place of.
+/// A regular file that is replaced by another.
 #[derive(Debug)]
 struct Beside {
     /// The file itself, not a link to it.
     target: PathBuf,
-    /// What it is now, if it is there.
+    /// Its present metadata, if it exists.
     there: Option<Box<Metadata>>,
-    /// Nothing before the first byte, so that a run that is killed leaves nothing.
+    /// The temporary file; none before the first byte, so that a killed run leaves no file.
     temporary: Option<Temporary>,
 }
 
@@ -178,7 +180,7 @@ impl Beside {
     }
 }
 
-/// A file that goes away with this value, unless it was renamed.
+/// A file that is removed with this value, unless it was renamed.
 #[derive(Debug)]
 struct Temporary {
     path: PathBuf,
@@ -186,9 +188,9 @@ struct Temporary {
 }
 
 impl Temporary {
-    /// An empty file in the folder of `target`, with the owner and mode of what is there.
+    /// An empty file in the folder of `target`, with the owner and mode of the present file.
     fn beside(target: &Path, there: Option<&Metadata>) -> io::Result<Self> {
-        /// Tells the files of this process apart.
+        /// The number in the next temporary file's name.
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if target.file_name().is_none() || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(io::Error::from(ErrorKind::IsADirectory));
@@ -224,15 +226,15 @@ impl Drop for Temporary {
     }
 }
 
-/// A file that is written as it is. It is changed only when it is written or flushed: what an
-/// earlier run left there outlives one that could not start, and a file that was made for nothing
-/// is taken away again.
+/// A file that is written directly. It is changed only when it is written or flushed: an earlier
+/// result survives a run that could not start, and a file that was created and stayed empty is
+/// removed.
 #[derive(Debug)]
 struct Direct {
     path: PathBuf,
-    /// Nothing for a named pipe before its first byte: opening it waits for a reader.
+    /// None for a named pipe before its first byte, because opening it waits for a reader.
     file: Option<File>,
-    /// Whether it was not there before.
+    /// True if it did not exist before.
     is_new: bool,
     begun: bool,
 }
@@ -283,7 +285,7 @@ impl Drop for Direct {
     }
 }
 
-/// Where links lead from `path`, of which the last names nothing.
+/// The path that links lead to from `path`, whose target does not exist.
 ///
 /// Cause: The path is a chain of symbolic links that does not end.
 ///
@@ -303,7 +305,7 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// What tells whether two outputs are one.
+/// Identifies a file, so that two outputs can be compared.
 #[derive(PartialEq, Eq)]
 enum Identity {
     There { device: u64, number: u64 },
@@ -362,9 +364,9 @@ fn stdout() -> Option<Metadata> {
     File::from(io::stdout().as_fd().try_clone_to_owned().ok()?).metadata().ok()
 }
 
-/// Nothing for devices such as /dev/null, which keep nothing that could be mixed.
+/// None for devices such as /dev/null, which keep nothing.
 fn identity_of(there: &Metadata) -> Option<Identity> {
-    /// The class of `/dev/null`, `/dev/full` and their like.
+    /// The device class of `/dev/null`, `/dev/full` and the like.
     const MEMORY_DEVICES: u64 = 1;
     let is_memory = there.file_type().is_char_device() && there.rdev() >> 8 == MEMORY_DEVICES;
     (!is_memory).then(|| Identity::There { device: there.dev(), number: there.ino() })

@@ -1,6 +1,5 @@
-//! Rows on their way to a reader that may stall: a thread of its own writes them. A reader that
-//! takes nothing for a while is given up, so that it delays no report; rows that it did not take
-//! are lost, which the error says.
+//! Writes rows to a reader that may stall, on a thread of its own. A reader that takes nothing for
+//! a while is given up, so that it delays no report; the error says that rows were lost.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
@@ -9,20 +8,20 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Bytes that are handed over at once.
+/// Bytes of one piece.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Pieces that may wait.
+/// The most pieces that wait.
 const PIECES_MAX: usize = 16;
-/// How long a reader that takes nothing is waited for.
+/// The longest wait for a reader that takes nothing.
 const STALL_MAX: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// A writer that never waits long for the one behind it.
+/// A writer that does not wait long for the one behind it.
 pub(crate) struct Patient {
     gathered: Vec<u8>,
     /// Pieces that were handed over.
     given: u64,
-    /// Those of them that are written.
+    /// Pieces that are written.
     taken: Arc<AtomicU64>,
     pieces: Option<SyncSender<Vec<u8>>>,
     thread: Option<JoinHandle<io::Result<()>>>,
@@ -37,7 +36,7 @@ impl Patient {
         Self { gathered: Vec::new(), given: 0, taken, pieces: Some(pieces), thread }
     }
 
-    /// Hands over what was gathered.
+    /// Hands over the gathered bytes.
     fn give(&mut self) -> io::Result<()> {
         let mut piece = std::mem::take(&mut self.gathered);
         let mut stall = Stall::new(&self.taken);
@@ -55,7 +54,7 @@ impl Patient {
         }
     }
 
-    /// What ended the thread.
+    /// The error that ended the thread.
     fn failure(&mut self) -> io::Error {
         self.pieces = None;
         let ended = self.thread.take().map(|thread| thread.join().expect("it does not panic"));
@@ -88,7 +87,7 @@ impl Write for Patient {
 }
 
 impl Drop for Patient {
-    /// A file that got nothing is taken away by the thread that has it.
+    /// Drops the writer; its thread removes a file that stayed empty.
     fn drop(&mut self) {
         self.pieces = None;
         let until = Instant::now() + STALL_MAX;
@@ -102,7 +101,7 @@ impl Drop for Patient {
     }
 }
 
-/// Writes until there is nothing more, or no going on.
+/// Writes until there is nothing more, or until an error.
 fn write(mut out: impl Write, pieces: &Receiver<Vec<u8>>, taken: &AtomicU64) -> io::Result<()> {
     for piece in pieces {
         out.write_all(&piece)?;
@@ -112,7 +111,7 @@ fn write(mut out: impl Write, pieces: &Receiver<Vec<u8>>, taken: &AtomicU64) -> 
     Ok(())
 }
 
-/// A wait for a thread that gets on.
+/// A wait for a thread that makes progress.
 struct Stall<'a> {
     taken: &'a AtomicU64,
     last: (u64, Instant),

@@ -1,4 +1,4 @@
-//! `--plot`: pictures of what came of a run, a search or a scan.
+//! `--plot`: charts of the result of a run, a search or a scan.
 
 use super::late::LateFile;
 use memtide_report::chart::{
@@ -11,7 +11,7 @@ use memtide_sinks::Sink;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The response times of a run, drawn when it is over.
+/// A chart of a run's response times, drawn at its end.
 pub(crate) struct RunChart {
     path: String,
 }
@@ -38,7 +38,7 @@ impl Sink for RunChart {
     }
 }
 
-/// The curve of a search or a scan, drawn when it is over.
+/// A chart of a search or a scan, drawn at its end.
 pub(crate) struct CurveChart {
     path: String,
     goal: Option<CurveGoal>,
@@ -46,7 +46,7 @@ pub(crate) struct CurveChart {
 }
 
 impl CurveChart {
-    /// A curve with the first of `goals` that is about a time.
+    /// A chart with the first of `goals` that is about a time.
     pub(crate) fn new(path: &str, goals: &[Goal]) -> Self {
         let is_time = |goal: &&Goal| matches!(goal.subject, Subject::Response { .. });
         let goal = goals.iter().find(is_time);

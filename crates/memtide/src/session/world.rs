@@ -1,4 +1,4 @@
-//! Where a session's load is made: on this machine, in a simulation, or elsewhere.
+//! The world in which a session's load is made: this machine, or a simulation.
 
 use super::front::{Manner, Rows};
 use crate::exit::Stop;
@@ -10,25 +10,25 @@ use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::{Settings, Warning};
 use std::io;
 
-/// What a session needs of the place where its load is made. It is asked in the order in which its
-/// methods stand here.
+/// The interface of a session to its world. A session calls the methods in the order in which they
+/// are declared.
 pub(crate) trait World {
-    /// Who makes the load.
+    /// The fleet that makes the load.
     type Fleet: Fleet;
 
-    /// How many of the servers are in this process, and take memory of it.
+    /// The number of servers in this process, which take its memory.
     fn servers_within(&self, settings: &Settings) -> u64;
 
-    /// What plans need to know of it. A server of its own is started here, if it brings one.
+    /// The facts that plans need. Starts the world's own server, if it has one.
     fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop>;
 
-    /// Whether a plan can be carried out; the warning says what is missing.
+    /// Checks whether a plan can be carried out; a warning says what is missing.
     fn check(&self, lowered: &Lowered) -> Result<(), Warning>;
 
-    /// Leaves the workers' processors to them.
+    /// Keeps other threads off the workers' processors.
     fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop>;
 
-    /// What signals raise from now on.
+    /// Installs the handlers of signals.
     fn signals(&self, manner: Manner) -> Result<StopFlag, Stop>;
 
     /// The fleet that makes the load; measured operations go to `rows`.
@@ -39,28 +39,28 @@ pub(crate) trait World {
         rows: Option<Box<dyn Rows>>,
     ) -> Result<Self::Fleet, Stop>;
 
-    /// What tells how busy the machine is.
+    /// The readings of how busy the machine is.
     fn gauge(&self) -> Box<dyn Gauge>;
 
-    /// Writes what is left of the measured operations; what went wrong with them.
+    /// Writes the rest of the measured operations; returns the error of their output, if any.
     fn finish_samples(&mut self, fleet: &mut Self::Fleet) -> io::Result<()>;
 
-    /// No load is made any more: ends what was made for it, and says what went wrong with that.
+    /// Ends everything that was made for the load; returns its errors.
     fn finish(&mut self, fleet: &mut Self::Fleet) -> Vec<Stop>;
 
-    /// What is said below the result.
+    /// Notes below the result.
     fn last_word(&self) -> Option<String>;
 }
 
 /// The machine that makes the load, and how busy it is.
 pub(crate) trait Gauge {
-    /// Another window begins.
+    /// Begins a new window.
     fn restart(&mut self);
-    /// It is `at` by the run's clock.
+    /// Takes a reading at `at` of the run's clock.
     fn read(&mut self, at: Instant);
-    /// How busy it was between the readings, where that can be told.
+    /// How busy the machine was between the readings, if known.
     fn cpu(&self) -> Option<MachineCpu>;
-    /// The most memory this process has had, in bytes, where it is the load's.
+    /// The most memory that this process has used, in bytes, if it makes the load.
     fn rss_max_bytes(&self) -> Option<u64>;
     /// The machine.
     fn machine(&self) -> MachineRecord;

@@ -1,6 +1,7 @@
 //! The server's side of UDP: requests of any clients in, datagrams out when they are due. There are
-//! no connections: a request is one datagram, what is cut off at its end is not waited for, and
-//! what cannot be kept until it is due is lost. Owns no socket and reads no clock.
+//! no connections. A request is one datagram; a truncated one is not completed by a later one, and
+//! answers that do not fit into memory until they are due are lost. Owns no socket and reads no
+//! clock.
 
 use super::Endpoint;
 use crate::clock::Clock;
@@ -13,35 +14,35 @@ use memtide_base::Instant;
 use memtide_codec::udp::{self, Header};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Everything that waits to leave, for clients that are known as `P`.
+/// All datagrams that wait to leave, for clients that are identified by a `P`.
 ///
 /// After [`Datagrams::handle_datagram`], ask [`Datagrams::poll_timeout`] and call
 /// [`Datagrams::poll_transmit`] from that instant on until it has nothing more.
 #[derive(Debug)]
 pub struct Datagrams<P> {
     item_bytes_max: usize,
-    /// By the instant at which they leave, and their number.
+    /// Waiting datagrams by their instant and their number.
     waiting: BTreeMap<(Instant, u64), (P, Vec<u8>)>,
     number: u64,
     bytes: usize,
-    /// Datagrams that leave with the next answer to their client.
+    /// Held-back datagrams, which leave with the next answer to their client.
     held: BTreeMap<P, VecDeque<Vec<u8>>>,
-    /// The answer that is being cut up.
+    /// The answer that is being split into datagrams.
     answer: Vec<u8>,
 }
 
-/// What would make more bytes than this wait to leave is lost.
+/// The most bytes that wait to leave; datagrams beyond it are lost.
 const WAITING_BYTES_MAX: usize = 64 << 20;
-/// The answers to the requests of one datagram are lost when they are longer; those that would come
-/// after are not carried out.
+/// The longest answers to the requests of one datagram. Longer ones are lost, and later requests of
+/// the datagram are not carried out.
 pub(super) const ANSWER_BYTES_MAX: usize = 16 << 20;
-/// Clients for whom something is held back, and how many datagrams for each; what would be more
-/// leaves in time.
+/// The most clients with held-back datagrams, and the most datagrams for each; datagrams beyond it
+/// leave in time.
 const HELD_CLIENTS_MAX: usize = 4096;
 const HELD_MAX: usize = 64;
 
 impl<P: Copy + Ord> Datagrams<P> {
-    /// For a store with this limit for items.
+    /// The state for a store with this limit for items.
     pub fn new(item_bytes_max: usize) -> Self {
         Self {
             item_bytes_max,
@@ -99,12 +100,12 @@ impl<P: Copy + Ord> Datagrams<P> {
         self.answer = answer;
     }
 
-    /// When something is to leave; `None` when nothing waits.
+    /// The instant of the next datagram; `None` if nothing waits.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.waiting.first_key_value().map(|(&(at, _), _)| at)
     }
 
-    /// The next datagram that is due by `now`, and for whom it is.
+    /// The next datagram that is due by `now`, with its client.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(P, Vec<u8>)> {
         let first = self.waiting.first_entry().filter(|first| first.key().0 <= now)?;
         let (client, datagram) = first.remove();
@@ -112,7 +113,7 @@ impl<P: Copy + Ord> Datagrams<P> {
         Some((client, datagram))
     }
 
-    /// Does wrong to the datagrams of an answer; returns those that are held back.
+    /// Applies faults to the datagrams of an answer; returns those that are held back.
     fn strike(
         &self,
         client: P,
@@ -154,7 +155,7 @@ impl<P: Copy + Ord> Datagrams<P> {
     }
 }
 
-/// Answers rightly and at once; false when the answer is too long.
+/// Answers correctly and at once; false if the answer is too long.
 fn answer_once(
     clock: Clock,
     body: &[u8],
@@ -169,7 +170,7 @@ fn answer_once(
     flow != Flow::Paused
 }
 
-/// The datagrams of an answer; none of one that cannot be numbered.
+/// The datagrams of an answer; none if there are more than can be numbered.
 fn datagrams(request: u16, answer: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let parts = udp::split(request, answer).into_iter().flatten();
     parts.map(|(header, body)| [&header.bytes()[..], body].concat())

@@ -1,5 +1,5 @@
-//! What a fault makes of an answer that was already written. Only the answer is touched: the store
-//! is read, without being counted or used, and never changed.
+//! Changes an answer as a fault says. Only the answer is changed: the store is read, without
+//! counting or using items, and never written.
 
 use super::FaultKind;
 use crate::clock::Clock;
@@ -11,21 +11,21 @@ use std::collections::HashMap;
 
 const SERVER_ERROR: Reply<'static> =
     Reply::Error(ErrorReply { kind: ErrorKind::Server, message: b"this fault was asked for" });
-/// How long ago a value must have replaced another for the other to be called stale: by then every
-/// client that cares has heard of it.
+/// How long ago a value must have been replaced to count as stale: by then every client has
+/// received the answer to the write.
 const STALE_AFTER: Span = Span::from_ms(100);
-/// The memory for older values, in bytes; what does not fit is not kept.
+/// The memory for older values, in bytes; values beyond it are not kept.
 const VERSIONS_BYTES_MAX: usize = 256 << 20;
-/// What an older value needs beside its bytes and its key's, about.
+/// Bytes that an older value needs beside its own and its key's, about.
 const VERSION_BYTES_OVERHEAD: usize = 96;
 
-/// What there is to do wrong with.
+/// The state that a fault may use.
 pub(crate) struct Scene<'a> {
-    /// When the request came.
+    /// The time of the request.
     pub clock: Clock,
-    /// What the server holds.
+    /// The server's items.
     pub store: &'a Store,
-    /// What it held before.
+    /// The values that its keys had before.
     pub versions: &'a Versions,
     /// A value that expired before the request, if one of its keys has it.
     pub late: Option<&'a Late>,
@@ -33,7 +33,7 @@ pub(crate) struct Scene<'a> {
 
 /// A value that has expired, found by a request that would make the server forget it.
 pub(crate) struct Late {
-    /// How many keys of the request stand before it.
+    /// The number of the request's keys before it.
     place: usize,
     value: Value,
 }
@@ -58,8 +58,8 @@ impl Late {
 }
 
 impl Scene<'_> {
-    /// Does `kind` to the answer that stands in `out` from `from` on. False when it cannot be done
-    /// to this answer, which is then as it was. Reset, stall and refuse are no changes of answers.
+    /// Applies `kind` to the answer in `out` from `from` on. False if it cannot be applied to this
+    /// answer, which then is unchanged. Reset, stall and refuse do not change answers.
     pub fn strike(
         &self,
         kind: FaultKind,
@@ -99,7 +99,7 @@ impl Scene<'_> {
         true
     }
 
-    /// Changes one of the values, beginning with any.
+    /// Changes one of the values, beginning with a random one.
     fn change(
         &self,
         kind: FaultKind,
@@ -155,7 +155,7 @@ impl Scene<'_> {
 }
 
 impl Late {
-    /// Puts the value where a reader of the request expects it; false when something else is there.
+    /// Inserts the value at its key's position in the answer; false if another value is there.
     fn insert(&self, keys: Keys<'_>, values: &mut Vec<Value>) -> bool {
         let mut at = 0;
         for (place, key) in keys.enumerate() {
@@ -174,7 +174,7 @@ impl Late {
     }
 }
 
-/// The values of a retrieval's answer; `None` when it is another answer.
+/// The values of a retrieval's answer; `None` if it is another answer.
 fn values_in(mut answer: &[u8]) -> Option<Vec<Value>> {
     let mut decoder = ReplyDecoder::new();
     let mut values: Vec<Value> = Vec::new();
@@ -190,8 +190,8 @@ fn values_in(mut answer: &[u8]) -> Option<Vec<Value>> {
     }
 }
 
-/// The values that keys had before the present ones. Kept only for a server that answers with
-/// them; holds at most 256 MiB, and nothing of keys that came when this was full.
+/// The values that keys had before the present ones. They are kept only for a server that makes
+/// stale answers; at most 256 MiB, and none of keys that were written when this was full.
 #[derive(Debug, Default)]
 pub(crate) struct Versions {
     older: HashMap<Box<[u8]>, Version>,
@@ -201,12 +201,13 @@ pub(crate) struct Versions {
 #[derive(Debug)]
 struct Version {
     value: Vec<u8>,
-    /// When the answer left that said that it was replaced.
+    /// The instant at which the answer to the replacing write left.
     replaced: Instant,
 }
 
 impl Versions {
-    /// `key` had the value `before` until an answer at `replaced` said that it has another.
+    /// Records that `key` had the value `before`, and that the answer to the replacing write left
+    /// at `replaced`.
     pub fn replaced(&mut self, key: &[u8], before: Vec<u8>, replaced: Instant) {
         self.forget(key);
         let bytes = counted_bytes(key, &before);
@@ -216,14 +217,14 @@ impl Versions {
         }
     }
 
-    /// `key` had no value before the present one, or has none at present.
+    /// Records that `key` had no value before the present one, or has none at present.
     pub fn forget(&mut self, key: &[u8]) {
         if let Some(version) = self.older.remove(key) {
             self.bytes -= counted_bytes(key, &version.value);
         }
     }
 
-    /// The value that `key` had before the present one, if that is long enough ago.
+    /// The value that `key` had before the present one, if it was replaced long enough ago.
     fn before(&self, key: &[u8], now: Instant) -> Option<&[u8]> {
         let version = self.older.get(key)?;
         (version.replaced + STALE_AFTER <= now).then_some(&version.value)

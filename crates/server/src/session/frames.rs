@@ -1,6 +1,6 @@
-//! A connection that speaks the binary protocol. Each frame becomes the request in lines that
-//! means the same, and the answer in lines becomes frames again, so that everything the server
-//! does, rightly or wrongly, it does once.
+//! A connection that uses the binary protocol. Each frame is translated into the request in text
+//! that means the same, and the answer in text into frames, so that each command is implemented
+//! only once.
 //!
 //! Keys are those that lines allow. A cas number is looked at by set, add and replace alone; with
 //! any other command it is refused, and answers to stores do not tell the new one.
@@ -16,38 +16,38 @@ use memtide_codec::binary::{
 use memtide_codec::text::ReplyDecoder;
 use memtide_codec::{ErrorKind, Keys, Reply, Request, Then, Verb};
 
-/// The first byte of every frame that asks for something; no line begins with it.
+/// The first byte of every request frame; no text line begins with it.
 pub(super) const FIRST_BYTE: u8 = 0x80;
 
-/// The reading end of a connection, and what it is translated by.
+/// The decoder of a connection's frames, and the buffer for the translation.
 #[derive(Debug)]
 pub(crate) struct Frames {
     decoder: RequestDecoder,
-    /// The answer to one request, in lines.
+    /// The answer to one request, as text.
     lines: Outgoing,
 }
 
-/// What was read.
+/// The result of reading one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read<T> {
     /// Nothing; more bytes are needed.
     Nothing,
-    /// What is answered without asking the store.
+    /// A frame that was answered without the store.
     Answered,
-    /// A request, and what came of it.
+    /// A request, with the result of carrying it out.
     Carried(T),
-    /// What ends the connection once the answer is sent.
+    /// A frame that ends the connection once the answer is sent.
     Close,
 }
 
 impl Frames {
-    /// A new connection to a store with this limit for items.
+    /// The state for a new connection to a store with this limit for items.
     pub fn new(item_bytes_max: usize) -> Self {
         Self { decoder: RequestDecoder::new(item_bytes_max), lines: Outgoing::default() }
     }
 
-    /// Takes one frame from the front of `input` and appends its answer, if there is one. A
-    /// request that asks for something of the store is done by `carry_out`, which answers in lines.
+    /// Reads one frame from the front of `input` and appends its answer, if it has one. A request
+    /// to the store is done by `carry_out`, which answers in text.
     pub fn next<T>(
         &mut self,
         input: &mut &[u8],
@@ -102,7 +102,7 @@ impl Frames {
     }
 }
 
-/// What is said to a frame that is no request; `decoder` has just said so.
+/// Answers a frame that is no request, which `decoder` has just reported.
 fn refuse<T>(
     decoder: &RequestDecoder,
     refused: Refused,
@@ -119,7 +119,7 @@ fn refuse<T>(
     if refused.then == Then::Close { Read::Close } else { Read::Answered }
 }
 
-/// The request in lines, always with an answer, or why there is none.
+/// The request as text, always with an answer, or the status that refuses it.
 fn meaning<'a>(frame: &Frame<'a>) -> Result<Request<'a>, Status> {
     let Frame { opcode, cas, extras, key, value, .. } = *frame;
     if key.iter().any(|byte| matches!(byte, b' ' | b'\r' | b'\n')) {
@@ -172,7 +172,7 @@ fn meaning<'a>(frame: &Frame<'a>) -> Result<Request<'a>, Status> {
     })
 }
 
-/// The number that a count begins with, if its key is not there and may be made.
+/// The initial number of a counter, if its key was not found and may be created.
 fn first_number(frame: &Frame<'_>, lines: &[u8]) -> Option<u64> {
     match frame.extras {
         Extras::Count { initial, expiry, .. } if expiry != NEVER_CREATE => {
@@ -182,7 +182,7 @@ fn first_number(frame: &Frame<'_>, lines: &[u8]) -> Option<u64> {
     }
 }
 
-/// Says in frames what `lines` say, the answer to a request with one key at most.
+/// Translates `lines`, the answer to a request with at most one key, into frames.
 fn translate(lines: &Outgoing, frame: &Frame<'_>, out: &mut impl Sink) {
     let (lines, large) = lines.parts();
     translate_lines(lines, frame, out.bytes());

@@ -1,6 +1,6 @@
-//! What a client has said that is not read yet: kept while too many answers wait.
+//! A client's bytes that are not read yet, kept while too many answers wait.
 
-/// Bytes that came, and how many of them are read.
+/// Received bytes, and how many of them were read.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
     bytes: Vec<u8>,
@@ -8,13 +8,13 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    /// Everything is read.
+    /// True if everything was read.
     pub fn is_empty(&self) -> bool {
         self.read == self.bytes.len()
     }
 
-    /// Hands what is kept and then `bytes` to `read`, which takes what it reads from the front;
-    /// keeps what it leaves.
+    /// Passes the kept bytes and then `bytes` to `read`, which removes what it reads from the
+    /// front; keeps the rest.
     pub fn feed<T>(&mut self, bytes: &[u8], read: impl FnOnce(&mut &[u8]) -> T) -> T {
         if self.is_empty() {
             let mut input = bytes;
@@ -34,7 +34,7 @@ impl Rest {
         outcome
     }
 
-    /// Nothing of it will be read.
+    /// Drops the bytes.
     pub fn clear(&mut self) {
         *self = Self::default();
     }

@@ -1,15 +1,15 @@
-//! Answers on their way to a client: bytes, and large values that are sent from where they are.
+//! Answers on their way to a client: bytes, and large values that are sent without a copy.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Where answers are written.
+/// The buffer that answers are written to.
 pub trait Sink {
-    /// What is written one byte after the other.
+    /// The buffer for everything but large values.
     fn bytes(&mut self) -> &mut Vec<u8>;
     /// Appends a large value of the store.
     fn push_large(&mut self, value: &Arc<[u8]>);
-    /// How many bytes wait in it.
+    /// The number of bytes that wait in it.
     fn waiting(&self) -> usize;
 }
 
@@ -28,37 +28,37 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// Answers that wait to be sent. Large values are held, not copied: one that leaves the store in
-/// the meantime is there until it is sent.
+/// Answers that wait to be sent. Large values are shared with the store, not copied: a value that
+/// leaves the store meanwhile is kept until it is sent.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     bytes: Vec<u8>,
-    /// How many of the bytes are sent.
+    /// The number of bytes that are sent.
     sent: usize,
     larges: VecDeque<Large>,
-    /// How many bytes of the first large value are sent.
+    /// The number of bytes of the first large value that are sent.
     large_sent: usize,
-    /// How many bytes of large values are not sent.
+    /// The number of bytes of large values that are not sent.
     large_bytes: usize,
 }
 
 #[derive(Debug)]
 struct Large {
-    /// How many of the bytes stand before it.
+    /// The number of bytes before it.
     at: usize,
     value: Arc<[u8]>,
 }
 
-/// A buffer that was larger than this is given back once it is empty.
+/// A buffer that has grown beyond this is freed once it is empty.
 const KEPT_BYTES_MAX: usize = 512 << 10;
 
 impl Outgoing {
-    /// Nothing waits.
+    /// True if nothing waits.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.larges.is_empty()
     }
 
-    /// What waits, in order, in pieces that are never empty.
+    /// The waiting bytes in order, in slices that are never empty.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         let ends = self.larges.iter().map(|large| large.at).chain([self.bytes.len()]);
         let starts = [self.sent].into_iter().chain(self.larges.iter().map(|large| large.at));
@@ -71,7 +71,7 @@ impl Outgoing {
         between.zip(values).flat_map(<[&[u8]; 2]>::from).filter(|slice| !slice.is_empty())
     }
 
-    /// What stands before the first large value, and that value.
+    /// The bytes before the first large value, and that value.
     pub(crate) fn parts(&self) -> (&[u8], Option<&Arc<[u8]>>) {
         match self.larges.front() {
             None => (&self.bytes, None),
@@ -79,14 +79,14 @@ impl Outgoing {
         }
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub(crate) fn clear(&mut self) {
         empty(&mut self.bytes);
         self.larges.clear();
         (self.sent, self.large_sent, self.large_bytes) = (0, 0, 0);
     }
 
-    /// The first `count` bytes of what waits are sent.
+    /// Records that the first `count` waiting bytes are sent.
     pub fn advance(&mut self, mut count: usize) {
         while let Some(Large { at, value }) = self.larges.front() {
             let before = count.min(at - self.sent);
@@ -128,7 +128,7 @@ impl Sink for Outgoing {
     }
 }
 
-/// Empties a buffer, and gives back one that has become large.
+/// Empties a buffer, and frees one that has become large.
 pub(crate) fn empty(bytes: &mut Vec<u8>) {
     if bytes.capacity() > KEPT_BYTES_MAX {
         *bytes = Vec::new();

@@ -1,5 +1,5 @@
-//! The memory that the kernel puts received bytes into: buffers of one size on a ring, from which
-//! it takes one per receive and to which we give it back once it was read.
+//! The memory for received bytes: buffers of one size on a ring. The kernel takes one per receive,
+//! and gets it back after its bytes were read.
 
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
@@ -9,8 +9,8 @@ use std::io;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Bytes of one buffer: a long reply comes in few pieces, and pages that are never written cost
-/// nothing.
+/// Bytes of one buffer: large, so that a long reply takes few pieces; pages that are never written
+/// cost nothing.
 const BUFFER_BYTES: usize = 32 * 1024;
 /// The ring's number on its io_uring; each has only this one.
 pub(super) const BUFFER_GROUP: u16 = 0;
@@ -21,12 +21,12 @@ pub(super) struct Buffers {
     memory: NonNull<c_void>,
     bytes: usize,
     entries: u16,
-    /// How often a buffer was given to the kernel.
+    /// The number of times that a buffer was given to the kernel.
     tail: u16,
 }
 
 impl Buffers {
-    /// At least `wanted` buffers, at most 32 768, all the kernel's.
+    /// Registers at least `wanted` buffers, at most 32 768, and gives them all to the kernel.
     pub(super) fn register(submitter: &Submitter<'_>, wanted: usize) -> io::Result<Self> {
         let entries = wanted.next_power_of_two().min(1 << 15) as u16;
         let bytes = ring_bytes(entries) + usize::from(entries) * BUFFER_BYTES;
@@ -52,12 +52,12 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// How many there are.
+    /// The number of buffers.
     pub(super) fn count(&self) -> usize {
         usize::from(self.entries)
     }
 
-    /// The first `len` bytes of `buffer`, which the kernel has filled and not been given back.
+    /// The first `len` bytes of `buffer`, which the kernel has filled and not got back yet.
     pub(super) fn filled(&self, buffer: u16, len: usize) -> &[u8] {
         assert!(buffer < self.entries && len <= BUFFER_BYTES, "the kernel names our buffers");
         // SAFETY: the range lies within the mapping, and the kernel does not write to a buffer
@@ -65,7 +65,7 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts(self.address(buffer), len) }
     }
 
-    /// Lets the kernel use `buffer` again.
+    /// Gives `buffer` back to the kernel.
     pub(super) fn give_back(&mut self, buffer: u16) {
         let ring = self.memory.cast::<BufRingEntry>().as_ptr();
         let place = usize::from(self.tail & (self.entries - 1));

@@ -1,23 +1,23 @@
-//! What a completion is of, packed into the 64 bits that travel through the kernel.
+//! The purpose of a request, packed into the 64 bits that the kernel returns with its completion.
 
 use memtide_base::ConnectionId;
 
-/// What the kernel was asked to do for a connection.
+/// A request to the kernel for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
-    /// To say when a connect is decided.
+    /// Wait for the result of a connect.
     Open,
-    /// To receive, again and again.
+    /// Receive, repeatedly.
     Receive,
-    /// To send at once what goes.
+    /// Send as much as the kernel takes at once.
     Send,
-    /// To say when a full socket takes more.
+    /// Wait until a full socket takes more.
     Room,
-    /// To give the socket its place in the table, or to free it.
+    /// Register the socket in the table, or free its slot.
     Place,
 }
 
-/// A task, the connection, and which of the sockets that had its place.
+/// A task, the connection, and the generation of its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Errand {
     pub(super) task: Task,

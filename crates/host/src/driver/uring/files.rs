@@ -1,29 +1,29 @@
-//! A table of sockets that is registered with the io_uring: a request that names a place in it
-//! spares the kernel to look up a descriptor and to hold on to its file, some 1 % of what a
-//! request and its answer cost.
+//! A table of sockets that is registered with the io_uring. A request that names a slot of it saves
+//! the kernel looking up a descriptor and holding its file, some 1 % of the cost of a request and
+//! its answer.
 
 use io_uring::types::Fd;
 use io_uring::{Submitter, opcode, squeue};
 use memtide_base::ConnectionId;
 use std::os::fd::RawFd;
 
-/// Places that the kernel gives to one table (`IORING_MAX_FIXED_FILES`).
+/// The most slots of one table (`IORING_MAX_FIXED_FILES`).
 const PLACES_MAX: u32 = 1 << 20;
-/// The generation of the only sockets that get a place: before Linux 6.13 a socket that had one
-/// is kept until all requests end that were under way when it lost it, and receives stay armed.
-/// Where connections come and go all the time these sockets would pile up.
+/// Only sockets of this generation get a slot. Before Linux 6.13 a registered socket is kept until
+/// all requests end that were in progress when it was freed, and receives stay armed, so under
+/// connection churn such sockets would pile up.
 const GENERATION: u32 = 1;
 const NONE: RawFd = -1;
 
-/// Which socket is in which place; a connection's place is its number.
+/// The socket of each slot; a connection's slot is its number.
 #[derive(Debug)]
 pub(super) struct Files {
     places: Vec<RawFd>,
-    /// Places of which the kernel has not been told.
+    /// Slots whose change was not submitted yet.
     changed: Vec<ConnectionId>,
 }
 
-/// How a request names a socket.
+/// The name of a socket in a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File {
     pub(super) fd: Fd,
@@ -31,7 +31,7 @@ pub(super) struct File {
 }
 
 impl Files {
-    /// A table with a place for each of `connections`, as far as the kernel gives them.
+    /// Registers a table with a slot for each of `connections`, as far as the kernel allows.
     pub(super) fn register(submitter: &Submitter<'_>, connections: u32) -> Self {
         let wanted = connections.min(PLACES_MAX);
         // It refuses more places than files may be open. Without places all works, but costs more.
@@ -39,21 +39,22 @@ impl Files {
         Self { places: vec![NONE; places], changed: Vec::with_capacity(places) }
     }
 
-    /// Gives the new socket `fd` of connection `id` its place, if its generation gets any.
+    /// Puts the new socket `fd` of connection `id` into its slot, if its generation gets one.
     pub(super) fn keep(&mut self, id: ConnectionId, generation: u32, fd: RawFd) {
         if generation == GENERATION && id.index() < self.places.len() {
             self.change(id, fd);
         }
     }
 
-    /// Frees the place of connection `id`.
+    /// Frees the slot of connection `id`.
     pub(super) fn forget(&mut self, id: ConnectionId) {
         if self.has(id) {
             self.change(id, NONE);
         }
     }
 
-    /// How a request that follows the changes names `fd`, the socket of connection `id`.
+    /// The name of `fd`, the socket of connection `id`, in a request that is submitted after the
+    /// changes.
     pub(super) fn name(&self, id: ConnectionId, fd: RawFd) -> File {
         match self.has(id) {
             true => File { fd: Fd(id.0 as RawFd), flags: squeue::Flags::FIXED_FILE },
@@ -61,8 +62,8 @@ impl Files {
         }
     }
 
-    /// The next request that tells the kernel of a change, and whose place it is. It reads the
-    /// table when it is made.
+    /// The next request that changes a slot, and its connection. The kernel reads the table when
+    /// the request is submitted.
     pub(super) fn next_change(&mut self) -> Option<(ConnectionId, squeue::Entry)> {
         let id = self.changed.pop()?;
         let place = &raw const self.places[id.index()];

@@ -1,5 +1,5 @@
-//! How messages of several slices are described to the kernel: lists of slices, and a header for
-//! each list. They stay where they are until they are made anew.
+//! Descriptions of messages with several slices for the kernel: lists of slices, and a header for
+//! each list. They do not move until they are made again.
 
 use memtide_engine::Message;
 use std::{mem, ptr};
@@ -7,19 +7,20 @@ use std::{mem, ptr};
 /// Slices that the kernel takes in one message (`UIO_MAXIOV`).
 const SLICES_MAX: usize = 1024;
 
-/// The headers of the messages that one call sends. What they point to is not kept alive here.
+/// The headers of the messages that one call sends. They do not keep the bytes alive that they
+/// point to.
 pub(super) struct Headers {
     slices: Vec<libc::iovec>,
     headers: Vec<libc::msghdr>,
 }
 
 impl Headers {
-    /// Room for as many messages and slices without another allocation.
+    /// Headers with room for this number of messages and slices without another allocation.
     pub(super) fn with_capacity(messages: usize, slices: usize) -> Self {
         Self { slices: Vec::with_capacity(slices), headers: Vec::with_capacity(messages) }
     }
 
-    /// Describes `messages`, and nothing else any more.
+    /// Describes `messages` in place of earlier ones.
     pub(super) fn describe<'a>(&mut self, messages: impl Iterator<Item = Message<'a>>) {
         self.slices.clear();
         self.headers.clear();
@@ -48,7 +49,7 @@ impl Headers {
     }
 }
 
-/// The header of `count` slices that are not known yet.
+/// A header for `count` slices, without their address.
 fn header(count: usize) -> libc::msghdr {
     // SAFETY: all of its fields are numbers and pointers, for which zeros are valid.
     let mut header = unsafe { mem::zeroed::<libc::msghdr>() };

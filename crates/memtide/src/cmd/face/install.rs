@@ -1,5 +1,5 @@
-//! `memtide install-faces`: links by which old scripts find this program under the names that they
-//! know.
+//! `memtide install-faces`: links under the names of older load generators, so that existing
+//! scripts find this program.
 
 use crate::exit::{FAILED, Stop};
 use crate::flags::FACES;
@@ -46,8 +46,8 @@ pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
     Ok(0)
 }
 
-/// Every link and its target: this program, but for an `mcperf` that was decided on, which leads
-/// to the link of that program.
+/// Every link and its target, which is this program; an `mcperf` that was decided on leads to the
+/// link of that program.
 fn links(folder: &Path, program: &Path, mcperf: Option<Mcperf>) -> Vec<(PathBuf, PathBuf)> {
     let mut links: Vec<(PathBuf, PathBuf)> =
         FACES.iter().map(|name| (folder.join(name), program.to_owned())).collect();
@@ -63,7 +63,7 @@ fn links(folder: &Path, program: &Path, mcperf: Option<Mcperf>) -> Vec<(PathBuf,
     links
 }
 
-/// Whether nothing stands there but perhaps a link that was made here before.
+/// True if nothing is there, or a link that was made here before.
 fn is_free(place: &Path, program: &Path) -> bool {
     match fs::read_link(place) {
         Ok(target) => target == program || target.to_str().and_then(Mcperf::of_link).is_some(),
@@ -71,7 +71,7 @@ fn is_free(place: &Path, program: &Path) -> bool {
     }
 }
 
-/// Makes a link, in place of one that leads elsewhere.
+/// Makes a link; replaces one that leads elsewhere.
 fn link(target: &Path, place: &Path) -> io::Result<()> {
     match fs::read_link(place) {
         Ok(old) if old == target => return Ok(()),

@@ -1,5 +1,5 @@
-//! `memtide memaslap`: a command line of memaslap carried out on this machine, what it prints and
-//! its exit codes.
+//! `memtide memaslap`: runs a command line of memaslap on this machine, with its output and exit
+//! codes.
 
 use super::screen::{Text, json, written};
 use super::{Asked, Face};
@@ -21,10 +21,10 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::{fs, io};
 
-/// What memaslap exits with when something is wrong.
+/// memaslap's exit code for any error.
 const FATAL: u8 = 1;
 
-/// The variable that names servers when no option does.
+/// The variable that names servers if no option does.
 const SERVERS: &str = "MEMCACHED_SERVERS";
 
 /// memaslap's face.
@@ -56,7 +56,7 @@ impl Face for Memaslap {
 /// A command line of memaslap.
 struct Line {
     options: Options,
-    /// Notes are shown on stderr.
+    /// True to show notes on stderr.
     has_notes: bool,
 }
 
@@ -69,7 +69,7 @@ impl Front for Line {
         Ok(())
     }
 
-    /// For more connections to it.
+    /// A repeated server gets more connections.
     fn repeats(&self) -> bool {
         true
     }
@@ -157,7 +157,7 @@ fn home() -> Option<String> {
     users.lines().find_map(home).flatten()
 }
 
-/// The sentence about servers that said nothing at all.
+/// The sentence about servers that never answered.
 fn unanswered(options: &Options) -> String {
     let why = match options.target.transport {
         Transport::Tcp => "the servers are there, but say nothing",
@@ -168,7 +168,7 @@ fn unanswered(options: &Options) -> String {
     format!("nothing was answered: {why}")
 }
 
-/// Each verification that failed, as far as they were kept, below the report.
+/// Lists failed verifications below the report, as far as they were kept.
 #[derive(Default)]
 struct Wrong {
     values: WrongValues,

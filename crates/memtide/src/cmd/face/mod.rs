@@ -1,7 +1,7 @@
 //! The faces of older load generators: memtide under their names, with their command lines.
 //!
-//! A face is chosen by the name that the program was called by, or by the subcommand; the words
-//! after it are the face's alone.
+//! A face is chosen by the name that the program was called by, or by the subcommand; the face
+//! alone interprets the words after it.
 
 mod install;
 mod mutilate;
@@ -23,41 +23,40 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// What all older load generators exit with when a word is wrong.
+/// The exit code of all older load generators for a wrong command line.
 const USAGE: u8 = 1;
-/// More links than this in a row are a circle.
+/// A chain of more links than this is a cycle.
 const LINKS_MAX: usize = 40;
 
-/// An older load generator, as memtide stands in for it: its words become settings and a task, and
-/// a front that says what it would say.
+/// An older load generator that memtide imitates: its command line becomes settings, a task, and a
+/// front that prints what it would print.
 trait Face {
-    /// What the original exits with when it cannot begin.
+    /// The original's exit code if it cannot begin.
     fn fatal(&self) -> u8;
 
-    /// What `words` ask for, of a program that is called `program`; or how the original ends at
-    /// once.
+    /// Parses `words` of a program called `program`; or the original's immediate end.
     fn read(&self, program: &str, words: &[String]) -> Result<Asked, Stop>;
 }
 
-/// What a command line of a face asks for.
+/// The meaning of a face's command line.
 struct Asked {
     settings: Settings,
     task: Task,
     front: Box<dyn Front>,
 }
 
-/// A face that was asked for.
+/// A face that was called.
 pub(crate) struct Call {
     face: Box<dyn Face>,
-    /// The name under which it complains.
+    /// The name in its error messages.
     program: String,
     /// The words after that name.
     words: Vec<String>,
-    /// What is wrong with the first word that is no text.
+    /// The error of the first word that is not text.
     garbled: Option<String>,
 }
 
-/// None of them, for this reason.
+/// No face can be chosen, for this reason.
 struct Unknown(String);
 
 impl Face for Unknown {
@@ -81,8 +80,8 @@ fn named(name: &str, words: &[String]) -> Option<Box<dyn Face>> {
     }
 }
 
-/// Of the three tools called `mcperf` the one that the environment names, else the one whose
-/// folder or link the program was called by, else the one whose options `words` are.
+/// Chooses one of the three tools called `mcperf`: the one that the environment names, else the one
+/// whose folder or link the program was called by, else the one whose options `words` are.
 fn mcperf(words: &[String]) -> Box<dyn Face> {
     let named = env::var_os(MCPERF).filter(|word| !word.is_empty());
     match named.map(|word| word.to_string_lossy().parse::<Mcperf>()) {
@@ -100,8 +99,8 @@ fn face_of(which: Mcperf) -> Box<dyn Face> {
     }
 }
 
-/// The tool in whose folder a link called `mcperf` stands, or whose own link it leads to, from one
-/// link to the next.
+/// The tool in whose folder a link called `mcperf` lies, or whose own link it leads to; links are
+/// followed one after the other.
 fn by_link(mut path: PathBuf) -> Option<Mcperf> {
     for _ in 0..LINKS_MAX {
         let name = path.file_name()?.to_str()?;
@@ -120,7 +119,7 @@ fn by_link(mut path: PathBuf) -> Option<Mcperf> {
 }
 
 impl Call {
-    /// The face that these arguments ask for, the program's own name being the first.
+    /// The face that these arguments call; the first is the program's own name.
     pub(crate) fn of(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let program = arguments.next()?.to_string_lossy().into_owned();
         let link = Path::new(&program).file_name()?.to_str()?;
@@ -144,7 +143,7 @@ impl Call {
         named(&program, &words).map(|face| Self { face, program, words, garbled })
     }
 
-    /// Does what was asked; returns the exit code.
+    /// Runs it; returns the exit code.
     pub(crate) fn answer(&self) -> u8 {
         if let Some(message) = &self.garbled {
             complain(message);

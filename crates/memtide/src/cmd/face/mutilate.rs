@@ -1,5 +1,5 @@
-//! `memtide mutilate`, `mcperf` and `mcperf-dynamic`: their command lines carried out on this
-//! machine, and their exit codes.
+//! `memtide mutilate`, `mcperf` and `mcperf-dynamic`: runs their command lines on this machine,
+//! with their output and exit codes.
 
 use super::screen::{Pictures, Text, json, written};
 use super::{Asked, Face};
@@ -29,12 +29,12 @@ use memtide_sinks::Sink;
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
-/// What the originals exit with when they cannot go on.
+/// The originals' exit code if they cannot continue.
 const FATAL: u8 = 255;
-/// How often a wait before the load looks whether it is still wanted.
+/// How often a wait before the load checks for an interrupt.
 const LOOK_EVERY: Span = Span::from_ms(20);
 
-/// The faces of mutilate's family, of which each is a tool.
+/// The faces of mutilate's family, one for each tool.
 impl Face for Tool {
     fn fatal(&self) -> u8 {
         FATAL
@@ -59,7 +59,7 @@ struct Mutilate {
     options: Options,
     /// The rates of a dynamic run's intervals.
     targets: Vec<u32>,
-    /// Notes are shown on stderr.
+    /// True to show notes on stderr.
     has_notes: bool,
 }
 
@@ -77,7 +77,7 @@ impl Front for Mutilate {
         Ok(())
     }
 
-    /// For more connections to it.
+    /// A repeated server gets more connections.
     fn repeats(&self) -> bool {
         true
     }
@@ -160,7 +160,7 @@ impl Front for Mutilate {
     }
 }
 
-/// How the rates of steps are chosen, if there are steps.
+/// The choice of the steps' rates, if there are steps.
 const fn course(mode: &Mode) -> Option<CourseKind> {
     match mode {
         Mode::Search(_) => Some(CourseKind::Search),
@@ -169,7 +169,7 @@ const fn course(mode: &Mode) -> Option<CourseKind> {
     }
 }
 
-/// What kind of run it is.
+/// The kind of run.
 fn task(options: &Options) -> Task {
     let in_steps = |course: Box<dyn Course>, aim| {
         Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None })
@@ -192,7 +192,7 @@ fn task(options: &Options) -> Task {
     }
 }
 
-/// What the steps of a search are held against.
+/// The goal that a search's steps are judged by.
 fn aim(search: &Search, is_response: bool) -> Aim {
     let kinds = match search.searched {
         Searched::Gets => vec![Kind::Get],
@@ -207,7 +207,7 @@ fn aim(search: &Search, is_response: bool) -> Aim {
     Aim::AtMost { measured: Measured { kinds, measure, time }, bound_ns: search.bound_us * 1e3 }
 }
 
-/// Where single operations go, if they are saved.
+/// The outputs of single operations, if they are saved.
 fn samples(options: &Options) -> Result<Option<Samples>, Stop> {
     let output = &options.output;
     let mut files = Vec::new();

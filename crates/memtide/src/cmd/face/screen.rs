@@ -1,5 +1,5 @@
-//! Where a face's words go as they are said: stdout row by row, stderr, the record's file, and
-//! pictures.
+//! The outputs of a face: its text on stdout and stderr as the run goes, the record's file, and
+//! charts.
 
 use crate::exit::{Stop, Worded, unwritable};
 use crate::output::{say_part, show_part};
@@ -20,10 +20,10 @@ use memtide_schema::steps::CourseKind;
 use memtide_sinks::{RecordJson, Sink, StepsJson};
 use std::io::{self, Write};
 
-/// What turns events into a face's words.
+/// Turns events into a face's text.
 pub(super) trait FormatEvents: Send {
     fn begin(&self) -> Printed;
-    /// What is said when `event` happens, `unix_s` seconds after 1970.
+    /// The text for `event`, which happens `unix_s` seconds after 1970.
     fn on(&mut self, event: &Event, unix_s: f64) -> Result<Printed, String>;
     fn looks_every(&self) -> Option<Span> {
         None
@@ -56,17 +56,17 @@ impl FormatEvents for memaslap::Transcript<'_> {
     }
 }
 
-/// What a face says on both streams as a run goes.
+/// A face's text on both streams during a run.
 pub(super) struct Text<T> {
     transcript: T,
-    /// Notes are shown on stderr.
+    /// True to show notes on stderr.
     has_notes: bool,
-    /// Why stdout is written no more. What the original says on stderr goes on.
+    /// The error that ended writing to stdout. Text for stderr is still written.
     unwritten: Option<io::Error>,
 }
 
 impl<'a, T: FormatEvents + 'a> Text<T> {
-    /// The text of `transcript`, and its notes where they are wanted.
+    /// The screen for `transcript`, with its notes if they are wanted.
     pub(super) fn in_step(transcript: T, has_notes: bool) -> InStep<'a> {
         InStep { name: "stdout", screen: Box::new(Self { transcript, has_notes, unwritten: None }) }
     }
@@ -111,7 +111,7 @@ impl<T: FormatEvents> Sink for Text<T> {
     }
 }
 
-/// The error of a record whose figures cannot be read back.
+/// The error of a record whose figures cannot be read.
 pub(super) fn damaged(message: String) -> io::Error {
     io::Error::other(Worded(Stop::usage(message)))
 }
@@ -130,20 +130,20 @@ pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Open
     Ok(opened)
 }
 
-/// Fails with the first thing that went wrong with an output.
+/// Fails with the first error of an output.
 pub(super) fn written(ended: Ended) -> Result<(), Stop> {
     ended.trouble.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// `--plot_all`: histograms as pictures and as tables, in the folder in which the program runs. Not
-/// of op_q, which are no times; the record has them.
+/// `--plot_all`: histograms as charts and as tables, in the working directory. None of op_q, which
+/// are not times; the record has them.
 pub(super) struct Pictures {
     times: TimeBasis,
     runs: u32,
 }
 
 impl Pictures {
-    /// Pictures of these times.
+    /// The charts of response or service times.
     pub(super) fn in_step(times: TimeBasis) -> InStep<'static> {
         InStep { name: "--plot_all", screen: Box::new(Self { times, runs: 0 }) }
     }
@@ -164,7 +164,8 @@ impl Pictures {
     }
 }
 
-/// Drawn on the run's own thread: a step of a search does not run beside the pictures of another.
+/// Draws on the run's own thread, so that no step of a search runs while charts of another are
+/// drawn.
 impl Screen for Pictures {}
 
 impl Sink for Pictures {

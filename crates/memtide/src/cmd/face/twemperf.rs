@@ -1,5 +1,5 @@
-//! `memtide twemperf`, and `mcperf` with options that only twemperf has: a command line carried
-//! out on this machine, its report and its exit codes.
+//! `memtide twemperf`, and `mcperf` with options that only twemperf has: runs a command line on
+//! this machine, with its report and exit codes.
 
 use super::screen::{damaged, json, written};
 use super::{Asked, Face};
@@ -18,7 +18,7 @@ use memtide_sinks::Sink;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
-/// What the original exits with when it cannot begin.
+/// The original's exit code if it cannot begin.
 const FATAL: u8 = 1;
 
 /// twemperf's face.
@@ -42,7 +42,7 @@ struct Line {
 }
 
 impl Front for Line {
-    /// To the log, or to stderr if that is wanted.
+    /// Writes to the log, or to stderr if that is wanted.
     fn preface(&mut self) -> Result<(), Stop> {
         let (output, notes) = (&self.options.output, &self.options.notes);
         let Some(path) = &output.log else {
@@ -121,7 +121,7 @@ impl Front for Line {
     }
 }
 
-/// The report, on the stream that was asked for.
+/// The report, on the requested stream.
 struct Report<'a> {
     options: &'a Options,
 }
