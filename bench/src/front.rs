@@ -1,5 +1,5 @@
-//! What all bare clients share: their words, their start-up, when they stop and what they say.
-//! How bytes get to the server and back is each client's own.
+//! The common part of all bare clients: command line, start-up, end and output. How bytes get to
+//! the server and back is each client's own.
 
 use crate::pattern::{Pattern, Shape};
 use crate::{peer, usage};
@@ -8,7 +8,7 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// The clock is read once in this many turns of the loop, to see whether the time is up.
+/// The clock is read once in this many turns of the loop, to check whether the time is over.
 const TURNS_PER_LOOK: u32 = 256;
 
 /// A client that does nothing but the system calls.
@@ -26,17 +26,17 @@ pub trait Client: Sized {
     /// When a connection fails.
     fn send_first(&mut self) -> io::Result<()>;
 
-    /// Waits once, 100 ms at most, and serves all that is ready; returns how much that was.
+    /// Waits once, at most 100 ms, and serves all ready connections; returns their number.
     ///
     /// # Errors
     /// When a connection fails.
     fn turn(&mut self) -> io::Result<usize>;
 
-    /// Replies received whole.
+    /// Complete replies.
     fn ops(&self) -> u64;
 }
 
-/// The words of a bare client called `name`.
+/// The command line of a bare client called `name`.
 pub fn command(name: &'static str) -> Command {
     Command::new(name)
         .about("The floor of what a memcached client costs: sends, counts bytes, sends again")
@@ -85,7 +85,7 @@ fn positive(name: &'static str, default: &'static str, help: &'static str) -> Ar
     number(name, default, help).value_parser(value_parser!(u32).range(1..=1_000_000))
 }
 
-/// Fills the server, runs a client as `words` say, and tells what it used as a line of JSON.
+/// Fills the server, runs a client as `words` say, and returns its figures as a line of JSON.
 ///
 /// # Errors
 /// When the server cannot be reached or a connection fails.

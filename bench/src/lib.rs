@@ -1,8 +1,8 @@
-//! Parts of the bare reference clients: what they send, how they count what comes back, and what
-//! the process has used so far.
+//! Parts of the bare reference clients: their requests, the counting of replies, and the resources
+//! that the process has used.
 //!
-//! A bare client is the floor that memtide's cost is held against. It refuses to be useful: it
-//! parses nothing, times nothing, and knows only its own constant requests.
+//! A bare client is the least that a client can cost; memtide's cost is compared with it. It is of
+//! no other use: it parses nothing, times nothing, and knows only its own constant requests.
 
 pub mod front;
 pub mod peer;

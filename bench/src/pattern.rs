@@ -1,10 +1,10 @@
-//! A fixed, repeating row of requests whose replies have known lengths.
+//! A fixed, repeating sequence of requests whose replies have known lengths.
 //!
 //! Because the order of the replies is known, counting bytes is enough to tell how many of them
 //! have arrived. Nothing here looks at a reply's bytes.
 
-/// What the requests look like. One request in `set_every` is a set, the others are gets; all
-/// keys and all values have the same length, so every get that hits has the same reply length.
+/// The form of the requests. One request in `set_every` is a set, the others are gets; all keys and
+/// all values have the same length, so every get that hits has the same reply length.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Distinct keys, and requests before the row repeats. At least 1.
@@ -19,8 +19,8 @@ pub struct Shape {
     pub keys_per_get: usize,
     /// The most requests that may be outstanding on one connection. At least 1.
     pub depth: usize,
-    /// Whether the next requests of a connection wait until all that are outstanding on it are
-    /// answered, and then go together; else each reply makes room for a request at once.
+    /// True if a connection sends its next requests together, once all outstanding ones are
+    /// answered; else one after each reply.
     pub whole_batches: bool,
 }
 
@@ -70,12 +70,12 @@ impl Pattern {
         self.shape.keys
     }
 
-    /// Whether there is no request; never so.
+    /// True if there is no request, which never happens.
     pub fn is_empty(&self) -> bool {
         self.reply_bytes.is_empty()
     }
 
-    /// Request `number` of a row that never ends.
+    /// Request `number` of the endless sequence.
     pub fn request(&self, number: usize) -> &[u8] {
         self.requests(number % self.shape.keys, 1, 0)
     }
@@ -85,31 +85,31 @@ impl Pattern {
         &self.bytes[self.starts[first] + skip..self.starts[first + count]]
     }
 
-    /// One set for every key, and how many bytes the replies to them have.
+    /// One set for every key, and the number of bytes of their replies.
     pub fn fill(&self) -> (Vec<u8>, usize) {
         let all = (0..self.shape.keys).flat_map(|index| set(self.shape, index)).collect();
         (all, self.shape.keys * STORED.len())
     }
 
-    /// Whether `replies` is what a server says that stored every set of [`Pattern::fill`].
+    /// True if `replies` are those of a server that stored every set of [`Pattern::fill`].
     pub fn is_filled(&self, replies: &[u8]) -> bool {
         replies.len() == self.shape.keys * STORED.len()
             && replies.chunks(STORED.len()).all(|reply| reply == STORED)
     }
 
-    /// A get of the first key, and the exact reply that must come once the keys are filled.
+    /// A get of the first key, and its exact reply once the keys are filled.
     pub fn probe(&self) -> (Vec<u8>, Vec<u8>) {
         (get(self.shape, 0), get_reply(self.shape))
     }
 }
 
-/// Where one connection stands in a [`Pattern`]: what it still has to send, and which reply is
-/// arriving. Both go round the row from a starting position of the connection's own.
+/// The position of one connection in a [`Pattern`]: the requests that it still has to send, and the
+/// reply that it is receiving. Both start at a request of the connection's own.
 pub struct Cursor {
     send: usize,
     send_skip: usize,
     owed: usize,
-    /// Requests that will be owed when all others are answered.
+    /// Requests that are sent once all outstanding ones are answered.
     held: usize,
     reply: usize,
     reply_have: usize,
@@ -123,13 +123,13 @@ impl Cursor {
         Self { send: first, send_skip: 0, owed, held: 0, reply: first, reply_have: 0 }
     }
 
-    /// What may be written now; empty when the connection's window is full, or its batch is not
-    /// answered whole.
+    /// The bytes that may be written now; empty if the connection's window is full, or its batch is
+    /// not answered completely.
     pub fn unsent<'a>(&self, pattern: &'a Pattern) -> &'a [u8] {
         pattern.requests(self.send, self.owed, self.send_skip)
     }
 
-    /// Takes note that the first `bytes` of [`Cursor::unsent`] were written.
+    /// Records that the first `bytes` of [`Cursor::unsent`] were written.
     pub fn handle_sent(&mut self, pattern: &Pattern, bytes: usize) {
         let mut left = bytes + self.send_skip;
         while self.owed > 0 {
@@ -144,8 +144,8 @@ impl Cursor {
         self.send_skip = left;
     }
 
-    /// Takes note that `bytes` arrived; returns how many replies they completed, and owes the
-    /// server one more request for each, at once or with the whole batch.
+    /// Records that `bytes` arrived; returns how many replies they completed, and adds one request
+    /// to send for each, at once or with the whole batch.
     pub fn handle_received(&mut self, pattern: &Pattern, bytes: usize) -> usize {
         let mut have = self.reply_have + bytes;
         let mut completed = 0;
@@ -165,7 +165,7 @@ impl Cursor {
     }
 }
 
-/// Which key is the `nth` of request `index`: all are asked for equally often, in an order in which
+/// The `nth` key of request `index`. All keys are requested equally often, in an order in which
 /// neighbours in the server's memory are not neighbours in time.
 fn place(shape: Shape, index: usize, nth: usize) -> usize {
     // A prime, so the steps come round to every key unless the number of keys is a multiple of it.
@@ -173,7 +173,7 @@ fn place(shape: Shape, index: usize, nth: usize) -> usize {
     (index * shape.keys_per_get + nth) * STEP % shape.keys
 }
 
-/// `bare-` and the index, filled up to the length that the shape wants.
+/// `bare-` and the index, padded to the shape's key length.
 fn key(shape: Shape, index: usize) -> Vec<u8> {
     format!("bare-{index:0>width$}", width = shape.key_bytes - 5).into_bytes()
 }

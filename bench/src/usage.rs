@@ -1,4 +1,4 @@
-//! What the process has used so far. Refuses to guess: both figures come from the kernel.
+//! The resources that this process has used. Both figures come from the kernel.
 
 use std::fs;
 use std::mem::MaybeUninit;
@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 pub struct Cpu {
     /// In the program itself.
     pub user_s: f64,
-    /// In the kernel, for the program.
+    /// In the kernel on the program's behalf.
     pub system_s: f64,
 }
 
@@ -27,15 +27,15 @@ impl Cpu {
         Self { user_s: seconds(usage.ru_utime), system_s: seconds(usage.ru_stime) }
     }
 
-    /// What was used since `earlier`.
+    /// The CPU time used since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self { user_s: self.user_s - earlier.user_s, system_s: self.system_s - earlier.system_s }
     }
 }
 
-/// The most memory this program had resident, in bytes; `None` where /proc does not tell.
+/// The most memory that this program had resident, in bytes; `None` if /proc does not say.
 ///
-/// Not `ru_maxrss`: across an exec that one keeps the peak of the program that started this one.
+/// Not `ru_maxrss`: across an exec it keeps the peak of the program that started this one.
 pub fn rss_max_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,11 +1,11 @@
-//! Promises of the text codec: any bytes are decoded without a panic, where the stream is cut
-//! does not matter, and what was understood is understood again when it is written anew.
+//! Properties of the text codec: any bytes are decoded without a panic, the result does not depend
+//! on where the stream is split, and decoded messages are decoded again after they were encoded.
 
 use crate::generate::pieces;
 use memtide_codec::text::{ReplyDecoder, RequestDecoder, encode};
 use memtide_codec::{Malformed, Then};
 
-/// The largest item that the request decoder is told to take: small, so that larger ones come up.
+/// The largest item that the request decoder accepts: small, so that larger ones occur.
 const ITEM_BYTES_MAX: usize = 256;
 
 /// A server's bytes, as a client reads them.
@@ -31,9 +31,9 @@ pub fn request_decoder(data: &[u8]) {
 
 #[derive(Debug, PartialEq)]
 struct Replies {
-    /// All that was understood, written anew; this joins the pieces of values.
+    /// The decoded replies, encoded again; this joins the pieces of values.
     rewritten: Vec<u8>,
-    /// Whether it ended between replies, or why it broke off.
+    /// Whether the input ended between replies, or the error that ended decoding.
     end: Result<bool, Malformed>,
 }
 
@@ -54,9 +54,9 @@ fn read_replies<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Replies {
 
 #[derive(Debug, PartialEq)]
 struct Requests {
-    /// All that was understood, written anew.
+    /// The decoded requests, encoded again.
     rewritten: Vec<u8>,
-    /// What was refused, and after how many bytes of the above.
+    /// The refused requests, each with the number of bytes before it.
     refused: Vec<(usize, String)>,
 }
 

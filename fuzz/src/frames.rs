@@ -1,11 +1,12 @@
-//! Promises of the binary codec: any bytes are decoded without a panic, where the stream is cut
-//! does not matter, and what was understood is understood again when it is written anew.
+//! Properties of the binary codec: any bytes are decoded without a panic, the result does not
+//! depend on where the stream is split, and decoded messages are decoded again after they were
+//! encoded.
 
 use crate::generate::pieces;
 use memtide_codec::binary::{ReplyDecoder, RequestDecoder, encode};
 use memtide_codec::{Malformed, Then};
 
-/// The largest item that the request decoder is told to take: small, so that larger ones come up.
+/// The largest item that the request decoder accepts: small, so that larger ones occur.
 const ITEM_BYTES_MAX: usize = 256;
 
 /// A server's frames, as a client reads them.
@@ -29,8 +30,8 @@ pub fn request_frames(data: &[u8]) {
     assert!(again.1.is_empty(), "requests are refused when they are written anew");
 }
 
-/// All that was understood, written anew, and whether it ended between answers, or why it broke
-/// off.
+/// The decoded answers, encoded again, and whether the input ended between answers, or the error
+/// that ended decoding.
 fn read_answers<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<u8>, Result<bool, Malformed>) {
@@ -48,7 +49,8 @@ fn read_answers<'a>(
     (rewritten, Ok(decoder.is_idle()))
 }
 
-/// All that was understood, written anew, and what was refused, and after how many bytes of it.
+/// The decoded requests, encoded again, and the refused ones, each with the number of bytes before
+/// it.
 fn read_requests<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<u8>, Vec<(usize, String)>) {

@@ -1,9 +1,9 @@
-//! Inputs that are nearly right: words of a dictionary, put together and then damaged. The same
-//! seed gives the same inputs; nothing here looks at what a target does with them.
+//! Inputs that are nearly valid: words of a dictionary, joined and then damaged. The same seed
+//! gives the same inputs. It does not depend on what a target does with them.
 
 use memtide_base::Random;
 
-/// What clients send, and parts of it.
+/// Requests, and parts of them.
 pub const REQUESTS: &[&[u8]] = &[
     b"get k\r\n",
     b"gets k a b\r\n",
@@ -36,7 +36,7 @@ pub const REQUESTS: &[&[u8]] = &[
     b"noreply",
 ];
 
-/// What servers send, and parts of it.
+/// Replies, and parts of them.
 pub const REPLIES: &[&[u8]] = &[
     b"VALUE k 0 3\r\nabc\r\n",
     b"VALUE k 4294967295 7 18446744073709551615\r\n\r\nEND\r\n\r\n",
@@ -64,7 +64,7 @@ pub const REPLIES: &[&[u8]] = &[
     b"SERVER_ERROR: out of memory\r\n",
 ];
 
-/// What clients send in frames, and parts of it.
+/// Request frames, and parts of them.
 pub const REQUEST_FRAMES: &[&[u8]] = &[
     b"\x80\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\
       \x00\x00k",
@@ -125,7 +125,7 @@ pub const REQUEST_FRAMES: &[&[u8]] = &[
     b"\x80\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 ];
 
-/// What servers send in frames, and parts of it.
+/// Reply frames, and parts of them.
 pub const ANSWER_FRAMES: &[&[u8]] = &[
     b"\x81\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x07\x00\x00\x00\x00\x00\x00\
       \x00\x00\x00\x00\x00\x07abc",
@@ -229,12 +229,12 @@ pub const SCENARIOS: &[&[u8]] = &[
 const SCRAPS: &[&[u8]] =
     &[b" ", b"\r", b"\n", b"\r\n", b"0", b"-1", b"18446744073709551616", b"\0"];
 
-/// How many inputs are kept to be damaged further.
+/// The number of inputs that are kept to be damaged further.
 const POOL_MAX: usize = 64;
 /// The longest input, in bytes; but for a few that test the limits of lines.
 const INPUT_BYTES_MAX: usize = 4096;
 
-/// An endless row of inputs.
+/// An endless sequence of inputs.
 #[derive(Debug)]
 pub struct Generator {
     random: Random,
@@ -243,7 +243,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The row that belongs to a seed and a dictionary.
+    /// The sequence of a seed and a dictionary.
     pub fn new(seed: u64, dictionary: &'static [&'static [u8]]) -> Self {
         Self { random: Random::new(seed), dictionary, pool: Vec::new() }
     }
@@ -303,7 +303,7 @@ impl Generator {
     }
 }
 
-/// The input in pieces, which are always the same for the same bytes.
+/// Splits the input; the same bytes always give the same pieces.
 pub fn pieces(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     let seed =
         data.iter().fold(data.len() as u64, |sum, byte| sum * 31 % (1 << 40) + u64::from(*byte));

@@ -1,4 +1,4 @@
-//! Fuzz targets: plain functions that take any bytes and panic when a promise is broken.
+//! Fuzz targets: plain functions that take any bytes and panic if a property does not hold.
 //!
 //! `cargo test -p memtide-fuzz` gives each target a bounded number of generated inputs, on stable
 //! Rust; `MEMTIDE_FUZZ_SEED` and `MEMTIDE_FUZZ_ROUNDS` choose others, and `MEMTIDE_FUZZ_ROUNDS=0`

@@ -1,9 +1,9 @@
-//! Promises of the scenario file: any bytes are understood or refused without a panic, and what
-//! was understood is understood again from its own words.
+//! Properties of the scenario file: any bytes are parsed or refused without a panic, and parsed
+//! settings are parsed again from their own text.
 
 use memtide_schema::{FieldError, Settings, from_toml};
 
-/// A scenario file, as far as it is text.
+/// Checks a scenario file. Bytes that are not UTF-8 are replaced first.
 pub fn scenario_toml(data: &[u8]) {
     let Some(settings) = read(&String::from_utf8_lossy(data)) else { return };
     for problem in settings.check() {

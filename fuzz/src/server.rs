@@ -1,5 +1,5 @@
-//! Promises of the embedded server: any bytes are answered without a panic, the same however they
-//! are cut, with replies that a client can read.
+//! Properties of the embedded server: any bytes are answered without a panic, in the same way
+//! however they are split, with replies that a client can decode.
 
 use crate::generate::pieces;
 use memtide_base::Instant;
@@ -8,7 +8,7 @@ use memtide_codec::binary::{self, Opcode};
 use memtide_codec::text::ReplyDecoder;
 use memtide_server::{Clock, Flow, Session, Store, StoreOptions};
 
-/// Small, so that items are refused and thrown out.
+/// Small, so that items are refused and evicted.
 const OPTIONS: StoreOptions =
     StoreOptions { memory_bytes_max: 2048, item_bytes_max: 256, shards: 2 };
 

@@ -1,8 +1,8 @@
 //! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`, `docs`,
 //! `messages`, `proof`, `readme`.
 //!
-//! It only calls tools that a developer could call by hand, says which, and knows nothing of what
-//! memtide does inside.
+//! It calls tools that a developer could call by hand, prints each command, and knows nothing of
+//! memtide's internals.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A chore reports to a person.
 
@@ -146,7 +146,7 @@ fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg 
         .help(help)
 }
 
-/// The whole suite. The tidy checks are among the tests.
+/// Runs all tests; the tidy checks are among them.
 fn test(root: &Path) -> Result<(), String> {
     setup::install_missing(setup::TESTS)?;
     setup::install_cluster();
@@ -173,7 +173,7 @@ fn test(root: &Path) -> Result<(), String> {
     run(command.env("RUSTFLAGS", "--cfg loom").args(interleavings).arg("interleavings"))
 }
 
-/// The simulated swarm, optimised: ten thousand seeds take a minute.
+/// Runs the simulated swarm in a release build: ten thousand seeds take a minute.
 fn swarm(root: &Path, words: &ArgMatches) -> Result<(), String> {
     let number = |name: &str| *words.get_one::<u64>(name).expect("it has a default");
     let one = words.value_source("seed") == Some(ValueSource::CommandLine);
@@ -200,14 +200,15 @@ fn tidy(root: &Path) -> Result<(), String> {
     }
 }
 
-/// The documents are held equal to the code by tests, which write them when asked to.
+/// Writes the generated documents: tests compare them with the code, and write them if
+/// `UPDATE_DOCS` is set.
 fn docs(root: &Path) -> Result<(), String> {
     tidy::write_messages(root)?;
     let tests = ["--package", "memtide-schema", "--lib"];
     run(cargo(root).env("UPDATE_DOCS", "1").arg("test").args(tests))
 }
 
-/// The cargo that runs this program, working at `root`.
+/// The cargo that runs this program, in the folder `root`.
 fn cargo(root: &Path) -> process::Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = process::Command::new(program);
@@ -215,7 +216,7 @@ fn cargo(root: &Path) -> process::Command {
     command
 }
 
-/// What cargo tells of the workspace's own packages, without touching the network.
+/// The metadata of the workspace's own packages, without access to the network.
 ///
 /// # Errors
 /// When cargo cannot describe the workspace.
@@ -225,7 +226,7 @@ fn metadata(root: &Path) -> Result<Value, String> {
         .map_err(|error| format!("cargo's description of the workspace is no JSON: {error}"))
 }
 
-/// What cargo prints when it is called with these words.
+/// The output of cargo with these arguments.
 ///
 /// # Errors
 /// When it cannot be started, or fails.
@@ -239,7 +240,7 @@ fn told(root: &Path, words: &[&str]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Says what is run, runs it with this terminal, and asks for its success.
+/// Prints the command, runs it on this terminal, and returns an error if it fails.
 fn run(command: &mut process::Command) -> Result<(), String> {
     let words = written(command);
     eprintln!("xtask: {words}");
@@ -247,7 +248,7 @@ fn run(command: &mut process::Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("`{words}` failed: {status}")) }
 }
 
-/// A command as one would type it.
+/// The command line of a command, for messages.
 fn written(command: &process::Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());

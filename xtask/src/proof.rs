@@ -1,20 +1,21 @@
-//! Proofs that are made by hand on a quiet machine, because they measure: what a newcomer's first
-//! run shows, and the sample of it in the README. It judges nothing; it counts what memtide says.
+//! Proofs that are run by hand on a quiet machine, because they measure time: a newcomer's first
+//! run, and its sample in the README. It judges nothing; it counts memtide's own verdicts.
 
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The generator may add this share to a percentile.
+/// The largest share of a percentile that the generator may add.
 const SHARE_MAX: f64 = 0.10;
-/// Where the sample stands in the README.
+/// The marks around the sample in the README.
 const SAMPLE_BEGINS: &str = "<!-- sample: written by `cargo xtask readme` -->";
 const SAMPLE_ENDS: &str = "<!-- end of the sample -->";
-/// The report is as wide as a page of the README.
+/// The report's width in columns.
 const COLUMNS: &str = "120";
 
-/// `memtide run`, `runs` times; how often the generator's share of p50 and p99 was small.
+/// Runs `memtide run` `runs` times; prints how often the generator's share of p50 and p99 was
+/// small.
 ///
 /// # Errors
 /// When memtide cannot be built or run, or does not write a record.
@@ -88,7 +89,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The figure of a check; none if it was skipped.
+/// The figure of a check; `None` if it was skipped.
 fn share(record: &Value, code: &str) -> Option<f64> {
     let checks = record["believable"]["checks"].as_array()?;
     checks.iter().find(|check| check["code"] == code)?["measured"].as_f64()

@@ -1,18 +1,18 @@
-//! The programs that the tests call, and the Debian packages that bring them.
+//! The programs that the tests call, and their Debian packages.
 //!
-//! Installs only as root or with a sudo that asks no password; otherwise it says the command.
+//! Installs only as root or with a sudo that needs no password; otherwise it prints the command.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program that tests start, and where it comes from.
+/// A program that tests start, and its package.
 pub(crate) struct Need {
     program: &'static str,
     package: &'static str,
     why: &'static str,
 }
 
-/// What the tests call.
+/// The programs that the tests call.
 pub(crate) const TESTS: &[Need] = &[
     Need { program: "memcached", package: "memcached", why: "the server under test" },
     Need {
@@ -21,7 +21,8 @@ pub(crate) const TESTS: &[Need] = &[
         why: "it makes users for servers with SASL",
     },
 ];
-/// What the tests on a cluster call. They need root, and say that they were skipped without it.
+/// The programs that the tests on a cluster call. These tests need root, and report that they were
+/// skipped without it.
 const CLUSTER: &[Need] = &[
     Need { program: "slurmctld", package: "slurmctld", why: "the controller of a cluster" },
     Need { program: "slurmd", package: "slurmd", why: "a node of a cluster" },
@@ -30,14 +31,14 @@ const CLUSTER: &[Need] = &[
     Need { program: "ip", package: "iproute2", why: "each node has a network of its own" },
     Need { program: "nsenter", package: "util-linux", why: "each node has namespaces of its own" },
 ];
-/// What the counting of instructions calls.
+/// The programs for counting instructions.
 pub(crate) const INSTRUCTIONS: &[Need] =
     &[Need { program: "valgrind", package: "valgrind", why: "it counts instructions" }];
 
 /// Packaged servers live outside an ordinary user's PATH on some systems.
 const MORE_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// Makes sure that every program which is needed is there.
+/// Makes sure that every needed program is installed.
 ///
 /// # Errors
 /// When one is missing and may not be installed from here; the message is what to type.
@@ -67,7 +68,7 @@ pub(crate) fn install_cluster() {
     }
 }
 
-/// Where `program` is, if it is installed.
+/// The path of `program`, if it is installed.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -76,8 +77,8 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// The words before `apt-get` with which packages can be installed without a question; `None`
-/// when they cannot.
+/// The words before `apt-get` that install packages without a question; `None` if that is not
+/// possible.
 fn privilege() -> Option<&'static [&'static str]> {
     find("apt-get")?;
     if answers("id", &["-u"]).as_deref() == Some("0") {
@@ -109,7 +110,7 @@ fn by_hand(packages: &[&str]) -> String {
     }
 }
 
-/// What a command prints, trimmed, if it can be started and succeeds.
+/// The trimmed output of a command, if it can be started and succeeds.
 fn answers(program: &str, words: &[&str]) -> Option<String> {
     let output = Command::new(program).args(words).stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();

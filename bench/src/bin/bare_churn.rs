@@ -133,7 +133,7 @@ impl Client {
         Ok(())
     }
 
-    /// Waits once, 100 ms at most, and serves all that is ready.
+    /// Waits once, at most 100 ms, and serves all ready connections.
     fn turn(&mut self, events: &mut Vec<epoll::Event>) -> io::Result<()> {
         events.clear();
         let patience = rustix::event::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };

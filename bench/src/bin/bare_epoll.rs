@@ -1,8 +1,8 @@
 //! The bare epoll client: one thread, prebuilt requests, a sliding window per connection.
 //!
-//! After each readable event it counts bytes and sends one request for each reply they complete
-//! (or, if told to, a whole window of them when they complete the last reply). It parses nothing
-//! and times nothing, so what it costs is what the system calls cost.
+//! After each readable event it counts bytes and sends one request for each reply that they
+//! complete (or, as an option, a whole window once its last reply is complete). It neither parses
+//! nor takes times, so its cost is that of the system calls.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use memtide_bench::front::{self, Client};
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 struct Peer {
     stream: TcpStream,
     cursor: Cursor,
-    /// Whether epoll also tells when this socket can be written again.
+    /// True if epoll also reports when this socket can be written again.
     awaits_room: bool,
 }
 
@@ -39,7 +39,7 @@ struct EpollClient {
     epoll: rustix::fd::OwnedFd,
     events: Vec<epoll::Event>,
     input: Vec<u8>,
-    /// Replies received whole.
+    /// Complete replies.
     ops: u64,
 }
 

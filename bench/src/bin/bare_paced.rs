@@ -1,7 +1,7 @@
-//! The bare paced client: gets at exponential gaps by a plan made before, on whichever connection
-//! is free, and nothing else. What pacing costs, and how late it is, without anything around it.
+//! The bare paced client: gets at precomputed instants with exponential gaps, on any free
+//! connection, and nothing else. It shows the cost of pacing, and its lateness, by itself.
 //!
-//! Response counts from the planned instant. It parses nothing: a reply is its known length.
+//! Response times count from the planned instant. It parses nothing: a reply is its known length.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -121,7 +121,7 @@ fn plan(rate: f64, seconds: f64) -> Vec<u64> {
 
 struct Peer {
     stream: TcpStream,
-    /// The planned instant of the get under way.
+    /// The planned instant of the get in flight.
     intended_ns: u64,
     /// Bytes of its reply so far.
     have: usize,
@@ -132,7 +132,7 @@ struct Client<'a> {
     peers: Vec<Peer>,
     idle: VecDeque<usize>,
     plan: Vec<u64>,
-    /// How many of the plan were sent.
+    /// The number of gets sent.
     sent: usize,
     response_ns: Vec<u64>,
     reply_bytes: usize,
@@ -192,7 +192,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Sends what is due, as long as a connection is free.
+    /// Sends due gets, as long as a connection is free.
     fn send_due(&mut self, now_ns: u64) -> io::Result<()> {
         while let Some(&due_ns) = self.plan.get(self.sent)
             && due_ns <= now_ns

@@ -155,7 +155,7 @@ impl UringClient {
         if cqueue::more(flags) { Ok(()) } else { self.receive_always(index) }
     }
 
-    /// Asks for all that the connection will ever receive.
+    /// Arms a receive that stays armed for all replies of the connection.
     fn receive_always(&mut self, index: usize) -> io::Result<()> {
         let fd = Fd(self.peers[index].stream.as_raw_fd());
         self.push(&opcode::RecvMulti::new(fd, GROUP).build().user_data(index as u64))
@@ -185,7 +185,7 @@ impl UringClient {
         Ok(())
     }
 
-    /// Lets the kernel fill `buffer` again. Its bytes were not read.
+    /// Gives `buffer` back to the kernel; its bytes are not read.
     fn give_back(&mut self, buffer: u16) {
         let first = ring_pages(self.entries) * size_of::<Page>();
         let address = self.buffers.as_ptr() as u64;
@@ -205,13 +205,13 @@ impl UringClient {
     }
 }
 
-/// Whether a call to the ring did all it could for now.
+/// True if a call to the ring did all it could for now.
 fn is_for_later(error: &io::Error) -> bool {
     let errors = [libc::ETIME, libc::EINTR, libc::EBUSY, libc::EAGAIN];
     error.raw_os_error().is_some_and(|errno| errors.contains(&errno))
 }
 
-/// Pages that the entries of a ring take.
+/// The number of pages of a ring's entries.
 fn ring_pages(entries: u16) -> usize {
     (usize::from(entries) * size_of::<BufRingEntry>()).div_ceil(size_of::<Page>())
 }

@@ -1,7 +1,7 @@
-//! A server that costs next to nothing: one thread, every get hits with the same value, every set
-//! is stored nowhere. Clients are compared against it where a real server would be the limit.
+//! A server of minimal cost: one thread; every get hits with the same value, and sets are
+//! discarded. Clients are compared against it where a real server would be the bottleneck.
 //!
-//! It understands whole `get` and `set` lines, `version`, `quit` and a plain `stats`, which tells
+//! It understands whole `get` and `set` lines, `version`, `quit` and a plain `stats`, which has
 //! memcached's counters of gets and sets; anything else is `ERROR`.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// One connection and what of a request has come so far.
+/// One connection, and the part of a request received so far.
 struct Peer {
     stream: TcpStream,
     input: Vec<u8>,
@@ -110,7 +110,7 @@ fn accept(
     }
 }
 
-/// Answers what has come; says whether the connection goes on.
+/// Answers received requests; true if the connection continues.
 fn answer(peer: &mut Peer, replies: &mut Replies, out: &mut Vec<u8>) -> io::Result<bool> {
     let bytes = peer.stream.read(&mut peer.input[peer.filled..])?;
     if bytes == 0 {
@@ -131,14 +131,14 @@ fn answer(peer: &mut Peer, replies: &mut Replies, out: &mut Vec<u8>) -> io::Resu
     Ok(!std::mem::take(&mut replies.is_quit))
 }
 
-/// What is answered, and how much was asked on all connections together.
+/// The constant answers, and the counters over all connections.
 struct Replies {
-    /// What follows the key of a hit.
+    /// The bytes after the key of a hit.
     after_key: Vec<u8>,
     /// Keys of gets.
     gets: u64,
     sets: u64,
-    /// The connection that is being answered was told to close.
+    /// True if the present connection sent `quit`.
     is_quit: bool,
 }
 
@@ -150,7 +150,8 @@ impl Replies {
         Self { after_key, gets: 0, sets: 0, is_quit: false }
     }
 
-    /// Answers the request at the front of `input`; how long it is, or `None` when it is not whole.
+    /// Answers the request at the front of `input`; returns its length, or `None` if it is
+    /// incomplete.
     fn reply(&mut self, input: &[u8], out: &mut Vec<u8>) -> Option<usize> {
         let length = input.iter().position(|byte| *byte == b'\n')? + 1;
         let line = input[..length].trim_ascii_end();
@@ -184,7 +185,7 @@ impl Replies {
         Some(length)
     }
 
-    /// As memcached does, which counts keys and not commands of gets; here each of them hits.
+    /// Counts gets as memcached does: keys, not commands; here each of them hits.
     fn tell_counters(&self, out: &mut Vec<u8>) {
         let counters = [
             ("cmd_get", self.gets),

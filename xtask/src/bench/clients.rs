@@ -69,7 +69,8 @@ const PACED_CLIENTS: &[Own] = &[
 const KEYS: &str = "1000";
 
 impl Client {
-    /// All that make this load, ours first; others only `with_peers`, where they are installed.
+    /// The clients that make this load, ours first; others only `with_peers`, if they are
+    /// installed.
     pub(super) fn all(shape: &Shape, with_peers: bool) -> Vec<Self> {
         let own = match shape {
             Shape { calls: 1.., .. } => CHURN_CLIENTS,
@@ -97,7 +98,7 @@ impl Client {
 }
 
 impl Own {
-    /// The file's name among our programs.
+    /// The name of its file among our programs.
     pub(super) fn program(self) -> String {
         match self {
             Self::Bare(io) => format!("bare-{io}"),

@@ -4,31 +4,31 @@
 
 use serde_json::{Value, json};
 
-/// What one run of a client came to.
+/// The figures of one run of a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) ops_per_s: f64,
     /// User and system time of the client, per million operations.
     pub(crate) cpu_s_per_mops: f64,
     pub(crate) rss_max_bytes: f64,
-    /// The median and the 99th percentile of response, where the client measures it.
+    /// The median and the 99th percentile of response, if the client measures them.
     pub(crate) response_us: Option<(f64, f64)>,
     /// Lag: how late operations were sent.
     pub(crate) lag_us: Option<(f64, f64)>,
 }
 
-/// A set of figures by its middle, and where the middle of all possible ones lies.
+/// The median of some figures, and the interval of the true median.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
-    /// The ends of the interval that holds the true median with 95 % confidence; the least and
-    /// the most of fewer than six figures.
+    /// The interval that holds the true median with 95 % confidence; the least and the most of
+    /// fewer than six figures.
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
 
 impl Spread {
-    /// The spread of the figures; none of no figure.
+    /// The median and interval of the figures; `None` without figures.
     pub(crate) fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -50,8 +50,8 @@ impl Spread {
     }
 }
 
-/// How many of `count` sorted figures can be left out at each end so that the rest still spans
-/// their median with 95 % confidence: each figure is above it with probability one half.
+/// The number of the `count` sorted figures that can be left out at each end so that the rest still
+/// spans their median with 95 % confidence: each figure is above it with probability one half.
 fn outside_median(count: usize) -> usize {
     let (mut cut, mut ways, mut tail) = (0_usize, 1.0, 0.0);
     let all = 2.0_f64.powi(count as i32);
@@ -66,7 +66,7 @@ fn outside_median(count: usize) -> usize {
     }
 }
 
-/// The interleaved rounds of one shape. The first client is the one that all are held against.
+/// The interleaved rounds of one shape. All clients are compared with the first.
 #[derive(Debug)]
 pub(crate) struct Rounds {
     clients: Vec<Client>,
@@ -75,7 +75,7 @@ pub(crate) struct Rounds {
 #[derive(Debug)]
 struct Client {
     name: String,
-    /// Run i belongs to round i; none where there is no figure, with its reason.
+    /// The run of each round, or the reason why it has no figures.
     runs: Vec<Result<Run, String>>,
 }
 
@@ -97,7 +97,7 @@ impl Rounds {
         Self { clients: names.map(|name| Client { name, runs: Vec::new() }).collect() }
     }
 
-    /// One more run of a client, or why it has no figures.
+    /// Adds a run of a client, or why it has no figures.
     pub(crate) fn add(&mut self, client: usize, run: Result<Run, String>) {
         self.clients[client].runs.push(run);
     }
@@ -152,7 +152,7 @@ impl Rounds {
         text
     }
 
-    /// Every figure, for programs.
+    /// All figures as JSON.
     pub(crate) fn json(&self) -> Value {
         let run = |run: &Result<Run, String>| match run {
             Ok(run) => json!({
@@ -181,10 +181,10 @@ impl Rounds {
     }
 }
 
-/// Stands where there is no figure.
+/// Shown where there is no figure.
 const NOTHING: &str = "–";
 
-/// The medians of both halves of some pairs, or a dash.
+/// The medians of the first and the second members of some pairs, or a dash.
 fn pair(pairs: impl Iterator<Item = (f64, f64)>) -> String {
     let (firsts, seconds): (Vec<f64>, Vec<f64>) = pairs.unzip();
     match Spread::of(firsts).zip(Spread::of(seconds)) {
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!((eleven.low, eleven.median, eleven.high), (2.0, 6.0, 10.0));
     }
 
-    /// Operations and CPU of runs; where there are none, it slept.
+    /// Test runs with these operations and CPU times; without them the client slept.
     fn rounds_of(runs: [(usize, Option<(f64, f64)>); 6]) -> Rounds {
         let mut rounds = Rounds::of(["bare", "memtide", "peer"].map(str::to_owned).into_iter());
         for (client, run) in runs {

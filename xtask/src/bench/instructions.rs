@@ -1,7 +1,7 @@
-//! How many instructions each part of the engine's work takes, held against what was recorded:
-//! figures that no other load on the machine can disturb.
+//! The number of instructions of each part of the engine's work, compared with recorded figures.
+//! Other load on the machine does not change them.
 //!
-//! They belong to one compiler; under another one they are shown and not judged.
+//! Recorded figures belong to one compiler; under another one figures are shown and not judged.
 
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -11,14 +11,14 @@ use std::process::Command;
 /// The parts that `engine-parts` knows.
 const PARTS: [&str; 7] =
     ["next", "encode", "decode", "record", "turn", "deep turn", "key of a multiget"];
-/// Each part is counted for these many times; the difference is free of start-up.
+/// Each part is run this many times, and again with more; the difference is free of start-up.
 const TIMES: [u64; 2] = [10_000, 60_000];
 /// How much a part may grow, in percent, before it must be recorded anew.
 const GROWTH_MAX_PERCENT: f64 = 3.0;
 /// Makes the C library copy bytes in the same way on every processor.
 const PLAIN_LIBRARY: &str = "glibc.cpu.hwcaps=-AVX512VL,-AVX512BW,-AVX2,-AVX,-ERMS,-FSRM,\
                              -AVX_Fast_Unaligned_Load";
-/// Where the figures are recorded.
+/// The file of recorded figures.
 const RECORDED: &str = "bench/instructions.json";
 
 /// Counts every part. With `record` the figures become the recorded ones.

@@ -1,9 +1,9 @@
-//! What memtide costs beside a client that does nothing but the system calls.
+//! Compares memtide's cost with that of a client that does nothing but the system calls.
 //!
-//! Both run against the same server in interleaved rounds, client and server on different CPUs,
-//! and only ratios within a round are compared: absolute figures are the machine's. Where
-//! it can be done, clients take turns of 50 ms within a round, and what they say of themselves is
-//! from a run alone; all other loads they make alone, one after the other.
+//! All clients run against the same server in interleaved rounds, client and server on different
+//! CPUs, and only ratios within a round are compared: absolute figures belong to the machine. Where
+//! clients can be stopped, they take turns of 50 ms within a round, and only their own measurements
+//! come from a run alone. Other loads run alone, one after the other.
 
 mod clients;
 mod figures;
@@ -24,13 +24,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use turns::{Order, Turns, cycle};
 
-/// What `cargo xtask bench` was asked for.
+/// The options of `cargo xtask bench`.
 pub(crate) struct Options {
     pub(crate) rounds: u32,
     pub(crate) seconds: u32,
-    /// Only shapes whose name holds this word.
+    /// Only shapes whose name contains this word.
     pub(crate) shape: String,
-    /// Whether other load generators that are found on PATH run as well.
+    /// True to run other load generators found on PATH as well.
     pub(crate) peers: bool,
     pub(crate) json: Option<PathBuf>,
 }
@@ -44,18 +44,18 @@ struct Shape {
     multiget: u32,
     /// Gets per second at exponential gaps; 0 for as fast as possible.
     rate: u32,
-    /// Calls of each connection, which is then closed, and counted instead of keys; 0 when
-    /// connections stay.
+    /// Calls of each connection, which is then closed; figures are per connection. 0 if connections
+    /// stay open.
     calls: u32,
     server: Which,
-    /// Whether the client runs on the server's CPU.
+    /// True if the client runs on the server's CPU.
     shares_cpu: bool,
 }
 
 impl Shape {
-    /// Whether clients can be stopped in the middle of it and go on as if nothing had been. Before
-    /// a server that is the limit deep windows do not: one that was stopped finds all answers at
-    /// once, sends whole windows, and may go on like that for seconds, at half the cost.
+    /// True if clients can be stopped and continued without changing their load. Deep windows
+    /// cannot if the server is the bottleneck: a continued client finds all answers at once, sends
+    /// whole windows, and may do so for seconds, at half the cost.
     fn bears_turns(&self) -> bool {
         let remembers = self.depth > 1 && self.server == Which::Memcached;
         let stays = self.calls == 0 && self.connections <= CONNECTIONS_MAX;
@@ -82,7 +82,7 @@ const fn paced(name: &'static str, rate: u32, shares_cpu: bool) -> Shape {
     Shape { name, connections: 16, depth: 1, multiget: 1, rate, calls: 0, server, shares_cpu }
 }
 
-/// Connections at a time, each of as many gets, which it sends in one write.
+/// Concurrent connections, each with the given number of gets, sent in one write.
 const fn churn(name: &'static str, connections: u32, calls: u32, server: Which) -> Shape {
     Shape {
         name,
@@ -96,7 +96,7 @@ const fn churn(name: &'static str, connections: u32, calls: u32, server: Which) 
     }
 }
 
-/// 30-byte keys and 200-byte values are common to all of them, and nine gets to one set to most.
+/// All clients use 30-byte keys and 200-byte values, and most nine gets to one set.
 const SHAPES: &[Shape] = &[
     shape("16 connections, depth 1, memcached", (16, 1, 1), Which::Memcached),
     shape("16 connections, depth 1, null server", (16, 1, 1), Which::Null),
@@ -117,11 +117,11 @@ const SHAPES: &[Shape] = &[
     paced("paced at 100 000/s, memcached on the same CPU", 100_000, true),
 ];
 
-/// The most connections of clients that take turns: all of them are open at once.
+/// The most connections of clients that take turns; those of all clients are open at once.
 const CONNECTIONS_MAX: u32 = 512;
-/// How long our programs go on before their first turns.
+/// How long our programs run before their first turn.
 const START: Duration = Duration::from_secs(1);
-/// How long a client may take beside its run.
+/// How long a client may take in addition to its run.
 const PATIENCE_S: u32 = 30;
 
 /// Runs every shape and prints one table for each.
@@ -189,7 +189,7 @@ struct Bench {
     programs: PathBuf,
     cpus: Cpus,
     seconds: u32,
-    /// Whether other programs run as well.
+    /// True to run other programs as well.
     peers: bool,
     memcached: Server,
     null: Server,
@@ -224,7 +224,7 @@ impl Bench {
         }
     }
 
-    /// Each round begins with another client: a drift of the machine then falls on all alike.
+    /// Each round begins with another client, so that a drift of the machine affects all alike.
     fn rounds_alone(
         &self,
         shape: &Shape,
@@ -241,7 +241,8 @@ impl Bench {
         Ok(rounds)
     }
 
-    /// CPU time and operations are those of turns, all else is of a run alone.
+    /// Measures rounds in turns: CPU time and operations are those of turns, other figures those of
+    /// a run alone.
     fn rounds_of_turns(
         &self,
         shape: &Shape,
@@ -278,7 +279,7 @@ impl Bench {
         Ok(rounds)
     }
 
-    /// How a client is started that takes turns.
+    /// The command of a client that takes turns.
     fn order(&self, shape: &Shape, client: Client, seconds: u32) -> Result<Order, String> {
         let address = self.address(shape);
         let start = start_of(client);
@@ -298,8 +299,8 @@ impl Bench {
         })
     }
 
-    /// A run of one client, with the machine for itself. One that fails does not cost the other
-    /// figures: it is told beside them.
+    /// A run of one client alone. A failure does not end the benchmark: it is shown beside the
+    /// other figures.
     fn alone(&self, shape: &Shape, client: Client) -> Result<Run, String> {
         let address = self.address(shape);
         match client {
@@ -327,7 +328,7 @@ impl Bench {
         if shape.shares_cpu { self.cpus.server } else { self.cpus.client }
     }
 
-    /// Runs one of our programs on `cpu`; what it says on stdout is JSON.
+    /// Runs one of our programs on `cpu`; returns the JSON that it prints.
     fn client(&self, program: &str, cpu: u32, words: &[String]) -> Result<Value, String> {
         let output = Command::new("timeout")
             .args(["--foreground", "--kill-after=5", &(self.seconds + PATIENCE_S).to_string()])

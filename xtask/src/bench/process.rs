@@ -1,4 +1,4 @@
-//! A program that runs for as long as it is wanted, and what the kernel knows of it.
+//! A running program, and the kernel's figures about it.
 
 use super::server::on_cpu;
 use rustix::process::{Pid, Signal, kill_process};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A program on one CPU. It ends with this value.
+/// A program on one CPU. Dropping this value ends it.
 pub(super) struct Process {
     /// Only this value waits for it, so its process id is not reused until then.
     child: Child,
-    /// As one would type it.
+    /// Its command line, for messages.
     line: String,
 }
 
@@ -41,7 +41,7 @@ impl Process {
             .map_err(|error| format!("cannot send a signal to `{}`: {error}", self.line))
     }
 
-    /// An error when it has ended.
+    /// Returns an error if it has ended.
     pub(super) fn is_there(&mut self) -> Result<(), String> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
@@ -50,7 +50,7 @@ impl Process {
         }
     }
 
-    /// Waits until it has ended by itself, and well.
+    /// Waits until it has ended by itself; an error if it failed.
     pub(super) fn finish(&mut self, patience: Duration) -> Result<(), String> {
         let began = Instant::now();
         while began.elapsed() < patience {
@@ -64,13 +64,13 @@ impl Process {
         Err(format!("`{}` did not end within {} s", self.line, patience.as_secs()))
     }
 
-    /// CPU time of all its threads so far.
+    /// CPU time of all its threads up to now.
     pub(super) fn cpu(&self) -> Result<Duration, String> {
         cpu_of(&self.proc_folder().join("task"))
             .map_err(|error| format!("no CPU time is known of `{}`: {error}", self.line))
     }
 
-    /// The most memory that it has had.
+    /// The most memory that it has used.
     pub(super) fn rss_max_bytes(&self) -> Result<f64, String> {
         let status = fs::read_to_string(self.proc_folder().join("status")).unwrap_or_default();
         rss_max_of(&status).ok_or_else(|| format!("no memory is known of `{}`", self.line))

@@ -1,4 +1,4 @@
-//! The servers of a benchmark, what they count, and the CPUs that both sides run on.
+//! The servers of a benchmark, their counters, and the CPUs of both sides.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How long a server may take to accept.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Which CPU each side runs on; the same one when there is no second.
+/// The CPU of each side; the same one if there is no second.
 #[derive(Clone, Copy)]
 pub(crate) struct Cpus {
     pub(crate) client: u32,
@@ -38,7 +38,7 @@ fn parse_cpus(list: &str) -> Option<Vec<u32>> {
     (!cpus.is_empty()).then_some(cpus)
 }
 
-/// A server of our own on a free loopback port; it ends with this value.
+/// A server on a free loopback port. Dropping this value ends it.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -94,9 +94,9 @@ impl Server {
     }
 }
 
-/// The beginning of a command whose program stays on one CPU and is killed when this one dies:
-/// no process would end a server then, or continue a stopped one. Both words become the program and
-/// keep its number.
+/// The beginning of a command whose program stays on one CPU and is killed when this process dies;
+/// otherwise nothing would end a server then, or continue a stopped one. `taskset` and `setpriv`
+/// replace themselves by the program and keep its process id.
 pub(super) fn on_cpu(cpu: u32) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "taskset", "--cpu-list", &cpu.to_string()]);
@@ -111,7 +111,7 @@ impl Drop for Server {
     }
 }
 
-/// What a server counts, asked over one connection.
+/// A server's counters, requested over one connection.
 pub(super) struct Counters {
     address: SocketAddr,
     stream: BufReader<TcpStream>,
@@ -129,7 +129,7 @@ impl Counters {
         Ok(Self { address, stream })
     }
 
-    /// Keys asked for and sets, of all connections since the server's start.
+    /// Requested keys and sets, of all connections since the server's start.
     pub(super) fn commands(&mut self) -> Result<u64, String> {
         let text = self
             .tell()

@@ -1,8 +1,8 @@
-//! Clients that take turns of 50 ms against one server, so that a machine whose speed drifts does
-//! so for all of them alike. Signals stop and continue them; what one did in its turn is told by
-//! the kernel, which counts its CPU time, and by the server, which counts its operations.
+//! Clients that take turns of 50 ms against one server, so that a drift of the machine's speed
+//! affects all of them alike. Signals stop and continue them. The kernel counts the CPU time of a
+//! turn, and the server its operations.
 //!
-//! Which client is whose, and what it says of itself, is no matter of this file.
+//! This module knows neither the clients nor their own measurements.
 
 use super::process::Process;
 use super::server::Counters;
@@ -11,28 +11,28 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// How long a client goes on at a time.
+/// The length of a turn.
 pub(super) const TURN: Duration = Duration::from_millis(50);
-/// What was under way when a client was stopped is answered and counted after this.
+/// The time after which operations in flight at a stop are answered and counted.
 const SETTLING: Duration = Duration::from_millis(2);
-/// What may come between beside the turns, which are counted with half their length again.
+/// Time for anything but turns; turns are counted with half their length more.
 const MARGIN_S: u64 = 60;
-/// The longest duration that all clients understand: one is told calls, 150 000 for each second,
-/// and their number must fit into 32 bits.
+/// The longest duration that all clients accept: one takes a number of calls, 150 000 for each
+/// second, which must fit into 32 bits.
 const DURATION_MAX_S: u64 = 20_000;
 
-/// A client that is about to take turns.
+/// The start of a client that takes turns.
 pub(super) struct Order {
-    /// What starts it.
+    /// Its program.
     pub(super) program: String,
     pub(super) words: Vec<String>,
-    /// How long it goes on before its first turn.
+    /// How long it runs before its first turn.
     pub(super) start: Duration,
-    /// Whether what it says on stderr is for the user.
+    /// True if its stderr is shown to the user.
     pub(super) speaks: bool,
 }
 
-/// What a client did in its turns.
+/// The work of a client in its turns.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Did {
     pub(super) ran: Duration,
@@ -41,10 +41,9 @@ pub(super) struct Did {
     pub(super) ops: u64,
 }
 
-/// Clients that were started and stand still but for the one whose turn it is. All of them end
-/// with this value.
+/// Started clients, all stopped but the one whose turn it is. Dropping this value ends them.
 pub(super) struct Turns {
-    /// Or why it is out of the game.
+    /// Each client, or the error that ended its participation.
     clients: Vec<Result<Process, String>>,
     counters: Counters,
     /// The client that begins the next cycle.
@@ -52,8 +51,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Starts the clients that are not out already, on `cpu`, for turns against the server at
-    /// `address`.
+    /// Starts the clients without an error, on `cpu`, for turns against the server at `address`.
     pub(super) fn start(
         orders: Vec<Result<Order, String>>,
         address: SocketAddr,
@@ -97,7 +95,7 @@ impl Turns {
         told.map(|(client, did)| client.as_ref().map(|_| did).map_err(Clone::clone)).collect()
     }
 
-    /// One turn of a client that is not out; it is afterwards when the turn fails.
+    /// Gives a client without an error one turn; a failed turn ends its participation.
     fn turn(&mut self, number: usize, did: &mut Did) {
         let Ok(client) = &mut self.clients[number] else { return };
         match turn(client, &mut self.counters) {
@@ -116,8 +114,8 @@ pub(super) fn cycle(clients: usize, first: usize) -> impl Iterator<Item = usize>
     (0..clients).map(move |turn| (first + turn) % clients)
 }
 
-/// For how many seconds clients have to go on, so that none ends by itself before all have had
-/// `rounds` rounds of `seconds` seconds; `starts` is how long they take until their first turns.
+/// How many seconds clients must run, so that none ends by itself before all have had `rounds`
+/// rounds of `seconds` seconds; `starts` is their time before the first turn.
 pub(super) fn duration_s(starts: &[Duration], rounds: u32, seconds: u32) -> Result<u32, String> {
     let started_s = starts.iter().sum::<Duration>().as_secs() + 1;
     let turns_s = starts.len() as u64 * u64::from(rounds) * u64::from(seconds);
@@ -132,7 +130,7 @@ pub(super) fn duration_s(starts: &[Duration], rounds: u32, seconds: u32) -> Resu
     Ok(u32::try_from(wall_s).expect("it is below the limit"))
 }
 
-/// Starts a client and stops it when it has had its start-up.
+/// Starts a client and stops it after its start-up.
 fn start(order: &Order, cpu: u32) -> Result<Process, String> {
     let err = if order.speaks { Stdio::inherit() } else { Stdio::null() };
     let mut process = Process::spawn(&order.program, &order.words, cpu, (Stdio::null(), err))?;
@@ -141,7 +139,7 @@ fn start(order: &Order, cpu: u32) -> Result<Process, String> {
     process.is_there().map(|()| process)
 }
 
-/// Lets a client go on for a turn.
+/// Continues a client for a turn.
 fn turn(process: &mut Process, counters: &mut Counters) -> Result<Did, String> {
     let (cpu_before, ops_before) = (process.cpu()?, counters.commands()?);
     let began = Instant::now();

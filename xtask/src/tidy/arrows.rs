@@ -1,8 +1,8 @@
-//! Who may know whom: arrows between crates, to libraries outside, and between the modules of a
+//! The allowed dependencies: between crates, on outside libraries, and between the modules of a
 //! crate.
 //!
-//! The table below is the architecture; the manifests are held to it. Dev-dependencies are no
-//! arrows: a test may know more than what it tests.
+//! The table below is the architecture, and the manifests are compared with it. Dev-dependencies
+//! are free: a test may know more than the code that it tests.
 
 use super::source::Source;
 use super::{Finding, Rule};
@@ -67,7 +67,7 @@ const ALLOWED: &[Arrows] = &[
     Arrows { package: "fuzz", inside: &["base", "codec", "server", "schema"], outside: &["toml"] },
 ];
 
-/// What is wrong with the dependencies of a workspace, described as `cargo metadata` does.
+/// Findings about the dependencies of a workspace, given as the output of `cargo metadata`.
 pub(super) fn check_packages(metadata: &Value) -> Vec<Finding> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -108,7 +108,7 @@ pub(super) fn check_packages(metadata: &Value) -> Vec<Finding> {
     findings
 }
 
-/// Permissions of the table that no package makes use of.
+/// Findings about permissions of the table that no package uses.
 pub(super) fn check_permissions(metadata: &Value) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut found = |package: &str, what: String| {
@@ -152,7 +152,7 @@ pub(super) fn manifest(package: &str) -> String {
     }
 }
 
-/// Uses that point up the list of modules in their crate's root.
+/// Findings about uses that point up the list of modules in their crate's root.
 pub(super) fn check_modules(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in sources.iter().filter(|source| source.is_root()) {
@@ -172,8 +172,8 @@ pub(super) fn check_modules(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// What is wrong with rustfmt's settings, given as its file's text: by itself it sorts adjacent
-/// `mod` lines by the alphabet, and the reading order is gone.
+/// Findings about rustfmt's settings, given as its file's text. By default it sorts adjacent `mod`
+/// lines alphabetically, which destroys the reading order.
 pub(super) fn check_formatter(settings: &str) -> Option<Finding> {
     if settings.lines().any(|line| line.trim() == "reorder_modules = false") {
         return None;

@@ -1,13 +1,13 @@
-//! How much code from outside the program takes when it is built without features.
+//! The number of outside packages that the program needs without features.
 //!
-//! Why libraries are in, and what features add, stands in CONTRIBUTING.md.
+//! CONTRIBUTING.md gives the reasons for libraries and the additions of features.
 
 use super::{Finding, Rule};
 use std::collections::BTreeSet;
 
 const PACKAGES_MAX: usize = 60;
 
-/// How cargo tells them: one line for each place in the tree.
+/// The arguments of cargo: one line for each node of the tree.
 pub(super) const TREE: [&str; 11] = [
     "tree",
     "--package",
@@ -22,7 +22,7 @@ pub(super) const TREE: [&str; 11] = [
     "--offline",
 ];
 
-/// Whether there are too many packages that are not ours in `tree`.
+/// A finding if `tree` has too many packages from outside.
 pub(super) fn check(tree: &str) -> Option<Finding> {
     let lines = tree.lines().map(|line| line.trim_end_matches(" (*)"));
     let outside: BTreeSet<&str> =

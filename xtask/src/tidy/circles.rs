@@ -5,10 +5,10 @@ use super::source::Source;
 use super::{Finding, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A module's place in its crate: `["a", "b"]` for `crate::a::b`.
+/// A module's path in its crate: `["a", "b"]` for `crate::a::b`.
 type Place<'a> = Vec<&'a str>;
 
-/// Names are passed on by other modules at most this often.
+/// The most re-exports that a name is followed through.
 const PASSED_ON_MAX: usize = 8;
 
 /// Every use between two modules of the same parent that leads back to the user.
@@ -31,7 +31,7 @@ struct Module<'a> {
     named: Vec<(usize, String)>,
 }
 
-/// The uses between the children of one module: who uses whom, and where that is said first.
+/// The uses between the children of one module, each with its first place in the source.
 type Uses<'a> = BTreeMap<(&'a str, &'a str), (&'a Source, usize)>;
 
 impl<'a> Tree<'a> {
@@ -84,8 +84,8 @@ impl<'a> Tree<'a> {
         findings
     }
 
-    /// The module that holds what `path` names in the module at `from`; none for what lies outside
-    /// of the crate.
+    /// The module that declares what `path` names in the module at `from`; `None` outside of the
+    /// crate.
     fn resolved(&self, from: &[&'a str], path: &str, passed_on: usize) -> Option<Place<'a>> {
         let mut place: Place<'a> = from.to_vec();
         let mut words = path.split("::").peekable();
@@ -132,7 +132,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Whether the module's own file has an item of this name.
+/// True if the module's own file has an item of this name.
 fn defines(source: &Source, name: &str) -> bool {
     let mut before = "";
     for (_, word) in source.words() {
@@ -148,7 +148,7 @@ fn defines(source: &Source, name: &str) -> bool {
     false
 }
 
-/// Whether uses lead from `from` to `to`.
+/// True if uses lead from `from` to `to`.
 fn reach(uses: &Uses<'_>, from: &str, to: &str) -> bool {
     let (mut open, mut seen) = (vec![from], BTreeSet::new());
     while let Some(here) = open.pop() {
