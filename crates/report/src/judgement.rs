@@ -4,7 +4,7 @@
 
 use crate::layout::{Sheet, unbroken, wrapped};
 use memtide_schema::record::{
-    Check, CheckKind, CheckResult, GoalResult, LoopKind, Record, Verdict,
+    Check, CheckKind, CheckResult, GoalResult, LoopKind, Reason, Record, Verdict,
 };
 
 /// Everything from the goals to the last line.

@@ -8,7 +8,9 @@ use crate::observer::Observer;
 use crate::run_plan::{Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
 use crate::seal::{Began, Material, none_opened, seal, service_so_far, wrong_values};
 use crate::share::{Barrier, Share};
-use crate::survey::{Agreement, Discreet, ServerCommands, Survey, compare, figures, is_closed};
+use crate::survey::{
+    Agreement, Discreet, ServerCommands, Survey, compare, expected_of_share, figures, is_closed,
+};
 use memtide_base::{Instant, Sentence, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
@@ -99,6 +101,7 @@ fn carry_out<F: Fleet>(
     let farewell = Plan { timeout, ..plan.clone() };
     let agreement = take_leave(fleet, &farewell, &mut survey, (&all, opened));
     survey.passed = fleet.now().since(began.at);
+    survey.expected = expected_of_share(&survey, plan, (&all, opened));
     let failure = main.as_ref().and_then(|ended| failure(plan, ended));
     let (record, warnings) = seal(Material {
         scenario,
@@ -135,7 +138,7 @@ fn writer(began: &Began, lowered: &Lowered) -> u32 {
     // Each server that is named takes a number of its own.
     let servers = lowered.plan.servers.len() as u32;
     let bits = of.saturating_mul(servers).next_power_of_two().ilog2();
-    of_run.unbounded_shl(bits) | number * servers
+    of_run.unbounded_shl(bits) | (number * servers)
 }
 
 /// Why the load could not go on, or never began, if so.

@@ -77,7 +77,10 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         machine: observer.machine(),
         started_unix_ms: material.began.unix_ns / NS_PER_MS,
         ended_unix_ms: material.ended_unix_ns / NS_PER_MS,
-        server: ServerCounters::new(survey.before.clone(), survey.after.clone()),
+        server: ServerCounters {
+            expected: survey.expected.clone(),
+            ..ServerCounters::new(survey.before.clone(), survey.after.clone())
+        },
         machine_cpu: observer.machine_cpu(),
         partial: material.interrupted,
         ended_by: if material.interrupted { EndedBy::Interrupted } else { EndedBy::Duration },

@@ -3,9 +3,11 @@
 use memtide_schema::natively;
 mod discreet;
 mod commands;
+mod share;
 
 pub(crate) use commands::ServerCommands;
 pub(crate) use discreet::{Discreet, is_closed};
+pub(crate) use share::expected_of_share;
 
 use crate::failure::{Failure, Fault};
 use memtide_base::{Sentence, Span};
@@ -13,7 +15,7 @@ use memtide_engine::fleet::Fleet;
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan, Transport};
 use memtide_metrics::{Counters, ErrorClass, ReplyClass};
-use memtide_schema::record::Figure;
+use memtide_schema::record::{ExpectedCounters, Figure};
 use memtide_workload::{Action, OpKind};
 use std::collections::BTreeMap;
 
@@ -188,6 +190,8 @@ pub(crate) struct Survey {
     pub(crate) unreachable: bool,
     /// Questions that counted as connections between the two.
     pub(crate) asked_between: u64,
+    /// What the servers should have counted of a share of a run.
+    pub(crate) expected: Option<ExpectedCounters>,
     /// The servers were told something that may have changed their counters.
     pub(crate) is_touched: bool,
     /// The servers counted more and more commands after the last of ours had ended.

@@ -41,6 +41,10 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
 
 /// The files that a word of the command line names: itself, or every `*.json` of a folder, in
 /// order, but for the one that is written.
+///
+/// Cause: The folder cannot be read, or has no records.
+///
+/// To do: Name a folder with files that `memtide run --json` wrote.
 fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
     let path = Path::new(word);
     if !path.is_dir() {

@@ -233,6 +233,11 @@ fn lanes(shard: &ShardRecord) -> Lanes {
     shard.lanes.unwrap_or_default()
 }
 
+/// Whether what a share says of itself can be.
+///
+/// Cause: The figures of a share contradict each other: its record was edited or cut off.
+///
+/// To do: Merge records as they were written.
 fn plausible(shard: &ShardRecord) -> Result<(), String> {
     let (Some(share), Some(lanes)) = (&shard.share, &shard.lanes) else {
         return Err("it does not say which lanes its share has".to_owned());
@@ -347,7 +352,7 @@ fn unreported(shards: &[ShardRecord], gone: &[[u32; 2]], intended: u64) -> Optio
     Some((each * f64::from(lanes_gone)).round() as u64)
 }
 
-/// What was intended, and what nobody can report.
+/// What was intended, and what the schedules of missing shares called for.
 fn planned(shards: &[ShardRecord], record: &Record) -> Option<u64> {
     let ran = shards.iter().filter(|shard| shard.has_run());
     let there = sum_whole(ran.map(|shard| shard.planned))?;

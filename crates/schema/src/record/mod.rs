@@ -28,10 +28,13 @@ pub use judgement::{
 pub(crate) use measured::per_second;
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
 pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
-pub use server::{Figure, Outage, Reconnects, ServerCounters, ServerRecord, ServerTotals};
+pub use server::{
+    ExpectedCounter, ExpectedCounters, Figure, Outage, Reconnects, ServerCounters, ServerRecord,
+    ServerTotals,
+};
 pub use shard::{
-    AlignedBy, AlignmentRecord, ClockRecord, ExpectedCounter, ExpectedCounters, MissingRecord,
-    ShardRecord, ShareRecord, ShareRows, ShareStart,
+    AlignedBy, AlignmentRecord, ClockRecord, MissingRecord, ShardRecord, ShareRecord, ShareRows,
+    ShareStart,
 };
 
 use crate::kind::Kind;

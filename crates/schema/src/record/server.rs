@@ -4,7 +4,6 @@
 
 use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts};
 use super::distribution::Distribution;
-use super::shard::ExpectedCounters;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -214,6 +213,32 @@ pub struct ServerCounters {
     /// divided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<ExpectedCounters>,
+}
+
+/// What a process expects that the servers counted of its own commands, so that the counters can
+/// be judged when all shares are there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ExpectedCounters {
+    /// By the name of the server's counter, over all servers.
+    pub counters: BTreeMap<String, ExpectedCounter>,
+    /// Connections that the process opened, questions between `before` and `after` included.
+    pub connections: u64,
+    /// Why the counters cannot be compared; absent if they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_compared: Option<String>,
+}
+
+/// One counter as a process expects it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ExpectedCounter {
+    /// What the process counted.
+    pub ours: u64,
+    /// How many fewer the servers may have counted.
+    pub fewer: u64,
+    /// Whether it counts commands, rather than how these ended.
+    pub of_commands: bool,
 }
 
 impl ServerCounters {

@@ -5,9 +5,7 @@
 mod merged;
 mod share;
 
-pub use merged::{
-    AlignedBy, AlignmentRecord, ExpectedCounter, ExpectedCounters, MissingRecord, ShareRows,
-};
+pub use merged::{AlignedBy, AlignmentRecord, MissingRecord, ShareRows};
 pub use share::{ClockRecord, ShareRecord, ShareStart};
 
 use super::{

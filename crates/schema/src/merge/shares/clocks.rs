@@ -38,6 +38,11 @@ fn measured(shards: &[ShardRecord]) -> Vec<(usize, &ShardRecord)> {
 /// Beginnings with the clock, its largest error and how it is known; or why they are unknown.
 type Starts = Result<(BTreeMap<usize, i128>, AlignedBy, u64, String), String>;
 
+/// When the windows began.
+///
+/// Cause: The clocks of shares on several machines cannot be compared.
+///
+/// To do: Synchronise the machines' clocks (chrony, ntpd or PTP), or go without the start skew.
 fn starts(measured: &[(usize, &ShardRecord)]) -> Starts {
     let by_clock: Option<Vec<(usize, Domain<'_>, i128)>> = measured
         .iter()
@@ -77,6 +82,10 @@ fn starts(measured: &[(usize, &ShardRecord)]) -> Starts {
 }
 
 /// Whether the times of day of shares with one monotonic clock are one time, too.
+///
+/// Cause: The time of day was set between the shares, or one of them was given another one.
+///
+/// To do: Leave the time of day alone during a run, or go without the start skew.
 fn consistent(measured: &[(usize, &ShardRecord)]) -> Result<(), String> {
     let mut known: BTreeMap<Domain<'_>, (i128, u64, u32)> = BTreeMap::new();
     for (_, shard) in measured {

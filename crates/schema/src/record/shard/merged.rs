@@ -1,10 +1,9 @@
-//! What a record merged from shares says beyond a single run's: which shares are missing, how the
-//! beginnings of their windows compare, and what the servers should have counted.
+//! What a record merged from shares says beyond a single run's: which shares are missing, and
+//! how the beginnings of their windows compare.
 
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The shares of a run that are not in a merged record, or made no load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,30 +60,4 @@ pub struct ShareRows {
     pub ended: Vec<u64>,
     /// Operations sent while the measured window lasted, copies of writes left out.
     pub sent: u64,
-}
-
-/// What a process expects that the servers counted of its own commands, so that the counters can
-/// be judged when all shares are there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub struct ExpectedCounters {
-    /// By the name of the server's counter, over all servers.
-    pub counters: BTreeMap<String, ExpectedCounter>,
-    /// Connections that the process opened, questions between `before` and `after` included.
-    pub connections: u64,
-    /// Why the counters cannot be compared; absent if they can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_compared: Option<String>,
-}
-
-/// One counter as a process expects it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub struct ExpectedCounter {
-    /// What the process counted.
-    pub ours: u64,
-    /// How many fewer the servers may have counted.
-    pub fewer: u64,
-    /// Whether it counts commands, rather than how these ended.
-    pub of_commands: bool,
 }

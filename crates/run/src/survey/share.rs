@@ -1,0 +1,51 @@
+//! What a share of a run says for its merging: what the servers should have counted of it.
+
+use super::{Survey, expected};
+use memtide_base::Sentence;
+use memtide_engine::Plan;
+use memtide_metrics::Counters;
+use memtide_schema::natively;
+use memtide_schema::record::{ExpectedCounter, ExpectedCounters};
+
+/// What the servers should have counted of this share, whose sums are `all` and which opened
+/// `opened` connections; none where the run is not divided.
+///
+/// Cause: A share cannot tell what the servers counted of its own operations.
+///
+/// To do: Give the servers time to answer, and leave them alone during the run.
+pub(crate) fn expected_of_share(
+    survey: &Survey,
+    plan: &Plan,
+    (all, opened): (&Counters, u64),
+) -> Option<ExpectedCounters> {
+    plan.here.as_ref()?;
+    if survey.before.is_empty() && survey.unavailable.is_none() {
+        return None;
+    }
+    let replied = all.answered + all.failed + all.unacknowledged + all.late_replies;
+    let restarted = || {
+        let mut servers = survey.servers(plan);
+        let server = servers.find(|server| survey.is_restarted(&server.name))?;
+        Some(format!("server {} was restarted, which reset its counters", server.name))
+    };
+    let not_compared = match &survey.unavailable {
+        Some(why) => Some(why.clone()),
+        None if all.sent > replied => Some(format!(
+            "{} operations got no reply, so it is unknown whether they reached the servers",
+            all.sent - replied
+        )),
+        None if survey.is_touched => {
+            let why = Sentence::new("the commands of ").field("before").text(" and ");
+            Some(natively(&why.field("after").text(" may have changed them")))
+        }
+        None => restarted(),
+    };
+    let counters = expected(all).into_iter().map(|of| {
+        let counter =
+            ExpectedCounter { ours: of.ours, fewer: of.fewer, of_commands: of.is_of_commands };
+        (of.name.to_owned(), counter)
+    });
+    // Its first question to each server is between the two of the whole run as well.
+    let connections = opened + survey.asked_between + survey.servers(plan).count() as u64;
+    Some(ExpectedCounters { counters: counters.collect(), connections, not_compared })
+}
