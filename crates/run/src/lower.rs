@@ -253,20 +253,24 @@ fn verify(scenario: &Scenario, servers: usize, window: Option<&WindowPlan>) -> O
 }
 
 /// A server that is named twice is most likely a slip.
+///
+/// Cause: Two names lead to the same address, which is most likely a slip.
 fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
     for (nth, server) in servers.iter().enumerate() {
         if servers[..nth].iter().any(|earlier| earlier.addresses == server.addresses) {
             let twice = Sentence::new(format!(
                 "server {} is named twice; name each once, and use ",
                 server.name
-            ));
-            let twice = twice.field("connections").text(" for more connections to it");
+            ))
+            .field("connections")
+            .text(" for more connections to it");
             return Err(Problem { field: "server", message: natively(&twice) });
         }
     }
     Ok(())
 }
 
+/// Cause: The scenario names an interface of the kernel that this machine does not have or allow.
 fn io(
     scenario: &Scenario,
     around: &Surroundings,

@@ -21,6 +21,9 @@ pub(super) struct ClientLayout {
 
 impl ClientLayout {
     /// Of a scenario that is decided.
+    ///
+    /// Cause: The clients have more connections, or their windows more objects, than memtide can
+    /// hold.
     pub(super) fn of(scenario: &Scenario, servers: u32) -> Result<Self, Problem> {
         let Some(count) = scenario.client.clients else {
             let each = scenario.connections.expect("connections that no client owns are decided");
@@ -31,7 +34,8 @@ impl ClientLayout {
         let connections = count.checked_mul(each).ok_or_else(|| Problem {
             field: "connections-per-client",
             message: format!(
-                "connections-per-client {} of {count} clients are too many",
+                "connections-per-client {} makes too many connections for {count} clients: use \
+                 fewer of either",
                 scenario.client.connections_per_client
             ),
         })?;
@@ -56,8 +60,8 @@ impl ClientLayout {
             && all > OBJECTS_MAX
         {
             let message = format!(
-                "the windows of {count} clients would have {all} objects, of which each costs \
-                 memory: give a window or clients that make at most {OBJECTS_MAX} in all"
+                "the windows of {count} clients would have {all} objects, and each costs memory: \
+                 use a smaller window or fewer clients, for at most {OBJECTS_MAX} objects"
             );
             return Err(Problem { field: "window", message });
         }

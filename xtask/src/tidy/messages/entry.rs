@@ -78,10 +78,19 @@ pub(super) fn entries(
         if arms.iter().any(|arm| arm.body.contains(&at)) || !is_shown(at, text) {
             continue;
         }
-        let docs = enclosing(source, at).map(|at| docstring(source, at)).unwrap_or_default();
-        let mut entry = entry(None, docs, text);
         let before = &source.code[..at];
         let statement = before.rfind([';', '{', '}']).map_or(before, |end| &before[end..]);
+        let chain = chain(source, at);
+        let text = match &chain {
+            // The first text stands for all of its sentence.
+            Some(chain) if source.strings().any(|(to, _)| to < at && chain.contains(&to)) => {
+                continue;
+            }
+            Some(chain) => sentence(source, chain, remedies),
+            None => text.to_owned(),
+        };
+        let docs = enclosing(source, at).map(|at| docstring(source, at)).unwrap_or_default();
+        let mut entry = entry(None, docs, &text);
         entry.is_error |= ERRORS.iter().any(|word| statement.contains(word));
         if !entry.is_error {
             entry.remedy.clear();
@@ -212,8 +221,24 @@ fn of_arm(
         let texts = texts().filter(|(at, text)| is_shown(*at, text));
         return texts.map(|(_, text)| entry(Some(arm.of.clone()), docs.clone(), text)).collect();
     }
+    let whole = sentence(source, &arm.body, remedies);
+    texts().take(1).map(|_| entry(Some(arm.of.clone()), docs.clone(), &whole)).collect()
+}
+
+/// The statement or arm around `at` that makes a `Sentence`; none if it makes none.
+fn chain(source: &Source, at: usize) -> Option<Range<usize>> {
+    let code = source.code.as_str();
+    let ends = [";", "{", "}", "=>"];
+    let from = ends.iter().filter_map(|end| code[..at].rfind(end)).max().unwrap_or_default();
+    let to = ends.iter().filter_map(|end| code[at..].find(end)).min().unwrap_or(code.len() - at);
+    code[from..at].contains("Sentence::").then_some(from..at + to)
+}
+
+/// The parts of the `Sentence` that is made within `body`, one behind the other.
+fn sentence(source: &Source, body: &Range<usize>, remedies: &Remedies) -> String {
+    let code = &source.code[body.clone()];
     let mut parts: BTreeMap<usize, String> = BTreeMap::new();
-    for (at, text) in texts() {
+    for (at, text) in source.strings().filter(|(at, _)| body.contains(at)) {
         let is_field = source.code[..at].ends_with(".field(");
         let whole = unescaped(text);
         parts.insert(at, if is_field { format!("--{whole}") } else { whole });
@@ -223,17 +248,16 @@ fn of_arm(
             let argument = code[at + call.len()..].trim_start().trim_start_matches('&');
             let name = words(argument).next().filter(|(at, _)| *at == 0).map(|(_, name)| name);
             if let Some(name) = name.filter(|name| *name != "format") {
-                parts.insert(arm.body.start + at, format!("{{{name}}}"));
+                parts.insert(body.start + at, format!("{{{name}}}"));
             }
         }
     }
     for (at, call) in code.match_indices(".remedy(Remedy::") {
         let name = words(&code[at + call.len()..]).next().map_or("", |(_, name)| name);
         let text = remedies.get(name).cloned().unwrap_or_default();
-        parts.insert(arm.body.start + at, text);
+        parts.insert(body.start + at, text);
     }
-    let whole: String = parts.into_values().collect();
-    texts().take(1).map(|_| entry(Some(arm.of.clone()), docs.clone(), &whole)).collect()
+    parts.into_values().collect()
 }
 
 fn entry(of: Option<String>, docs: Docs, sentence: &str) -> Entry {

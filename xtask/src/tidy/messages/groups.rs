@@ -22,6 +22,8 @@ pub(super) enum Columns {
     Cause,
     /// Message and remedy.
     Remedy,
+    /// Message and remedy, and apart from them what a value can be.
+    Value,
     /// The text alone.
     Text,
 }
@@ -83,7 +85,7 @@ pub(super) const GROUPS: [Group; 9] = [
         enums: &[],
         enums_alone: false,
         words_min: 3,
-        columns: Columns::Remedy,
+        columns: Columns::Value,
     },
     Group {
         title: "Errors: connections and servers",
@@ -115,14 +117,14 @@ pub(super) const GROUPS: [Group; 9] = [
         columns: Columns::Cause,
     },
     Group {
-        title: "Reasons of decisions",
-        introduction: "What `--plan` shows after a dash, for decisions that the scenario leaves \
-                       open.",
+        title: "Plans: errors and reasons",
+        introduction: "Scenarios that cannot run on this machine (exit code 2); and the reasons \
+                       that `--plan` shows for decisions that the scenario leaves open.",
         files: &["crates/run/src/lower"],
         enums: &[],
         enums_alone: false,
         words_min: 3,
-        columns: Columns::Remedy,
+        columns: Columns::Cause,
     },
     Group {
         title: "Report",

@@ -205,8 +205,8 @@ fn tables(sources: &[Source], group: &Group, remedies: &Remedies) -> String {
     let entries: Vec<Entry> =
         messages(sources, group, remedies).into_iter().map(|(_, entry)| entry).collect();
     let Columns::Cause = group.columns else {
-        let (forms, entries): (Vec<Entry>, Vec<Entry>) =
-            entries.into_iter().partition(|entry| entry.is_form);
+        let is_form = |entry: &Entry| entry.is_form && group.columns == Columns::Value;
+        let (forms, entries): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(is_form);
         let list_of_all = list(&entries, group.columns);
         return match forms.is_empty() {
             true => list_of_all,
@@ -229,7 +229,7 @@ fn tables(sources: &[Source], group: &Group, remedies: &Remedies) -> String {
     match parts.is_empty() {
         true => errors,
         false => format!(
-            "{errors}\nParts of these messages, and notes:\n\n{}",
+            "{errors}\nParts of these messages, notes and reasons:\n\n{}",
             list(&parts, Columns::Text)
         ),
     }
@@ -240,13 +240,13 @@ fn list(entries: &[Entry], columns: Columns) -> String {
     let rows: BTreeSet<String> = entries
         .iter()
         .map(|Entry { message, remedy, .. }| match (columns, remedy.as_str()) {
-            (Columns::Remedy, _) => format!("| {message} | {remedy} |\n"),
+            (Columns::Remedy | Columns::Value, _) => format!("| {message} | {remedy} |\n"),
             (_, "") => format!("| {message} |\n"),
             (_, remedy) => format!("| {message}: {remedy} |\n"),
         })
         .collect();
     let head = match columns {
-        Columns::Remedy => "| message | what to do |\n|---|---|\n",
+        Columns::Remedy | Columns::Value => "| message | what to do |\n|---|---|\n",
         _ => "| text |\n|---|\n",
     };
     format!("{head}{}", rows.into_iter().collect::<String>())
@@ -277,6 +277,7 @@ fn is_shown(source: &Source, at: usize, text: &str, group: &Group) -> bool {
     // Bytes are for the wire; braces and the codec's printer are for debugging.
     let is_wire = source.text[at..].starts_with('b')
         || text.contains("{{")
+        || statement.contains("const FONT")
         || source.path.ends_with("codec/src/print.rs");
     let whole = shown(text);
     // What ends like a sentence of a page is part of a field's description.
