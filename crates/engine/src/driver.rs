@@ -413,6 +413,12 @@ impl fmt::Display for Refusal {
 /// One measured operation, as exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
+    /// The instant at which the schedules of the load began.
+    pub begun: Instant,
+    /// Its position in the run's sequence.
+    pub index: u64,
+    /// The id of its first key.
+    pub key: u64,
     /// Its intended instant.
     pub intended: Instant,
     /// The instant at which it was sent; [`Instant::NEVER`] if it was not.

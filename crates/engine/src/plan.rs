@@ -13,8 +13,8 @@ use memtide_base::{Instant, Span};
 use memtide_metrics::Shape;
 use memtide_metrics::series::{ROWS_ASKED_MAX, ROWS_MAX};
 use memtide_workload::{
-    Arrival, Draws, Expiring, KeySpace, Lifetimes, OpKind, Oracle, RateCurve, SourcePlan,
-    ValueSpace, Version,
+    Action, Arrival, Draws, Expiring, KeySpace, Lifetimes, OpKind, Oracle, RateCurve, SourcePlan,
+    ValueSpace, Version, numeric_value,
 };
 use std::fmt;
 use std::net::IpAddr;
@@ -335,6 +335,37 @@ pub struct RowPlan {
     pub get_times: bool,
 }
 
+/// The keys and values of a plan's operations, for outputs that show them.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    keys: KeySpace,
+    values: ValueSpace,
+    numeric_from: u64,
+    seed: u64,
+}
+
+impl Contents {
+    /// The key with this id, as it is sent.
+    pub fn key(&self, id: u64) -> Vec<u8> {
+        let mut key = Vec::new();
+        self.keys.write(id, &mut key);
+        key
+    }
+
+    /// The length of the value that an operation of this kind sends for the key with this id, in
+    /// bytes; none if it sends none.
+    pub fn size(&self, kind: OpKind, id: u64) -> Option<u64> {
+        if !matches!(kind.action(), Action::Store | Action::CompareAndStore) {
+            return None;
+        }
+        let bytes = match id >= self.numeric_from {
+            true => numeric_value(id, self.seed).len(),
+            false => self.values.len(id),
+        };
+        Some(bytes as u64)
+    }
+}
+
 /// A part of the run, by intended instant.
 pub mod segment {
     /// Before the measured window.
@@ -397,6 +428,16 @@ impl Plan {
     /// The workers that this process makes.
     pub fn own_workers(&self) -> Range<u16> {
         self.here.clone().unwrap_or(0..self.workers)
+    }
+
+    /// What the plan's operations send.
+    pub fn contents(&self) -> Contents {
+        Contents {
+            keys: self.keys.clone(),
+            values: self.values.clone(),
+            numeric_from: self.numeric_from,
+            seed: self.seed,
+        }
     }
 
     /// The connection churn, if connections are the load.

@@ -287,6 +287,9 @@ impl Recorder {
         // What does not fit into a datagram had a connection and was not sent.
         let place = place.filter(|_| entry.sent != Instant::NEVER);
         self.samples.push(Sample {
+            begun: self.start,
+            index: entry.index,
+            key: entry.key,
             intended: entry.intended,
             sent: if place.is_some() { entry.sent } else { Instant::NEVER },
             received: ending.received,

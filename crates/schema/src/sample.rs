@@ -1,13 +1,21 @@
 //! One measured operation as a row: what a sample file holds.
 //!
-//! A plain value, small enough to be handed between threads by copy; it knows no file format.
+//! A plain value; it knows no file format.
 
 use crate::kind::Kind;
 use memtide_base::Instant;
 
-/// One measured operation. Instants count from the beginning of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One measured operation. Instants count from the beginning of the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
+    /// When the schedules of the load began; in shares of one run the same instant.
+    pub begun: Instant,
+    /// The operation's position in the run's sequence, from 0.
+    pub index: u64,
+    /// Its first key, as it is sent.
+    pub key: Vec<u8>,
+    /// The length of the value that it sends, in bytes; none if it sends none.
+    pub size: Option<u64>,
     /// When the schedule wanted it sent.
     pub intended: Instant,
     /// When it was sent; none when it never was.

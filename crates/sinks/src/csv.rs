@@ -1,18 +1,20 @@
 //! Samples as CSV, a row for each.
 //!
-//! Every cell is a number or one of our own words, so no cell ever needs quotes; that is why
+//! Every cell but the key is a number or one of our own words, which need no quotes; that is why
 //! rows are written plainly, without a CSV library.
 
 use crate::Sink;
-use memtide_base::Instant;
+use memtide_base::Span;
 use memtide_schema::{Event, Sample};
 use std::io::{self, BufWriter, Write};
 
-const HEADER: &[u8] = b"intended_ns,sent_ns,received_ns,op,outcome,bytes,connection\n";
+const HEADER: &[u8] =
+    b"intended_ns,sent_ns,received_ns,op,outcome,bytes,connection,index,key,size\n";
 /// Rows are gathered to this many bytes before they are written.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A sample file in the making. Instants are in ns since the beginning of the run.
+/// A sample file in the making. Instants are in ns since the schedules of the load began, so that
+/// the files of a run's shares can be read as one.
 #[derive(Debug)]
 pub struct SampleCsv<W: Write> {
     out: BufWriter<W>,
@@ -28,14 +30,19 @@ impl<W: Write> SampleCsv<W> {
     /// Adds a row; a cell is empty where the sample has nothing. An error is the writer's.
     fn write(&mut self, sample: &Sample) -> io::Result<()> {
         self.begin()?;
-        write!(self.out, "{},", sample.intended.ns())?;
-        self.instant(sample.sent)?;
-        self.instant(sample.received)?;
+        for instant in [Some(sample.intended), sample.sent, sample.received] {
+            self.instant(instant.map(|instant| instant.since(sample.begun)))?;
+        }
         write!(self.out, "{},{},{},", sample.kind, sample.outcome.name(), sample.bytes)?;
         if let Some(connection) = sample.connection {
             write!(self.out, "{connection}")?;
         }
-        self.out.write_all(b"\n")
+        write!(self.out, ",{},", sample.index)?;
+        self.text(&sample.key)?;
+        match sample.size {
+            Some(bytes) => writeln!(self.out, ",{bytes}"),
+            None => self.out.write_all(b",\n"),
+        }
     }
 
     fn begin(&mut self) -> io::Result<()> {
@@ -46,11 +53,24 @@ impl<W: Write> SampleCsv<W> {
         Ok(())
     }
 
-    fn instant(&mut self, instant: Option<Instant>) -> io::Result<()> {
+    fn instant(&mut self, instant: Option<Span>) -> io::Result<()> {
         match instant {
             Some(instant) => write!(self.out, "{},", instant.ns()),
             None => self.out.write_all(b","),
         }
+    }
+
+    /// A cell of any bytes, in quotes where these are needed (RFC 4180).
+    fn text(&mut self, text: &[u8]) -> io::Result<()> {
+        if !text.iter().any(|byte| b",\"\r\n".contains(byte)) {
+            return self.out.write_all(text);
+        }
+        self.out.write_all(b"\"")?;
+        for (nth, part) in text.split(|&byte| byte == b'"').enumerate() {
+            self.out.write_all(if nth > 0 { b"\"\"" } else { b"" })?;
+            self.out.write_all(part)?;
+        }
+        self.out.write_all(b"\"")
     }
 }
 

@@ -101,6 +101,10 @@ fn done(intended: u64) -> Event {
 
 fn sample() -> Event {
     Event::Sample(Sample {
+        begun: memtide_base::Instant::ZERO,
+        index: 7,
+        key: b"k17".to_vec(),
+        size: None,
         intended: memtide_base::Instant::ZERO,
         sent: None,
         received: None,

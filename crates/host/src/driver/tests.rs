@@ -562,6 +562,9 @@ fn an_export_that_nobody_takes_is_refused<D: Make>() {
     let (sender, receiver) = sync_channel(1);
     let mut driver = D::make(Wait::Sleep, 1, Some(sender));
     let sample = Sample {
+        begun: Instant::ZERO,
+        index: 0,
+        key: 0,
         intended: Instant::ZERO,
         sent: Instant::ZERO,
         received: Instant::ZERO,

@@ -103,9 +103,10 @@ impl World for HostWorld {
         stop: &StopFlag,
         rows: Option<Box<dyn Rows>>,
     ) -> Result<HostFleet, Stop> {
+        let contents = lowered.plan.contents();
         let sink = rows.map(|mut rows| {
             Box::new(move |sampled: Sampled<'_>| match sampled {
-                Sampled::One(sample) => rows.on(&Event::Sample(row(sample))),
+                Sampled::One(sample) => rows.on(&Event::Sample(row(&contents, sample))),
                 Sampled::Anew => rows.restart(),
                 Sampled::Pause => rows.flush(),
                 Sampled::End => rows.finish(),

@@ -145,10 +145,14 @@ fn opened(flag: &str, path: &str, file: io::Result<LateFile>) -> Result<BufWrite
     })
 }
 
-/// An engine's sample as a row.
-pub(crate) fn row(sample: &memtide_engine::Sample) -> Sample {
+/// An engine's sample as a row; `contents` are those of its plan.
+pub(crate) fn row(contents: &memtide_engine::Contents, sample: &memtide_engine::Sample) -> Sample {
     let known = |at: Instant| (at != Instant::NEVER).then_some(at);
     Sample {
+        begun: sample.begun,
+        index: sample.index,
+        key: contents.key(sample.key),
+        size: contents.size(sample.kind, sample.key),
         intended: sample.intended,
         sent: known(sample.sent),
         received: known(sample.received),

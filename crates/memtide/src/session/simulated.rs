@@ -91,14 +91,17 @@ impl World for SimWorld {
 
     fn fleet(
         &mut self,
-        _lowered: &Lowered,
+        lowered: &Lowered,
         _stop: &StopFlag,
         rows: Option<Box<dyn Rows>>,
     ) -> Result<SimFleet, Stop> {
         self.samples.borrow_mut().rows = rows;
         let samples = Rc::clone(&self.samples);
         let trace = self.trace()?;
-        let take = move |sample: &_| samples.borrow_mut().take(&Event::Sample(row(sample)));
+        let contents = lowered.plan.contents();
+        let take = move |sample: &_| {
+            samples.borrow_mut().take(&Event::Sample(row(&contents, sample)));
+        };
         let setting = self.setting.take().expect("a session makes one fleet");
         Ok(SimFleet::new(setting, trace, take))
     }

@@ -126,11 +126,11 @@ fn check(pause: &Pause, shape: &str) {
 
 fn rows(text: &str) -> Vec<Row> {
     let mut lines = text.lines();
-    let header = "intended_ns,sent_ns,received_ns,op,outcome,bytes,connection";
+    let header = "intended_ns,sent_ns,received_ns,op,outcome,bytes,connection,index,key,size";
     assert_eq!(lines.next(), Some(header));
     let row = |line: &str| {
         let cells = line.split(',').collect::<Vec<_>>();
-        assert_eq!((cells.len(), cells[3], cells[4]), (7, "get", "miss"), "{line}");
+        assert_eq!((cells.len(), cells[3], cells[4]), (10, "get", "miss"), "{line}");
         let ms = |cell: &str| cell.parse::<u64>().unwrap() as f64 / 1e6;
         assert!(ms(cells[0]) <= ms(cells[1]) && ms(cells[1]) <= ms(cells[2]), "{line}");
         Row { intended_ms: ms(cells[0]), received_ms: ms(cells[2]) }

@@ -4,7 +4,7 @@ use memtide_base::Instant;
 use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{Fleet, Plan, ServerPlan};
 use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
-use memtide_run::{Doors, Failure, Observer, Outcome, Surroundings, Wanted, lower, run};
+use memtide_run::{Doors, Failure, Observer, Outcome, Share, Surroundings, Wanted, lower, run};
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::steps::{Conclusion, Step};
 use memtide_schema::{Event, Layer, Origin, Record, Scenario, Settings, field};
@@ -28,6 +28,8 @@ pub struct World {
     pub seed: u64,
     /// Whether measured operations are kept one by one.
     pub keeps_samples: bool,
+    /// Which share of the run is made in this world; none if all of it.
+    pub share: Option<Share>,
 }
 
 /// What came of it.
@@ -55,6 +57,7 @@ impl World {
             interrupt_at: Instant::NEVER,
             seed: 1,
             keeps_samples: true,
+            share: None,
         }
     }
 
@@ -175,7 +178,7 @@ impl World {
             cpu_quota: None,
             io: Doors::Simulated,
             outputs: Wanted { samples: self.keeps_samples, ..Wanted::default() },
-            share: None,
+            share: self.share,
         }
     }
 

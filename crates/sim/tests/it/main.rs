@@ -12,4 +12,5 @@ mod faults;
 mod fleets;
 mod pauses;
 mod replay;
+mod shares;
 mod steps;

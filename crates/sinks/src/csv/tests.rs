@@ -1,10 +1,15 @@
 //! Rows as they must stand in the file, and a writer that fails.
 
 use super::*;
+use memtide_base::Instant;
 use memtide_schema::{Kind, SampleOutcome};
 
 fn sample() -> Sample {
     Sample {
+        begun: Instant::from_ns(100),
+        index: 7,
+        key: b"k17".to_vec(),
+        size: None,
         intended: Instant::from_ns(1_000),
         sent: Some(Instant::from_ns(1_250)),
         received: Some(Instant::from_ns(91_250)),
@@ -29,6 +34,8 @@ fn rows_have_an_empty_cell_where_there_is_no_instant() {
         outcome: SampleOutcome::Dropped,
         bytes: 0,
         connection: None,
+        key: b"k,\"1".to_vec(),
+        size: Some(100),
         ..sample()
     };
     csv.write(&never_sent).unwrap();
@@ -37,10 +44,10 @@ fn rows_have_an_empty_cell_where_there_is_no_instant() {
     let text = String::from_utf8(written).unwrap();
     assert_eq!(
         text,
-        "intended_ns,sent_ns,received_ns,op,outcome,bytes,connection\n\
-         1000,1250,91250,get,hit,275,3\n\
-         1000,1250,,get,timed_out,275,3\n\
-         1000,,,set,dropped,0,\n"
+        "intended_ns,sent_ns,received_ns,op,outcome,bytes,connection,index,key,size\n\
+         900,1150,91150,get,hit,275,3,7,k17,\n\
+         900,1150,,get,timed_out,275,3,7,k17,\n\
+         900,,,set,dropped,0,,7,\"k,\"\"1\",100\n"
     );
 }
 

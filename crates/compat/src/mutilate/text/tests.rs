@@ -232,6 +232,10 @@ fn formats_have_words() {
 #[test]
 fn samples_are_saved_in_columns() {
     let sample = Sample {
+        begun: Instant::ZERO,
+        index: 0,
+        key: b"k".to_vec(),
+        size: None,
         intended: Instant::from_ns(1),
         sent: Some(Instant::from_ns(12_345_678_901)),
         received: Some(Instant::from_ns(12_345_778_912)),
@@ -244,13 +248,13 @@ fn samples_are_saved_in_columns() {
     let all = |sample: &Sample| sample_line(sample, SavedOperations::All);
     assert_eq!(reads(&sample).unwrap(), "12.345679 100.011000\n");
     assert_eq!(all(&sample).unwrap(), "12.345679 100.011000 get\n");
-    let store = Sample { kind: Kind::Set, outcome: SampleOutcome::Answered, ..sample };
+    let store = Sample { kind: Kind::Set, outcome: SampleOutcome::Answered, ..sample.clone() };
     assert_eq!(reads(&store), None);
     assert_eq!(all(&store).unwrap(), "12.345679 100.011000 set\n");
     for lost in [
-        Sample { outcome: SampleOutcome::Failed, ..sample },
-        Sample { received: None, outcome: SampleOutcome::TimedOut, ..sample },
-        Sample { sent: None, received: None, outcome: SampleOutcome::Dropped, ..sample },
+        Sample { outcome: SampleOutcome::Failed, ..sample.clone() },
+        Sample { received: None, outcome: SampleOutcome::TimedOut, ..sample.clone() },
+        Sample { sent: None, received: None, outcome: SampleOutcome::Dropped, ..sample.clone() },
     ] {
         assert_eq!((reads(&lost), all(&lost)), (None, None));
     }
