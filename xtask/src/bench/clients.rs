@@ -302,8 +302,8 @@ mod tests {
         let pointers: Vec<&str> = strings.filter(|word| word.starts_with('/')).collect();
         assert!(pointers.len() > 8, "{pointers:?}");
         for pointer in pointers {
-            let names = pointer.split('/').skip(1);
-            let found = names.fold(Some(&schema), |at, name| member(&schema, at?, name));
+            let mut names = pointer.split('/').skip(1);
+            let found = names.try_fold(&schema, |at, name| member(&schema, at, name));
             assert!(found.is_some(), "{pointer}");
         }
     }

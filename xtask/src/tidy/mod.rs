@@ -72,6 +72,9 @@ struct Exception {
 /// Every exception of the tree. One that no longer excuses anything is itself a finding.
 const EXCEPTIONS: &[Exception] = &[];
 
+/// The folder of design pages.
+const DESIGN: &str = "docs/design/";
+
 /// Everything that is wrong with the workspace at `root`, in the order of its paths.
 ///
 /// # Errors
@@ -92,10 +95,14 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(words::check_types(&sources, &read(root, "ARCHITECTURE.md")?));
     findings.extend(words::table::check(&read(root, "STYLE.md")?));
     let declared = words::named::Declared::of(&sources);
-    for (path, text) in documents(root)? {
+    let documents = documents(root)?;
+    let pages = documents.iter().map(|(path, _)| path.as_str());
+    let pages = pages.filter(|path| path.starts_with(DESIGN));
+    findings.extend(words::named::check_index(&read(root, "ARCHITECTURE.md")?, pages));
+    for (path, text) in documents {
         findings.extend(words::check_document(&path, &text));
         // A page of design stays as it was decided, with the names of its day.
-        if !path.starts_with("docs/design/") {
+        if !path.starts_with(DESIGN) {
             findings.extend(words::named::check(&path, &text, &declared));
         }
     }

@@ -149,6 +149,15 @@ fn documents_name_what_exists() {
 }
 
 #[test]
+fn the_index_names_every_design_page() {
+    let text = "[a](docs/design/0002-b.md)\n## The design pages\n[a](docs/design/0001-a.md)\n";
+    let pages = ["docs/design/0001-a.md", "docs/design/0002-b.md"];
+    let found = words::named::check_index(text, pages.into_iter());
+    assert_eq!(found.len(), 1);
+    assert!(found[0].what.ends_with("docs/design/0002-b.md"), "{found:?}");
+}
+
+#[test]
 fn the_table_of_words_says_where_tidy_looks() {
     let style = fs::read_to_string(crate::workspace_root().join("STYLE.md")).unwrap();
     assert_eq!(words::table::check(&style), []);

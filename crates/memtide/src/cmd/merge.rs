@@ -71,6 +71,8 @@ fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
     }
 }
 
+/// Reads a record from a file.
+///
 /// Cause: The file does not exist, cannot be read or is not a record.
 ///
 /// To do: Name files that `memtide run --json` wrote.

@@ -1,5 +1,6 @@
-//! What documents name: source files, functions beside them, and tests each exist. It reads code
-//! spans only, and does not judge whether a sentence about a function is true.
+//! What documents name: source files, functions beside them, and tests each exist; and the index
+//! of design pages names all of them. It reads code spans and links only, and does not judge
+//! whether a sentence about a function is true.
 
 use crate::tidy::source::Source;
 use crate::tidy::{Finding, Rule};
@@ -95,6 +96,24 @@ pub(in crate::tidy) fn check(path: &str, text: &str, declared: &Declared<'_>) ->
         }
     }
     findings
+}
+
+/// Every design page that ARCHITECTURE.md's index leaves out.
+pub(in crate::tidy) fn check_index<'a>(
+    architecture: &str,
+    pages: impl Iterator<Item = &'a str>,
+) -> Vec<Finding> {
+    let index = architecture.split("## The design pages").nth(1).unwrap_or_default();
+    let missing = pages.filter(|page| !index.contains(&format!("({page})")));
+    let finding = |page: &str| Finding {
+        path: "ARCHITECTURE.md".to_owned(),
+        line: 0,
+        rule: Rule::Named,
+        what: format!("the index of design pages leaves out {page}"),
+        why: "a reader looks for a reason by its theme",
+        instead: "add it to the row of its theme".to_owned(),
+    };
+    missing.map(finding).collect()
 }
 
 fn is_file(span: &str) -> bool {
