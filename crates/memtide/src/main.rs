@@ -6,6 +6,7 @@
 
 mod cmd;
 mod session;
+mod placement;
 mod flags;
 mod exit;
 mod output;
