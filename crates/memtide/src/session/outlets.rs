@@ -1,5 +1,5 @@
-//! The outputs of a command: files that are opened before anything is measured, and the sinks that
-//! are told of it while it happens.
+//! The outputs of a command: files, opened before anything is measured, and the sinks that take its
+//! events.
 
 use super::front::{Opened, Rows, Samples};
 use super::late::{LateFile, Sheet, check_distinct};
