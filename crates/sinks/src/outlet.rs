@@ -133,6 +133,8 @@ impl Outlet {
         self.queue.changed.notify_all();
     }
 
+    /// Waits for the thread of an outlet, and says how it ended.
+    ///
     /// Cause: The thread of an output ended with a panic, which is a fault of memtide.
     ///
     /// To do: Report it with the lines before it on stderr.
