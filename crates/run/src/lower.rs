@@ -270,6 +270,8 @@ fn check_servers(servers: &[ServerPlan]) -> Result<(), Problem> {
     Ok(())
 }
 
+/// The interface of the kernel that workers use, and why.
+///
 /// Cause: The scenario names an interface of the kernel that this machine does not have or allow.
 fn io(
     scenario: &Scenario,

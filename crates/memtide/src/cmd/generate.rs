@@ -31,6 +31,8 @@ fn print(bytes: &[u8]) -> Result<u8, Stop> {
     Ok(0)
 }
 
+/// The end of a command whose text cannot be written.
+///
 /// Cause: The file or pipe behind stdout cannot be written, for example because the disk is full.
 ///
 /// To do: Write to another file.

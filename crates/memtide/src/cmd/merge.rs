@@ -27,6 +27,8 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
     publish(&record, json)
 }
 
+/// Reads a record from a file.
+///
 /// Cause: The file does not exist, cannot be read or is not a record.
 ///
 /// To do: Name files that `memtide run --json` wrote.

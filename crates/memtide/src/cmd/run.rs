@@ -19,6 +19,8 @@ use memtide_schema::{Event, Record, Scenario, Settings, Warning};
 use memtide_sinks::Sink;
 use std::io;
 
+/// Runs a scenario once, or only fills its servers.
+///
 /// Cause: No server is named, and the embedded server would lose its items at once.
 pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     let settings = flags::settings(matches)?;

@@ -15,6 +15,8 @@ use std::time::Duration;
 /// How often it looks whether it should end.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
+/// Serves until interrupted.
+///
 /// Cause: The system refused a handler for signals such as Ctrl-C.
 ///
 /// To do: Run memtide without the sandbox that forbids it.

@@ -26,6 +26,8 @@ use std::io;
 /// A search cannot tell rates apart that are closer, and one that tells less apart is none.
 const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 
+/// Runs the search that the command line asks for.
+///
 /// Cause: A search has no goal, or a goal that a higher rate does not make harder to meet.
 pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
     let limits = limits(matches)?;
@@ -98,6 +100,8 @@ fn grows_harder(goal: &Goal) -> bool {
     upper && goal.subject != Subject::Rate
 }
 
+/// The limits of a search, as the command line gives them.
+///
 /// Cause: The rates or the resolution of a search are out of range.
 fn limits(matches: &ArgMatches) -> Result<Limits, Stop> {
     let rate = |name| matches.get_one::<f64>(name).copied();

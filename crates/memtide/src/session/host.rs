@@ -84,6 +84,8 @@ impl World for HostWorld {
         self.embedded.as_ref().map_or(Ok(()), |serving| keep_on(serving, placement))
     }
 
+    /// Catches the signals that end a run.
+    ///
     /// Cause: The system refused a handler for signals such as Ctrl-C.
     ///
     /// To do: Run memtide without the sandbox that forbids it.

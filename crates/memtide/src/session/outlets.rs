@@ -1,5 +1,5 @@
-//! The outputs of a command: files that are opened before anything is measured, and the sinks that
-//! are told of it while it happens.
+//! The outputs of a command: files, opened before anything is measured, and the sinks that take its
+//! events.
 
 use super::front::{Opened, Rows, Samples};
 use super::late::{LateFile, Sheet, check_distinct};
@@ -77,6 +77,8 @@ pub(crate) fn close(mut outlets: Outlets) -> Vec<Stop> {
     outlets.close().into_iter().filter_map(trouble).collect()
 }
 
+/// What went wrong with a sink, and events that it lost.
+///
 /// Cause: The disk or the reader of an output is slower than the rows that memtide writes.
 ///
 /// To do: Write to a faster disk, or use a longer `--interval`.
@@ -134,6 +136,8 @@ pub(crate) fn stream(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop
     opened(flag, path, LateFile::stream(Path::new(path)))
 }
 
+/// An output's file, or the error that names its flag.
+///
 /// Cause: The file cannot be created or opened for writing.
 fn opened(flag: &str, path: &str, file: io::Result<LateFile>) -> Result<BufWriter<LateFile>, Stop> {
     file.map(BufWriter::new).map_err(|error| {

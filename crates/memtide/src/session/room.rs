@@ -48,6 +48,8 @@ pub(crate) fn check(scenario: &Scenario, copies: u64) -> Result<(), Stop> {
     check_against(scenario, copies, available).map_or(Ok(()), Err)
 }
 
+/// The error of a run that needs more memory than is available.
+///
 /// Cause: The data, values, connections or windows of the scenario need more memory than there is.
 fn check_against(scenario: &Scenario, copies: u64, available: Available) -> Option<Stop> {
     let mut needs = needs(scenario, copies);

@@ -50,6 +50,8 @@ impl Rates {
 impl FromStr for Rates {
     type Err = String;
 
+    /// Reads a list of rates, or a range.
+    ///
     /// Cause: The rates of `--rates` are not a list or a range that ends.
     ///
     /// To do: Give a list such as `10k,20k,50k` or a range such as `10k..100k+10k`.
