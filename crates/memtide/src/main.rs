@@ -5,6 +5,7 @@
 
 mod cmd;
 mod session;
+mod placement;
 mod flags;
 mod exit;
 mod output;
