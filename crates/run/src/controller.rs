@@ -135,7 +135,7 @@ fn writer(began: &Began, lowered: &Lowered) -> u32 {
     // Each server that is named takes a number of its own.
     let servers = lowered.plan.servers.len() as u32;
     let bits = of.saturating_mul(servers).next_power_of_two().ilog2();
-    of_run.unbounded_shl(bits) | number * servers
+    of_run.unbounded_shl(bits) | (number * servers)
 }
 
 /// Why the load could not go on, or never began, if so.
