@@ -1,4 +1,5 @@
-//! The faces of older load generators: their command lines read as they read them, told as values.
+//! The faces of older load generators: their command lines, parsed by their own rules into values,
+//! and their output.
 //!
 //! Pure: words in, values and text out. Makes no load, opens nothing, reads no clock.
 #![forbid(unsafe_code)]

@@ -1,5 +1,9 @@
 //! The kernel's monotonic clock, counted from a start that all threads share.
 
+mod state;
+
+pub use state::{ClockState, state};
+
 use memtide_base::{Instant, Span};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,6 +29,17 @@ impl Clock {
         Instant::from_ns(monotonic_ns() - self.beginning_ns)
     }
 
+    /// The instant at which the kernel's monotonic clock shows `ns`; none if that was before this
+    /// clock began.
+    pub fn at_monotonic(&self, ns: u64) -> Option<Instant> {
+        ns.checked_sub(self.beginning_ns).map(Instant::from_ns)
+    }
+
+    /// What the kernel's monotonic clock shows at `at`, in nanoseconds.
+    pub fn monotonic_at(&self, at: Instant) -> u64 {
+        self.beginning_ns.saturating_add(at.ns())
+    }
+
     /// Lets the calling thread sleep until `at`.
     pub fn sleep_until(&self, at: Instant) {
         let span = at.since(self.now());
@@ -38,7 +53,8 @@ pub fn since_unix() -> Span {
     Span::from_ns(since.as_nanos() as u64)
 }
 
-fn monotonic_ns() -> u64 {
+/// What the kernel's monotonic clock shows, in nanoseconds.
+pub(crate) fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -11,6 +11,7 @@ pub mod serve;
 pub mod driver;
 mod export;
 mod handoff;
+pub mod barrier;
 pub mod resolve;
 pub mod memory;
 pub mod machine;

@@ -1,11 +1,11 @@
 //! The memtide program: picks a world, reads what the user wants, and shows what came of it.
 //!
-//! Everything it can do is a subcommand in `cmd`; everything it can be told is a row of the
-//! schema's table of fields.
+//! Each command is a module in `cmd`; each setting is a row of the schema's table of fields.
 #![forbid(unsafe_code)]
 
 mod cmd;
 mod session;
+mod placement;
 mod flags;
 mod exit;
 mod output;

@@ -127,7 +127,7 @@ fn line_of(
     }
 }
 
-/// What it cost; nothing where that cannot be told.
+/// The client's CPU time and memory; `None` if the CPU time is not known.
 fn client(record: &Record) -> Option<String> {
     let client = &record.client;
     let (user, system) = client.cpu_user_s.zip(client.cpu_system_s)?;

@@ -1,4 +1,4 @@
-//! The progress line of a terminal: where the run is, how fast, and how slow.
+//! The progress line of a terminal: the run's phase, its rate and its response times.
 //!
 //! One line of text without control characters; the caller overwrites the line before it.
 
@@ -8,7 +8,7 @@ use memtide_base::units::format_count;
 use memtide_schema::Progress;
 use memtide_schema::record::Phase;
 
-/// A backlog is told from this age on: a younger one comes and goes.
+/// A backlog is shown from this age on: younger ones come and go.
 const BACKLOG_TOLD: Span = Span::from_ms(100);
 
 /// How far a run is, in at most 79 characters for all but absurd figures.

@@ -61,6 +61,8 @@ fn word(field: &Field, value: &DeValue<'_>) -> Result<String, String> {
             Ok(number) if number.is_finite() => Ok(number.to_string()),
             _ => Err(format!("{} is not a finite number", float.as_str())),
         },
+        // Of all fields one is a time of day.
+        DeValue::Datetime(time) if field.name == "start-at" => Ok(time.to_string()),
         DeValue::Array(_) | DeValue::Table(_) | DeValue::Datetime(_) => Err(format!(
             "a value of type {} is not allowed here; allowed are {}",
             value.type_str(),

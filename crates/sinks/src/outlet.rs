@@ -1,8 +1,8 @@
 //! A thread and a bounded queue for each sink, so that none waits for another and the run waits for
 //! none.
 //!
-//! An event that repeats itself is left out and counted where its sink does not keep up. What is
-//! told once is kept far longer. Nothing here knows what a sink does with an event.
+//! If a sink does not keep up, events of a recurring kind are left out and counted; events that
+//! come only once are kept far longer. Nothing here knows what a sink does with an event.
 
 use crate::Sink;
 use memtide_schema::Event;
@@ -55,7 +55,7 @@ impl Outlets {
         }
     }
 
-    /// Waits until every sink has taken all that it was told, but not longer than `limit`.
+    /// Waits until every sink has taken all its events, but not longer than `limit`.
     pub fn settle(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         self.all.iter().for_each(|outlet| outlet.settle(deadline));

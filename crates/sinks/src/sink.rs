@@ -1,16 +1,16 @@
-//! What a place for results is: something that is told events.
+//! The interface of a destination of results: it takes the run's events.
 //!
 //! It knows of no queue and no thread; [`crate::Outlets`] gives it both.
 
 use memtide_schema::Event;
 use std::io::{self, Write};
 
-/// A place where results go. It is told the events of a run, in order.
+/// A destination of results. It takes the events of a run, in order.
 pub trait Sink: Send {
-    /// Takes an event. An error ends this sink alone: it is told nothing more.
+    /// Takes an event. An error ends this sink alone: it gets no more events.
     fn on(&mut self, event: &Event) -> io::Result<()>;
 
-    /// Which events it is to be told; all of them, unless it says otherwise.
+    /// Selects the events that it takes; by default all of them.
     fn takes(&self) -> fn(&Event) -> bool {
         |_| true
     }

@@ -1,8 +1,8 @@
-//! Other load generators, where they are found on PATH: how each is told a shape, and how the times
-//! that it measured are read from what it says.
+//! Other load generators, if they are found on PATH: the command line of each for a shape, and how
+//! its measured times are read from its output.
 //!
-//! What it did alone is told by the server and the kernel, in a window after its start-up. Taking
-//! turns is no matter of this file.
+//! In a run alone, the server and the kernel count its work, in a window after its start-up.
+//! `turns` runs clients in turns.
 
 use super::figures::Run;
 use super::process::Process;

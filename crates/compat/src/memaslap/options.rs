@@ -94,7 +94,7 @@ pub struct Output {
     /// How often statistics are printed, in whole seconds; `None` prints them neither now and
     /// then nor at the end.
     pub statistics_every: Option<Span>,
-    /// Each verification that fails is told on stderr.
+    /// True to report each failed verification on stderr.
     pub is_verbose: bool,
     /// No escape sequences.
     pub is_plain: bool,

@@ -4,6 +4,7 @@
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
 use crate::output::{columns, complain, show_part};
+use crate::placement::{division, variable};
 use crate::session::host::HostWorld;
 use crate::session::outlets::{RowsBy, check_places, open};
 use crate::session::{
@@ -12,8 +13,8 @@ use crate::session::{
 use clap::ArgMatches;
 use memtide_host::signal::StopFlag;
 use memtide_report::text_for;
-use memtide_run::Failure;
-use memtide_schema::record::Verdict;
+use memtide_run::{Failure, Outcome};
+use memtide_schema::record::{ShareRecord, Verdict};
 use memtide_schema::scenario::Problem;
 use memtide_schema::{Event, Record, Scenario, Settings, Warning};
 use memtide_sinks::Sink;
@@ -30,9 +31,30 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
              name one with --server",
         ));
     }
+    let division = division(settings.placement.shard, &variable)?;
+    if division.is_some() {
+        check_share(&settings, load_only)?;
+    }
     let task = if load_only { Task::Load } else { Task::Once };
     let front = Box::new(Native { load_only, rows_by: RowsBy::Fleet, trace: None });
-    Ok(Session { settings, task, front, world: HostWorld::new() }.run())
+    Ok(Session { settings, task, front, world: HostWorld::new(division) }.run())
+}
+
+/// Refuses a share whose figures would be lost, or that has nothing in common with the others.
+///
+/// Cause: A share is only a part of a run: its record must be kept, and its servers be those of
+/// the other shares.
+fn check_share(settings: &Settings, load_only: bool) -> Result<(), Stop> {
+    let Settings { scenario, outputs, .. } = settings;
+    let problem = if scenario.servers.is_empty() {
+        "a share of a run needs a --server: an embedded server would serve this share alone"
+    } else if !load_only && !outputs.plan && outputs.json.is_none() {
+        "a share of a run needs --json FILE: only memtide merge shows the result of all shares, \
+         and it reads their records"
+    } else {
+        return Ok(());
+    };
+    Err(Stop::usage(problem))
 }
 
 /// A run in memtide's own words.
@@ -97,6 +119,9 @@ impl Front for Native {
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
         ended.complain();
         let Came::Run(outcome) = &ended.came else { return Ok(0) };
+        if let (false, Some(share)) = (self.load_only, &outcome.record.share) {
+            return Ok(end_of_share(share, outcome, ended.is_recorded));
+        }
         if let Some(failure) = &outcome.failure {
             return Err(self.fail(failure));
         }
@@ -117,6 +142,18 @@ impl Front for Native {
             stop.code
         })
     }
+}
+
+/// Says what became of a share; returns its exit code. Schedulers start a process again, or end the
+/// others, when it exits with anything but 0: whether its record is good is for the merge to say.
+fn end_of_share(share: &ShareRecord, outcome: &Outcome, is_recorded: bool) -> u8 {
+    if let Some(failure) = &outcome.failure {
+        complain(&failure.message());
+    }
+    if let Some(why) = &share.not_run {
+        complain(&format!("share {} of {} did not run: {why}", share.number, share.of));
+    }
+    if is_recorded { 0 } else { FAILED }
 }
 
 /// The report on stdout.

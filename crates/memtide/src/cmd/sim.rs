@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_schema::Scenario;
-use memtide_schema::scenario::{Target, Transport};
+use memtide_schema::scenario::{ShardWord, Target, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Script, Setting, SimServer};
 
@@ -22,6 +22,7 @@ const MEMORY_BYTES_MAX: u64 = 1 << 40;
 
 pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let settings = flags::settings(matches)?;
+    check_whole(settings.placement.shard)?;
     let scenario = &settings.scenario;
     let datagrams = scenario.transport != Transport::Tcp;
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
@@ -31,6 +32,19 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let front = Native { load_only: false, rows_by: RowsBy::Themselves, trace: trace.clone() };
     let world = SimWorld::new(servers, setting, trace);
     Ok(Session { settings, task: Task::Once, front: Box::new(front), world }.run())
+}
+
+/// Refuses a share: a simulation needs no second machine.
+///
+/// Cause: A simulation runs in one process, so no other one can have a share of it.
+fn check_whole(word: Option<ShardWord>) -> Result<(), Stop> {
+    match word {
+        None | Some(ShardWord::Whole) => Ok(()),
+        Some(word) => Err(Stop::usage(format!(
+            "--shard {word}: a simulation runs in one process; remove --shard, and give it the \
+             workers of all shares with --threads"
+        ))),
+    }
 }
 
 /// One virtual server for each that the scenario names, or one.

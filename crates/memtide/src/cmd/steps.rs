@@ -4,6 +4,7 @@
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
 use crate::output::{columns, complain, show_part};
+use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
 use crate::session::outlets::{attach, check_places, plain};
 #[cfg(feature = "plot")]
@@ -31,7 +32,7 @@ const RESOLUTIONS: std::ops::RangeInclusive<f64> = 0.001..=0.5;
 /// Cause: A search has no goal, or a goal that a higher rate does not make harder to meet.
 pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
     let limits = limits(matches)?;
-    let settings = settings(matches, "search looks for")?;
+    let settings = settings(matches, ("search", "search looks for"))?;
     let scenario = &settings.scenario;
     if scenario.goals.is_empty() {
         return Err(Stop::usage("search needs a goal: add one such as --goal 'all.p95<10ms'"));
@@ -50,18 +51,19 @@ pub(crate) fn search(matches: &ArgMatches) -> Result<u8, Stop> {
 
 pub(crate) fn scan(matches: &ArgMatches) -> Result<u8, Stop> {
     let rates = matches.get_one::<Rates>("rates").expect("it is required");
-    let settings = settings(matches, "scan varies")?;
+    let settings = settings(matches, ("scan", "scan varies"))?;
     check(&settings, rates.highest())?;
     Ok(perform(matches, settings, CourseKind::Scan, Box::new(Scan::new(rates.clone())), None))
 }
 
-/// The settings of every step. `varies` says what becomes of the rate.
+/// The settings of every step of `command`. `varies` says what becomes of the rate.
 ///
 /// Cause: A search or scan runs once for each rate, and the field is for a single run or sets the
 /// rate.
-fn settings(matches: &ArgMatches, varies: &str) -> Result<Settings, Stop> {
+fn settings(matches: &ArgMatches, (command, varies): (&str, &str)) -> Result<Settings, Stop> {
     let settings = flags::settings(matches)?;
-    let Settings { scenario, outputs } = &settings;
+    let Settings { scenario, outputs, placement } = &settings;
+    check_undivided(command, placement.shard, &variable)?;
     let unfit = [
         (scenario.rate.is_some(), format!("rate cannot be set, because {varies} it: remove it")),
         (
@@ -141,7 +143,7 @@ fn perform(
     let task = Task::Steps(Steps { course, aim: Aim::Goals, data, steps_max });
     let goals = settings.scenario.goals.iter().map(Goal::to_string).collect();
     let front = Box::new(NativeSteps { kind, goals });
-    Session { settings, task, front, world: HostWorld::new() }.run()
+    Session { settings, task, front, world: HostWorld::new(None) }.run()
 }
 
 /// A search or a scan in memtide's own words.

@@ -8,7 +8,7 @@ use crate::output::StatusLine;
 use memtide_base::{Instant, Span};
 use memtide_report::{progress_line, step_progress_line};
 use memtide_run::Observer;
-use memtide_schema::record::{Believable, MachineCpu, MachineRecord, Verdict};
+use memtide_schema::record::{Believable, ClockRecord, MachineCpu, MachineRecord, Verdict};
 use memtide_schema::steps::Step;
 use memtide_schema::{Event, StepBegun};
 use memtide_sinks::{Outlets, Sink};
@@ -74,15 +74,17 @@ impl<'a> Audience<'a> {
     }
 
     /// Ends all outputs and clears the terminal's line. Adds the errors of screens and outlets to
-    /// `trouble`; returns the doubted rates.
-    pub(super) fn close(mut self, trouble: &mut Vec<Stop>) -> Vec<f64> {
+    /// `trouble`; returns the doubted rates, and whether the record that was asked for is written.
+    pub(super) fn close(mut self, trouble: &mut Vec<Stop>) -> (Vec<f64>, bool) {
         drop(self.status.close());
         for mut shown in self.screens {
             shown.tell(|screen| screen.finish());
             trouble.extend(failed(shown.name, shown.result));
         }
-        trouble.extend(close(self.outlets));
-        self.doubted
+        let closed = close(self.outlets);
+        let is_recorded = closed.iter().all(|(name, _)| name != "--json");
+        trouble.extend(closed.into_iter().map(|(_, stop)| stop));
+        (self.doubted, is_recorded)
     }
 
     fn doubt(&mut self, step: &Step) {
@@ -178,5 +180,9 @@ impl Observer for Audience<'_> {
 
     fn machine(&self) -> MachineRecord {
         self.gauge.machine()
+    }
+
+    fn clock(&self, at: Instant) -> Option<ClockRecord> {
+        self.gauge.clock(at)
     }
 }

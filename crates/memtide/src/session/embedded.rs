@@ -25,7 +25,7 @@ pub(crate) fn start(options: &ServeOptions, profile: ServerProfile) -> Result<Se
 }
 
 /// The embedded server for a scenario that names no server.
-pub(super) fn embed(Settings { scenario, outputs }: &Settings) -> Result<Serving, Stop> {
+pub(super) fn embed(Settings { scenario, outputs, .. }: &Settings) -> Result<Serving, Stop> {
     // Twice the keys, for the numbers of incr and decr and for uneven shards.
     let wanted = room::item_bytes(scenario).saturating_mul(scenario.keys).saturating_mul(2);
     let options = ServeOptions {

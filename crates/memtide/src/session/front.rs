@@ -160,6 +160,8 @@ pub(crate) struct Ended {
     pub(crate) doubted: Vec<f64>,
     /// The errors of outputs.
     pub(crate) trouble: Vec<Stop>,
+    /// Whether the record is written, if one was asked for.
+    pub(crate) is_recorded: bool,
 }
 
 impl Ended {

@@ -5,14 +5,17 @@ use super::front::{Manner, Rows};
 use super::outlets::row;
 use super::world::{Gauge, World};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
-use memtide_base::Instant;
+use crate::placement::barrier::{Refused, barrier};
+use crate::placement::{Division, variable};
+use memtide_base::{Instant, Span};
 use memtide_engine::ServerPlan;
+use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, HostFleet, SampleSink, Sampled, Serving, resolve};
-use memtide_run::{CpuPlacement, Doors, Lowered, Surroundings};
-use memtide_schema::record::{MachineCpu, MachineRecord};
+use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, Surroundings};
+use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord, Wide};
 use memtide_schema::scenario::Target;
 use memtide_schema::{Event, Settings, Warning};
 use std::io;
@@ -26,13 +29,19 @@ pub(crate) struct HostWorld {
     machine: Machine,
     /// A server of our own.
     embedded: Option<Serving>,
+    /// The share of the run that is made here; none if the run is not divided.
+    division: Option<Division>,
+    /// The clock of the fleet.
+    clock: Clock,
 }
 
 impl HostWorld {
-    /// This machine as it is. The limit of open files is raised as far as that is allowed.
-    pub(crate) fn new() -> Self {
+    /// This machine as it is, which makes this share of a run, or all of it. The limit of open
+    /// files is raised as far as that is allowed.
+    pub(crate) fn new(division: Option<Division>) -> Self {
         let files_max = machine::raise_file_limit();
-        Self { files_max, machine: machine::look(), embedded: None }
+        let (machine, clock) = (machine::look(), Clock::start());
+        Self { files_max, machine, embedded: None, division, clock }
     }
 }
 
@@ -62,7 +71,7 @@ impl World for HostWorld {
             cpu_quota: self.machine.cpu_quota,
             io: Doors::Kernel { uring: check_uring() },
             outputs: (&settings.outputs).into(),
-            share: None,
+            share: self.division.as_ref().map(|division| division.share),
         })
     }
 
@@ -112,12 +121,20 @@ impl World for HostWorld {
                 Sampled::End => rows.finish(),
             }) as SampleSink
         });
-        Ok(HostFleet::new(Clock::start(), stop.clone(), &lowered.placement.workers, sink))
+        self.clock = Clock::start();
+        Ok(HostFleet::new(self.clock, stop.clone(), &lowered.placement.workers, sink))
+    }
+
+    fn barrier(&self, settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused> {
+        let Some(division) = &self.division else { return Ok(None) };
+        division.check_first().map_err(Refused::NotRun)?;
+        let now = (self.clock, clock::since_unix());
+        barrier(&settings.placement, division, now, &variable)
     }
 
     fn gauge(&self) -> Box<dyn Gauge> {
         let machine = machine_record(&self.machine);
-        Box::new(HostGauge { machine, busyness: Busyness::default() })
+        Box::new(HostGauge { machine, busyness: Busyness::default(), clock: self.clock })
     }
 
     fn finish_samples(&mut self, fleet: &mut HostFleet) -> io::Result<()> {
@@ -150,6 +167,8 @@ fn resolved(name: &str, host: &str, port: u16) -> Result<ServerPlan, Stop> {
 struct HostGauge {
     machine: MachineRecord,
     busyness: Busyness,
+    /// The run's clock.
+    clock: Clock,
 }
 
 impl Gauge for HostGauge {
@@ -179,6 +198,17 @@ impl Gauge for HostGauge {
 
     fn machine(&self) -> MachineRecord {
         self.machine.clone()
+    }
+
+    fn clock(&self, at: Instant) -> Option<ClockRecord> {
+        let ClockState { boot_id, time_namespace, synchronised, error_max } = clock::state();
+        Some(ClockRecord {
+            window_start_monotonic_ns: Some(Wide(self.clock.monotonic_at(at).into())),
+            boot_id,
+            time_namespace,
+            synchronised,
+            error_max_ns: error_max.map(Span::ns),
+        })
     }
 }
 

@@ -22,15 +22,19 @@ pub(crate) use world::World;
 
 use crate::exit::{INTERRUPTED, Stop, unwritable};
 use crate::output::{columns, say, show};
+use crate::placement::barrier::Refused;
 use audience::Audience;
 use memtide_base::{Remedy, Words};
 use memtide_engine::Fleet;
 use memtide_host::signal::StopFlag;
 use memtide_report::plan_text;
 use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
-use memtide_run::{Failure, Lowered, Observer, Surroundings, lower};
+use memtide_run::{
+    Barrier, Failure, Lowered, NotRun, Observer, Outcome, Share, Surroundings, lower,
+    record_not_run,
+};
 use memtide_schema::scenario::Problem;
-use memtide_schema::{Scenario, Settings, Warning};
+use memtide_schema::{Event, Record, Scenario, Settings, Warning, WrongValues};
 use outlets::failed;
 
 /// Everything that a run needs to begin.
@@ -87,13 +91,26 @@ impl Task {
         &mut self,
         fleet: &mut impl Fleet,
         (scenario, around): (&Scenario, &Surroundings),
-        lowered: &Lowered,
+        (lowered, meeting): (&Lowered, Meeting),
         observer: &mut impl Observer,
     ) -> Result<Came, Failure> {
         Ok(match self {
             Self::Load | Self::Once => {
                 let load_only = matches!(self, Self::Load);
-                let ran = memtide_run::run(fleet, scenario, lowered, load_only, None, observer);
+                let ran = match meeting {
+                    Ok(mut barrier) => {
+                        let barrier = barrier.as_mut().map(|it| &mut **it as &mut dyn Barrier);
+                        memtide_run::run(fleet, scenario, lowered, load_only, barrier, observer)
+                    }
+                    Err(why) => Ok(sat_out(fleet, (scenario, lowered), &why, observer)),
+                };
+                let ran = ran.or_else(|failure| match around.share {
+                    Some(_) if !load_only && failure.exit == INTERRUPTED => {
+                        let why = NotRun("it was interrupted before its load began".to_owned());
+                        Ok(sat_out(fleet, (scenario, lowered), &why, observer))
+                    }
+                    _ => Err(failure),
+                });
                 Came::Run(Box::new(ran?))
             }
             Self::Steps(these) => {
@@ -102,6 +119,22 @@ impl Task {
             }
         })
     }
+}
+
+/// Where a share waits before its load, if it waits; or why it makes none.
+type Meeting = Result<Option<Box<dyn Barrier>>, NotRun>;
+
+/// What came of a share that makes no load.
+fn sat_out(
+    fleet: &impl Fleet,
+    (scenario, lowered): (&Scenario, &Lowered),
+    why: &NotRun,
+    observer: &mut impl Observer,
+) -> Outcome {
+    let record = record_not_run(scenario, lowered, why, fleet.since_unix());
+    let record = Record { machine: observer.machine(), ..record };
+    observer.on(&Event::Done(Box::new(record.clone())));
+    Outcome { record, failure: None, wrong_values: WrongValues::default() }
 }
 
 impl<W: World> Session<W> {
@@ -114,7 +147,7 @@ impl<W: World> Session<W> {
 
     fn perform(&mut self, stop: &mut StopFlag) -> Result<u8, Stop> {
         let Self { settings, task, front, world } = self;
-        let Settings { scenario, outputs } = &*settings;
+        let Settings { scenario, outputs, .. } = &*settings;
         front.preface()?;
         front.check(settings, world.servers_within(settings))?;
         let around = world.surroundings(settings)?;
@@ -122,7 +155,8 @@ impl<W: World> Session<W> {
         let lowered = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
         let lowered = Lowered { looks_unfilled: front.looks_unfilled(scenario), ..lowered };
         if outputs.plan {
-            let shown = show(&plan_text(&lowered.record, columns()));
+            let shown =
+                show(&(plan_text(&lowered.record, columns()) + &lanes_text(&around, &lowered)));
             return shown.map(|()| 0).map_err(|error| unwritable("stdout", &error));
         }
         world.check(&lowered).map_err(|warning| front.unfit(&warning))?;
@@ -135,9 +169,11 @@ impl<W: World> Session<W> {
         }
         let (flag, rows) = samples.map_or(("", None), |it| (it.flag, Some(it.rows)));
         let mut fleet = world.fleet(&lowered, stop, rows)?;
+        let meeting = meeting(task, world, settings)?;
         let mut audience = Audience::new(world.gauge(), outputs.quiet, outlets, reader);
         audience.show(front.screens(settings));
-        let came = task.carry_out(&mut fleet, (scenario, &around), &lowered, &mut audience);
+        let asked = (scenario, &around);
+        let came = task.carry_out(&mut fleet, asked, (&lowered, meeting), &mut audience);
         let came = match came {
             Ok(came) => came,
             Err(failure) => {
@@ -151,11 +187,30 @@ impl<W: World> Session<W> {
             trouble.extend(failed(flag, world.finish_samples(&mut fleet)));
         }
         trouble.extend(world.finish(&mut fleet));
-        let doubted = audience.close(&mut trouble);
-        let code = front.end(settings, Ended { came, doubted, trouble })?;
+        let (doubted, is_recorded) = audience.close(&mut trouble);
+        let code = front.end(settings, Ended { came, doubted, trouble, is_recorded })?;
         world.last_word().into_iter().for_each(|word| say(&word));
         Ok(code)
     }
+}
+
+/// Where the share that `task` is waits for the others. A fill does not wait: it measures nothing.
+fn meeting(task: &Task, world: &impl World, settings: &Settings) -> Result<Meeting, Stop> {
+    let Task::Once = task else { return Ok(Ok(None)) };
+    match world.barrier(settings) {
+        Ok(barrier) => Ok(Ok(barrier)),
+        Err(Refused::NotRun(why)) => Ok(Err(why)),
+        Err(Refused::Stop(stop)) => Err(stop),
+    }
+}
+
+/// Which lanes of the whole run are this process's, for a plan; nothing if the run is not divided.
+fn lanes_text(around: &Surroundings, lowered: &Lowered) -> String {
+    let Some(Share { number, of }) = around.share else { return String::new() };
+    let lanes = lowered.plan.own_workers();
+    let (first, last) = (lanes.start, lanes.end - 1);
+    let total = lowered.plan.workers;
+    format!("shard        {number}/{of}, lanes {first} to {last} of {total}\n")
 }
 
 /// What this machine does not allow, in memtide's own words.

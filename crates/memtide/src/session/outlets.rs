@@ -1,5 +1,5 @@
-//! The outputs of a command: files that are opened before anything is measured, and the sinks that
-//! are told of it while it happens.
+//! The outputs of a command: files, opened before anything is measured, and the sinks that take its
+//! events.
 
 use super::front::{Opened, Rows, Samples};
 use super::late::{LateFile, Sheet, check_distinct};
@@ -72,9 +72,10 @@ pub(crate) fn attach(
     })
 }
 
-/// Ends all sinks; what went wrong with each.
-pub(crate) fn close(mut outlets: Outlets) -> Vec<Stop> {
-    outlets.close().into_iter().filter_map(trouble).collect()
+/// Ends all sinks; what went wrong with each, by its name.
+pub(crate) fn close(mut outlets: Outlets) -> Vec<(String, Stop)> {
+    let named = |ending: Ending| Some((ending.name.clone(), trouble(ending)?));
+    outlets.close().into_iter().filter_map(named).collect()
 }
 
 /// What went wrong with a sink, and events that it lost.

@@ -6,11 +6,12 @@ use super::patient::Patient;
 use super::world::{Gauge, World};
 use crate::exit::Stop;
 use crate::output::say;
+use crate::placement::barrier::Refused;
 use memtide_base::Instant;
 use memtide_engine::ServerPlan;
 use memtide_host::signal::StopFlag;
-use memtide_run::{CpuPlacement, Doors, Lowered, Surroundings};
-use memtide_schema::record::{MachineCpu, MachineRecord};
+use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, Surroundings};
+use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord};
 use memtide_schema::{Event, Settings, Warning};
 use memtide_sim::{Setting, SimFleet, Trace};
 use std::cell::RefCell;
@@ -106,6 +107,10 @@ impl World for SimWorld {
         Ok(SimFleet::new(setting, trace, take))
     }
 
+    fn barrier(&self, _settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused> {
+        Ok(None)
+    }
+
     fn gauge(&self) -> Box<dyn Gauge> {
         Box::new(SimGauge)
     }
@@ -189,5 +194,9 @@ impl Gauge for SimGauge {
             memtide_version: env!("CARGO_PKG_VERSION").to_owned(),
             ..MachineRecord::default()
         }
+    }
+
+    fn clock(&self, _at: Instant) -> Option<ClockRecord> {
+        None
     }
 }

@@ -2,11 +2,12 @@
 
 use super::front::{Manner, Rows};
 use crate::exit::Stop;
+use crate::placement::barrier::Refused;
 use memtide_base::Instant;
 use memtide_engine::Fleet;
 use memtide_host::signal::StopFlag;
-use memtide_run::{CpuPlacement, Lowered, Surroundings};
-use memtide_schema::record::{MachineCpu, MachineRecord};
+use memtide_run::{Barrier, CpuPlacement, Lowered, Surroundings};
+use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord};
 use memtide_schema::{Settings, Warning};
 use std::io;
 
@@ -39,6 +40,9 @@ pub(crate) trait World {
         rows: Option<Box<dyn Rows>>,
     ) -> Result<Self::Fleet, Stop>;
 
+    /// Where this share of a run waits for the others before its load; none if it does not wait.
+    fn barrier(&self, settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused>;
+
     /// The readings of how busy the machine is.
     fn gauge(&self) -> Box<dyn Gauge>;
 
@@ -64,4 +68,6 @@ pub(crate) trait Gauge {
     fn rss_max_bytes(&self) -> Option<u64>;
     /// The machine.
     fn machine(&self) -> MachineRecord;
+    /// The clock by which `at` is an instant of the run, and its state now; none if there is none.
+    fn clock(&self, at: Instant) -> Option<ClockRecord>;
 }

@@ -24,6 +24,7 @@ mod signals;
 mod verification;
 mod instants;
 mod merging;
+mod shares;
 mod steps;
 mod slurm;
 mod mutilate;

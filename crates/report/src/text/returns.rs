@@ -5,7 +5,7 @@ use crate::layout::{Sheet, labelled};
 use crate::number::{seconds, whole};
 use memtide_schema::record::{Outage, Reconnects, Record, ServerRecord};
 
-/// Stretches of one server that are told one by one.
+/// The most stretches of one server that are listed one by one.
 const STRETCHES_MAX: usize = 8;
 const NS_PER_S: f64 = 1e9;
 const MS_PER_S: f64 = 1e3;

@@ -1,4 +1,4 @@
-//! Rows by intended instant, told as soon as they are final: nothing that was intended in them is
+//! Rows by intended instant, reported as soon as they are final: no operation intended in them is
 //! still to come or without an outcome.
 
 use super::seconds::oldest_due;
@@ -8,19 +8,19 @@ use memtide_engine::fleet::Interval;
 use memtide_metrics::TallySum;
 use memtide_schema::record::IntervalRecord;
 
-/// How long an outcome may take from a worker to the totals, beyond its deadline.
+/// The longest time from an operation's deadline until its outcome is in the totals.
 const ON_THE_WAY: Span = Span::from_s(1);
 
-/// The rows that were told.
+/// The rows that were reported.
 #[derive(Default)]
 pub(crate) struct Rows {
-    /// From the beginning of the measured window to the end of the last one. An even number of rows
-    /// is told, so that it stays the end of a row when neighbours become one.
+    /// The end of the last one, from the beginning of the measured window. An even number of rows
+    /// is reported, so that it stays the end of a row when neighbours are merged.
     told: Span,
 }
 
 impl Rows {
-    /// The rows that are final at this look and were not told before.
+    /// The rows that are final now and were not reported before.
     pub(crate) fn look(
         &mut self,
         plan: &Plan,
@@ -49,7 +49,7 @@ impl Rows {
         told
     }
 
-    /// Those of all `rows` of a record that were not told while the load went on.
+    /// Those of all `rows` of a record that were not reported during the load.
     pub(crate) fn rest<'a>(
         &self,
         rows: &'a [IntervalRecord],

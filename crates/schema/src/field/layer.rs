@@ -125,11 +125,11 @@ impl Settings {
 }
 
 impl Scenario {
-    /// What [`Settings::words`] has of it: all but the outputs.
+    /// What [`Settings::words`] has of it: all but the outputs and the placement.
     pub fn words(&self) -> Words {
         let word = |field: &Field| match field.show {
             Show::Scenario(show) => Some((field.name.to_owned(), field.value_of(show(self))?)),
-            Show::Outputs(_) => None,
+            Show::Outputs(_) | Show::Placement(_) => None,
         };
         FIELDS.iter().filter_map(word).collect()
     }

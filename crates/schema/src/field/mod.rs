@@ -12,12 +12,13 @@ mod load;
 mod measurement;
 mod output;
 mod parse;
+mod placement;
 mod target;
 
 pub(crate) use layer::{FORMER_NAMES, unknown};
 pub use layer::{FieldError, Layer, Origin, renamed};
 
-use crate::scenario::{Outputs, Scenario, Settings};
+use crate::scenario::{Outputs, Placement, Scenario, Settings};
 
 /// One field of a scenario.
 pub struct Field {
@@ -49,6 +50,7 @@ pub struct Field {
 enum Set {
     Scenario(fn(&mut Scenario, &str) -> Result<(), String>),
     Outputs(fn(&mut Outputs, &str) -> Result<(), String>),
+    Placement(fn(&mut Placement, &str) -> Result<(), String>),
 }
 
 /// The words that `Set` would need to make a field what it is; none when it is not given.
@@ -56,6 +58,7 @@ enum Set {
 enum Show {
     Scenario(fn(&Scenario) -> Vec<String>),
     Outputs(fn(&Outputs) -> Vec<String>),
+    Placement(fn(&Placement) -> Vec<String>),
 }
 
 /// A group of fields.
@@ -79,11 +82,13 @@ pub enum Section {
     Churn,
     /// How this machine runs the workers.
     Machine,
+    /// Which part of the run this process carries out, and how the parts begin together.
+    Placement,
 }
 
 impl Section {
     /// Every section, in the order of help and docs.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Target,
         Self::Connections,
         Self::Load,
@@ -93,6 +98,7 @@ impl Section {
         Self::Output,
         Self::Churn,
         Self::Machine,
+        Self::Placement,
     ];
 
     /// The heading.
@@ -107,6 +113,7 @@ impl Section {
             Self::Output => "Output",
             Self::Churn => "Connection churn",
             Self::Machine => "Client machine",
+            Self::Placement => "Several machines",
         }
     }
 }
@@ -217,6 +224,10 @@ pub static FIELDS: &[Field] = &[
     load::PIN,
     load::WAIT,
     load::IO,
+    placement::SHARD,
+    placement::START_AT,
+    placement::BARRIER,
+    placement::BARRIER_TIMEOUT,
 ];
 
 /// The field of this name; `_` may stand for `-`.
@@ -247,6 +258,7 @@ impl Field {
         match self.set {
             Set::Scenario(set) => set(&mut settings.scenario, word),
             Set::Outputs(set) => set(&mut settings.outputs, word),
+            Set::Placement(set) => set(&mut settings.placement, word),
         }
     }
 
@@ -255,6 +267,7 @@ impl Field {
         match self.show {
             Show::Scenario(show) => show(&settings.scenario),
             Show::Outputs(show) => show(&settings.outputs),
+            Show::Placement(show) => show(&settings.placement),
         }
     }
 

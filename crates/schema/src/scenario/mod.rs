@@ -4,6 +4,7 @@
 //! It refuses words that cannot be meant, and combinations that no machine could run.
 
 mod outputs;
+mod placement;
 mod check;
 mod choice;
 mod digest;
@@ -24,6 +25,7 @@ pub use memtide_base::choice::{
 pub(crate) use memtide_base::units::span_word;
 pub(crate) use outputs::parse_tags;
 pub use outputs::{Outputs, Settings, Tags};
+pub use placement::{BarrierWord, Placement, ShardWord, StartAt};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch};
 

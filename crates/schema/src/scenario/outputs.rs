@@ -2,7 +2,7 @@
 //! what is measured. A record keeps the scenario, and not this.
 
 use super::check::{Problem, Problems};
-use super::{Scenario, parse_list};
+use super::{Placement, Scenario, parse_list};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
@@ -35,13 +35,15 @@ pub struct Outputs {
     pub quiet: bool,
 }
 
-/// All that a user says: what to measure, and where results go.
+/// All that a user says: what to measure, where results go, and which share of a run this is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// What to measure.
     pub scenario: Scenario,
     /// Where results go.
     pub outputs: Outputs,
+    /// Which share of the run this process carries out.
+    pub placement: Placement,
 }
 
 impl Outputs {
@@ -66,6 +68,7 @@ impl Settings {
     /// other; empty when nothing does.
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(self.scenario.check());
+        self.placement.check(&mut problems);
         let to_stdout = self.outputs.places().into_iter().filter(|(_, place)| *place == Some("-"));
         let names: Vec<&str> = to_stdout.map(|(name, _)| name).collect();
         if let [first, .., last] = names[..] {
@@ -88,7 +91,7 @@ impl Settings {
 impl From<Scenario> for Settings {
     /// A scenario whose results go nowhere but to the report.
     fn from(scenario: Scenario) -> Self {
-        Self { scenario, outputs: Outputs::default() }
+        Self { scenario, ..Self::default() }
     }
 }
 
@@ -158,7 +161,10 @@ mod tests {
         let alone = Outputs { verify_details: stdout(), ..Outputs::default() };
         assert_eq!(problems(alone.clone()), ["verify-details"]);
         let verified = Scenario { verify: 1.0, ..Scenario::default() };
-        assert_eq!(Settings { scenario: verified, outputs: alone }.check(), []);
+        assert_eq!(
+            Settings { scenario: verified, outputs: alone, ..Settings::default() }.check(),
+            []
+        );
     }
 
     #[test]

@@ -4,7 +4,9 @@ use memtide_base::Instant;
 use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{Fleet, Plan, ServerPlan};
 use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
-use memtide_run::{Doors, Failure, Observer, Outcome, Share, Surroundings, Wanted, lower, run};
+use memtide_run::{
+    Barrier, Doors, Failure, Observer, Outcome, Share, Surroundings, Wanted, lower, run,
+};
 use memtide_schema::record::{MachineCpu, MachineRecord};
 use memtide_schema::steps::{Conclusion, Step};
 use memtide_schema::{Event, Layer, Origin, Record, Scenario, Settings, field};
@@ -30,6 +32,8 @@ pub struct World {
     pub keeps_samples: bool,
     /// Which share of the run is made in this world; none if all of it.
     pub share: Option<Share>,
+    /// Where this share waits for the others before its load.
+    pub barrier: Option<Box<dyn Barrier>>,
 }
 
 /// What came of it.
@@ -58,6 +62,7 @@ impl World {
             seed: 1,
             keeps_samples: true,
             share: None,
+            barrier: None,
         }
     }
 
@@ -98,10 +103,11 @@ impl World {
 
     /// Rehearses with the fleet that `make` makes from a simulated one.
     pub fn try_rehearse_with<F: Fleet>(
-        self,
+        mut self,
         make: impl FnOnce(SimFleet) -> F,
     ) -> Result<Rehearsal, Failure> {
         let (plans, pauses) = (self.servers.len(), !self.pauses.is_empty());
+        let mut barrier = self.barrier.take();
         let (scenario, surroundings, setting) = self.stage();
         let lowered =
             lower(&scenario, &surroundings).unwrap_or_else(|problem| panic!("{}", problem.message));
@@ -111,7 +117,8 @@ impl World {
             SimFleet::new(setting, Trace::new(), move |sample| keep.borrow_mut().push(*sample));
         let world = whole.beside();
         let mut fleet = make(whole);
-        let outcome = run(&mut fleet, &scenario, &lowered, false, None, &mut Nobody)?;
+        let barrier = barrier.as_deref_mut().map(|barrier| barrier as &mut dyn Barrier);
+        let outcome = run(&mut fleet, &scenario, &lowered, false, barrier, &mut Nobody)?;
         let Outcome { record, failure, .. } = outcome;
         let (hash, events) = world.trace_hash();
         let count = |kind| (0..plans).map(|server| world.fault_count(server, kind)).sum();

@@ -1,5 +1,7 @@
 //! A run that is divided: its shares together do what one process does.
 
+mod barrier;
+
 use crate::harness::{Rehearsal, World};
 use memtide_engine::driver::Sample;
 use memtide_run::Share;

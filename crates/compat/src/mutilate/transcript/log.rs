@@ -14,7 +14,7 @@ use memtide_schema::record::{LoopKind, Phase, PlanRecord};
 pub(super) struct Log {
     face: Face,
     verbosity: Verbosity,
-    /// Whether single runs are told when they start and stop.
+    /// True to log the start and stop of single runs.
     is_single: bool,
     threads: u32,
     servers: u32,

@@ -151,7 +151,7 @@ impl Call {
         }
         match self.face.read(&self.program, &self.words) {
             Ok(Asked { settings, task, front }) => {
-                Session { settings, task, front, world: HostWorld::new() }.run()
+                Session { settings, task, front, world: HostWorld::new(None) }.run()
             }
             Err(stop) => {
                 // If stdout is gone, the error cannot be reported.

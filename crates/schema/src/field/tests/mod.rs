@@ -101,6 +101,10 @@ const GOOD: &[(&str, &[&str])] = &[
     ("tag", &["build=42,note=a b=c", "x=1"]),
     ("plan", &["true", "false"]),
     ("quiet", &["true", "false"]),
+    ("shard", &["0/4", "3/4", "auto", "auto/65535", "none"]),
+    ("start-at", &["2026-01-31T12:00:00.25Z", "@1769860800", "2026-01-31 12:00:00-08:00"]),
+    ("barrier", &["pmi", "dir:/shared/a b", "dir:start"]),
+    ("barrier-timeout", &["60s", "1500ms"]),
 ];
 
 /// For each field, words that it must refuse, naming what it would take.
@@ -195,6 +199,10 @@ const BAD: &[(&str, &[&str])] = &[
     ("tag", &["build", "=1", "a b=1", "a=1,a=2", ""]),
     ("plan", &["b"]),
     ("quiet", &["loud"]),
+    ("shard", &["", "4/4", "1", "-1/2", "0/0", "auto/x", "all"]),
+    ("start-at", &["", "12:00", "2026-01-31T12:00:00", "@", "@1.", "@-1", "1769860800"]),
+    ("barrier", &["", "dir:", "pmi2", "/shared/start"]),
+    ("barrier-timeout", &["60", "never"]),
 ];
 
 fn layer(words: &[(&str, &str)], origin: &Origin) -> Layer {

@@ -1,0 +1,289 @@
+//! Where the processes of one run wait for each other, and agree on an instant at which all begin.
+//!
+//! Launchers and shared folders may answer late or never, so a thread of its own speaks with them,
+//! and the caller only looks at what that thread found. It knows nothing of load.
+
+mod folder;
+mod pmi;
+
+use crate::clock::{self, Clock};
+use folder::Folder;
+use memtide_base::{Instant, Span};
+use pmi::Pmi;
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// How much later than the time limit the thread may answer, so that it can name who is missing.
+const GRACE: Span = Span::from_s(1);
+/// How long the end of a wait may take to tell the others.
+const FAREWELL: Duration = Duration::from_millis(200);
+/// The most numbers of processes that an error lists.
+const LISTED_MAX: usize = 16;
+
+/// Why processes cannot begin together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BarrierError {
+    /// The launcher's reply is not PMI-1's.
+    ///
+    /// To do: use a launcher that serves PMI-1, such as `srun --mpi=pmi2`, or another barrier.
+    Protocol {
+        /// The reply.
+        said: String,
+    },
+    /// The wait took longer than its limit, and it is unknown which processes are missing.
+    ///
+    /// To do: check that all shares were started, and allow them more time.
+    Late,
+    /// The launcher cannot be spoken with.
+    ///
+    /// To do: check that the launcher still runs, or use another barrier.
+    Launcher {
+        /// What the system says.
+        why: String,
+    },
+    /// These processes did not come, or went away again.
+    ///
+    /// To do: look at the output of these shares, and start the run anew.
+    Missing {
+        /// Their numbers, ascending.
+        ranks: Vec<u32>,
+    },
+    /// A process of this number was at this barrier before.
+    ///
+    /// To do: give each run a new folder.
+    Twice {
+        /// The number.
+        rank: u32,
+    },
+    /// The barrier has been passed already.
+    ///
+    /// To do: give each run a new folder.
+    Passed,
+    /// The folder cannot be used.
+    ///
+    /// To do: name a folder that all shares can write to.
+    Folder {
+        /// Which file or folder.
+        path: PathBuf,
+        /// What the system says.
+        why: String,
+    },
+}
+
+impl fmt::Display for BarrierError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Protocol { said } => {
+                write!(f, "the launcher does not answer as PMI-1 does, but '{said}'")
+            }
+            Self::Late => f.write_str("the other shares did not come in time"),
+            Self::Launcher { why } => write!(f, "the launcher cannot be reached by PMI: {why}"),
+            Self::Missing { ranks } => f.write_str(&missing(ranks)),
+            Self::Twice { rank } => {
+                write!(f, "share {rank} was here before, so this is a restart or an old folder")
+            }
+            Self::Passed => f.write_str("it is of a run that has begun without this share"),
+            Self::Folder { path, why } => write!(f, "'{}' cannot be used: {why}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for BarrierError {}
+
+fn missing(ranks: &[u32]) -> String {
+    let listed: Vec<String> = ranks.iter().take(LISTED_MAX).map(u32::to_string).collect();
+    let rest = match ranks.len() - listed.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let noun = if ranks.len() == 1 { "share" } else { "shares" };
+    format!("{noun} {}{rest} did not come in time, or went away", listed.join(", "))
+}
+
+/// The instant at which all begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BarrierStart {
+    /// By the time of day, since 1970.
+    pub since_unix: Span,
+    /// By the kernel's monotonic clock in nanoseconds, where this process shares it with the one
+    /// that chose the instant: it does not matter then if either's time of day is wrong.
+    pub monotonic_ns: Option<u64>,
+}
+
+impl BarrierStart {
+    /// The instant `lead` from now, in words for the other processes.
+    fn in_words(lead: Span) -> String {
+        let clock::ClockState { boot_id, time_namespace, .. } = clock::state();
+        let since_unix = clock::since_unix() + lead;
+        let monotonic_ns = clock::monotonic_ns() + lead.ns();
+        let boot = boot_id.unwrap_or_default();
+        let namespace = time_namespace.map(|number| number.to_string()).unwrap_or_default();
+        format!("{}:{monotonic_ns}:{boot}:{namespace}", since_unix.ns())
+    }
+
+    /// What `words` mean in this process.
+    fn of_words(words: &str) -> Result<Self, BarrierError> {
+        let wrong = || BarrierError::Protocol { said: words.chars().take(80).collect() };
+        let parts: Vec<&str> = words.trim().split(':').collect();
+        let [since_unix, monotonic_ns, boot, namespace] = parts[..] else { return Err(wrong()) };
+        let since_unix = since_unix.parse().map(Span::from_ns).map_err(|_| wrong())?;
+        let monotonic_ns: u64 = monotonic_ns.parse().map_err(|_| wrong())?;
+        let clock::ClockState { boot_id, time_namespace, .. } = clock::state();
+        let ours = time_namespace.map(|number| number.to_string()).unwrap_or_default();
+        let is_shared = !boot.is_empty() && boot_id.as_deref() == Some(boot) && ours == namespace;
+        Ok(Self { since_unix, monotonic_ns: is_shared.then_some(monotonic_ns) })
+    }
+}
+
+/// A place to wait. Its calls may take as long as they like.
+trait Place: Sized {
+    /// Tells the others that this process is ready, and waits for them.
+    fn meet(self, until: &Limit) -> Result<BarrierStart, BarrierError>;
+
+    /// Leaves without having waited.
+    fn leave(self);
+}
+
+/// What ends a wait.
+struct Limit {
+    clock: Clock,
+    deadline: Instant,
+    abandoned: Arc<AtomicBool>,
+}
+
+impl Limit {
+    fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
+    }
+
+    fn is_over(&self) -> bool {
+        self.clock.now() >= self.deadline
+    }
+}
+
+/// The thread that waits for the other processes of a run.
+#[derive(Debug)]
+pub struct BarrierThread {
+    clock: Clock,
+    timeout: Span,
+    /// Tells the thread to begin to wait, until when; none once it was told.
+    go: Option<SyncSender<Instant>>,
+    found: Receiver<Result<BarrierStart, BarrierError>>,
+    abandoned: Arc<AtomicBool>,
+    /// When the caller gives the thread up; none before it waits.
+    given_up_at: Option<Instant>,
+}
+
+impl BarrierThread {
+    /// A barrier at the launcher that serves PMI-1 on the descriptor `fd`, which this process
+    /// inherited; `is_first` is the process that chooses the instant. No wait takes longer than
+    /// `timeout`.
+    ///
+    /// # Errors
+    /// When the launcher does not answer, or not as PMI-1 does.
+    pub fn at_launcher(
+        (fd, is_first): (i32, bool),
+        clock: Clock,
+        timeout: Span,
+    ) -> Result<Self, BarrierError> {
+        let stream = pmi::inherited(fd)?;
+        let join = move || Pmi::join(stream).map(|pmi: Pmi<File>| pmi::Seat { pmi, is_first });
+        Self::begin(join, clock, timeout)
+    }
+
+    /// A barrier for process `rank` of `size` in the folder `path`, which all of them see and which
+    /// is made if it is missing. No wait takes longer than `timeout`.
+    ///
+    /// # Errors
+    /// When the folder cannot be used, or this process was there before, or the others have begun.
+    pub fn in_folder(
+        path: &Path,
+        (rank, size): (u32, u32),
+        clock: Clock,
+        timeout: Span,
+    ) -> Result<Self, BarrierError> {
+        let path = path.to_owned();
+        Self::begin(move || Folder::open(&path, (rank, size)), clock, timeout)
+    }
+
+    fn begin<P: Place>(
+        open: impl FnOnce() -> Result<P, BarrierError> + Send + 'static,
+        clock: Clock,
+        timeout: Span,
+    ) -> Result<Self, BarrierError> {
+        let (go, told) = sync_channel::<Instant>(1);
+        let (opened, is_open) = sync_channel(1);
+        let (finder, found) = sync_channel(1);
+        let abandoned = Arc::new(AtomicBool::new(false));
+        let shared = Arc::clone(&abandoned);
+        let wait = move || {
+            let place = match open() {
+                Ok(place) => place,
+                // The caller may have given up already; then no one asks.
+                Err(error) => return drop(opened.send(Err(error))),
+            };
+            if opened.send(Ok(())).is_err() {
+                return place.leave();
+            }
+            match told.recv() {
+                Ok(deadline) => {
+                    let limit = Limit { clock, deadline, abandoned: shared };
+                    drop(finder.send(place.meet(&limit)));
+                }
+                Err(_) => place.leave(),
+            }
+        };
+        let spawned = thread::Builder::new().name("barrier".to_owned()).spawn(wait);
+        spawned.map_err(|error| BarrierError::Launcher { why: error.to_string() })?;
+        match is_open.recv_timeout(Duration::from_nanos(timeout.ns())) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(error),
+            Err(_) => return Err(BarrierError::Late),
+        }
+        Ok(Self { clock, timeout, go: Some(go), found, abandoned, given_up_at: None })
+    }
+
+    /// Tells the others that this process is ready. Called once.
+    pub fn arrive(&mut self) {
+        let now = self.clock.now();
+        if let Some(go) = self.go.take() {
+            // A thread that has ended is seen by the next look.
+            let _ = go.try_send(now + self.timeout);
+        }
+        self.given_up_at = Some(now + self.timeout + GRACE);
+    }
+
+    /// The instant at which all begin; none until it is agreed.
+    ///
+    /// # Errors
+    /// When the others did not come in time, or cannot be waited for.
+    pub fn look(&mut self) -> Result<Option<BarrierStart>, BarrierError> {
+        match self.found.try_recv() {
+            Ok(found) => found.map(Some),
+            Err(TryRecvError::Disconnected) => Err(BarrierError::Late),
+            Err(TryRecvError::Empty) => {
+                let is_over = self.given_up_at.is_some_and(|at| self.clock.now() >= at);
+                if is_over { Err(BarrierError::Late) } else { Ok(None) }
+            }
+        }
+    }
+}
+
+impl Drop for BarrierThread {
+    /// Lets the thread tell the others that this process is gone. A thread that is stuck is left
+    /// to the end of the process.
+    fn drop(&mut self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+        self.go = None;
+        drop(self.found.recv_timeout(FAREWELL));
+    }
+}
+
+#[cfg(test)]
+mod tests;

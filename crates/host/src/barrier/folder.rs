@@ -1,0 +1,206 @@
+//! A barrier in a folder that all processes share, such as one on NFS: each makes a file that says
+//! that it is ready, and the first process publishes the start by a rename.
+//!
+//! A rename is seen whole or not at all, so no file is read half. Locks are not used: shared file
+//! systems differ in what these mean.
+
+use super::{BarrierError, BarrierStart, Limit, Place};
+use memtide_base::{Instant, Span};
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::{fs, io, process};
+
+const READY: &str = "ready.";
+const GONE: &str = "gone.";
+const START: &str = "start";
+const MISSING: &str = "missing ";
+/// How often a process looks.
+const LOOK_EVERY: Span = Span::from_ms(10);
+/// How often a process changes the folder, so that a client of NFS asks its server what is there,
+/// rather than its cache, which may be a minute old.
+const REFRESH_EVERY: Span = Span::from_ms(500);
+/// How far ahead the start is: every process sees it after [`REFRESH_EVERY`] at the latest, and a
+/// slow server may take its time.
+const LEAD: Span = Span::from_s(2);
+
+/// A process's place at a barrier.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    rank: u32,
+    size: u32,
+}
+
+impl Folder {
+    /// The barrier of `size` processes in the folder `path`, which is made if it is missing. A
+    /// folder serves one run.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, or this process was there before, or the others have begun.
+    pub(super) fn open(path: &Path, (rank, size): (u32, u32)) -> Result<Self, BarrierError> {
+        fs::create_dir_all(path).map_err(|error| unusable(path, &error))?;
+        let folder = Self { path: path.to_owned(), rank, size };
+        if folder.has(READY) || folder.has(GONE) {
+            return Err(BarrierError::Twice { rank });
+        }
+        match folder.said()? {
+            None => Ok(folder),
+            Some(said) => parse(&said).and(Err(BarrierError::Passed)),
+        }
+    }
+
+    /// Says that this process is ready.
+    fn ready(&self) -> Result<(), BarrierError> {
+        let path = self.own(READY);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(BarrierError::Twice { rank: self.rank })
+            }
+            Err(error) => Err(unusable(&path, &error)),
+        }
+    }
+
+    /// The start, once it is published. The first process publishes it when all are ready.
+    fn look(&self) -> Result<Option<BarrierStart>, BarrierError> {
+        if let Some(said) = self.said()? {
+            return parse(&said).map(Some);
+        }
+        if self.rank != 0 {
+            return Ok(None);
+        }
+        let (absent, gone) = self.absent()?;
+        if !gone.is_empty() {
+            self.publish(START, &missing_words(&gone))?;
+            return Err(BarrierError::Missing { ranks: gone });
+        }
+        if !absent.is_empty() {
+            return Ok(None);
+        }
+        let words = BarrierStart::in_words(LEAD);
+        self.publish(START, &words)?;
+        BarrierStart::of_words(&words).map(Some)
+    }
+
+    /// Goes away after the time limit; returns which processes are missing, or why that is unknown.
+    fn give_up(&self) -> BarrierError {
+        let (absent, mut gone) = match self.absent() {
+            Ok(missing) => missing,
+            Err(error) => return error,
+        };
+        gone.extend(absent);
+        gone.sort_unstable();
+        self.go(&gone);
+        match gone.is_empty() {
+            // All came in the end, but the first has not said when to begin.
+            true => BarrierError::Late,
+            false => BarrierError::Missing { ranks: gone },
+        }
+    }
+
+    /// Tells the others not to wait for this process; the first process ends all waits. Nothing
+    /// can be done about a folder that does not take it.
+    fn go(&self, missing: &[u32]) {
+        if self.rank == 0 {
+            drop(self.publish(START, &missing_words(missing)));
+            return;
+        }
+        if fs::rename(self.own(READY), self.own(GONE)).is_err() {
+            drop(self.publish(&format!("{GONE}{}", self.rank), ""));
+        }
+    }
+
+    /// The processes that have not come, and of those that had come, which are gone.
+    fn absent(&self) -> Result<(Vec<u32>, Vec<u32>), BarrierError> {
+        let entries = fs::read_dir(&self.path).map_err(|error| unusable(&self.path, &error))?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let (mut ready, mut gone) = (BTreeSet::new(), BTreeSet::new());
+        for name in names {
+            let number = |prefix| name.strip_prefix(prefix)?.parse::<u32>().ok();
+            ready.extend(number(READY));
+            gone.extend(number(GONE));
+        }
+        let absent = |rank: &u32| !ready.contains(rank) && !gone.contains(rank);
+        Ok(((0..self.size).filter(absent).collect(), gone.into_iter().collect()))
+    }
+
+    fn said(&self) -> Result<Option<String>, BarrierError> {
+        let path = self.path.join(START);
+        match fs::read_to_string(&path) {
+            Ok(said) => Ok(Some(said)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unusable(&path, &error)),
+        }
+    }
+
+    fn publish(&self, name: &str, text: &str) -> Result<(), BarrierError> {
+        let draft = self.path.join(format!(".{name}.{}.{}", self.rank, process::id()));
+        fs::write(&draft, text).map_err(|error| unusable(&draft, &error))?;
+        let path = self.path.join(name);
+        fs::rename(&draft, &path).map_err(|error| unusable(&path, &error))
+    }
+
+    /// Changes the folder without leaving anything. If that fails, the next look says why.
+    fn refresh(&self) {
+        let path = self.own(".look.");
+        drop(fs::write(&path, "").and_then(|()| fs::remove_file(&path)));
+    }
+
+    fn own(&self, prefix: &str) -> PathBuf {
+        self.path.join(format!("{prefix}{}", self.rank))
+    }
+
+    fn has(&self, prefix: &str) -> bool {
+        self.own(prefix).exists()
+    }
+}
+
+impl Place for Folder {
+    fn meet(self, until: &Limit) -> Result<BarrierStart, BarrierError> {
+        self.ready()?;
+        let mut refreshed = Instant::ZERO;
+        loop {
+            if until.is_abandoned() {
+                self.go(&[self.rank]);
+                return Err(BarrierError::Late);
+            }
+            if let Some(start) = self.look()? {
+                return Ok(start);
+            }
+            if until.is_over() {
+                return Err(self.give_up());
+            }
+            let now = until.clock.now();
+            if now.since(refreshed) >= REFRESH_EVERY {
+                refreshed = now;
+                self.refresh();
+            }
+            until.clock.sleep_until(now + LOOK_EVERY);
+        }
+    }
+
+    fn leave(self) {
+        self.go(&[self.rank]);
+    }
+}
+
+fn missing_words(ranks: &[u32]) -> String {
+    let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+    format!("{MISSING}{}", ranks.join(","))
+}
+
+fn parse(said: &str) -> Result<BarrierStart, BarrierError> {
+    match said.strip_prefix(MISSING) {
+        Some(ranks) => {
+            let ranks = ranks.split(',').filter_map(|rank| rank.trim().parse().ok()).collect();
+            Err(BarrierError::Missing { ranks })
+        }
+        None => BarrierStart::of_words(said),
+    }
+}
+
+fn unusable(path: &Path, error: &io::Error) -> BarrierError {
+    BarrierError::Folder { path: path.to_owned(), why: error.to_string() }
+}

@@ -1,0 +1,247 @@
+//! A client of PMI-1, the protocol in which launchers of parallel programs let their processes
+//! exchange words and wait for each other: lines of `key=value` over one inherited descriptor.
+//!
+//! Source: the "simple" wire protocol of MPICH's process management interface, version 1.1, as
+//! `mpiexec.hydra` and `srun --mpi=pmi2` serve it.
+
+use super::{BarrierError, BarrierStart, Limit, Place};
+use memtide_base::Span;
+use rustix::fs::{FileType, fstat};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::BorrowedFd;
+
+/// The longest line that a launcher may send; the protocol allows 1 024 bytes.
+const LINE_BYTES_MAX: usize = 4096;
+/// The key of the instant at which all begin.
+const START: &str = "memtide-start";
+/// How far ahead that instant is. All processes read it at once when the last one has come, and
+/// look for it every few milliseconds; a second leaves room for busy machines and for clocks that
+/// differ by less than that.
+const LEAD: Span = Span::from_s(1);
+
+/// The descriptor that a launcher left to this process, as a stream of its own.
+///
+/// Cause: The launcher, or a wrapper around this program, closed the descriptor of PMI_FD.
+///
+/// To do: use a launcher that serves PMI-1, or another barrier.
+pub(super) fn inherited(fd: i32) -> Result<File, BarrierError> {
+    let lost = |why: String| BarrierError::Launcher { why };
+    if fd < 0 {
+        return Err(lost(format!("{fd} is not a descriptor")));
+    }
+    // SAFETY: the number is only asked about and copied, while this function runs. If it is closed
+    // or names something else, the system says so.
+    let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
+    let kind = fstat(borrowed).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    if kind.map_err(|error| lost(format!("descriptor {fd}: {error}")))? != FileType::Socket {
+        return Err(lost(format!("descriptor {fd} is not a socket")));
+    }
+    let owned = borrowed.try_clone_to_owned();
+    owned.map(File::from).map_err(|error| lost(format!("descriptor {fd}: {error}")))
+}
+
+/// A process's place at a barrier of its launcher.
+pub(super) struct Seat<S> {
+    pub(super) pmi: Pmi<S>,
+    /// Whether this process chooses the instant.
+    pub(super) is_first: bool,
+}
+
+impl<S: Read + Write> Place for Seat<S> {
+    fn meet(mut self, until: &Limit) -> Result<BarrierStart, BarrierError> {
+        self.pmi.barrier()?;
+        if until.is_abandoned() {
+            return Err(BarrierError::Late);
+        }
+        if self.is_first {
+            self.pmi.put(START, &BarrierStart::in_words(LEAD))?;
+        }
+        self.pmi.barrier()?;
+        let words = self.pmi.get(START)?;
+        // All is agreed; whether the launcher hears the goodbye changes nothing.
+        drop(self.pmi.leave());
+        BarrierStart::of_words(&words)
+    }
+
+    fn leave(self) {
+        drop(self.pmi.leave());
+    }
+}
+
+/// A process's connection to its launcher.
+#[derive(Debug)]
+pub(super) struct Pmi<S> {
+    stream: S,
+    /// The space in which this job keeps its words.
+    space: String,
+}
+
+impl<S: Read + Write> Pmi<S> {
+    /// Greets the launcher. Reads wait as long as `stream` lets them.
+    ///
+    /// # Errors
+    /// When the launcher is gone, does not answer in time, or speaks something else.
+    pub(super) fn join(stream: S) -> Result<Self, BarrierError> {
+        let mut pmi = Self { stream, space: String::new() };
+        pmi.call("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
+        let mut said = pmi.call("cmd=get_my_kvsname", "my_kvsname")?;
+        pmi.space = said.remove("kvsname").ok_or_else(|| spoke("no kvsname"))?;
+        Ok(pmi)
+    }
+
+    /// Keeps `value` under `key` for all processes of the job, after the next [`Self::barrier`].
+    /// Neither may hold blanks, line ends or `=`.
+    fn put(&mut self, key: &str, value: &str) -> Result<(), BarrierError> {
+        let line = format!("cmd=put kvsname={} key={key} value={value}", self.space);
+        self.call(&line, "put_result").map(drop)
+    }
+
+    /// What a process keeps under `key`.
+    fn get(&mut self, key: &str) -> Result<String, BarrierError> {
+        let line = format!("cmd=get kvsname={} key={key}", self.space);
+        let mut said = self.call(&line, "get_result")?;
+        said.remove("value").ok_or_else(|| spoke(&format!("no value for {key}")))
+    }
+
+    /// Waits until every process of the job has called it.
+    fn barrier(&mut self) -> Result<(), BarrierError> {
+        self.call("cmd=barrier_in", "barrier_out").map(drop)
+    }
+
+    /// Says goodbye; a process that leaves without it is one that failed to some launchers.
+    fn leave(mut self) -> Result<(), BarrierError> {
+        self.call("cmd=finalize", "finalize_ack").map(drop)
+    }
+
+    /// Sends a command and reads its answer, which has to be `wanted` and to say that all is well.
+    fn call(&mut self, line: &str, wanted: &str) -> Result<BTreeMap<String, String>, BarrierError> {
+        self.stream.write_all(format!("{line}\n").as_bytes()).map_err(lost)?;
+        let answer = self.line()?;
+        let words = words(&answer);
+        let is_wanted = words.get("cmd").is_some_and(|command| command == wanted);
+        let is_well = words.get("rc").is_none_or(|code| code == "0");
+        if is_wanted && is_well { Ok(words) } else { Err(spoke(&answer)) }
+    }
+
+    fn line(&mut self) -> Result<String, BarrierError> {
+        let (mut line, mut byte) = (Vec::new(), [0]);
+        while line.len() < LINE_BYTES_MAX {
+            match self.stream.read(&mut byte) {
+                Ok(0) => return Err(lost(ErrorKind::UnexpectedEof.into())),
+                Ok(_) if byte[0] == b'\n' => return Ok(String::from_utf8_lossy(&line).into_owned()),
+                Ok(_) => line.push(byte[0]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(lost(error)),
+            }
+        }
+        Err(spoke(&String::from_utf8_lossy(&line)))
+    }
+}
+
+/// The words of a line by their keys.
+fn words(line: &str) -> BTreeMap<String, String> {
+    let words = line.split_ascii_whitespace().filter_map(|word| word.split_once('='));
+    words.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+}
+
+fn spoke(said: &str) -> BarrierError {
+    BarrierError::Protocol { said: said.chars().take(80).collect() }
+}
+
+fn lost(error: io::Error) -> BarrierError {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => BarrierError::Late,
+        ErrorKind::UnexpectedEof => {
+            BarrierError::Launcher { why: "it closed the connection".to_owned() }
+        }
+        _ => BarrierError::Launcher { why: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+    use std::time::Duration;
+
+    /// A launcher of one process that answers each line with the next of `answers`; returns what
+    /// it was asked.
+    fn launcher(answers: &'static [&str]) -> (UnixStream, thread::JoinHandle<Vec<String>>) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        ours.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let asked = thread::spawn(move || {
+            let mut reader = BufReader::new(theirs.try_clone().unwrap());
+            let mut writer = theirs;
+            let mut asked = Vec::new();
+            for answer in answers {
+                let mut line = String::new();
+                if reader.read_line(&mut line).unwrap() == 0 {
+                    break;
+                }
+                asked.push(line.trim_end().to_owned());
+                writeln!(writer, "{answer}").unwrap();
+            }
+            asked
+        });
+        (ours, asked)
+    }
+
+    #[test]
+    fn words_are_kept_and_read_over_a_barrier() {
+        let (stream, asked) = launcher(&[
+            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
+            "cmd=my_kvsname kvsname=kvs_7",
+            "cmd=put_result rc=0 msg=success",
+            "cmd=barrier_out rc=0",
+            "cmd=get_result rc=0 msg=success value=42",
+            "cmd=finalize_ack rc=0",
+        ]);
+        let mut pmi = Pmi::join(stream).unwrap();
+        pmi.put("ready-0", "42").unwrap();
+        pmi.barrier().unwrap();
+        assert_eq!(pmi.get("ready-0").unwrap(), "42");
+        pmi.leave().unwrap();
+        let said = [
+            "cmd=put kvsname=kvs_7 key=ready-0 value=42",
+            "cmd=barrier_in",
+            "cmd=get kvsname=kvs_7 key=ready-0",
+        ];
+        assert_eq!(asked.join().unwrap()[2..5], said);
+    }
+
+    #[test]
+    fn another_protocol_is_quoted() {
+        let (stream, _asked) = launcher(&["HTTP/1.1 400 Bad Request"]);
+        let error = Pmi::join(stream).unwrap_err();
+        assert_eq!(error, BarrierError::Protocol { said: "HTTP/1.1 400 Bad Request".to_owned() });
+    }
+
+    #[test]
+    fn a_refusal_is_no_answer() {
+        let (stream, _asked) = launcher(&["cmd=response_to_init rc=-1"]);
+        assert!(matches!(Pmi::join(stream), Err(BarrierError::Protocol { .. })));
+    }
+
+    #[test]
+    fn a_launcher_that_is_gone_or_silent_is_told_apart() {
+        let (stream, _asked) = launcher(&[]);
+        assert!(matches!(Pmi::join(stream), Err(BarrierError::Launcher { .. })));
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        ours.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        assert_eq!(Pmi::join(ours).unwrap_err(), BarrierError::Late);
+    }
+
+    #[test]
+    fn a_number_that_is_no_socket_is_no_launcher() {
+        for fd in [-1, 1_000_000] {
+            assert!(matches!(inherited(fd), Err(BarrierError::Launcher { .. })), "{fd}");
+        }
+        let file = File::open("/dev/null").unwrap();
+        let error = inherited(std::os::fd::AsRawFd::as_raw_fd(&file)).unwrap_err();
+        assert!(error.to_string().contains("is not a socket"), "{error}");
+    }
+}

@@ -1,0 +1,272 @@
+//! The ways in which shares begin together: at a time of day, at their launcher, in a folder.
+//!
+//! It turns what these say into instants of the run's clock and into sentences.
+
+use super::Division;
+use crate::exit::Stop;
+use memtide_base::units::format_span;
+use memtide_base::{Instant, Span};
+use memtide_host::Clock;
+use memtide_host::barrier::{BarrierError, BarrierStart, BarrierThread};
+use memtide_run::{Barrier, NotRun};
+use memtide_schema::record::ShareStart;
+use memtide_schema::scenario::{BarrierWord, Placement};
+use std::path::Path;
+
+/// A time of day that is further ahead is most likely a slip, such as milliseconds for seconds.
+const AHEAD_MAX: Span = Span::from_s(7 * 24 * 3600);
+/// An instant is fixed this long before its time of day: until then corrections of that clock are
+/// followed.
+const FIXED_AHEAD: Span = Span::from_s(1);
+
+/// Why a share does not begin.
+pub(crate) enum Refused {
+    /// What the user asks for is impossible.
+    Stop(Stop),
+    /// It must not take part any more.
+    NotRun(NotRun),
+}
+
+/// Where this share waits for the others; none if it does not wait. `since_unix` is the present.
+pub(crate) fn barrier(
+    placement: &Placement,
+    division: &Division,
+    (clock, since_unix): (Clock, Span),
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<Option<Box<dyn Barrier>>, Refused> {
+    if let Some(start) = placement.start_at {
+        let by_time = ByTime { at: start.since_unix };
+        by_time.check(since_unix)?;
+        return Ok(Some(Box::new(by_time)));
+    }
+    let timeout = placement.barrier_timeout;
+    let (kind, name, thread) = match &placement.barrier {
+        None => return Ok(None),
+        Some(BarrierWord::Pmi) => {
+            let place = launcher(division, variable).map_err(Refused::Stop)?;
+            let thread = BarrierThread::at_launcher(place, clock, timeout);
+            (ShareStart::Pmi, "--barrier pmi".to_owned(), thread)
+        }
+        Some(BarrierWord::Folder(path)) => {
+            let path = Path::new(path);
+            let own = division.key.as_ref().map_or_else(|| path.to_owned(), |key| path.join(key));
+            let place = (division.share.number, division.share.of);
+            let thread = BarrierThread::in_folder(&own, place, clock, timeout);
+            (ShareStart::Folder, format!("--barrier dir:{}", own.display()), thread)
+        }
+    };
+    let words = Words { kind, name, timeout };
+    match thread {
+        Ok(thread) => Ok(Some(Box::new(Agreed { words, clock, thread }))),
+        Err(error) => Err(words.refused(&error)),
+    }
+}
+
+/// The launcher's descriptor, and whether this process chooses the instant.
+///
+/// Cause: The launcher serves no PMI-1, or starts more or fewer processes than there are shares.
+fn launcher(
+    division: &Division,
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<(i32, bool), Stop> {
+    let number = |name: &str| variable(name).and_then(|word| word.trim().parse::<u32>().ok());
+    let fd = number("PMI_FD").and_then(|fd| i32::try_from(fd).ok());
+    let (Some(fd), Some(rank), Some(size)) = (fd, number("PMI_RANK"), number("PMI_SIZE")) else {
+        return Err(Stop::usage(
+            "--barrier pmi: the environment has no PMI_FD, PMI_RANK and PMI_SIZE; start the shares \
+             with srun --mpi=pmi2 or mpiexec.hydra, or use --barrier dir:PATH or --start-at",
+        ));
+    };
+    match division.share.of {
+        of if of == size => Ok((fd, rank == 0)),
+        of => Err(Stop::usage(format!(
+            "--barrier pmi: the launcher started {size} processes (PMI_SIZE), but the run has {of} \
+             shares; start as many processes as there are shares, or use --shard auto"
+        ))),
+    }
+}
+
+/// A beginning at a time of day.
+struct ByTime {
+    /// The time since 1970.
+    at: Span,
+}
+
+impl ByTime {
+    /// Cause: The time is past, or so far ahead that it is most likely wrong.
+    fn check(&self, since_unix: Span) -> Result<(), Refused> {
+        if self.at <= since_unix {
+            return Err(Refused::NotRun(self.late(since_unix)));
+        }
+        let ahead = self.at.saturating_sub(since_unix);
+        if ahead > AHEAD_MAX {
+            return Err(Refused::Stop(Stop::usage(format!(
+                "--start-at is {} days ahead; give a time within the next 7 days (@SECONDS counts \
+                 seconds since 1970, not milliseconds)",
+                ahead.ns() / Span::from_s(24 * 3600).ns()
+            ))));
+        }
+        Ok(())
+    }
+
+    /// Cause: Start, fill or connections took longer than expected, or the share was started late.
+    fn late(&self, since_unix: Span) -> NotRun {
+        NotRun(format!(
+            "it was ready {} after --start-at; allow more time for the start and the fill",
+            format_span(since_unix.saturating_sub(self.at))
+        ))
+    }
+}
+
+impl Barrier for ByTime {
+    fn kind(&self) -> ShareStart {
+        ShareStart::Time
+    }
+
+    fn arrive(&mut self) -> Result<(), NotRun> {
+        Ok(())
+    }
+
+    fn look(&mut self, now: Instant, since_unix: Span) -> Result<Option<Instant>, NotRun> {
+        if self.at <= since_unix {
+            return Err(self.late(since_unix));
+        }
+        let ahead = self.at.saturating_sub(since_unix);
+        Ok((ahead <= FIXED_AHEAD).then(|| now + ahead))
+    }
+}
+
+/// A beginning on which the shares agree.
+struct Agreed {
+    words: Words,
+    clock: Clock,
+    thread: BarrierThread,
+}
+
+impl Barrier for Agreed {
+    fn kind(&self) -> ShareStart {
+        self.words.kind
+    }
+
+    fn arrive(&mut self) -> Result<(), NotRun> {
+        self.thread.arrive();
+        Ok(())
+    }
+
+    /// Cause: This share saw the agreed instant too late, for example on a slow shared file system.
+    ///
+    /// To do: start the run anew, or use a barrier of the launcher.
+    fn look(&mut self, now: Instant, since_unix: Span) -> Result<Option<Instant>, NotRun> {
+        let found = self.thread.look().map_err(|error| self.words.not_run(&error))?;
+        let Some(BarrierStart { since_unix: at_unix, monotonic_ns }) = found else {
+            return Ok(None);
+        };
+        let late = |late: Span| {
+            let late = format_span(late);
+            NotRun(format!("it saw the start {late} late at {}", self.words.name))
+        };
+        match monotonic_ns {
+            Some(ns) => match self.clock.at_monotonic(ns) {
+                Some(at) if at > now => Ok(Some(at)),
+                at => Err(late(now.since(at.unwrap_or(Instant::ZERO)))),
+            },
+            None if at_unix > since_unix => Ok(Some(now + at_unix.saturating_sub(since_unix))),
+            None => Err(late(since_unix.saturating_sub(at_unix))),
+        }
+    }
+}
+
+/// What a barrier is called in messages.
+struct Words {
+    kind: ShareStart,
+    name: String,
+    timeout: Span,
+}
+
+impl Words {
+    /// Cause: Other shares are missing, late or gone, or the barrier belongs to another run.
+    fn not_run(&self, error: &BarrierError) -> NotRun {
+        let Self { name, timeout, .. } = self;
+        let limit = format_span(*timeout);
+        NotRun(match error {
+            BarrierError::Late | BarrierError::Missing { .. } => {
+                format!("at {name} {error} (--barrier-timeout {limit})")
+            }
+            BarrierError::Twice { .. } | BarrierError::Passed => {
+                format!("at {name} {error}; give each run a new folder")
+            }
+            _ => format!("at {name} {error}"),
+        })
+    }
+
+    /// The error of a barrier that could not be opened.
+    ///
+    /// Cause: The shared folder cannot be written, or the launcher does not speak PMI-1.
+    fn refused(&self, error: &BarrierError) -> Refused {
+        match error {
+            BarrierError::Folder { .. } => Refused::Stop(Stop::usage(format!(
+                "{}: {error}; name a folder that all shares can write to",
+                self.name
+            ))),
+            BarrierError::Protocol { .. } | BarrierError::Launcher { .. } => {
+                Refused::Stop(Stop::usage(format!(
+                    "{}: {error}; use srun --mpi=pmi2 or mpiexec.hydra, or another barrier",
+                    self.name
+                )))
+            }
+            _ => Refused::NotRun(self.not_run(error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memtide_run::Share;
+
+    fn division(number: u32, of: u32) -> Division {
+        Division { share: Share { number, of }, restarts: 0, key: None }
+    }
+
+    fn at(word: &str) -> Placement {
+        Placement { start_at: Some(word.parse().unwrap()), ..Placement::default() }
+    }
+
+    #[test]
+    fn a_time_of_day_lies_ahead_and_not_too_far() {
+        let open = |word: &str| {
+            let now = (Clock::start(), Span::from_s(1_000));
+            barrier(&at(word), &division(0, 2), now, &|_| None)
+        };
+        let Ok(Some(mut by_time)) = open("@1010") else { panic!("it lies ahead") };
+        let (now, s) = (Instant::from_ns(7), Span::from_s);
+        assert_eq!(by_time.look(now, s(1_000)), Ok(None));
+        assert_eq!(
+            by_time.look(now, s(1_009) + Span::from_ms(500)).unwrap(),
+            Some(now + Span::from_ms(500))
+        );
+        assert!(by_time.look(now, s(1_012)).unwrap_err().0.contains("2s after --start-at"));
+        assert!(matches!(open("@999"), Err(Refused::NotRun(_))));
+        let Err(Refused::Stop(stop)) = open("@1000000") else { panic!("milliseconds") };
+        assert!(stop.message.contains("11 days ahead"), "{}", stop.message);
+    }
+
+    #[test]
+    fn a_launcher_without_pmi_or_of_another_size_is_an_error() {
+        let placement = Placement { barrier: Some(BarrierWord::Pmi), ..Placement::default() };
+        let refused = |words: &'static [(&str, &str)]| {
+            let find = |name: &str| words.iter().find(|(key, _)| *key == name);
+            let variable = |name: &str| find(name).map(|(_, word)| (*word).to_owned());
+            let now = (Clock::start(), Span::ZERO);
+            match barrier(&placement, &division(0, 2), now, &variable) {
+                Err(Refused::Stop(stop)) => stop.message,
+                _ => panic!("it cannot be"),
+            }
+        };
+        assert!(refused(&[]).contains("no PMI_FD"), "{}", refused(&[]));
+        let other = refused(&[("PMI_FD", "900"), ("PMI_RANK", "0"), ("PMI_SIZE", "4")]);
+        assert!(other.contains("4 processes") && other.contains("2 shares"), "{other}");
+        let closed = refused(&[("PMI_FD", "900"), ("PMI_RANK", "0"), ("PMI_SIZE", "2")]);
+        assert!(closed.contains("descriptor 900"), "{closed}");
+    }
+}

@@ -1,0 +1,155 @@
+//! Which share of a run this process carries out: what the user says, what its launcher says, and
+//! what is refused because it would most likely be an accident.
+//!
+//! It makes no load and opens nothing; where shares wait for each other is next door.
+
+pub(crate) mod barrier;
+mod launcher;
+
+use crate::exit::Stop;
+use launcher::{Placed, Unreadable, WITH_SIZE, WITHOUT_SIZE, key, placed, restarts};
+use memtide_run::{NotRun, Share};
+use memtide_schema::scenario::ShardWord;
+
+/// A process's share of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Division {
+    /// The share.
+    pub(crate) share: Share,
+    /// How often the share was started again by its launcher.
+    restarts: u32,
+    /// A name for the processes that were started together; none where no launcher gives one.
+    pub(crate) key: Option<String>,
+}
+
+impl Division {
+    /// Refuses a share that has been started again: the others have begun without it, or have done
+    /// so the first time.
+    ///
+    /// Cause: Slurm put the job back into its queue, after a node failed for example.
+    ///
+    /// To do: submit the whole job anew.
+    pub(crate) fn check_first(&self) -> Result<(), NotRun> {
+        match self.restarts {
+            0 => Ok(()),
+            count => Err(NotRun(format!(
+                "Slurm started it again ({}={count}), and its part of the load belongs to the \
+                 first start; submit the whole job anew",
+                launcher::SLURM_RESTARTS
+            ))),
+        }
+    }
+}
+
+/// The value of an environment variable.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The share of a run or a fill, as `word` and the environment `variable` say; none if this process
+/// does all of it.
+pub(crate) fn division(
+    word: Option<ShardWord>,
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<Option<Division>, Stop> {
+    let share = match word {
+        Some(ShardWord::Whole) => return Ok(None),
+        None => {
+            return alone(variable, |count| {
+                format!("add --shard auto to divide it, or --shard none to send it {count} times")
+            });
+        }
+        Some(ShardWord::One { number, of }) => Share { number, of },
+        Some(ShardWord::Auto { of }) => automatic(of, variable)?,
+    };
+    Ok(Some(Division { share, restarts: restarts(variable), key: key(variable) }))
+}
+
+/// Refuses shares of `command`, a search or a scan, and copies of it.
+///
+/// Cause: A search or a scan was started several times at once, or is to be divided.
+pub(crate) fn check_undivided(
+    command: &str,
+    word: Option<ShardWord>,
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<(), Stop> {
+    let why = format!("memtide {command} cannot be divided, because it acts on each step's result");
+    match word {
+        Some(ShardWord::Whole) => Ok(()),
+        Some(word) => Err(Stop::usage(format!(
+            "--shard {word}: {why}; start it once, with more --threads, or divide memtide run at \
+             one --rate after the other"
+        ))),
+        None => alone(variable, |count| {
+            format!("{why}; start it once, or use --shard none to start it {count} times")
+        })
+        .map(drop),
+    }
+}
+
+/// Refuses one of several processes that would each send the whole load; `instead` says what to do,
+/// given their number.
+///
+/// Cause: A launcher started several copies of the command, which does not say what each is to do.
+///
+/// To do: divide the run, or start it once.
+fn alone(
+    variable: &impl Fn(&str) -> Option<String>,
+    instead: impl Fn(u32) -> String,
+) -> Result<Option<Division>, Stop> {
+    let found = placed(variable).map_err(|why| unreadable(&why))?;
+    let Some((Placed { launcher, variable, rank, .. }, size)) =
+        found.and_then(|found| Some((found, found.size.filter(|size| *size > 1)?)))
+    else {
+        return Ok(None);
+    };
+    Err(Stop::usage(format!(
+        "{launcher} started {size} processes and this is number {rank} ({variable}): each would \
+         send the whole load; {}",
+        instead(size)
+    )))
+}
+
+/// The share that the launcher gave this process, of `of` if the user says how many there are.
+///
+/// Cause: The launcher's variables are missing or contradict the number of shares.
+fn automatic(of: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Result<Share, Stop> {
+    let refused = |message: String| Err(Stop::usage(message));
+    let found = placed(variable).map_err(|why| unreadable(&why))?;
+    let Some(Placed { launcher, variable, rank, size }) = found else {
+        return refused(match of {
+            None => format!(
+                "--shard auto: the environment has none of {WITH_SIZE}; give the share, such as \
+                 --shard 0/4"
+            ),
+            Some(of) => format!(
+                "--shard auto/{of}: the environment has none of {WITH_SIZE}, {WITHOUT_SIZE}; give \
+                 the share, such as --shard 0/{of}"
+            ),
+        });
+    };
+    match (of, size) {
+        (None, None) => refused(format!(
+            "--shard auto: {launcher} does not say how many processes there are, only that this \
+             is number {rank} ({variable}); use --shard auto/N with their number"
+        )),
+        (Some(of), Some(size)) if of != size => refused(format!(
+            "--shard auto/{of}: {launcher} started {size} processes; use --shard auto/{size} or \
+             --shard auto"
+        )),
+        (Some(of), _) if rank >= of => refused(format!(
+            "--shard auto/{of}: {variable} is {rank}, but the shares are 0 to {}; give the number \
+             of processes that {launcher} starts",
+            of - 1
+        )),
+        (Some(of), _) | (None, Some(of)) => Ok(Share { number: rank, of }),
+    }
+}
+
+/// Cause: A launcher's variable was changed or unset, or the launcher is an unknown one.
+fn unreadable(why: &Unreadable) -> Stop {
+    Stop::usage(format!("{why}; give the share, such as --shard 0/4, or use --shard none"))
+}
+
+#[cfg(test)]
+mod tests;

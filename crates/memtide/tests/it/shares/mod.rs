@@ -1,0 +1,307 @@
+//! One run of several processes: what a share is, how shares begin together, and what is refused.
+
+mod pmi;
+
+use crate::child::{Finished, Running, check, memtide, program, read_record, scratch, shared};
+use crate::peer::Peer;
+use memtide_schema::Record;
+use memtide_schema::record::{CheckKind, CheckResult, EndedBy, ShareStart};
+use pmi::Launcher;
+use rustix::process::Signal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A folder that is not there.
+fn folder(name: &str) -> PathBuf {
+    let path = scratch(name);
+    drop(std::fs::remove_dir_all(&path));
+    path
+}
+
+/// The program with the words of `line` in an environment with these variables.
+fn placed(line: &str, variables: &[(&str, &str)]) -> Command {
+    let mut command = program();
+    command.args(line.split_whitespace()).envs(variables.iter().copied());
+    command
+}
+
+const STEP: [(&str, &str); 4] =
+    [("SLURM_JOB_ID", "17"), ("SLURM_STEP_ID", "0"), ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")];
+
+fn record(path: &Path) -> Record {
+    read_record(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Why a share made no load, by its record, which is whole and holds no operation.
+fn not_run(path: &Path, finished: &Finished) -> String {
+    let record = record(path);
+    assert_eq!((record.ended_by, record.partial, record.exit), (EndedBy::NotRun, true, 0));
+    assert_eq!((record.totals.intended, record.window_start_unix_ns), (0, None));
+    let why = record.share.unwrap().not_run.unwrap();
+    assert!(finished.err.contains(&why), "stderr says it too: {finished}");
+    why
+}
+
+/// Carries out both shares of a run with these words each; returns their records.
+fn both(peer: &Peer, name: &str, words: [&str; 2]) -> [Record; 2] {
+    let start = |number: usize| {
+        let json = scratch(&format!("share-{name}-{number}.json"));
+        let line = format!(
+            "run -s {} --quiet --rate 2k --duration 1s --keys 500 --shard {number}/2 {} --json {}",
+            peer.name,
+            words[number],
+            json.display()
+        );
+        (Running::start(&line), json)
+    };
+    let started = [start(0), start(1)];
+    started.map(|(running, json)| {
+        let finished = running.finish().exits(0);
+        let record = record(&json);
+        assert_eq!(record.ended_by, EndedBy::Duration, "{finished}");
+        record
+    })
+}
+
+/// Two shares that began together are the two halves of one load.
+fn are_halves(records: &[Record; 2], start: ShareStart) {
+    let windows = records.each_ref().map(|record| record.clock.as_ref().unwrap());
+    assert_eq!(windows[0].boot_id, windows[1].boot_id);
+    let at = windows.map(|clock| clock.window_start_monotonic_ns.unwrap().0);
+    assert!(at[0].abs_diff(at[1]) < 1_000_000_000, "they overlap: {at:?}");
+    for (number, record) in (0..).zip(records) {
+        let share = record.share.as_ref().unwrap();
+        assert_eq!((share.number, share.of, share.start), (number, 2, start));
+        let lanes = record.lanes.unwrap();
+        assert_eq!((lanes.first, lanes.count, lanes.total), (number, 1, 2));
+        assert!(share.scenario_digest.len() == 64, "{share:?}");
+        assert_eq!(record.totals.hits + record.totals.misses, record.totals.hits, "all is filled");
+    }
+    let [one, other] = records.each_ref().map(|record| record.totals.intended);
+    // Each has half of a Poisson schedule of 2000 operations.
+    assert!(one.abs_diff(1_000) < 250 && other.abs_diff(1_000) < 250, "{one} and {other}");
+}
+
+#[test]
+fn shares_meet_in_a_folder_and_fill_each_key_once() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let path = folder("share-meets");
+    let barrier = format!("--barrier dir:{} --mix get=1", path.display());
+    let records = both(&peer, "folder", [&barrier, &barrier]);
+    are_halves(&records, ShareStart::Folder);
+    assert_eq!(peer.figure("cmd_set"), 500);
+    // The folder is used up: a share that comes again sends nothing.
+    let json = scratch("share-again.json");
+    let line =
+        format!("run -s {} --keys 500 --shard 0/2 {barrier} --json {}", peer.name, json.display());
+    let again = Running::start(&line).finish().exits(0);
+    assert!(not_run(&json, &again).contains("was here before"), "{again}");
+    assert_eq!(peer.figure("cmd_set"), 500);
+    drop(std::fs::remove_dir_all(path));
+}
+
+#[test]
+fn shares_begin_at_a_time_of_day() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let at = format!("--start-at @{}", (now + Duration::from_secs(5)).as_secs());
+    are_halves(&both(&peer, "time", [&at, &at]), ShareStart::Time);
+    let json = scratch("share-late.json");
+    let line = format!(
+        "run -s {} --shard 0/2 --start-at 2020-01-01T00:00:00Z --json {}",
+        peer.name,
+        json.display()
+    );
+    let late = Running::start(&line).finish().exits(0);
+    assert!(not_run(&json, &late).contains("after --start-at"), "{late}");
+}
+
+#[test]
+fn shares_meet_at_a_launcher_that_speaks_pmi() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let launcher = Launcher::new(2);
+    let start = |rank: u32| {
+        let json = scratch(&format!("share-pmi-{rank}.json"));
+        let line = format!(
+            "run -s {} --quiet --rate 2k --duration 1s --keys 500 --mix get=1 --shard auto \
+             --barrier pmi --json {}",
+            peer.name,
+            json.display()
+        );
+        let mut command = placed(&line, &[]);
+        launcher.hand_to(rank, &mut command);
+        (Running::of(&mut command), json)
+    };
+    let records = [start(0), start(1)].map(|(running, json)| {
+        running.finish().exits(0);
+        record(&json)
+    });
+    are_halves(&records, ShareStart::Pmi);
+    assert_eq!(peer.figure("cmd_set"), 500);
+}
+
+#[test]
+fn a_launcher_whose_other_processes_never_come_is_not_waited_for_longer_than_allowed() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let launcher = Launcher::new(2);
+    let json = scratch("share-pmi-alone.json");
+    let line = format!(
+        "run -s {} --keys 50 --shard auto --barrier pmi --barrier-timeout 500ms --json {}",
+        peer.name,
+        json.display()
+    );
+    let mut command = placed(&line, &[]);
+    launcher.hand_to(1, &mut command);
+    let alone = Running::of(&mut command).finish().exits(0);
+    assert!(not_run(&json, &alone).contains("--barrier-timeout 500ms"), "{alone}");
+}
+
+#[test]
+fn shares_that_do_not_come_are_named() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let path = folder("share-missing");
+    let start = |number: u32| {
+        let json = scratch(&format!("share-missing-{number}.json"));
+        let line = format!(
+            "run -s {} --keys 50 --shard {number}/4 --barrier dir:{} --barrier-timeout 2s \
+             --json {}",
+            peer.name,
+            path.display(),
+            json.display()
+        );
+        (Running::start(&line), json)
+    };
+    for (running, json) in [start(0), start(2)] {
+        let finished = running.finish().exits(0);
+        let why = not_run(&json, &finished);
+        assert!(why.contains("shares 1, 3 did not come"), "{why}");
+    }
+    drop(std::fs::remove_dir_all(path));
+}
+
+#[test]
+fn a_signal_ends_a_share_with_its_record_and_success() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let json = scratch("share-term.json");
+    let line = |words: &str| {
+        format!("run -s {} --keys 50 --shard 1/2 {words} --json {}", peer.name, json.display())
+    };
+    // Under load, with a goal that it misses.
+    let loaded = Running::start(&line("--duration 50s --rate 10k --mix get=1 --goal rate>1G"));
+    // The sample before the fill asks for fewer.
+    peer.await_figure("cmd_get", 3_000);
+    loaded.signal(Signal::TERM);
+    loaded.finish().exits(0);
+    let partial = record(&json);
+    assert_eq!((partial.ended_by, partial.partial), (EndedBy::Interrupted, true));
+    assert!(partial.totals.answered > 0);
+    // At a barrier.
+    let path = folder("share-term");
+    let waiting = Running::start(&line(&format!("--barrier dir:{}", path.display())));
+    while !path.join("ready.1").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    waiting.signal(Signal::TERM);
+    let waiting = waiting.finish().exits(0);
+    assert!(not_run(&json, &waiting).contains("interrupted"), "{waiting}");
+    assert!(path.join("gone.1").exists(), "the others need not wait for it");
+    drop(std::fs::remove_dir_all(path));
+}
+
+#[test]
+fn a_share_exits_with_success_whatever_its_goals_say() {
+    let peer = Peer::memcached("");
+    let line = format!("run -s {} --keys 50 --ops-max 1k --strict --goal all.p50<1ns", peer.name);
+    let whole = memtide(&line);
+    assert_eq!(whole.code, Some(1), "{whole}");
+    let share = memtide(&format!("{line} --shard 0/2 --json -")).exits(0);
+    assert_eq!(share.record().totals.intended, 500, "of 1000 operations");
+    let lost = memtide(&format!("{line} --shard 0/2 --json /dev/full"));
+    assert_eq!(lost.code, Some(1), "without a record: {lost}");
+    let gone = memtide("run -s 127.0.0.1:1 --shard 0/2 --json -");
+    assert_eq!(gone.code, Some(3), "before there is a record: {gone}");
+}
+
+#[test]
+fn a_share_that_slurm_started_again_sends_nothing() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let json = scratch("share-restarted.json");
+    let line = format!("run -s {} --shard auto --json {}", peer.name, json.display());
+    let variables = [&STEP[..], &[("SLURM_RESTART_COUNT", "1")]].concat();
+    let again = Running::of(&mut placed(&line, &variables)).finish().exits(0);
+    assert!(not_run(&json, &again).contains("SLURM_RESTART_COUNT=1"), "{again}");
+    assert_eq!(peer.figure("cmd_set"), 0);
+}
+
+#[test]
+fn copies_and_contradictions_are_refused() {
+    let _turn = shared();
+    let path = folder("share-refused");
+    let dir = format!("--barrier dir:{}", path.display());
+    let json = "--json -";
+    for (line, is_step, words) in [
+        ("run -s a", true, &["Slurm started 4 processes", "--shard auto", "--shard none"][..]),
+        ("load -s a", true, &["Slurm started 4 processes", "number 1 (SLURM_PROCID)"]),
+        ("search -s a --goal all.p95<1ms", true, &["search cannot be divided"]),
+        ("scan -s a --rates 1k", true, &["scan cannot be divided", "--shard none"]),
+        ("search -s a --goal all.p95<1ms --shard 0/2", false, &["search cannot be divided"]),
+        ("sim --shard 0/2", false, &["a simulation runs in one process"]),
+        ("run -s a --shard auto --json -", false, &["none of SLURM_STEP_ID"]),
+        ("run -s a --shard 0/2", false, &["needs --json"]),
+        ("run --shard 0/2 --json -", false, &["needs a --server"]),
+        ("run -s a --shard 4/4 --json -", false, &["numbers are 0 to 3"]),
+        ("run -s a --barrier pmi", false, &["barrier is for the shares"]),
+        ("run -s 127.0.0.1:1 --shard 0/2 --barrier pmi --json -", false, &["no PMI_FD"]),
+        (&format!("run -s a --start-at @9 --shard 0/2 {dir} {json}"), false, &["both say when"]),
+    ] {
+        let variables = if is_step { &STEP[..] } else { &[] };
+        Running::of(&mut placed(line, variables)).finish().complains(2, words);
+    }
+    assert!(!path.exists(), "nothing was done");
+}
+
+#[test]
+fn what_is_no_accident_runs() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let line = format!("run -s {} --keys 50 --ops-max 100 --json -", peer.name);
+    let batch: Vec<_> = STEP.into_iter().filter(|(name, _)| *name != "SLURM_STEP_ID").collect();
+    let batch = Running::of(&mut placed(&line, &batch)).finish().exits(0).record();
+    assert_eq!((batch.totals.intended, batch.share), (100, None));
+    let insists = format!("{line} --shard none");
+    let whole = Running::of(&mut placed(&insists, &STEP)).finish().exits(0).record();
+    assert_eq!((whole.totals.intended, whole.share), (100, None));
+    Running::of(&mut placed("sim --ops-max 100", &STEP)).finish().exits(0);
+    let planned = format!("run -s {} --threads 2 --shard auto --plan", peer.name);
+    let plan = Running::of(&mut placed(&planned, &STEP)).finish().exits(0);
+    assert!(plan.out.contains("1/4, lanes 2 to 3 of 8"), "{plan}");
+}
+
+#[test]
+fn loads_of_shares_store_each_key_once() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let load = |number: u32| {
+        Running::start(&format!("load -s {} --keys 1001 --shard {number}/2", peer.name))
+    };
+    for running in [load(0), load(1)] {
+        running.finish().exits(0);
+    }
+    assert_eq!((peer.figure("cmd_set"), peer.figure("curr_items")), (1_001, 1_001));
+    let whole = memtide(&format!(
+        "run -s {} --keys 1001 --load never --ops-max 2k --rate 10k --json -",
+        peer.name
+    ))
+    .exits(0)
+    .record();
+    assert_eq!(whole.totals.misses, 0);
+    assert_eq!(check(&whole, CheckKind::ServerCounters).0, CheckResult::Passed);
+}

@@ -1,0 +1,90 @@
+//! The fields of runs that several machines share: which share this is, and how the shares begin
+//! together.
+//!
+//! Rows of the table only; a row parses and shows, and decides nothing.
+
+use super::parse::{given, one, parsed, span};
+use super::{Field, Section, Set, Show};
+use crate::scenario::span_word;
+
+pub(super) const SHARD: Field = Field {
+    name: "shard",
+    short: None,
+    value: Some("I/N"),
+    default: "",
+    help: "Carry out share I of N of this run: I/N, auto, auto/N or none",
+    long: "Start the same scenario N times, each with its number I from 0: together the shares \
+           send what one process with N times `threads` workers sends. `rate`, `connections` and \
+           `ops-max` are those of the whole run. `threads` is 1 by default and is per share. \
+           `auto` takes I and N from a Slurm step, PMI or Open MPI; `auto/N` takes only I, also \
+           from `JOB_COMPLETION_INDEX` (Kubernetes) or `NOMAD_ALLOC_INDEX`. Without this field, \
+           memtide refuses to run in a step of several processes, because each would send the \
+           whole load; `none` sends it all the same. A share of `run` needs `json`, and exits with \
+           0 when its record is written: `memtide merge` makes one record of all of them. See \
+           docs/cluster.md.",
+    section: Section::Placement,
+    many: false,
+    set: Set::Placement(|placement, word| {
+        placement.shard = Some(parsed(word)?);
+        Ok(())
+    }),
+    show: Show::Placement(|placement| given(&placement.shard)),
+};
+
+pub(super) const START_AT: Field = Field {
+    name: "start-at",
+    short: None,
+    value: Some("TIME"),
+    default: "",
+    help: "Begin the load at this time of day",
+    long: "All shares begin at this time by their machines' clocks: RFC 3339 with a zone, such as \
+           `2026-01-31T12:00:00Z`, or seconds since 1970, such as `@1769860800`. Servers are \
+           filled and connections opened before it. A share that is not ready by then sends \
+           nothing, and its record says so. At most 7 days ahead. Needs `shard`; excludes \
+           `barrier`.",
+    section: Section::Placement,
+    many: false,
+    set: Set::Placement(|placement, word| {
+        placement.start_at = Some(parsed(word)?);
+        Ok(())
+    }),
+    show: Show::Placement(|placement| given(&placement.start_at)),
+};
+
+pub(super) const BARRIER: Field = Field {
+    name: "barrier",
+    short: None,
+    value: Some("WHERE"),
+    default: "",
+    help: "Begin the load when all shares are ready: pmi or dir:PATH",
+    long: "Each share fills its keys and opens its connections, waits until all others have done \
+           so, and begins at a time on which they agree. `pmi` asks the launcher (`srun \
+           --mpi=pmi2` or `mpiexec.hydra`). `dir:PATH` uses a folder that all shares see, such as \
+           `dir:/shared/start`; inside a Slurm step memtide makes a folder of the step in it, \
+           otherwise give each run a new folder. Needs `shard`; excludes `start-at`.",
+    section: Section::Placement,
+    many: false,
+    set: Set::Placement(|placement, word| {
+        placement.barrier = Some(parsed(word)?);
+        Ok(())
+    }),
+    show: Show::Placement(|placement| given(&placement.barrier)),
+};
+
+pub(super) const BARRIER_TIMEOUT: Field = Field {
+    name: "barrier-timeout",
+    short: None,
+    value: Some("TIME"),
+    default: "60s",
+    help: "How long a share waits at the barrier for the others",
+    long: "A time with its unit, above 0 and at most 24h. After it the share sends nothing; its \
+           record says so and, with `barrier dir:PATH`, names the shares that are missing. Allow \
+           for the slowest fill.",
+    section: Section::Placement,
+    many: false,
+    set: Set::Placement(|placement, word| {
+        placement.barrier_timeout = span(word)?;
+        Ok(())
+    }),
+    show: Show::Placement(|placement| one(span_word(placement.barrier_timeout))),
+};

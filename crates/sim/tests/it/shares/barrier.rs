@@ -1,0 +1,109 @@
+//! A share of a run waits, prepared, until all shares begin, or says why it made no load.
+
+use crate::harness::{Rehearsal, World};
+use memtide_base::{Instant, Span};
+use memtide_run::{Barrier, NotRun, Share, lower, record_not_run};
+use memtide_schema::record::{EndedBy, ShareStart};
+
+/// A barrier that always says this.
+struct Says(Result<Option<Instant>, NotRun>);
+
+impl Barrier for Says {
+    fn kind(&self) -> ShareStart {
+        ShareStart::Pmi
+    }
+
+    fn arrive(&mut self) -> Result<(), NotRun> {
+        Ok(())
+    }
+
+    fn look(&mut self, _now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
+        self.0.clone()
+    }
+}
+
+/// A barrier that cannot be entered.
+struct Used;
+
+impl Barrier for Used {
+    fn kind(&self) -> ShareStart {
+        ShareStart::Folder
+    }
+
+    fn arrive(&mut self) -> Result<(), NotRun> {
+        Err(NotRun("the barrier was used before".to_owned()))
+    }
+
+    fn look(&mut self, _now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
+        unreachable!("it was never entered")
+    }
+}
+
+fn world(barrier: impl Barrier + 'static) -> World {
+    let words = [("rate", "1k"), ("duration", "500ms"), ("keys", "100"), ("connections", "4")];
+    let share = Some(Share { number: 1, of: 2 });
+    World { share, barrier: Some(Box::new(barrier)), ..World::new(&words) }
+}
+
+/// Holds that `run` made no load, but its part of the fill; returns the reason.
+fn not_run(run: Rehearsal) -> String {
+    let record = run.record;
+    assert_eq!((record.ended_by, record.partial, record.exit), (EndedBy::NotRun, true, 0));
+    assert_eq!(record.totals.intended, 0);
+    assert_eq!((record.planned, record.window_start_unix_ns, record.measured_s), (None, None, 0.0));
+    assert_eq!(record.phases.load.totals.replies["stored"], 50);
+    assert!(run.samples.is_empty() && run.failure.is_none());
+    let share = record.share.expect("it was a share");
+    share.not_run.expect("it says why it made no load")
+}
+
+#[test]
+fn the_load_begins_at_the_instant_that_was_agreed() {
+    let agreed = Instant::ZERO + Span::from_s(9);
+    let run = world(Says(Ok(Some(agreed)))).rehearse();
+    assert!(run.samples.len() > 100, "{}", run.samples.len());
+    assert!(run.samples.iter().all(|sample| sample.begun == agreed));
+    let share = run.record.share.expect("it was a share");
+    assert_eq!((share.start, share.not_run), (ShareStart::Pmi, None));
+    assert_ne!(run.record.ended_by, EndedBy::NotRun);
+}
+
+#[test]
+fn a_share_that_is_ready_too_late_makes_no_load() {
+    let late = world(Says(Ok(Some(Instant::from_ns(1))))).rehearse();
+    let why = not_run(late);
+    assert!(why.contains("after the shares of the run had begun"), "{why}");
+}
+
+#[test]
+fn a_share_whose_barrier_fails_makes_no_load() {
+    let alone = "share 0 did not come within 60s";
+    let run = world(Says(Err(NotRun(alone.to_owned())))).rehearse();
+    assert_eq!(not_run(run), alone);
+    assert_eq!(not_run(world(Used).rehearse()), "the barrier was used before");
+}
+
+#[test]
+fn a_share_that_is_interrupted_while_it_waits_makes_no_load() {
+    let mut world = world(Says(Ok(None)));
+    world.interrupt_at = Instant::ZERO + Span::from_s(20);
+    let why = not_run(world.rehearse());
+    assert_eq!(why, "it was interrupted before its load began");
+}
+
+/// A share that was started again refuses before anything is sent; its record is like those of
+/// shares that waited in vain.
+#[test]
+fn a_share_that_refuses_at_once_has_a_record_too() {
+    let world = world(Used);
+    let (scenario, around) = (world.scenario(), world.around());
+    let lowered = lower(&scenario, &around).map_err(|problem| problem.message);
+    let lowered = lowered.expect("it can be run");
+    let why = NotRun("it was restarted 1 times".to_owned());
+    let record = record_not_run(&scenario, &lowered, &why, Span::from_s(1_000));
+    assert_eq!((record.ended_by, record.partial, record.exit), (EndedBy::NotRun, true, 0));
+    assert_eq!(record.share.expect("it is a share").not_run, Some(why.0));
+    let lanes = record.lanes.expect("it has lanes");
+    assert_eq!((lanes.first, lanes.count, lanes.total), (1, 1, 2));
+    assert_eq!((record.started_unix_ms, record.planned), (1_000_000, None));
+}
