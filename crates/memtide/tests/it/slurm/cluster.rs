@@ -37,6 +37,8 @@ const INIT: &str = include_str!("cluster.sh");
 /// What the first process does before anything of Slurm's, in namespaces that go away at once.
 const PROBE: &str = "mount -t tmpfs none /run && ip link add br0 type bridge && \
                      ip netns add n1 && ip link add v1 type veth peer name eth0 netns n1";
+const SERVER: &str = "memcached -u nobody -U 0 -l $HEAD >/dev/null 2>&1 </dev/null & disown
+     until (exec 3<>/dev/tcp/$HEAD/11211) 2>/dev/null; do sleep 0.05; done";
 /// Administrators' programs are outside of PATH in some shells.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -93,6 +95,11 @@ impl Cluster {
     /// A folder of its own, which all nodes share and which goes away with it.
     pub(super) fn folder(&self) -> &Path {
         &self.folder.0
+    }
+
+    /// Starts a memcached beside the controller, at `HEAD` with the usual port.
+    pub(super) fn start_server(&self) {
+        self.shell(SERVER).exits(0);
     }
 
     /// Runs `script` in a shell beside the controller to its end.

@@ -1,6 +1,10 @@
 //! Shares of one run on a real Slurm of four nodes, each a host of its own. Where the tests do not
 //! run as root, or Slurm is not installed, each says so and passes.
 
+mod shares;
+mod deploy;
+mod plain;
+
 mod cluster;
 
 use cluster::{Cluster, NODES};
