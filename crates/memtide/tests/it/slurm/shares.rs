@@ -22,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn step(folder: &str, launch: &str, first: &str, words: &str) -> String {
     format!(
         "mkdir {folder}; srun -N4 -n4 {launch} bash -c '{first} exec \"$MEMTIDE\" run \
-         --server $HEAD --rate {RATE} --arrival fixed --connections 8 --keys 100 --load always --quiet \
-         --shard auto {words} --json {folder}/$SLURM_PROCID.json >/dev/null'\n"
+         --server $HEAD --rate {RATE} --arrival fixed --connections 8 --keys 100 --load always \
+         --quiet --shard auto {words} --json {folder}/$SLURM_PROCID.json >/dev/null'\n"
     )
 }
 
@@ -83,7 +83,10 @@ fn shares_of_a_step_begin_together_and_their_servers_counts_are_exact() {
     }
 }
 
-/// Waits until the server beside the controller has replied to so many gets.
+/// Gets of a share that has filled its keys: it asks for a sample of them.
+const SAMPLE: u64 = 1_000;
+
+/// Waits until the server beside the controller has counted `least` gets.
 fn await_gets(cluster: &Cluster, least: u64) {
     let ask = "exec 3<>/dev/tcp/$HEAD/11211; printf 'stats\\r\\nquit\\r\\n' >&3; cat <&3";
     let started = Instant::now();
@@ -117,7 +120,7 @@ fn lose_a_share(cluster: &Cluster, launch: &str) -> Vec<(u32, Record)> {
     cluster.start_server();
     let words = "--barrier pmi --duration 4s";
     let running = cluster.start(&step("lost", &format!("--mpi=pmi2 {launch}"), "", words));
-    await_gets(cluster, RATE / 2);
+    await_gets(cluster, 4 * SAMPLE + RATE / 2);
     kill_process(process_of(cluster, 2), Signal::KILL).unwrap();
     let ran = running.finish().exits(137);
     let records = records(&cluster.folder().join("lost"));
