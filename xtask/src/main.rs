@@ -47,6 +47,7 @@ fn main() -> ExitCode {
             Some(("first-run", words)) => {
                 proof::first_run(&root, *words.get_one("runs").expect("runs has a default"))
             }
+            Some(("shares", words)) => shares(&root, words),
             _ => unreachable!("clap demands the name of a proof"),
         },
         Some(("readme", _)) => proof::readme(&root),
@@ -95,6 +96,14 @@ fn command() -> Command {
                     Command::new("first-run")
                         .about("Run memtide as a newcomer does; the generator's share of p50, p99")
                         .arg(number("runs", "20", "How many runs")),
+                )
+                .subcommand(
+                    Command::new("shares")
+                        .about("Simulate runs of many shares, with wrong clocks and lost shares")
+                        .arg(number("shares", "1000", "Shares of each run"))
+                        .arg(number("lanes", "10", "Lanes of each share"))
+                        .arg(seeds("seeds", "20", "How many runs"))
+                        .arg(seeds("from", "1", "The seed of the first of them")),
                 ),
         )
         .subcommand(Command::new("readme").about("Put the report of a first run into README.md"))
@@ -184,6 +193,20 @@ fn swarm(root: &Path, words: &ArgMatches) -> Result<(), String> {
         .env("MEMTIDE_SWARM_FROM", from.to_string())
         .env("MEMTIDE_SWARM_SEEDS", count.to_string());
     run(command.args(test).args(["--", "--nocapture", "no_seed_breaks_a_law"]))
+}
+
+/// Runs the test of many shares at its full size in a release build.
+fn shares(root: &Path, words: &ArgMatches) -> Result<(), String> {
+    let seed = |name: &str| *words.get_one::<u64>(name).expect("it has a default");
+    let count = |name: &str| *words.get_one::<u32>(name).expect("it has a default");
+    let mut command = cargo(root);
+    command
+        .env("MEMTIDE_SHARES", count("shares").to_string())
+        .env("MEMTIDE_LANES", count("lanes").to_string())
+        .env("MEMTIDE_SHARES_FROM", seed("from").to_string())
+        .env("MEMTIDE_SHARES_SEEDS", seed("seeds").to_string())
+        .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
+    run(command.args(["--nocapture", "what_is_left_of_many_shares_is_exact"]))
 }
 
 fn tidy(root: &Path) -> Result<(), String> {

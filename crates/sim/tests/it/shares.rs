@@ -1,6 +1,7 @@
 //! A run that is divided: its shares together do what one process does.
 
 mod barrier;
+mod many;
 
 use crate::harness::{Rehearsal, World};
 use memtide_engine::driver::Sample;
