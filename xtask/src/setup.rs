@@ -30,6 +30,7 @@ const CLUSTER: &[Need] = &[
     Need { program: "munged", package: "munge", why: "the nodes of a cluster trust its key" },
     Need { program: "ip", package: "iproute2", why: "each node has a network of its own" },
     Need { program: "nsenter", package: "util-linux", why: "each node has namespaces of its own" },
+    Need { program: "faketime", package: "faketime", why: "a machine's time of day is wrong" },
 ];
 /// The programs for counting instructions.
 pub(crate) const INSTRUCTIONS: &[Need] =

@@ -2,7 +2,7 @@
 //! shares is not there or stands out.
 
 use crate::layout::{Sheet, labelled};
-use crate::number::{counted, time};
+use crate::number::{counted, time, whole};
 use memtide_schema::Record;
 use memtide_schema::record::{AlignedBy, AlignmentRecord, ShardRecord, Verdict};
 
@@ -36,13 +36,19 @@ fn shares(out: &mut Sheet, record: &Record, alignment: &AlignmentRecord) {
     let ran: Vec<&ShardRecord> = record.shards.iter().filter(|shard| shard.has_run()).collect();
     let share = record.shards[0].share.as_ref();
     let of = share.map_or(0, |share| u64::from(share.of));
-    let mut text = format!("{} of {} merged", ran.len(), counted(of, "share"));
+    let mut text = format!("{} of {} merged", whole(ran.len() as u64), counted(of, "share"));
     let why = &alignment.why;
     match record.start_skew_ns {
         Some(skew_ns) if record.is_one_load() => text.push_str(&format!(
             "; their windows started {} apart (start skew): {why}",
             time(skew_ns as f64)
         )),
+        _ if !record.is_one_load() && alignment.by == AlignedBy::Unknown => {
+            text.push_str(
+                "; by their clocks, which cannot be compared, they did not run at the \
+                 same time, so they are not one load",
+            );
+        }
         _ if !record.is_one_load() => {
             text.push_str("; they did not run at the same time, so they are not one load");
         }

@@ -43,10 +43,14 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
 /// Refuses a share whose figures would be lost, or that has nothing in common with the others.
 ///
 /// Cause: A share is only a part of a run: its record must be kept, and its servers be those of
-/// the other shares.
+/// the other shares. The shares of a fill need not begin together.
 fn check_share(settings: &Settings, load_only: bool) -> Result<(), Stop> {
-    let Settings { scenario, outputs, .. } = settings;
-    let problem = if scenario.servers.is_empty() {
+    let Settings { scenario, outputs, placement } = settings;
+    let waits = placement.start_at.is_some() || placement.barrier.is_some();
+    let problem = if load_only && waits {
+        "load needs no --start-at and no --barrier: each share stores keys of its own, at any \
+         time; remove it"
+    } else if scenario.servers.is_empty() {
         "a share of a run needs a --server: an embedded server would serve this share alone"
     } else if !load_only && !outputs.plan && outputs.json.is_none() {
         "a share of a run needs --json FILE: only memtide merge shows the result of all shares, \

@@ -7,6 +7,7 @@ use crate::child::program;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -108,12 +109,26 @@ impl Peer {
         arguments: &[&OsStr],
         environment: Option<(&str, &Path)>,
     ) -> Self {
+        Self::memcached_unasked(|command| {
+            command.args(arguments).envs(environment).stderr(Stdio::null());
+        })
+    }
+
+    /// A memcached of one thread at 127.0.0.1 that writes a line for each command into `log`.
+    pub(crate) fn memcached_recording(log: &Path) -> Self {
+        Self::memcached_unasked(|command| {
+            command.args(["-t", "1", "-vv"]).stderr(File::create(log).unwrap());
+        })
+    }
+
+    /// A memcached at 127.0.0.1 that `change` has made another; its figures are not read.
+    fn memcached_unasked(change: impl Fn(&mut Command)) -> Self {
         let free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
         for port in ports().filter(free) {
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let mut command = memcached(&format!("-l 127.0.0.1 -p {port}"));
-            command.args(arguments).envs(environment);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            change(&mut command);
+            command.stdin(Stdio::null()).stdout(Stdio::null());
             let child =
                 command.spawn().expect("memcached is installed (apt-get install memcached)");
             let dial = Dial::Tcp(address);
@@ -128,7 +143,7 @@ impl Peer {
                 return peer;
             }
         }
-        panic!("memcached with credentials could not be started");
+        panic!("memcached could not be started on any port");
     }
 
     /// The embedded server by itself.

@@ -30,12 +30,12 @@ fn checks(shards: &[ShardRecord]) -> Vec<Check> {
 }
 
 fn worst(code: CheckKind, shards: &[ShardRecord]) -> Check {
-    // Shards are numbered from 1, as people count them.
-    let all: Vec<(usize, &Check)> = (1..)
-        .zip(shards)
-        .filter_map(|(number, shard)| {
+    let all: Vec<(usize, &Check)> = shards
+        .iter()
+        .enumerate()
+        .filter_map(|(at, shard)| {
             let check = shard.believable.checks.iter().find(|check| check.code == code);
-            check.map(|check| (number, check))
+            check.map(|check| (at, check))
         })
         .collect();
     let of = |result| all.iter().filter(move |(_, check)| check.result == result);
@@ -43,36 +43,46 @@ fn worst(code: CheckKind, shards: &[ShardRecord]) -> Check {
         .into_iter()
         .find(|&result| of(result).next().is_some())
         .expect("a code is one of some check");
-    let (number, check) = of(result)
+    let (at, check) = of(result)
         .copied()
         .reduce(|worst, next| if excess(next.1) > excess(worst.1) { next } else { worst })
         .expect("some check has this result");
     let (count, total) = (of(result).count(), shards.len());
     let message = &check.message;
+    let (noun, name) = name(shards, at);
     let message = match (result, count) {
         (CheckResult::Passed, _) => {
-            format!("{count} of {total} shards passed; worst is shard {number}: {message}")
+            format!("{count} of {total} {noun}s passed; worst is {name}: {message}")
         }
         (CheckResult::Skipped, _) => {
-            format!("skipped in every shard, such as shard {number}: {message}")
+            format!("skipped in every {noun}, such as {name}: {message}")
         }
-        (CheckResult::Failed, 1) => format!("shard {number} of {total}: {message}"),
+        (CheckResult::Failed, 1) => format!("{name} of {total}: {message}"),
         (CheckResult::Failed, _) => {
-            format!("{count} of {total} shards failed; worst is shard {number}: {message}")
+            format!("{count} of {total} {noun}s failed; worst is {name}: {message}")
         }
     };
     Check { code, result, message, measured: check.measured, allowed: check.allowed }
 }
 
+/// What the shard at this position is, and its name: a share of a run has a number, other shards are
+/// counted from 1 as people do.
+fn name(shards: &[ShardRecord], at: usize) -> (&'static str, String) {
+    match &shards[at].share {
+        Some(share) => ("share", format!("share {}", share.number)),
+        None => ("shard", format!("shard {}", at + 1)),
+    }
+}
+
 /// What the first shard says that has a warning of this code, and how many have one.
 fn once(code: &str, shards: &[ShardRecord]) -> Option<WarningRecord> {
     let of = |shard: &ShardRecord| shard.warnings.iter().find(|it| it.code == code).cloned();
-    let mut all = (1..).zip(shards).filter_map(|(number, shard)| Some((number, of(shard)?)));
-    let (number, first): (usize, _) = all.next()?;
-    let total = shards.len();
+    let mut all = shards.iter().enumerate().filter_map(|(at, shard)| Some((at, of(shard)?)));
+    let (at, first) = all.next()?;
+    let (total, (noun, name)) = (shards.len(), name(shards, at));
     let who = match all.count() {
-        0 => format!("shard {number} of {total}"),
-        others => format!("{} of {total} shards, such as shard {number}", others + 1),
+        0 => format!("{name} of {total}"),
+        others => format!("{} of {total} {noun}s, such as {name}", others + 1),
     };
     Some(WarningRecord { message: format!("{who}: {}", first.message), ..first })
 }
