@@ -73,8 +73,9 @@ impl Folder {
         }
         let (absent, gone) = self.absent()?;
         if !gone.is_empty() {
-            self.publish(START, &missing_words(&gone))?;
-            return Err(BarrierError::Missing { ranks: gone });
+            let ranks = self.missing_by(&gone);
+            self.publish(START, &missing_words(&ranks))?;
+            return Err(BarrierError::Missing { ranks });
         }
         if !absent.is_empty() {
             return Ok(None);
@@ -86,12 +87,14 @@ impl Folder {
 
     /// Goes away after the time limit; returns which processes are missing, or why that is unknown.
     fn give_up(&self) -> BarrierError {
-        let (absent, mut gone) = match self.absent() {
+        let (absent, gone) = match self.absent() {
             Ok(missing) => missing,
             Err(error) => return error,
         };
+        let mut gone = self.missing_by(&gone);
         gone.extend(absent);
         gone.sort_unstable();
+        gone.dedup();
         self.go(&gone);
         match gone.is_empty() {
             // All came in the end, but the first has not said when to begin.
@@ -107,9 +110,23 @@ impl Folder {
             drop(self.publish(START, &missing_words(missing)));
             return;
         }
-        if fs::rename(self.own(READY), self.own(GONE)).is_err() {
-            drop(self.publish(&format!("{GONE}{}", self.rank), ""));
-        }
+        let why = if missing.is_empty() { String::new() } else { missing_words(missing) };
+        drop(self.publish(&format!("{GONE}{}", self.rank), &why));
+        drop(fs::remove_file(self.own(READY)));
+    }
+
+    /// The processes that those in `gone` waited for in vain, ascending; one that says nothing of
+    /// others is missing itself.
+    fn missing_by(&self, gone: &[u32]) -> Vec<u32> {
+        let of = |rank: &u32| {
+            let said = fs::read_to_string(self.path.join(format!("{GONE}{rank}")));
+            match said.ok().map(|said| parse(&said)) {
+                Some(Err(BarrierError::Missing { ranks })) => ranks,
+                _ => vec![*rank],
+            }
+        };
+        let all: BTreeSet<u32> = gone.iter().flat_map(of).collect();
+        all.into_iter().collect()
     }
 
     /// The processes that have not come, and of those that had come, which are gone.

@@ -65,8 +65,8 @@ fn worst(code: CheckKind, shards: &[ShardRecord]) -> Check {
     Check { code, result, message, measured: check.measured, allowed: check.allowed }
 }
 
-/// What the shard at this position is, and its name: a share of a run has a number, other shards are
-/// counted from 1 as people do.
+/// What the shard at this position is, and its name: a share of a run has a number, other shards
+/// are counted from 1 as people do.
 fn name(shards: &[ShardRecord], at: usize) -> (&'static str, String) {
     match &shards[at].share {
         Some(share) => ("share", format!("share {}", share.number)),

@@ -16,7 +16,7 @@ fn merged(name: &str, before: &[&str]) -> Option<Record> {
     let mut tried = Command::new(tool);
     tried.args(words).arg("true").stdout(Stdio::null()).stderr(Stdio::null());
     if !tried.status().is_ok_and(|status| status.success()) {
-        println!("skipped: {before:?} cannot be run here");
+        eprintln!("skipped: {before:?} cannot be run here");
         return None;
     }
     let peer = Peer::memcached("");

@@ -261,7 +261,7 @@ fn what_is_left_of_many_shares_is_exact() {
     let (of, lanes) = (number("MEMTIDE_SHARES", 12), number("MEMTIDE_LANES", 2));
     let first = number("MEMTIDE_SHARES_FROM", 1);
     for seed in (first..).take(number("MEMTIDE_SHARES_SEEDS", 6) as usize).map(u64::from) {
-        println!("seed {seed}: {of} shares of {lanes} lanes");
+        eprintln!("seed {seed}: {of} shares of {lanes} lanes");
         ManyShares { of, lanes, seed, synchronised: seed % 2 == 1 }.check();
     }
 }
