@@ -6,6 +6,7 @@ use crate::peer::Peer;
 use memtide_schema::Record;
 use memtide_schema::record::AlignedBy;
 use std::fs;
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,7 +17,7 @@ fn merged(name: &str, before: &[&str]) -> Option<Record> {
     let mut tried = Command::new(tool);
     tried.args(words).arg("true").stdout(Stdio::null()).stderr(Stdio::null());
     if !tried.status().is_ok_and(|status| status.success()) {
-        eprintln!("skipped: {before:?} cannot be run here");
+        drop(writeln!(std::io::stderr(), "skipped: {before:?} cannot be run here"));
         return None;
     }
     let peer = Peer::memcached("");

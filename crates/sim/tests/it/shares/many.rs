@@ -12,6 +12,7 @@ use memtide_run::{Barrier, NotRun, Share};
 use memtide_schema::record::{ClockRecord, Distribution, EndedBy, ShareStart, Wide};
 use memtide_schema::{Kind, Merging, Record, Scenarios};
 use memtide_sim::SimFleet;
+use std::io::Write;
 use std::ops::Range;
 
 /// A machine whose time of day is wrong.
@@ -261,7 +262,7 @@ fn what_is_left_of_many_shares_is_exact() {
     let (of, lanes) = (number("MEMTIDE_SHARES", 12), number("MEMTIDE_LANES", 2));
     let first = number("MEMTIDE_SHARES_FROM", 1);
     for seed in (first..).take(number("MEMTIDE_SHARES_SEEDS", 6) as usize).map(u64::from) {
-        eprintln!("seed {seed}: {of} shares of {lanes} lanes");
+        drop(writeln!(std::io::stderr(), "seed {seed}: {of} shares of {lanes} lanes"));
         ManyShares { of, lanes, seed, synchronised: seed % 2 == 1 }.check();
     }
 }
