@@ -368,9 +368,8 @@ fn some_bytes(word: &str) -> Result<u64, String> {
 /// `memtide sim`: a scenario's fields, and the world that it is played in.
 fn sim_command(length: Length) -> Command {
     let about = "Simulate a scenario in virtual time, with simulated servers";
-    let long = "Simulate a scenario in virtual time: the same engine and controller with a \
-         simulated clock, network and servers. Use it to rehearse a scenario. The same seed gives \
-         the same trace; its hash is printed at the end.";
+    let long = "Simulate a scenario: the same engine with a virtual clock, network and servers. \
+         The same seed gives the same trace, whose hash is printed at the end.";
     let own = profile().into_iter().chain(world()).map(|arg| arg.help_heading("Simulation"));
     let page = Page {
         usage: "sim [OPTIONS] [SCENARIO.toml]",

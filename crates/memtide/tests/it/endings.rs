@@ -29,7 +29,7 @@ fn an_interrupted_run_still_reports_and_writes_its_files() {
         assert!(record.totals.answered >= 1_000 && record.measured_s < 49.0, "{run}");
         let text = std::fs::read_to_string(samples).unwrap();
         assert!(text.ends_with('\n'), "the last line is whole");
-        assert!(text.lines().all(|line| line.split(',').count() == 7), "every line is whole");
+        assert!(text.lines().all(|line| line.split(',').count() == 10), "every line is whole");
         assert_eq!(text.lines().count() as u64, record.totals.intended + 1);
     }
 }

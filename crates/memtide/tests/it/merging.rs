@@ -81,7 +81,7 @@ fn what_cannot_be_merged_is_said_in_one_sentence() {
     damaged.phases.warmup.totals.answered += 1;
     write(&damaged.to_json());
     memtide(&line).complains(2, &[&broken, "contradicts itself", "warmup"]);
-    memtide("merge").complains(2, &["FILE"]);
+    memtide("merge").complains(2, &["PATH"]);
 }
 
 #[test]

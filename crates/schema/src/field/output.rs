@@ -52,8 +52,8 @@ pub(super) const SAMPLES: Field = Field {
     value: Some("FILE.csv"),
     default: "",
     help: "Write one CSV row per measured operation",
-    long: "Columns: `intended_ns,sent_ns,received_ns,op,outcome,bytes,connection,index,key,size`. \
-           Instants count from the beginning of the load, `index` is the operation's position in \
+    long: "Columns: `intended_ns,sent_ns,received_ns,op,outcome,bytes,connection`, then \
+           `index,key,size`. Instants count from the beginning of the load, `index` is the operation's position in \
            the run, `key` its first key, `size` the length of the value that it sends. A cell is \
            empty if the operation did not get that far or has nothing there. Another thread writes \
            the rows, at least once a second, so you can read them during the run and after a \
