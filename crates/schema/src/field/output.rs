@@ -53,12 +53,13 @@ pub(super) const SAMPLES: Field = Field {
     default: "",
     help: "Write one CSV row per measured operation",
     long: "Columns: `intended_ns,sent_ns,received_ns,op,outcome,bytes,connection`, then \
-           `index,key,size`. Instants count from the beginning of the load, `index` is the operation's position in \
-           the run, `key` its first key, `size` the length of the value that it sends. A cell is \
-           empty if the operation did not get that far or has nothing there. Another thread writes \
-           the rows, at least once a second, so you can read them during the run and after a \
-           kill. Rows that it cannot keep up with are lost, counted and reported as a warning. A \
-           reader that accepts nothing for 2s is given up. `-` writes to stdout.",
+           `index,key,size`. Instants count from the beginning of the load, `index` is the \
+           operation's position in the run, `key` its first key, `size` the length of the value \
+           that it sends. A cell is empty if the operation did not get that far or has nothing \
+           there. Another thread writes the rows, at least once a second, so you can read them \
+           during the run and after a kill. Rows that it cannot keep up with are lost, counted and \
+           reported as a warning. A reader that accepts nothing for 2s is given up. `-` writes to \
+           stdout.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {
