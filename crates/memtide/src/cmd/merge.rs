@@ -42,11 +42,17 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
 /// The files that a word of the command line names: itself, or every `*.json` of a folder, in
 /// order, but for the one that is written.
 ///
-/// Cause: The folder cannot be read, or has no records.
+/// Cause: The folder cannot be read, or has no records, or a number stands alone.
 ///
 /// To do: Name a folder with files that `memtide run --json` wrote.
 fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
     let path = Path::new(word);
+    if word.parse::<u32>().is_ok() && !path.exists() {
+        return Err(Stop::usage(format!(
+            "record '{word}' does not exist; if it is a number of shares, write \
+             --allow-missing={word}"
+        )));
+    }
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
