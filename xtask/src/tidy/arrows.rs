@@ -56,7 +56,7 @@ const ALLOWED: &[Arrows] = &[
             "base", "workload", "server", "engine", "schema", "host", "run", "report", "sinks",
             "sim", "compat",
         ],
-        outside: &["clap", "clap_complete", "clap_mangen"],
+        outside: &["clap", "clap_complete", "clap_mangen", "glob"],
     },
     Arrows { package: "xtask", inside: &[], outside: &["clap", "serde_json", "rustix"] },
     Arrows {

@@ -39,8 +39,8 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
     publish(&record, json, allowed)
 }
 
-/// The files that a word of the command line names: itself, or every `*.json` of a folder, in
-/// order, but for the one that is written.
+/// The files that a word of the command line names: itself, every `*.json` of a folder, or all that
+/// a pattern such as `'records/*.json'` matches; in order, but for the one that is written.
 ///
 /// Cause: The folder cannot be read, or has no records, or a number stands alone.
 ///
@@ -52,6 +52,10 @@ fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
             "record '{word}' does not exist; if it is a number of shares, write \
              --allow-missing={word}"
         )));
+    }
+    #[cfg(feature = "globs")]
+    if !path.exists() && word.contains(['*', '?', '[']) {
+        return matching(word, json);
     }
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -73,6 +77,24 @@ fn files(word: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
             "folder '{word}' has no file *.json; name a folder with records that memtide run \
              --json wrote"
         ))),
+        false => Ok(files),
+    }
+}
+
+/// The files that a pattern matches, where the shell does not expand it or would make the
+/// command line too long.
+///
+/// Cause: The pattern matches nothing, or is none.
+///
+/// To do: Name files that `memtide run --json` wrote.
+#[cfg(feature = "globs")]
+fn matching(pattern: &str, json: Option<&str>) -> Result<Vec<PathBuf>, Stop> {
+    let found = glob::glob(pattern)
+        .map_err(|error| Stop::usage(format!("'{pattern}' is not a pattern of files: {error}")))?;
+    let is_read = |file: &PathBuf| json.is_none_or(|json| file != Path::new(json));
+    let files: Vec<PathBuf> = found.flatten().filter(is_read).collect();
+    match files.is_empty() {
+        true => Err(Stop::usage(format!("no file matches '{pattern}'"))),
         false => Ok(files),
     }
 }

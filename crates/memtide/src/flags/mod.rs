@@ -279,7 +279,7 @@ fn merge_command() -> Command {
                 .required(true)
                 .num_args(1..)
                 .value_name("PATH")
-                .help("Records written by memtide run --json, or folders of them (*.json)"),
+                .help("Records written by memtide run --json, or folders of them, or patterns"),
         )
         .arg(
             Arg::new("allow-missing")

@@ -62,6 +62,8 @@ fn what_cannot_be_merged_is_said_in_one_sentence() {
     let (b, record) = run("--rate 500 --seed 2 --depth 7", "merge-d.json");
     let sentence = ["different scenarios", &a, &b, "depth is not given", "'7'", "--force"];
     memtide(&format!("merge {a} {b}")).complains(2, &sentence);
+    let pattern = scratch("merge-[cd].json").display().to_string();
+    memtide(&format!("merge {pattern}")).complains(2, &sentence);
     let forced = memtide(&format!("merge --force {a} {b}")).exits(0);
     assert!(forced.out.contains("2 runs merged"), "{forced}");
     let broken = scratch("merge-broken.json");
@@ -82,6 +84,9 @@ fn what_cannot_be_merged_is_said_in_one_sentence() {
     write(&damaged.to_json());
     memtide(&line).complains(2, &[&broken, "contradicts itself", "warmup"]);
     memtide("merge").complains(2, &["PATH"]);
+    memtide("merge 2").complains(2, &["--allow-missing=2"]);
+    let pattern = scratch("merge-none-*.json").display().to_string();
+    memtide(&format!("merge {pattern}")).complains(2, &["no file matches", &pattern]);
 }
 
 #[test]
