@@ -30,9 +30,11 @@ pub enum Caught {
 }
 
 impl StopFlag {
-    /// A flag that SIGINT, SIGTERM and SIGHUP raise. A second signal exits with `exit_code`. One
-    /// that was ignored when the program started stays ignored, as `nohup` and shells want it.
-    pub fn on_signals(exit_code: i32) -> io::Result<Self> {
+    /// A flag that SIGINT, SIGTERM and SIGHUP raise. A second signal exits with `exit_code`; if the
+    /// program `outlasts` them, only a second SIGINT does, because schedulers and timeout(1) send
+    /// theirs twice. One that was ignored when the program started stays ignored, as `nohup` and
+    /// shells want it.
+    pub fn on_signals(exit_code: i32, outlasts: bool) -> io::Result<Self> {
         let stop = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             if is_ignored(signal)? {
@@ -40,7 +42,9 @@ impl StopFlag {
             }
             // The order matters: the exit is looked at first and sees the flag of the signal
             // before.
-            flag::register_conditional_shutdown(signal, exit_code, Arc::clone(&stop.raised))?;
+            if signal == SIGINT || !outlasts {
+                flag::register_conditional_shutdown(signal, exit_code, Arc::clone(&stop.raised))?;
+            }
             flag::register(signal, Arc::clone(&stop.raised))?;
         }
         Ok(stop)

@@ -43,7 +43,7 @@ pub(crate) fn serve(matches: &ArgMatches) -> Result<u8, Stop> {
         ));
     }
     machine::raise_file_limit();
-    let stop = StopFlag::on_signals(i32::from(INTERRUPTED))
+    let stop = StopFlag::on_signals(i32::from(INTERRUPTED), false)
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
     let profile = profile(matches, *matches.get_one::<u64>("seed").expect("it has a default"));
     let manner = manner(&profile);

@@ -100,7 +100,7 @@ impl World for HostWorld {
     /// To do: Run memtide without the sandbox that forbids it.
     fn signals(&self, manner: Manner) -> Result<StopFlag, Stop> {
         let stop = match manner {
-            Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED)),
+            Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED), self.division.is_some()),
             Manner::Kills => StopFlag::on_deadly_signals(),
         };
         stop.map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))

@@ -199,6 +199,8 @@ fn a_signal_ends_a_share_with_its_record_and_success() {
     let loaded = Running::start(&line("--duration 50s --rate 10k --mix get=1 --goal rate>1G"));
     // The sample before the fill asks for fewer.
     peer.await_figure("cmd_get", 3_000);
+    // Schedulers and timeout(1) send it twice.
+    loaded.signal(Signal::TERM);
     loaded.signal(Signal::TERM);
     loaded.finish().exits(0);
     let partial = record(&json);
