@@ -138,7 +138,7 @@ impl Master {
         }
     }
 
-    fn has_lost_too_many(&self) -> bool {
+    pub(super) fn has_lost_too_many(&self) -> bool {
         let is_lost = |member: &&Member| matches!(member.stage, Stage::Lost(_));
         let lost = self.members.iter().filter(is_lost).count();
         lost > self.rules.allow_lost as usize || lost == self.members.len()
