@@ -7,7 +7,7 @@
 
 pub mod master;
 pub mod agent;
-mod parts;
+pub mod parts;
 pub mod clock;
 
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.

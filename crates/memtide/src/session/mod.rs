@@ -9,8 +9,8 @@ pub(crate) mod simulated;
 pub(crate) mod embedded;
 pub(crate) mod room;
 pub(crate) mod outlets;
-mod audience;
-mod world;
+pub(crate) mod audience;
+pub(crate) mod world;
 mod front;
 #[cfg(feature = "plot")]
 pub(crate) mod plot;
