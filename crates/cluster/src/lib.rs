@@ -4,6 +4,8 @@
 //! network is one way to carry their messages, a simulation another.
 #![forbid(unsafe_code)]
 
+pub mod law;
+
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.
 #[allow(missing_docs, unused_qualifications)]
 pub mod message {
