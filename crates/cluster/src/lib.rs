@@ -1,13 +1,28 @@
 //! A master and its agents: one run on many machines, for those alone who prove themselves.
 //!
 //! Both ends are state machines that are pure: they take messages and the time as arguments. The
-//! network is one way to carry their messages, a simulation another.
+//! network is one way to carry their messages, a simulation another. The list below is the reading
+//! order.
 #![forbid(unsafe_code)]
 
+pub mod master;
+pub mod agent;
 pub mod law;
+mod parts;
+pub mod clock;
 
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.
 #[allow(missing_docs, unused_qualifications)]
 pub mod message {
     tonic::include_proto!("memtide.cluster.v1");
 }
+
+use memtide_base::Span;
+
+/// The version of the messages. Both ends must have the same one.
+pub const PROTOCOL: u32 = 1;
+/// An agent ends its load when its master has been silent for so long.
+pub const MASTER_SILENT_MAX: Span = Span::from_s(5);
+/// A master gives an agent up that has been silent for so long. A busy agent answers within
+/// seconds, because its answers come from a thread of their own.
+pub const AGENT_SILENT_MAX: Span = Span::from_s(10);

@@ -1,0 +1,277 @@
+//! An agent's side of the conversation: what it says and does, message by message.
+//!
+//! It is pure. What carries messages answers pings by itself, at once; what carries out shares
+//! tells the agent how they go on. Both are driven by the [`Action`]s.
+
+use crate::MASTER_SILENT_MAX;
+use crate::message::from_agent::What as Says;
+use crate::message::to_agent::What as Hears;
+use crate::message::{Aborted, Failed, FromAgent, Note, Prepared, Refused, Second, Share, ToAgent};
+use crate::parts::parts;
+use memtide_base::Instant;
+use std::collections::VecDeque;
+
+/// An agent and what it is at.
+#[derive(Debug)]
+pub struct Agent {
+    state: State,
+    /// A master is connected.
+    has_master: bool,
+    actions: VecDeque<Action>,
+}
+
+/// What an agent wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Send this to the master.
+    Send(FromAgent),
+    /// Close the connection to the master, for this reason.
+    Close(String),
+    /// Carry out this share.
+    Begin(Box<Share>),
+    /// Let its load begin at this instant of the agent's monotonic clock, in nanoseconds.
+    Arm {
+        /// The instant.
+        clock_ns: u64,
+    },
+    /// Note how the clocks compare.
+    Compare(crate::message::Clock),
+    /// End its load; the record is made all the same.
+    End {
+        /// The condition that was met; none if the run is just over.
+        aborted: Option<Aborted>,
+        /// Why, as a sentence without its full stop.
+        why: String,
+    },
+    /// Keep this record until it is acknowledged.
+    Keep {
+        /// The run that it is of.
+        run: Vec<u8>,
+        /// The record's bytes.
+        record: Vec<u8>,
+    },
+    /// The master has this run's record: it need not be kept.
+    Forget {
+        /// The run.
+        run: Vec<u8>,
+    },
+    /// Look this run's record up, and hand it to [`Agent::found`].
+    Find {
+        /// The run.
+        run: Vec<u8>,
+    },
+}
+
+#[derive(Debug, PartialEq)]
+enum State {
+    /// Nothing to do.
+    Idle,
+    /// It carries out a share.
+    Working(Work),
+    /// The record was sent and is not acknowledged.
+    Handing { run: Vec<u8> },
+}
+
+/// A share that is carried out.
+#[derive(Debug, PartialEq)]
+struct Work {
+    run: Vec<u8>,
+    is_prepared: bool,
+    is_armed: bool,
+    is_ending: bool,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Agent {
+    /// An agent without a master.
+    pub fn new() -> Self {
+        Self { state: State::Idle, has_master: false, actions: VecDeque::new() }
+    }
+
+    /// The next thing to do, if any.
+    pub fn poll(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// Whether a share is carried out.
+    pub fn is_working(&self) -> bool {
+        matches!(self.state, State::Working(_))
+    }
+
+    /// Whether a record was sent that the master has not acknowledged.
+    pub fn is_handing(&self) -> bool {
+        matches!(self.state, State::Handing { .. })
+    }
+
+    /// Whether a master is connected.
+    pub fn has_master(&self) -> bool {
+        self.has_master
+    }
+
+    /// A master has proved itself and was told who this agent is.
+    pub fn opened(&mut self) {
+        self.has_master = true;
+    }
+
+    /// The master is gone. A share that is carried out ends; its record is kept.
+    pub fn closed(&mut self) {
+        self.has_master = false;
+        self.end(None, "the master is gone".to_owned());
+        if let State::Handing { .. } = self.state {
+            self.state = State::Idle;
+        }
+    }
+
+    /// Looks at the time: the master was last heard at `heard`. One that is silent for too long is
+    /// taken for dead.
+    pub fn tick(&mut self, now: Instant, heard: Instant) {
+        if self.has_master && now.since(heard) >= MASTER_SILENT_MAX {
+            let why = format!("the master has been silent for {MASTER_SILENT_MAX}");
+            self.act(Action::Close(why));
+            self.closed();
+        }
+    }
+
+    /// Takes a message of the master.
+    pub fn handle(&mut self, message: ToAgent) {
+        match message.what {
+            Some(Hears::Share(share)) => self.take(share),
+            Some(Hears::Armed(armed)) => self.arm(armed.clock_ns),
+            Some(Hears::Clock(clock)) => self.act(Action::Compare(clock)),
+            Some(Hears::Stop(stop)) => self.end(stop.aborted, stop.why),
+            Some(Hears::Acknowledged(of)) => {
+                if self.state == (State::Handing { run: of.run.clone() }) {
+                    self.state = State::Idle;
+                }
+                self.act(Action::Forget { run: of.run });
+            }
+            Some(Hears::Fetch(of)) => self.act(Action::Find { run: of.run }),
+            Some(Hears::Refused(refused)) => self.leave(format!("it refused: {}", refused.why)),
+            Some(Hears::Bye(_)) => self.leave("it has no more work".to_owned()),
+            // Pings are answered where they arrive.
+            Some(Hears::Welcome(_) | Hears::Ping(_)) | None => {}
+        }
+    }
+
+    /// The share's servers are filled and its connections are open.
+    pub fn prepared(&mut self) {
+        if let State::Working(work) = &mut self.state {
+            work.is_prepared = true;
+            self.say(Says::Prepared(Prepared {}));
+        }
+    }
+
+    /// Another second of the share's load is over.
+    pub fn second(&mut self, interval: Vec<u8>) {
+        self.say(Says::Second(Second { interval }));
+    }
+
+    /// Something is worth saying.
+    pub fn note(&mut self, text: String) {
+        self.say(Says::Note(Note { text }));
+    }
+
+    /// The share has ended with this record.
+    pub fn ended(&mut self, record: Vec<u8>) {
+        let State::Working(Work { run, .. }) = std::mem::replace(&mut self.state, State::Idle)
+        else {
+            return;
+        };
+        if self.has_master {
+            self.hand_over(&run, &record);
+            self.state = State::Handing { run: run.clone() };
+        }
+        self.act(Action::Keep { run, record });
+    }
+
+    /// The share has ended without a record: it could not be carried out.
+    pub fn failed(&mut self, exit: u8, why: String) {
+        self.state = State::Idle;
+        self.say(Says::Failed(Failed { exit: exit.into(), why }));
+    }
+
+    /// The agent's law does not allow the share.
+    pub fn refused(&mut self, why: String) {
+        self.state = State::Idle;
+        self.say(Says::Refused(Refused { why }));
+    }
+
+    /// What was looked up for [`Action::Find`]: the record of `run`, or none.
+    pub fn found(&mut self, run: &[u8], record: Option<&[u8]>) {
+        match record {
+            Some(record) => self.hand_over(run, record),
+            None => self.refused_fetch(),
+        }
+    }
+
+    fn refused_fetch(&mut self) {
+        let why = "it keeps no record of this run: it was handed over, or is older than a day";
+        self.say(Says::Refused(Refused { why: why.to_owned() }));
+    }
+
+    fn take(&mut self, share: Share) {
+        match &self.state {
+            State::Working(_) => {
+                self.breach("it sent a share while another one was carried out");
+            }
+            State::Idle | State::Handing { .. } => {
+                let run = share.run.clone();
+                let (is_prepared, is_armed, is_ending) = (false, false, false);
+                self.state = State::Working(Work { run, is_prepared, is_armed, is_ending });
+                self.act(Action::Begin(Box::new(share)));
+            }
+        }
+    }
+
+    fn arm(&mut self, clock_ns: u64) {
+        match &mut self.state {
+            State::Working(work) if work.is_prepared && !work.is_armed => {
+                work.is_armed = true;
+                self.act(Action::Arm { clock_ns });
+            }
+            // The share has ended while the message was on its way.
+            State::Idle | State::Handing { .. } => {}
+            State::Working(_) => self.breach("it set a beginning for a share that is not prepared"),
+        }
+    }
+
+    fn end(&mut self, aborted: Option<Aborted>, why: String) {
+        if let State::Working(work) = &mut self.state
+            && !work.is_ending
+        {
+            work.is_ending = true;
+            self.act(Action::End { aborted, why });
+        }
+    }
+
+    /// The master does what no master does.
+    fn breach(&mut self, what: &str) {
+        self.leave(format!("{what}; use the same version of memtide on both machines"));
+    }
+
+    fn leave(&mut self, why: String) {
+        self.act(Action::Close(why));
+        self.closed();
+    }
+
+    fn hand_over(&mut self, run: &[u8], record: &[u8]) {
+        for part in parts(run, record) {
+            self.say(Says::Record(part));
+        }
+    }
+
+    fn say(&mut self, what: Says) {
+        if self.has_master {
+            self.act(Action::Send(FromAgent { what: Some(what) }));
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        self.actions.push_back(action);
+    }
+}

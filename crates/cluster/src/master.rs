@@ -1,0 +1,295 @@
+//! A master's side of the conversation: it gathers agents, hands out the shares of a run, lets all
+//! begin at one instant, hears how their load goes on, and collects their records.
+//!
+//! It is pure: messages and the time come as arguments, and what is to be done are [`Action`]s.
+//! What a record says is not looked at here.
+
+mod member;
+mod gathering;
+mod beginning;
+mod ending;
+
+pub use ending::{Lost, RoundEnd};
+pub use gathering::{Gathered, Wanted};
+
+use crate::message::from_agent::What as Hears;
+use crate::message::to_agent::What as Says;
+use crate::message::{
+    Aborted, Acknowledged, FromAgent, Hello, Refused, Share, Step, Stop, ToAgent,
+};
+use crate::{AGENT_SILENT_MAX, PROTOCOL};
+use member::{Member, Stage};
+use memtide_base::{Instant, Span, rng};
+use std::collections::VecDeque;
+
+/// What a master goes by.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The agents that it waits for.
+    pub wanted: Wanted,
+    /// How long it waits for them.
+    pub expect: Span,
+    /// How many agents of a run may be lost.
+    pub allow_lost: u32,
+    /// The version of memtide, which agents must have too.
+    pub version: String,
+    /// A number that no other master has.
+    pub seed: u64,
+}
+
+/// One run that all agents carry out together: a step of a search or scan, or a whole one.
+#[derive(Clone, Debug)]
+pub struct Round {
+    /// The scenario as TOML.
+    pub scenario: String,
+    /// Fill the servers and do nothing else.
+    pub load_only: bool,
+    /// The step of a search or scan.
+    pub step: Option<Step>,
+    /// Write measured operations to each agent's own folder.
+    pub samples: bool,
+}
+
+/// What a master wants done, or tells.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Send this to a peer.
+    Send(u64, ToAgent),
+    /// Close the connection to a peer.
+    Close(u64),
+    /// Something is worth saying, as a sentence without its full stop.
+    Note(String),
+    /// The load of all agents begins at this instant of the master's clock.
+    Begins(Instant),
+    /// Another second of the load is over: of each agent, by its number, in the form of
+    /// memtide-schema. Hand one that cannot be read to [`Master::unfit`].
+    Seconds(Vec<(u32, Vec<u8>)>),
+    /// The record of the agent with this number. Answer with [`Master::fit`] or
+    /// [`Master::unfit`].
+    Record(u32, Vec<u8>),
+}
+
+/// An agent that takes part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentFacts {
+    /// The number of its share.
+    pub number: u32,
+    /// What its machine is called.
+    pub name: String,
+    /// Where it is.
+    pub address: String,
+}
+
+/// A master, its agents, and what they are at.
+#[derive(Debug)]
+pub struct Master {
+    rules: Rules,
+    began: Instant,
+    members: Vec<Member>,
+    gathering: gathering::Gathering,
+    /// How many rounds have begun.
+    rounds: u64,
+    phase: Phase,
+    /// Why the round ends early, if it does, and since when.
+    stopping: Option<(String, Instant)>,
+    actions: VecDeque<Action>,
+}
+
+/// What all agents are at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The master waits for agents.
+    Gathering,
+    /// There is nothing to do.
+    Resting,
+    /// Shares are handed out, and prepared.
+    Preparing,
+    /// Clocks are compared, one agent at a time.
+    Comparing,
+    /// The load has begun, or will at an instant that is agreed.
+    Running,
+}
+
+impl Master {
+    /// A master that begins to wait for its agents `now`.
+    pub fn new(rules: Rules, now: Instant) -> Self {
+        Self {
+            rules,
+            began: now,
+            members: Vec::new(),
+            gathering: gathering::Gathering::default(),
+            rounds: 0,
+            phase: Phase::Gathering,
+            stopping: None,
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// The next thing to do, if any.
+    pub fn poll(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// The agents that take part, by the number of their share.
+    pub fn agents(&self) -> Vec<AgentFacts> {
+        let facts = |(number, member): (usize, &Member)| AgentFacts {
+            number: number as u32,
+            name: member.name.clone(),
+            address: member.address.clone(),
+        };
+        self.members.iter().enumerate().map(facts).collect()
+    }
+
+    /// A peer at `address` has proved itself.
+    pub fn opened(&mut self, peer: u64, address: &str, hello: &Hello, now: Instant) {
+        if let Err(why) = self.admit(peer, address, hello, now) {
+            self.say(peer, Says::Refused(Refused { why }));
+            self.act(Action::Close(peer));
+        }
+    }
+
+    /// The connection to a peer is gone.
+    pub fn closed(&mut self, peer: u64, why: &str, now: Instant) {
+        let Some(number) = self.number_of(peer) else { return };
+        self.lose(number, None, format!("its connection was closed: {why}"), now);
+        self.look(now);
+    }
+
+    /// Takes a message of a peer.
+    pub fn handle(&mut self, peer: u64, message: FromAgent, now: Instant) {
+        let Some(number) = self.number_of(peer) else { return };
+        self.members[number].heard = now;
+        match message.what {
+            Some(Hears::Pong(pong)) => self.pong(number, &pong, now),
+            Some(Hears::Note(note)) => {
+                let label = self.members[number].label();
+                self.note(format!("agent {label}: {}", note.text));
+            }
+            Some(Hears::Prepared(_)) => self.prepared(number, now),
+            Some(Hears::Second(second)) => self.second(number, second.interval, now),
+            Some(Hears::Record(part)) => self.part(number, &part, now),
+            Some(Hears::Failed(failed)) => {
+                let exit = u8::try_from(failed.exit).unwrap_or(1).max(1);
+                self.lose(number, Some(exit), failed.why, now);
+            }
+            Some(Hears::Refused(refused)) => {
+                self.lose(number, Some(Lost::REFUSED), refused.why, now);
+            }
+            Some(Hears::Hello(_)) | None => {
+                let why = "it sent what this version does not know; use the same version of \
+                           memtide on all machines";
+                self.lose(number, None, why.to_owned(), now);
+            }
+        }
+        self.look(now);
+    }
+
+    /// Looks at the time: at deadlines, silence, and pings that are due.
+    pub fn tick(&mut self, now: Instant) {
+        // From the last: one that leaves while agents are gathered moves those behind it.
+        for number in (0..self.members.len()).rev() {
+            if !self.members[number].is_there() {
+                continue;
+            }
+            if now.since(self.members[number].heard) >= AGENT_SILENT_MAX {
+                let why = format!("it has been silent for {AGENT_SILENT_MAX}");
+                self.lose(number, None, why, now);
+            } else {
+                self.ping_if_due(number, now);
+            }
+        }
+        self.look(now);
+    }
+
+    /// Begins a round; all agents must have been [gathered](Self::gathered), and no round be under
+    /// way.
+    pub fn begin(&mut self, round: &Round, now: Instant) {
+        self.rounds += 1;
+        self.phase = Phase::Preparing;
+        self.stopping = None;
+        let (run, of) = (self.run(), self.members.len() as u32);
+        for number in 0..self.members.len() {
+            let share = Share {
+                run: run.clone(),
+                scenario: round.scenario.clone(),
+                number: number as u32,
+                of,
+                load_only: round.load_only,
+                step: round.step,
+                samples: round.samples,
+            };
+            if self.members[number].begin(round.load_only) {
+                self.say(self.members[number].peer, Says::Share(share));
+            }
+        }
+        if self.has_lost_too_many() {
+            self.stop(None, "agents were lost before it began", now);
+        }
+        self.look(now);
+    }
+
+    /// Ends the round early; records are collected all the same. `aborted` is the condition that
+    /// was met, if one was.
+    pub fn stop(&mut self, aborted: Option<Aborted>, why: &str, now: Instant) {
+        if self.stopping.is_some() {
+            return;
+        }
+        self.stopping = Some((why.to_owned(), now));
+        for number in 0..self.members.len() {
+            let member = &self.members[number];
+            if member.is_at_work() {
+                let stop = Stop { aborted: aborted.clone(), why: why.to_owned() };
+                self.say(member.peer, Says::Stop(stop));
+            }
+        }
+    }
+
+    /// The record of an agent belongs to the run.
+    pub fn fit(&mut self, number: u32) {
+        let run = self.run();
+        let member = &mut self.members[number as usize];
+        if member.stage == Stage::Judged {
+            member.stage = Stage::Done;
+            let peer = member.peer;
+            self.say(peer, Says::Acknowledged(Acknowledged { run }));
+        }
+    }
+
+    /// What an agent has sent does not belong to the run, for this reason.
+    pub fn unfit(&mut self, number: u32, why: String, now: Instant) {
+        self.lose(number as usize, None, why, now);
+        self.look(now);
+    }
+
+    /// Lets all agents go.
+    pub fn dismiss(&mut self) {
+        for number in 0..self.members.len() {
+            if self.members[number].is_there() {
+                let peer = self.members[number].peer;
+                self.say(peer, Says::Bye(crate::message::Bye {}));
+            }
+        }
+    }
+
+    /// The name of the present round's run: the same for all its shares, and for no other run.
+    fn run(&self) -> Vec<u8> {
+        let name = [self.rules.seed, rng::mix(self.rules.seed ^ self.rounds)];
+        name.iter().flat_map(|half| half.to_be_bytes()).collect()
+    }
+
+    fn number_of(&self, peer: u64) -> Option<usize> {
+        self.members.iter().position(|member| member.peer == peer && member.is_there())
+    }
+
+    fn note(&mut self, text: String) {
+        self.act(Action::Note(text));
+    }
+
+    fn say(&mut self, peer: u64, what: Says) {
+        self.act(Action::Send(peer, ToAgent { what: Some(what) }));
+    }
+
+    fn act(&mut self, action: Action) {
+        self.actions.push_back(action);
+    }
+}

@@ -1,0 +1,142 @@
+//! From shares to the beginning of the load: all prepared, clocks compared, one instant for all.
+
+use super::ending::Lost;
+use super::member::Stage;
+use super::{Action, Master, Phase};
+use crate::message::to_agent::What as Says;
+use crate::message::{Armed, Clock, Ping, Pong};
+use memtide_base::{Instant, Span};
+
+/// How often each agent is pinged: its clock drifts, and it must hear that its master lives.
+const PING_EVERY: Span = Span::from_s(1);
+/// Pings by which clocks are compared before the first load.
+const BURST: u32 = 256;
+/// Pings by which they are compared again before the load of each later step.
+const BURST_AGAIN: u32 = 32;
+/// From the last comparison to the beginning of the load: every agent must hear of it.
+const LEAD: Span = Span::from_s(2);
+
+impl Master {
+    /// Pings an agent if that is due.
+    pub(super) fn ping_if_due(&mut self, number: usize, now: Instant) {
+        let member = &self.members[number];
+        if member.ping.is_none() && now >= member.ping_at {
+            self.ping(number, now);
+        }
+    }
+
+    pub(super) fn prepared(&mut self, number: usize, now: Instant) {
+        let member = &mut self.members[number];
+        match member.stage {
+            Stage::Preparing => member.stage = Stage::Prepared,
+            _ => self.lose(number, None, "it was prepared without a share".to_owned(), now),
+        }
+    }
+
+    pub(super) fn pong(&mut self, number: usize, pong: &Pong, now: Instant) {
+        let member = &mut self.members[number];
+        let Some((_, sent)) = member.ping.filter(|(expected, _)| *expected == pong.number) else {
+            return;
+        };
+        member.ping = None;
+        member.ping_at = now + PING_EVERY;
+        member.clock.ping(sent.ns(), now.ns(), pong.clock_ns);
+        if member.burst > 0 {
+            member.burst -= 1;
+            member.is_compared = member.burst == 0;
+            if member.burst > 0 {
+                return self.ping(number, now);
+            }
+        }
+        if self.phase == Phase::Running {
+            self.tell_clock(number, now);
+        }
+    }
+
+    /// Goes on when all agents that are left have come as far as they must.
+    pub(super) fn look_at_beginning(&mut self, now: Instant) {
+        if self.stopping.is_some() {
+            return;
+        }
+        if self.phase == Phase::Preparing {
+            let is_prepared = |stage: &Stage| matches!(stage, Stage::Prepared | Stage::Lost(_));
+            let mut stages = self.members.iter().map(|member| &member.stage);
+            // A share that ends before its load has a record that says why; it is not waited for.
+            let waits = stages.any(|stage| !is_prepared(stage) && *stage != Stage::Done);
+            if !waits && self.members.iter().any(|member| member.stage == Stage::Prepared) {
+                self.phase = Phase::Comparing;
+            }
+        }
+        if self.phase == Phase::Comparing {
+            let is_next =
+                |member: &super::Member| member.stage == Stage::Prepared && !member.is_compared;
+            match self.members.iter().position(is_next) {
+                Some(number) => self.compare(number, now),
+                None => self.arm(now),
+            }
+        }
+    }
+
+    /// Begins a burst of pings to one agent. The others wait, so that no answer waits for theirs.
+    fn compare(&mut self, number: usize, now: Instant) {
+        let is_first = self.rounds == 1;
+        let member = &mut self.members[number];
+        if member.burst == 0 {
+            member.burst = if is_first { BURST } else { BURST_AGAIN };
+            if member.ping.is_none() {
+                self.ping(number, now);
+            }
+        }
+    }
+
+    /// Tells each agent when to begin, by its own clock.
+    fn arm(&mut self, now: Instant) {
+        self.phase = Phase::Running;
+        let start = now + LEAD;
+        for number in 0..self.members.len() {
+            if self.members[number].stage != Stage::Prepared {
+                continue;
+            }
+            match self.members[number].clock.agent_instant(start.ns()) {
+                Some(clock_ns) => {
+                    self.members[number].stage = Stage::Armed;
+                    let peer = self.members[number].peer;
+                    self.say(peer, Says::Armed(Armed { clock_ns }));
+                    self.tell_clock(number, now);
+                }
+                None => self.lose(number, Some(Lost::UNFIT), JUMPED.to_owned(), now),
+            }
+        }
+        self.act(Action::Begins(start));
+    }
+
+    /// Tells an agent how its clock compares. Of one that has jumped nothing can be said any more.
+    fn tell_clock(&mut self, number: usize, now: Instant) {
+        let member = &self.members[number];
+        let (peer, is_loading) = (member.peer, member.is_loading());
+        match member.clock.at(now.ns()) {
+            Some(offset) => {
+                let (clock_ns, ahead_ns) = (offset.agent_clock_ns, offset.ahead_ns);
+                let clock = Clock { clock_ns, ahead_ns, error_ns: offset.error_ns };
+                self.say(peer, Says::Clock(clock));
+            }
+            None if is_loading => self.lose(number, Some(Lost::UNFIT), JUMPED.to_owned(), now),
+            None => {}
+        }
+    }
+
+    fn ping(&mut self, number: usize, now: Instant) {
+        let member = &mut self.members[number];
+        member.pings += 1;
+        member.ping = Some((member.pings, now));
+        let (peer, ping) = (member.peer, Ping { number: member.pings });
+        self.say(peer, Says::Ping(ping));
+    }
+}
+
+/// Cause: The agent's monotonic clock ran at an impossible rate or backwards, as after its virtual
+/// machine was paused or moved.
+///
+/// To do: run the agent on a machine that is not paused.
+const JUMPED: &str = "its monotonic clock has jumped; run the agent on a machine that is not \
+                      paused or moved";

@@ -1,0 +1,146 @@
+//! The end of a round: seconds, records, agents that are lost, and what came of it.
+
+use super::member::{Member, Stage};
+use super::{Action, Master, Phase};
+use crate::message::RecordPart;
+use memtide_base::{Instant, Span};
+
+/// How long agents have to hand over their records once the round is to end: the answers in flight
+/// are awaited, and a busy machine takes its time.
+const HAND_OVER_MAX: Span = Span::from_s(30);
+/// How many seconds an agent may be ahead of the others in what it reports.
+const SECONDS_AHEAD_MAX: usize = 64;
+
+/// Why an agent is lost to a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The exit code that its loss gives the run.
+    pub exit: u8,
+    /// Why, as a sentence without its full stop.
+    pub why: String,
+}
+
+impl Lost {
+    /// The exit code of an agent that cannot be reached any more.
+    pub const UNREACHABLE: u8 = 3;
+    /// The exit code of an agent that may not or cannot do what it is asked.
+    pub const REFUSED: u8 = 2;
+    /// The exit code of an agent whose figures cannot be used.
+    pub const UNFIT: u8 = 1;
+}
+
+/// How a round ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoundEnd {
+    /// The agents that were lost, by the number of their share, with their names.
+    pub lost: Vec<(u32, String, Lost)>,
+    /// Whether more were lost than the user allows, so that the run failed.
+    pub has_failed: bool,
+}
+
+impl Master {
+    /// How the round ended; none while records are awaited.
+    pub fn round_end(&self) -> Option<RoundEnd> {
+        let is_over = |member: &Member| matches!(member.stage, Stage::Done | Stage::Lost(_));
+        if self.rounds == 0 || !self.members.iter().all(is_over) {
+            return None;
+        }
+        let lost = self.members.iter().enumerate().filter_map(|(number, member)| {
+            let Stage::Lost(lost) = &member.stage else { return None };
+            Some((number as u32, member.label(), lost.clone()))
+        });
+        Some(RoundEnd { lost: lost.collect(), has_failed: self.has_lost_too_many() })
+    }
+
+    /// Goes on with what the last message or the passing of time allows.
+    pub(super) fn look(&mut self, now: Instant) {
+        self.look_at_beginning(now);
+        self.report_seconds();
+        let is_late = |(_, since): &(String, Instant)| now.since(*since) >= HAND_OVER_MAX;
+        if self.stopping.as_ref().is_some_and(is_late) {
+            for number in 0..self.members.len() {
+                if self.members[number].is_at_work() {
+                    let why = format!("it did not hand over its record within {HAND_OVER_MAX}");
+                    self.lose(number, None, why, now);
+                }
+            }
+        }
+    }
+
+    /// An agent is lost to the run. More than the user allows end it for all.
+    pub(super) fn lose(&mut self, number: usize, exit: Option<u8>, why: String, now: Instant) {
+        let member = &mut self.members[number];
+        if !member.is_there() {
+            return;
+        }
+        let lost = Lost { exit: exit.unwrap_or(Lost::UNREACHABLE), why };
+        let (label, peer) = (member.label(), member.peer);
+        let is_waiting = self.phase == Phase::Gathering;
+        let what = if is_waiting { "has left" } else { "is lost" };
+        let text = format!("agent {label} {what}: {}", lost.why);
+        match member.stage {
+            _ if is_waiting => drop(self.members.remove(number)),
+            // Its part of this round is done; it counts as lost from the next one on.
+            Stage::Done => member.gone = Some(lost),
+            _ => member.stage = Stage::Lost(lost),
+        }
+        self.note(text);
+        self.act(Action::Close(peer));
+        if !is_waiting && self.has_lost_too_many() {
+            let why = format!("agent {label} was lost");
+            self.stop(None, &why, now);
+        }
+    }
+
+    pub(super) fn second(&mut self, number: usize, interval: Vec<u8>, now: Instant) {
+        let member = &mut self.members[number];
+        if !member.is_loading() {
+            let why = "it reported a load that had not begun or was over";
+            return self.lose(number, None, why.to_owned(), now);
+        }
+        member.seconds.push_back(interval);
+    }
+
+    pub(super) fn part(&mut self, number: usize, part: &RecordPart, now: Instant) {
+        let run = self.run();
+        let member = &mut self.members[number];
+        if !member.is_at_work() {
+            return self.lose(number, None, "it sent a record twice".to_owned(), now);
+        }
+        match member.record.add(&run, part) {
+            Ok(None) => {}
+            Ok(Some(record)) => {
+                member.stage = Stage::Judged;
+                self.act(Action::Record(number as u32, record));
+            }
+            Err(why) => self.lose(number, Some(Lost::UNFIT), why, now),
+        }
+    }
+
+    /// Tells of a second when every agent whose load goes on has reported it, or one of them is
+    /// far ahead.
+    fn report_seconds(&mut self) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        loop {
+            let is_awaited = |member: &Member| member.is_loading() && member.seconds.is_empty();
+            let most = self.members.iter().map(|member| member.seconds.len()).max().unwrap_or(0);
+            let is_ready = !self.members.iter().any(is_awaited) || most > SECONDS_AHEAD_MAX;
+            if most == 0 || !is_ready {
+                return;
+            }
+            let of_all = self.members.iter_mut().enumerate();
+            let seconds = of_all
+                .filter_map(|(number, member)| Some((number as u32, member.seconds.pop_front()?)));
+            let seconds = seconds.collect();
+            self.act(Action::Seconds(seconds));
+        }
+    }
+
+    pub(super) fn has_lost_too_many(&self) -> bool {
+        let is_lost = |member: &&Member| matches!(member.stage, Stage::Lost(_));
+        let lost = self.members.iter().filter(is_lost).count();
+        lost > self.rules.allow_lost as usize || lost == self.members.len()
+    }
+}

@@ -1,0 +1,169 @@
+//! Waiting for agents: who may take part, who is missing, and what each share is numbered.
+
+use super::member::Member;
+use super::{Master, PROTOCOL, Phase};
+use crate::message::Hello;
+use crate::message::Welcome;
+use crate::message::to_agent::What as Says;
+use memtide_base::{Instant, Span};
+
+/// How many of those who cannot take part are remembered.
+const TURNED_MAX: usize = 8;
+
+/// The agents that a master waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// So many, whoever they are.
+    Count(u32),
+    /// Those at these addresses, which the master dials.
+    Listed(Vec<String>),
+    /// These, and one more in the master's own process.
+    ListedAndOwn(Vec<String>),
+}
+
+impl Wanted {
+    fn listed(&self) -> &[String] {
+        match self {
+            Self::Count(_) => &[],
+            Self::Listed(addresses) | Self::ListedAndOwn(addresses) => addresses,
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Count(count) => *count as usize,
+            Self::Listed(addresses) => addresses.len(),
+            Self::ListedAndOwn(addresses) => addresses.len() + 1,
+        }
+    }
+}
+
+/// How the waiting goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gathered {
+    /// Agents are missing.
+    Waiting,
+    /// All are there.
+    All,
+    /// Time is up; the sentence says who is missing.
+    Missing(String),
+}
+
+/// What is known of those who are not there.
+#[derive(Debug, Default)]
+pub(super) struct Gathering {
+    /// Addresses, and why those there could not take part the last time they tried.
+    turned: Vec<(String, String)>,
+}
+
+impl Master {
+    /// Whether the agents are there. Once all are, they are numbered and no other is let in.
+    pub fn gathered(&mut self, now: Instant) -> Gathered {
+        if self.phase != Phase::Gathering {
+            return Gathered::All;
+        }
+        if self.members.len() == self.rules.wanted.count() {
+            self.number();
+            self.phase = Phase::Resting;
+            return Gathered::All;
+        }
+        if now.since(self.began) < self.rules.expect {
+            return Gathered::Waiting;
+        }
+        Gathered::Missing(self.missing())
+    }
+
+    /// Someone at `address` could not take part: `why` is a sentence without its full stop.
+    pub fn turned(&mut self, address: &str, why: &str) {
+        let turned = &mut self.gathering.turned;
+        if turned.iter().any(|(_, known)| known == why) {
+            return;
+        }
+        turned.retain(|(known, _)| known != address);
+        if turned.len() < TURNED_MAX {
+            turned.push((address.to_owned(), why.to_owned()));
+            self.note(format!("{address}: {why}"));
+        }
+    }
+
+    /// Lets a proven agent take part, or says why not.
+    pub(super) fn admit(
+        &mut self,
+        peer: u64,
+        address: &str,
+        hello: &Hello,
+        now: Instant,
+    ) -> Result<(), String> {
+        if let Err(why) = self.check(hello) {
+            self.turned(address, &why);
+            return Err(why);
+        }
+        if self.phase != Phase::Gathering || self.members.len() >= self.rules.wanted.count() {
+            return Err("the run has all its agents; this one can take part in the next".to_owned());
+        }
+        let name = printable(&hello.name);
+        self.gathering.turned.retain(|(known, _)| known != address);
+        self.members.push(Member::new(peer, &name, address, now));
+        self.say(peer, Says::Welcome(Welcome { version: self.rules.version.clone() }));
+        let (here, wanted) = (self.members.len(), self.rules.wanted.count());
+        self.note(format!("agent {name} ({address}) is here, {here} of {wanted}"));
+        Ok(())
+    }
+
+    /// Whether an agent can work for this master.
+    fn check(&self, hello: &Hello) -> Result<(), String> {
+        let (ours, theirs) = (&self.rules.version, printable(&hello.version));
+        if hello.protocol != PROTOCOL || *ours != theirs {
+            return Err(format!(
+                "the agent is memtide {theirs} and the master {ours}; install the same version on \
+                 both"
+            ));
+        }
+        match hello.busy_since_unix_s {
+            Some(since) => Err(format!(
+                "the agent has been busy with another run since @{since}; wait for its end, or \
+                 leave it out"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Orders the agents: as they are listed, or by name. Their order is the number of their share.
+    fn number(&mut self) {
+        let listed = self.rules.wanted.listed();
+        self.members.sort_by_key(|member| {
+            let at = listed.iter().position(|address| *address == member.address);
+            (at.is_none(), at, member.name.clone(), member.address.clone(), member.peer)
+        });
+    }
+
+    /// Cause: Fewer agents came than the run has, in the time that the user gives them.
+    ///
+    /// To do: start agents, or look at what each of them says.
+    fn missing(&self) -> String {
+        let (here, wanted) = (self.members.len(), self.rules.wanted.count());
+        let expect: Span = self.rules.expect;
+        let mut text = format!("{here} of {wanted} agents came within {expect} (--expect)");
+        let is_missing = |address: &&String| {
+            self.members.iter().all(|member| member.address != **address)
+                && self.gathering.turned.iter().all(|(known, _)| known != *address)
+        };
+        for address in self.rules.wanted.listed().iter().filter(is_missing) {
+            text.push_str(&format!("; {address}: no answer"));
+        }
+        for (address, why) in &self.gathering.turned {
+            text.push_str(&format!("; {address}: {why}"));
+        }
+        if self.gathering.turned.is_empty() && matches!(self.rules.wanted, Wanted::Count(_)) {
+            text.push_str("; start memtide agent --join FILE on each machine");
+        }
+        text
+    }
+}
+
+/// A text of the other end, bounded and without characters that change a terminal.
+fn printable(text: &str) -> String {
+    let is_plain = |c: &char| !c.is_control();
+    let short: String = text.chars().filter(is_plain).take(64).collect();
+    if short.is_empty() { "unnamed".to_owned() } else { short }
+}

@@ -1,0 +1,85 @@
+//! A record in parts that fit into messages, and its parts put together again.
+
+use crate::message::RecordPart;
+use ring::digest::{SHA256, digest};
+
+/// A message holds at most 4 MiB.
+const PART_BYTES: usize = 1 << 20;
+/// The longest record that is taken: its rows over time are bounded in number, so it is far
+/// shorter.
+pub(crate) const RECORD_BYTES_MAX: u64 = 512 << 20;
+
+/// The parts of a record, in order. An empty record has one empty part.
+pub(crate) fn parts(run: &[u8], record: &[u8]) -> impl Iterator<Item = RecordPart> {
+    let sum = digest(&SHA256, record).as_ref().to_vec();
+    let bytes_total = record.len() as u64;
+    let starts = (0..record.len().max(1)).step_by(PART_BYTES);
+    starts.map(move |start| {
+        let data = record[start..record.len().min(start + PART_BYTES)].to_vec();
+        RecordPart { run: run.to_vec(), data, bytes_total, digest: sum.clone() }
+    })
+}
+
+/// A record that comes in parts.
+#[derive(Debug, Default)]
+pub(crate) struct Assembly {
+    bytes: Vec<u8>,
+}
+
+impl Assembly {
+    /// Adds the next part of the record of `run`; returns the record when it is whole.
+    ///
+    /// # Errors
+    /// When the parts are not those of one record.
+    pub(crate) fn add(&mut self, run: &[u8], part: &RecordPart) -> Result<Option<Vec<u8>>, String> {
+        if part.run != run {
+            return Err("it sent a record of another run".to_owned());
+        }
+        if part.bytes_total > RECORD_BYTES_MAX {
+            let bytes = part.bytes_total;
+            return Err(format!("its record has {bytes} bytes; {RECORD_BYTES_MAX} are allowed"));
+        }
+        let length = self.bytes.len() as u64 + part.data.len() as u64;
+        if length > part.bytes_total {
+            return Err("its record is longer than it said".to_owned());
+        }
+        self.bytes.extend_from_slice(&part.data);
+        if length < part.bytes_total {
+            return Ok(None);
+        }
+        let record = std::mem::take(&mut self.bytes);
+        match digest(&SHA256, &record).as_ref() == part.digest {
+            true => Ok(Some(record)),
+            false => Err("its record was damaged on the way: the digest differs".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_make_the_record_again() {
+        for length in [0, 1, PART_BYTES, PART_BYTES + 1, 3 * PART_BYTES] {
+            let record: Vec<u8> = (0..length).map(|at| at as u8).collect();
+            let mut assembly = Assembly::default();
+            let mut whole = None;
+            for part in parts(b"run", &record) {
+                assert_eq!(whole, None, "{length}");
+                whole = assembly.add(b"run", &part).unwrap();
+            }
+            assert_eq!(whole, Some(record), "{length}");
+        }
+    }
+
+    #[test]
+    fn other_parts_are_refused_by_name() {
+        let part = parts(b"run", b"record").next().unwrap();
+        let refused = |part: RecordPart| Assembly::default().add(b"run", &part).unwrap_err();
+        assert!(refused(RecordPart { run: b"other".to_vec(), ..part.clone() }).contains("another"));
+        assert!(refused(RecordPart { digest: vec![0; 32], ..part.clone() }).contains("digest"));
+        assert!(refused(RecordPart { bytes_total: 3, ..part.clone() }).contains("longer"));
+        assert!(refused(RecordPart { bytes_total: u64::MAX, ..part }).contains("allowed"));
+    }
+}
