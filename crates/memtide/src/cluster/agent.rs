@@ -11,8 +11,9 @@ use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent};
 use memtide_cluster::join::Join;
 use memtide_cluster::law::Law;
-use memtide_cluster::message::{Hello, KeptRecord, Share as ShareMessage};
+use memtide_cluster::message::{Hello, KeptRecord, Share as ShareMessage, Step};
 use memtide_cluster::transport::{AgentNet, FromMaster};
+use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::Share;
@@ -36,8 +37,8 @@ const HAND_OVER_MAX: Span = Span::from_s(10);
 
 /// What an agent is started with.
 pub(crate) struct Setup {
-    /// What the operator allows.
-    pub(crate) law: Law,
+    /// What the operator allows; none for the user of this process, who may do all.
+    pub(crate) law: Option<Law>,
     /// What the agent is called.
     pub(crate) name: String,
     /// Where records are kept until they are acknowledged; none if they are not.
@@ -82,7 +83,7 @@ impl Local {
         let join = Join { address: address.to_string(), ..join.clone() };
         let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
         let setup = Setup {
-            law: Law::unlimited(),
+            law: None,
             name: "master".to_owned(),
             kept: None,
             samples: None,
@@ -116,7 +117,7 @@ impl Drop for Local {
 pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
     let watched = Arc::new(Watched::default());
     watch(&watched, net.heard());
-    let law = Arc::new(setup.law.clone());
+    let law = setup.law.clone().map(Arc::new);
     let mut shell = Shell {
         setup,
         law,
@@ -136,7 +137,7 @@ pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
 
 struct Shell {
     setup: Setup,
-    law: Arc<Law>,
+    law: Option<Arc<Law>>,
     net: AgentNet,
     agent: Agent,
     /// The share that is carried out.
@@ -294,6 +295,9 @@ impl Shell {
         if share.number >= share.of {
             return Err(format!("there is no share {} of {}", share.number, share.of));
         }
+        Law::check_fields(&settings)?;
+        let mut sent = settings.clone();
+        sent.scenario.rate = share.step.map_or(sent.scenario.rate, |step| step.rate_per_s);
         settings.outputs.quiet = true;
         if share.samples {
             let folder = self.setup.samples.as_ref().ok_or(
@@ -307,16 +311,17 @@ impl Shell {
         settings.scenario.password = self.setup.own.password.clone();
         let task = match (share.load_only, share.step) {
             (true, _) => Task::Load,
-            (false, Some(step)) => Task::Step(StepAtAgent::of(&step)),
+            (false, Some(step)) => Task::Step(step_of(&step)),
             (false, None) => Task::Once,
         };
         let line = line_of(share, &settings);
         let (told, (news, heard)) = (Arc::new(Told::default()), channel());
         let work = Work {
             settings,
+            sent,
             task,
             share: Share { number: share.number, of: share.of },
-            law: Arc::clone(&self.law),
+            law: self.law.clone(),
             name: self.setup.name.clone(),
             told: Arc::clone(&told),
             news,
@@ -367,6 +372,13 @@ impl Shell {
             say(&format!("memtide agent: {line}"));
         }
     }
+}
+
+/// A step of a search or scan.
+fn step_of(step: &Step) -> StepAtAgent {
+    let Step { number, rate_per_s, keeps_data, rest_ns } = *step;
+    let task = StepTask { number, rate_per_s, keeps_data };
+    StepAtAgent { task, rest: Span::from_ns(rest_ns) }
 }
 
 /// What the log says of a share.

@@ -1,7 +1,6 @@
 //! One share of a run as an agent carries it out: a session whose front is the agent, and whose
 //! world is this machine within the agent's law.
 
-use super::target::Target;
 use crate::exit::Stop;
 use crate::output::complain;
 use crate::placement::Division;
@@ -15,9 +14,10 @@ use crate::session::{
 };
 use memtide_base::{Instant, Span};
 use memtide_cluster::clock::Estimates;
-use memtide_cluster::law::{Asked, Law};
+use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
+use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
-use memtide_host::{Clock, HostFleet};
+use memtide_host::{Clock, ConnectGuard, HostFleet};
 use memtide_run::{Barrier, CpuPlacement, Failure, Lowered, NotRun, Share, Surroundings};
 use memtide_schema::record::{
     Aborted, AgentRecord, ClockRecord, MachineCpu, MachineRecord, ReferenceClock, ShareStart,
@@ -77,12 +77,14 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// A share, and all that carrying it out needs.
 pub(super) struct Work {
-    /// What the master asks for.
+    /// What the master asks for, with the agent's own outputs and its name at the servers.
     pub(super) settings: Settings,
+    /// What the master asks for, as it said it; in a step, at the step's rate.
+    pub(super) sent: Settings,
     pub(super) task: Task,
     pub(super) share: Share,
-    /// What this machine's operator allows.
-    pub(super) law: Arc<Law>,
+    /// What this machine's operator allows; none if all is allowed.
+    pub(super) law: Option<Arc<Law>>,
     /// What the agent is called.
     pub(super) name: String,
     pub(super) told: Arc<Told>,
@@ -92,18 +94,25 @@ pub(super) struct Work {
 impl Work {
     /// Carries it out to its end; the agent hears how it goes.
     pub(super) fn run(self) {
-        let Self { settings, task, share, law, name, told, news } = self;
+        let Self { settings, sent, task, share, law, name, told, news } = self;
         let front = AgentFront { name, news: news.clone() };
-        let host = HostWorld::new(Some(Division::of(share))).within(guard(&law));
-        let world = AgentWorld { host, share, law, told, news };
+        let mut host = HostWorld::new(Some(Division::of(share)));
+        if let Some(law) = &law {
+            host = host.within(guard(law));
+        }
+        let load_only = matches!(task, Task::Load);
+        let world = AgentWorld { host, sent, load_only, law, told, news };
         Session { settings, task, front: Box::new(front), world }.run();
     }
 }
 
 /// Whether the agent's law allows a connection to an address.
-fn guard(law: &Arc<Law>) -> memtide_host::ConnectGuard {
+fn guard(law: &Arc<Law>) -> ConnectGuard {
     let law = Arc::clone(law);
-    Arc::new(move |target: &Target| super::target::is_allowed(&law, target))
+    ConnectGuard::new(move |address: &Address| match address {
+        Address::Tcp(address) | Address::Udp(address) => law.is_allowed(*address),
+        Address::Unix(path) => law.is_allowed_unix(path),
+    })
 }
 
 /// Speaks with the agent in place of a user.
@@ -218,10 +227,44 @@ impl Sink for Reporting<'_> {
 /// This machine within the agent's law.
 struct AgentWorld {
     host: HostWorld,
-    share: Share,
-    law: Arc<Law>,
+    sent: Settings,
+    load_only: bool,
+    law: Option<Arc<Law>>,
     told: Arc<Told>,
     news: Sender<News>,
+}
+
+impl AgentWorld {
+    /// Holds the whole share against the agent's law, before a connection is made.
+    fn obey(&self, lowered: &Lowered) -> Result<(), Stop> {
+        let Some(law) = &self.law else { return Ok(()) };
+        let plan = &lowered.plan;
+        let server = |server: &'_ ServerPlan| server.addresses.iter().map(endpoint).collect();
+        let servers: Vec<AskedServer<'_>> = plan
+            .servers
+            .iter()
+            .map(|it| AskedServer { name: &it.name, addresses: server(it) })
+            .collect();
+        let threads = plan.own_workers().len() as u64;
+        let asked = Asked {
+            settings: &self.sent,
+            servers: &servers,
+            own_part: threads as f64 / f64::from(plan.workers),
+            connections: plan.own_connections().into(),
+            threads,
+            memory_bytes: room::needed_bytes(&self.sent.scenario),
+            load_only: self.load_only,
+        };
+        law.check(&asked).map_err(Stop::usage)
+    }
+}
+
+/// Where a connection leads, in the words of a law.
+fn endpoint(address: &Address) -> Endpoint<'_> {
+    match address {
+        Address::Tcp(address) | Address::Udp(address) => Endpoint::Ip(*address),
+        Address::Unix(path) => Endpoint::Unix(path),
+    }
 }
 
 impl World for AgentWorld {
@@ -231,13 +274,8 @@ impl World for AgentWorld {
         self.host.servers_within(settings)
     }
 
-    /// Cause: The agent's operator does not allow what the master asks for.
     fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop> {
-        let around = self.host.surroundings(settings)?;
-        let targets = around.servers.iter().map(Target::of).collect();
-        let asked = Asked { settings, targets, share: (self.share.number, self.share.of) };
-        self.law.check(&asked).map_err(Stop::usage)?;
-        Ok(around)
+        self.host.surroundings(settings)
     }
 
     fn check(&self, lowered: &Lowered) -> Result<(), Warning> {
@@ -259,6 +297,7 @@ impl World for AgentWorld {
         stop: &StopFlag,
         rows: Option<Box<dyn Rows>>,
     ) -> Result<HostFleet, Stop> {
+        self.obey(lowered)?;
         self.host.fleet(lowered, stop, rows)
     }
 

@@ -64,7 +64,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     };
     let net = net.map_err(Stop::usage)?;
     let setup = Setup {
-        law,
+        law: Some(law),
         name: matches.get_one::<String>("name").cloned().unwrap_or_else(machine::host_name),
         kept: Some(Kept::open(path(matches, "records").as_deref())?),
         samples: path(matches, "samples"),
@@ -89,17 +89,12 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
 fn law(matches: &ArgMatches, join: &Join, has_join: bool) -> Result<Law, Stop> {
     let words = law_words(matches);
     if !has_join {
-        return Ok(Law::parse(&words).map_err(Stop::usage)?.narrowed(&Law::loopback()));
+        let own = Law::parse(&words).map_err(Stop::usage)?;
+        return own.narrowed(&Law::loopback()).complete().map_err(Stop::usage);
     }
     let (ours, theirs) = (&words, &join.limits);
-    if ours.allow_target.is_empty() && theirs.allow_target.is_empty() {
-        return Err(Stop::usage(
-            "neither --allow-target nor the join file says which servers this agent may load; add \
-             --allow-target CIDR:PORT, such as 10.0.0.0/8:11211",
-        ));
-    }
     let parse = |words: &LawWords| Law::parse(words).map_err(Stop::usage);
-    Ok(parse(ours)?.narrowed(&parse(theirs)?))
+    parse(ours)?.narrowed(&parse(theirs)?).complete().map_err(Stop::usage)
 }
 
 fn law_words(matches: &ArgMatches) -> LawWords {

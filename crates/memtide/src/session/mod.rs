@@ -57,6 +57,19 @@ pub(crate) enum Task {
     Once,
     /// Runs at one rate after the other.
     Steps(Steps),
+    /// A step of a search or scan that another process conducts.
+    #[cfg(feature = "cluster")]
+    Step(StepAtAgent),
+}
+
+/// A step of a search or scan that another process conducts.
+#[cfg(feature = "cluster")]
+#[derive(Clone, Copy)]
+pub(crate) struct StepAtAgent {
+    /// Which step, and at which rate.
+    pub(crate) task: StepTask,
+    /// How long the servers rest before it.
+    pub(crate) rest: Span,
 }
 
 /// Runs at one rate after the other.
