@@ -79,7 +79,7 @@ fn carry_out(
             Came::Run(Box::new(fleet.carry_out(load_only, None, observer)?))
         }
         Task::Steps(these) => {
-            let plan = these.described(&settings.scenario);
+            let plan = these.plan(&settings.scenario);
             let Steps { course, .. } = these;
             Came::Steps(steps(fleet, &plan, &mut **course, observer))
         }

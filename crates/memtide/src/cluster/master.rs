@@ -6,6 +6,7 @@ use super::folder::state_folder;
 use super::merged::{Seconds, Taking};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
 use memtide_base::{Instant, Span};
+use memtide_cluster::law::LawWords;
 use memtide_cluster::master::{Action, Gathered, Master, Round, Rules, Wanted};
 use memtide_cluster::message::Step;
 use memtide_cluster::transport::{FromNet, MasterNet, files};
@@ -19,6 +20,8 @@ use memtide_schema::{Event, Scenario, Settings};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Where the master of a user's own agents waits.
+const OWN_ADDRESS: &str = "127.0.0.1:11298";
 /// How often the master looks at the time while nothing comes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -46,7 +49,7 @@ impl Fleet {
             Some(folder) => PathBuf::from(folder),
             None => own_key()?,
         };
-        let key = files::read_folder(&folder).map_err(Stop::usage)?;
+        let key = files::read_identity(&folder).map_err(Stop::usage)?;
         let (wanted, listen) = match (which, *master_share) {
             (Some(AgentsWord::Listed(all)), false) => (Wanted::Listed(all.clone()), None),
             (Some(AgentsWord::Listed(all)), true) => {
@@ -235,6 +238,12 @@ fn document(scenario: &Scenario) -> String {
 /// The key of this user's own agents on this machine; it is made when it is missing.
 pub(crate) fn own_key() -> Result<PathBuf, Stop> {
     let folder = state_folder()?.join("key");
-    files::ensure_local(&folder).map_err(Stop::usage)?;
+    if files::read_identity(&folder).is_err() {
+        let made = files::make_folder(&folder, OWN_ADDRESS, None, LawWords::default());
+        // Another process may have made it at the same time.
+        if let (Err(why), Err(_)) = (made, files::read_identity(&folder)) {
+            return Err(Stop::usage(why));
+        }
+    }
     Ok(folder)
 }

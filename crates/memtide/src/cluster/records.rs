@@ -232,7 +232,7 @@ fn open(matches: &ArgMatches, waits: Option<()>, dial: Vec<String>) -> Result<Ma
         Some(folder) => folder.clone(),
         None => own_key()?,
     };
-    let key = files::read_folder(&folder).map_err(Stop::usage)?;
+    let key = files::read_identity(&folder).map_err(Stop::usage)?;
     let listen = waits.map(|()| key.bind.clone());
     let net = MasterNet::start(&key.identity, key.join.token.clone(), listen.as_deref(), dial);
     net.map_err(Stop::usage)

@@ -25,7 +25,7 @@ pub(super) fn key(matches: &ArgMatches) -> Result<u8, Stop> {
     let address = word("address").unwrap_or_default();
     let words = law_words(matches);
     Law::parse(&words).map_err(Stop::usage)?;
-    files::make_folder(&folder, &address, word("bind").as_deref(), &words).map_err(Stop::usage)?;
+    files::make_folder(&folder, &address, word("bind").as_deref(), words).map_err(Stop::usage)?;
     let shown = format!(
         "made {0}/master.pem, the master's key, and {0}/agent.join, the join file of its agents\n",
         folder.display()
