@@ -28,7 +28,7 @@ use memtide_base::{Remedy, Words};
 use memtide_engine::Fleet;
 use memtide_host::signal::StopFlag;
 use memtide_report::plan_text;
-use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
+use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 use memtide_run::{
     Barrier, Failure, Lowered, NotRun, Observer, Outcome, Share, Surroundings, lower,
     record_not_run,
@@ -115,7 +115,8 @@ impl Task {
             }
             Self::Steps(these) => {
                 let plan = these.plan(scenario, around);
-                Came::Steps(steps(fleet, &plan, &mut *these.course, observer))
+                let mut runner = FleetRunner { fleet, scenario, around };
+                Came::Steps(steps(&mut runner, &plan, &mut *these.course, observer))
             }
         })
     }
