@@ -1,5 +1,5 @@
-//! Searches and scans: a scenario carried out again and again at different rates,
-//! each time as a whole run with a record of its own.
+//! Searches and scans: a scenario carried out again and again at different rates, each time as a
+//! whole run with a record of its own.
 //!
 //! Which rate comes next is a pure function of what was measured: a [`Course`]. Connections are
 //! made anew for each step, as for every plan; data are kept unless they shall not be.
@@ -87,8 +87,8 @@ pub struct StepsOutcome {
     pub failure: Option<Failure>,
 }
 
-/// Has `runner` carry out one step after the other until `course` has enough, the user has, or a step fails.
-/// What came of each is told to `observer` as it ends; a step that was interrupted or lost its
+/// Has `runner` carry out one step after the other until `course` has enough, the user has, or a
+/// step fails. What came of each is told to `observer` as it ends; a step that was interrupted or lost its
 /// servers tells nothing about its rate, and is none.
 pub fn steps(
     runner: &mut impl Runner,

@@ -32,7 +32,9 @@ use memtide_engine::Fleet;
 use memtide_engine::plan::StepTask;
 use memtide_host::signal::StopFlag;
 use memtide_report::plan_text;
-use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, plan_step, run_step, steps};
+use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
+#[cfg(feature = "cluster")]
+use memtide_run::steps::{plan_step, run_step};
 use memtide_run::{
     Barrier, Failure, Lowered, NotRun, Observer, Outcome, Share, Surroundings, lower,
     record_not_run,
