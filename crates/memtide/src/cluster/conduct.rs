@@ -6,6 +6,7 @@ use crate::exit::{INTERRUPTED, Stop};
 use crate::session::audience::Audience;
 use crate::session::host::HostWorld;
 use crate::session::{Came, Ended, Front, Opened, Steps, Task, World};
+use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::steps;
 use memtide_run::{Failure, Observer};
@@ -35,7 +36,7 @@ impl Conducted {
         front.preface()?;
         check(settings)?;
         front.check(settings, 0)?;
-        memtide_host::secrecy::hide_process();
+        machine::hide_process().map_err(Stop::usage)?;
         // Each agent writes its own samples.
         let own = Outputs { samples: None, ..settings.outputs.clone() };
         let Opened { outlets, reader, .. } =

@@ -8,15 +8,18 @@ use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
 use memtide_base::{Instant, Span};
 use memtide_cluster::law::LawWords;
 use memtide_cluster::master::{Action, Gathered, Master, Round, Rules, Wanted};
-use memtide_cluster::message::Step;
-use memtide_cluster::transport::{FromNet, MasterNet, files};
+use memtide_cluster::message::{self, Step};
+use memtide_cluster::transport::files;
+use memtide_cluster::transport::master::{FromNet, MasterNet};
 use memtide_engine::plan::StepTask;
 use memtide_host::Clock;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::Runner;
 use memtide_run::{Failure, Observer, Outcome};
+use memtide_schema::record::Aborted;
 use memtide_schema::scenario::{Agents, AgentsWord};
 use memtide_schema::{Event, Scenario, Settings};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -53,15 +56,15 @@ impl Fleet {
         let (wanted, listen) = match (which, *master_share) {
             (Some(AgentsWord::Listed(all)), false) => (Wanted::Listed(all.clone()), None),
             (Some(AgentsWord::Listed(all)), true) => {
-                (Wanted::ListedAndOwn(all.clone()), Some("127.0.0.1:0".to_owned()))
+                (Wanted::ListedAndOwn(all.clone()), Some(resolved("127.0.0.1:0")?))
             }
             (Some(AgentsWord::Count(count)), own) => {
-                (Wanted::Count(count + u32::from(own)), Some(key.bind.clone()))
+                (Wanted::Count(count + u32::from(own)), Some(resolved(&key.bind)?))
             }
             (None, _) => return Err(Stop::usage("--agents is missing")),
         };
         let dial = wanted.listed().to_vec();
-        let net = MasterNet::start(&key.identity, key.join.token.clone(), listen.as_deref(), dial);
+        let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);
         let net = net.map_err(Stop::usage)?;
         let own = match (master_share, net.local_address()) {
             (true, Some(address)) => {
@@ -202,12 +205,13 @@ impl Fleet {
         observer: &mut impl Observer,
     ) {
         match taking.seconds(seconds) {
-            Ok(Seconds { interval, progress, aborted }) => {
+            Ok(None) => {}
+            Ok(Some(Seconds { interval, progress, aborted })) => {
                 observer.on(&Event::Progress(progress));
                 observer.on(&Event::Interval(Box::new(interval)));
                 if let Some(aborted) = aborted {
                     let why = format!("--abort-on {} was met", aborted.condition);
-                    self.master.stop(Some(aborted.to_bytes()), &why, self.clock.now());
+                    self.master.stop(Some(said(aborted)), &why, self.clock.now());
                 }
             }
             Err((number, why)) => self.master.unfit(number, why, self.clock.now()),
@@ -226,6 +230,22 @@ impl Runner for Fleet {
         let step = Step { number, rate_per_s, keeps_data, rest_ns: rest.ns() };
         Self::carry_out(self, false, Some(step), observer)
     }
+}
+
+/// The address of this machine that `word` names.
+///
+/// Cause: The master's address in its key folder is a name that this machine does not know.
+pub(crate) fn resolved(word: &str) -> Result<SocketAddr, Stop> {
+    let found = word.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.ok_or_else(|| {
+        Stop::usage(format!("the address {word} cannot be resolved here; give it as IP:PORT"))
+    })
+}
+
+/// A condition that was met, as it is sent.
+fn said(aborted: Aborted) -> message::Aborted {
+    let Aborted { condition, measured, why, after_s } = aborted;
+    message::Aborted { condition, measured, why, after_s }
 }
 
 /// The scenario as its agents read it. Names and passwords for the servers are each agent's own,

@@ -1,7 +1,7 @@
 //! What agents are at, and the records that they keep.
 
 use super::folder::hexadecimal;
-use super::master::own_key;
+use super::master::{own_key, resolved};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::{say, show};
 use clap::ArgMatches;
@@ -10,7 +10,9 @@ use memtide_cluster::message::from_agent::What as Says;
 use memtide_cluster::message::to_agent::What as Asks;
 use memtide_cluster::message::{Acknowledged, Bye, Fetch, Hello, KeptRecord, ToAgent, Welcome};
 use memtide_cluster::parts::Assembly;
-use memtide_cluster::transport::{FromNet, MasterNet, files};
+use memtide_cluster::transport::files;
+use memtide_cluster::transport::master::{FromNet, MasterNet};
+use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_schema::scenario::AgentsWord;
 use std::collections::{BTreeMap, VecDeque};
@@ -227,14 +229,14 @@ fn write(place: &Path, record: &[u8]) -> Result<(), Stop> {
 
 /// The net of a master that only asks.
 fn open(matches: &ArgMatches, waits: Option<()>, dial: Vec<String>) -> Result<MasterNet, Stop> {
-    memtide_host::secrecy::hide_process();
+    machine::hide_process().map_err(Stop::usage)?;
     let folder = match matches.get_one::<PathBuf>("key") {
         Some(folder) => folder.clone(),
         None => own_key()?,
     };
     let key = files::read_identity(&folder).map_err(Stop::usage)?;
-    let listen = waits.map(|()| key.bind.clone());
-    let net = MasterNet::start(&key.identity, key.join.token.clone(), listen.as_deref(), dial);
+    let listen = waits.map(|()| resolved(&key.bind)).transpose()?;
+    let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);
     net.map_err(Stop::usage)
 }
 
