@@ -9,6 +9,9 @@ pub mod master;
 pub mod agent;
 mod parts;
 pub mod clock;
+pub mod identity;
+pub mod join;
+pub mod law;
 
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.
 #[allow(missing_docs, unused_qualifications)]
