@@ -6,7 +6,7 @@
 use crate::MASTER_SILENT_MAX;
 use crate::message::from_agent::What as Says;
 use crate::message::to_agent::What as Hears;
-use crate::message::{Failed, FromAgent, Note, Prepared, Refused, Second, Share, ToAgent};
+use crate::message::{Aborted, Failed, FromAgent, Note, Prepared, Refused, Second, Share, ToAgent};
 use crate::parts::parts;
 use memtide_base::Instant;
 use std::collections::VecDeque;
@@ -38,8 +38,8 @@ pub enum Action {
     Compare(crate::message::Clock),
     /// End its load; the record is made all the same.
     End {
-        /// The condition that was met, in the form of memtide-schema; none if the run is just over.
-        aborted: Option<Vec<u8>>,
+        /// The condition that was met; none if the run is just over.
+        aborted: Option<Aborted>,
         /// Why, as a sentence without its full stop.
         why: String,
     },
@@ -101,6 +101,11 @@ impl Agent {
     /// Whether a share is carried out.
     pub fn is_working(&self) -> bool {
         matches!(self.state, State::Working(_))
+    }
+
+    /// Whether a record was sent that the master has not acknowledged.
+    pub fn is_handing(&self) -> bool {
+        matches!(self.state, State::Handing { .. })
     }
 
     /// Whether a master is connected.
@@ -235,7 +240,7 @@ impl Agent {
         }
     }
 
-    fn end(&mut self, aborted: Option<Vec<u8>>, why: String) {
+    fn end(&mut self, aborted: Option<Aborted>, why: String) {
         if let State::Working(work) = &mut self.state
             && !work.is_ending
         {

@@ -7,6 +7,7 @@
 
 pub mod master;
 pub mod agent;
+pub mod law;
 mod parts;
 pub mod clock;
 pub mod identity;

@@ -14,7 +14,9 @@ pub use gathering::{Gathered, Wanted};
 
 use crate::message::from_agent::What as Hears;
 use crate::message::to_agent::What as Says;
-use crate::message::{Acknowledged, FromAgent, Hello, Refused, Share, Step, Stop, ToAgent};
+use crate::message::{
+    Aborted, Acknowledged, FromAgent, Hello, Refused, Share, Step, Stop, ToAgent,
+};
 use crate::{AGENT_SILENT_MAX, PROTOCOL};
 use member::{Member, Stage};
 use memtide_base::{Instant, Span, rng};
@@ -227,8 +229,8 @@ impl Master {
     }
 
     /// Ends the round early; records are collected all the same. `aborted` is the condition that
-    /// was met, in the form of memtide-schema.
-    pub fn stop(&mut self, aborted: Option<Vec<u8>>, why: &str, now: Instant) {
+    /// was met, if one was.
+    pub fn stop(&mut self, aborted: Option<Aborted>, why: &str, now: Instant) {
         if self.stopping.is_some() {
             return;
         }

@@ -17,13 +17,23 @@ pub enum Wanted {
     Count(u32),
     /// Those at these addresses, which the master dials.
     Listed(Vec<String>),
+    /// These, and one more in the master's own process.
+    ListedAndOwn(Vec<String>),
 }
 
 impl Wanted {
+    fn listed(&self) -> &[String] {
+        match self {
+            Self::Count(_) => &[],
+            Self::Listed(addresses) | Self::ListedAndOwn(addresses) => addresses,
+        }
+    }
+
     fn count(&self) -> usize {
         match self {
             Self::Count(count) => *count as usize,
             Self::Listed(addresses) => addresses.len(),
+            Self::ListedAndOwn(addresses) => addresses.len() + 1,
         }
     }
 }
@@ -120,13 +130,10 @@ impl Master {
 
     /// Orders the agents: as they are listed, or by name. Their order is the number of their share.
     fn number(&mut self) {
-        let listed = match &self.rules.wanted {
-            Wanted::Listed(addresses) => &addresses[..],
-            Wanted::Count(_) => &[],
-        };
+        let listed = self.rules.wanted.listed();
         self.members.sort_by_key(|member| {
             let at = listed.iter().position(|address| *address == member.address);
-            (at, member.name.clone(), member.address.clone(), member.peer)
+            (at.is_none(), at, member.name.clone(), member.address.clone(), member.peer)
         });
     }
 
@@ -137,14 +144,12 @@ impl Master {
         let (here, wanted) = (self.members.len(), self.rules.wanted.count());
         let expect: Span = self.rules.expect;
         let mut text = format!("{here} of {wanted} agents came within {expect} (--expect)");
-        if let Wanted::Listed(addresses) = &self.rules.wanted {
-            let is_missing = |address: &&String| {
-                self.members.iter().all(|member| member.address != **address)
-                    && self.gathering.turned.iter().all(|(known, _)| known != *address)
-            };
-            for address in addresses.iter().filter(is_missing) {
-                text.push_str(&format!("; {address}: no answer"));
-            }
+        let is_missing = |address: &&String| {
+            self.members.iter().all(|member| member.address != **address)
+                && self.gathering.turned.iter().all(|(known, _)| known != *address)
+        };
+        for address in self.rules.wanted.listed().iter().filter(is_missing) {
+            text.push_str(&format!("; {address}: no answer"));
         }
         for (address, why) in &self.gathering.turned {
             text.push_str(&format!("; {address}: {why}"));
