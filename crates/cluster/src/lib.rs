@@ -10,6 +10,9 @@ pub mod agent;
 pub mod law;
 pub mod parts;
 pub mod clock;
+pub mod identity;
+pub mod join;
+pub mod law;
 
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.
 #[allow(missing_docs, unused_qualifications)]
