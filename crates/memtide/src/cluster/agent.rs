@@ -2,10 +2,10 @@
 
 use super::folder::hexadecimal;
 use super::kept::Kept;
-use super::worker::{News, Told, Work};
+use super::worker::{News, Part, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
-use crate::session::{StepAtAgent, Task};
+use crate::session::StepAtAgent;
 use memtide_base::{Instant, Span};
 use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent};
@@ -309,9 +309,9 @@ impl Shell {
         settings.scenario.user = self.setup.own.user.clone();
         settings.scenario.password = self.setup.own.password.clone();
         let task = match (share.load_only, share.step) {
-            (true, _) => Task::Load,
-            (false, Some(step)) => Task::Step(step_of(&step)),
-            (false, None) => Task::Once,
+            (true, _) => Part::Load,
+            (false, Some(step)) => Part::Step(step_of(&step)),
+            (false, None) => Part::Run,
         };
         let line = line_of(share, &settings);
         let (told, (news, heard)) = (Arc::new(Told::default()), channel());
