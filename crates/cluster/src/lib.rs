@@ -8,7 +8,7 @@
 pub mod master;
 pub mod agent;
 pub mod law;
-mod parts;
+pub mod parts;
 pub mod clock;
 
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.
