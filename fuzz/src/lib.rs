@@ -7,12 +7,17 @@
 #![forbid(unsafe_code)]
 
 mod codec;
+mod conversation;
 mod frames;
+mod law;
 mod scenario;
 mod server;
 pub mod generate;
+pub mod spoken;
 
 pub use codec::{reply_decoder, request_decoder};
+pub use conversation::{from_agent, to_agent};
 pub use frames::{answer_frames, request_frames};
+pub use law::law_words;
 pub use scenario::scenario_toml;
 pub use server::{frames_session, session};
