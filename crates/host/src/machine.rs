@@ -1,5 +1,9 @@
 //! Facts about this machine and how busy it is, for the plan and the record.
 
+mod secrecy;
+
+pub use secrecy::hide_process;
+
 use crate::pin;
 use memtide_base::{Instant, Span};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -36,6 +40,11 @@ pub struct Machine {
 
 /// The file with the kernel's clock source.
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// What this machine is called.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
 
 /// Reads the facts of this machine.
 pub fn look() -> Machine {

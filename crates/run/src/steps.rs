@@ -37,8 +37,6 @@ const REST_MAX: Span = Span::from_s(10);
 pub struct StepsPlan<'a> {
     /// The run that each of them is, but for its rate.
     pub scenario: &'a Scenario,
-    /// What its plans need to know of the world.
-    pub around: &'a Surroundings,
     /// What each of them is held against.
     pub aim: Aim,
     /// What later steps do about the data.
@@ -58,14 +56,18 @@ pub enum Data {
 
 impl StepsPlan<'_> {
     /// The plan of the first step that `course` asks for. Fails when the scenario is impossible.
-    pub fn first(&self, course: &mut dyn Course) -> Result<Lowered, Problem> {
+    pub fn first(
+        &self,
+        course: &mut dyn Course,
+        around: &Surroundings,
+    ) -> Result<Lowered, Problem> {
         let (rate, role) = match course.first() {
             Decision::Try(Trial { rate, role }) => (rate, role),
             Decision::Over => (0.0, StepRole::Scan),
         };
         let rate_per_s = (rate > 0.0).then_some(rate);
         let begun = StepBegun { number: 1, rate_per_s, role };
-        plan_step(self.scenario, step_task(self, begun), self.around)
+        plan_step(self.scenario, step_task(self, begun), around)
     }
 
     /// What another machine that makes the load of the steps has to know of the scenario, `first`
@@ -85,8 +87,8 @@ pub struct StepsOutcome {
     pub failure: Option<Failure>,
 }
 
-/// Has `runner` carry out one step after the other until `course` has enough, the user has, or a step fails.
-/// What came of each is told to `observer` as it ends; a step that was interrupted or lost its
+/// Has `runner` carry out one step after the other until `course` has enough, the user has, or a
+/// step fails. What came of each is told to `observer` as it ends; a step that was interrupted or lost its
 /// servers tells nothing about its rate, and is none.
 pub fn steps(
     runner: &mut impl Runner,
