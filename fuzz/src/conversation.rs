@@ -20,7 +20,7 @@ pub fn from_agent(data: &[u8]) {
     let rules = Rules {
         wanted: Wanted::Count(2),
         expect: Span::from_s(1),
-        allow_lost: u32::from(data.len() % 2 == 0),
+        allow_lost: u32::from(data.len().is_multiple_of(2)),
         version: VERSION.to_owned(),
         seed: 1,
     };
@@ -106,7 +106,7 @@ fn obey_agent(agent: &mut Agent) {
             None => return,
             Some(agent::Action::Send(message)) => repeats(&message),
             Some(agent::Action::Find { run }) => {
-                let record = (run.len() % 2 == 0).then_some(&b"record"[..]);
+                let record = run.len().is_multiple_of(2).then_some(&b"record"[..]);
                 agent.found(&run, record);
             }
             Some(_) => {}

@@ -6,6 +6,7 @@
 //! whole body is `libfuzzer_sys::fuzz_target!(|data: &[u8]| memtide_fuzz::reply_decoder(data));`.
 #![forbid(unsafe_code)]
 
+pub mod spoken;
 mod codec;
 mod conversation;
 mod frames;
@@ -13,7 +14,6 @@ mod law;
 mod scenario;
 mod server;
 pub mod generate;
-pub mod spoken;
 
 pub use codec::{reply_decoder, request_decoder};
 pub use conversation::{from_agent, to_agent};
