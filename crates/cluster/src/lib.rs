@@ -7,7 +7,8 @@
 
 pub mod master;
 pub mod agent;
-mod parts;
+pub mod law;
+pub mod parts;
 pub mod clock;
 
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.

@@ -51,6 +51,19 @@ pub enum Wave {
     },
 }
 
+impl Wave {
+    /// The highest rate that it names; none if it leaves the requested rate alone.
+    pub fn peak(&self) -> Option<f64> {
+        match self {
+            Self::Constant => None,
+            Self::Ramp { from, to } => Some(from.max(*to)),
+            Self::Step { rates, .. } => rates.iter().copied().reduce(f64::max),
+            Self::Sine { mean, amplitude, .. } => Some(mean + amplitude),
+            Self::Random { max, .. } => Some(*max),
+        }
+    }
+}
+
 /// The highest rate; instants have a resolution of one nanosecond.
 const RATE_MAX: f64 = 1e9;
 /// A random wave sums its levels one by one; this rate and [`EVERY_MIN`] bound how many lie between

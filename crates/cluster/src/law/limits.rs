@@ -1,0 +1,121 @@
+//! The limits of a share that are numbers: what the agent would do is compared with what its
+//! operator allows.
+//!
+//! Rates are those that the scenario's schedule reaches at most, so a rate that changes counts with
+//! its peak.
+
+use super::Asked;
+use memtide_base::Span;
+use memtide_base::units::{format_count, format_span};
+use memtide_schema::Scenario;
+use memtide_schema::scenario::{Load, Replicate};
+
+/// A share of a rate is rarely a number that a float holds exactly.
+const ROUNDING: f64 = 1e-9;
+
+/// A limit of a number, for its message.
+pub(super) struct Limit {
+    /// The flag's name, and the key's.
+    pub(super) name: &'static str,
+    pub(super) unit: &'static str,
+    /// What to do, as the end of a sentence.
+    pub(super) remedy: &'static str,
+}
+
+impl Limit {
+    /// Compares what is asked with the most that is allowed; both become words by `word`.
+    pub(super) fn check<T: PartialOrd>(
+        &self,
+        asked: T,
+        most: Option<T>,
+        word: impl Fn(&T) -> String,
+    ) -> Result<(), String> {
+        let Self { name, unit, remedy } = self;
+        match most {
+            Some(most) if asked > most => Err(format!(
+                "the share asks for {} {unit} on this agent, which allows {} ({name}); {remedy}",
+                word(&asked),
+                word(&most)
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Checks that the load has a rate, and that this agent's part of it is at most `most`.
+pub(super) fn check_rate(most: f64, asked: &Asked<'_>) -> Result<(), String> {
+    let scenario = &asked.settings.scenario;
+    let allowed = format!("this agent allows {} operations/s (rate-max)", format_count(most));
+    if asked.load_only || scenario.load != Load::Never {
+        return Err(format!(
+            "a fill is as fast as the servers answer, and {allowed}; fill the servers from \
+             another machine and add load never, or start the agent without --rate-max"
+        ));
+    }
+    let peak = peak(scenario).map_err(|how| {
+        format!("{how}, and {allowed}; add a rate, or start the agent without --rate-max")
+    })?;
+    let own = peak * asked.own_part;
+    if own <= most * (1.0 + ROUNDING) {
+        return Ok(());
+    }
+    let (word, same) = (format_count(own), format_count(own) == format_count(most));
+    let word = if same { own.to_string() } else { word };
+    Err(format!(
+        "the share asks for up to {word} operations/s on this agent, and {allowed}; lower the \
+         rate, use more agents, or start the agent with a higher --rate-max"
+    ))
+}
+
+/// The highest rate of the whole run, in operations per second and copies of writes included. The
+/// error says why there is none.
+fn peak(scenario: &Scenario) -> Result<f64, &'static str> {
+    let of_wave = scenario.wave.peak();
+    if scenario.is_churn() {
+        if !scenario.has_connection_rate() {
+            return Err("the scenario has calls without a connection-rate, so a connection opens \
+                        whenever another has closed");
+        }
+        let connections = of_wave.or(scenario.churn.connection_rate).unwrap_or_default();
+        return Ok(connections * scenario.churn.calls.unwrap_or(1) as f64);
+    }
+    let rate = of_wave.or(scenario.rate).unwrap_or_default();
+    if rate == 0.0 {
+        return Err("the scenario has no rate, so its load is as fast as the servers answer");
+    }
+    // Of a rate of keys, each operation is at least one.
+    Ok(rate * copies(scenario))
+}
+
+/// How often an operation is sent at most: a write may go to every writer.
+fn copies(scenario: &Scenario) -> f64 {
+    let replication = scenario.replication;
+    match (replication.writers, replication.replicate) {
+        (Some(writers), None | Some(Replicate::All)) => f64::from(writers.max(1)),
+        _ => 1.0,
+    }
+}
+
+/// Checks that the load ends, and within `most`. A fill is not part of the load.
+pub(super) fn check_duration(most: Span, asked: &Asked<'_>) -> Result<(), String> {
+    if asked.load_only {
+        return Ok(());
+    }
+    let scenario = &asked.settings.scenario;
+    let allowed = format!("this agent allows {} (duration-max)", format_span(most));
+    let Some(duration) = scenario.duration else {
+        return Err(format!(
+            "the scenario has no duration, so its load can last for any time, and {allowed}; add \
+             a duration"
+        ));
+    };
+    let length = duration + scenario.warmup;
+    if length <= most {
+        return Ok(());
+    }
+    Err(format!(
+        "the load lasts {} with its warm-up, and {allowed}; ask for a shorter duration, or start \
+         the agent with a higher --duration-max",
+        format_span(length)
+    ))
+}
