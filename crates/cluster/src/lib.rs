@@ -7,12 +7,12 @@
 
 pub mod master;
 pub mod agent;
-pub mod law;
-mod parts;
-pub mod clock;
+pub mod transport;
 pub mod identity;
 pub mod join;
 pub mod law;
+mod parts;
+pub mod clock;
 
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.
 #[allow(missing_docs, unused_qualifications)]
