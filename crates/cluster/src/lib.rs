@@ -11,7 +11,7 @@ pub mod transport;
 pub mod identity;
 pub mod join;
 pub mod law;
-mod parts;
+pub mod parts;
 pub mod clock;
 
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.

@@ -22,7 +22,7 @@ pub(crate) fn parts(run: &[u8], record: &[u8]) -> impl Iterator<Item = RecordPar
 
 /// A record that comes in parts.
 #[derive(Debug, Default)]
-pub(crate) struct Assembly {
+pub struct Assembly {
     bytes: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ impl Assembly {
     ///
     /// # Errors
     /// When the parts are not those of one record.
-    pub(crate) fn add(&mut self, run: &[u8], part: &RecordPart) -> Result<Option<Vec<u8>>, String> {
+    pub fn add(&mut self, run: &[u8], part: &RecordPart) -> Result<Option<Vec<u8>>, String> {
         if part.run != run {
             return Err("it sent a record of another run".to_owned());
         }

@@ -54,7 +54,7 @@ pub fn since_unix() -> Span {
 }
 
 /// What the kernel's monotonic clock shows, in nanoseconds.
-pub(crate) fn monotonic_ns() -> u64 {
+pub fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

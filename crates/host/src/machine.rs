@@ -37,6 +37,11 @@ pub struct Machine {
 /// The file with the kernel's clock source.
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
+/// What this machine is called.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// Reads the facts of this machine.
 pub fn look() -> Machine {
     let system = rustix::system::uname();

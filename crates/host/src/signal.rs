@@ -66,6 +66,11 @@ impl StopFlag {
         Ok(stop)
     }
 
+    /// Raises it, as a signal would.
+    pub fn raise(&self) {
+        self.raised.store(true, Ordering::Relaxed);
+    }
+
     /// True if it is raised.
     pub fn is_raised(&self) -> bool {
         self.raised.load(Ordering::Relaxed)

@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 mod cmd;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod session;
 mod placement;
 mod flags;

@@ -77,7 +77,7 @@ pub(crate) fn run_plan<F: Fleet>(
 }
 
 /// Carries out `plan`, or ends it early when a condition of `unless` is true. Where there is a
-/// `barrier`, the load begins when the shares of the run agree.
+/// `barrier`, the load begins when the shares of the run agree, and ends early when they do.
 pub(crate) fn run_plan_unless<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
@@ -99,13 +99,14 @@ enum Liveness {
 fn carry_out<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
-    (mut unless, liveness, barrier): (Watch<'_>, Liveness, Option<&mut dyn Barrier>),
+    (mut unless, liveness, mut barrier): (Watch<'_>, Liveness, Option<&mut dyn Barrier>),
     watch: &mut dyn FnMut(Instant, &Interval, &TallySum),
 ) -> Result<Ended, Failure> {
     let mut totals = TallySum::new(&plan.shape());
     fleet.start(plan, plan.own_workers())?;
     let opened = open(fleet, plan, &mut totals)?;
-    let Begun { start, mut stopped, not_run } = begin(fleet, &opened, barrier, &mut totals)?;
+    let meeting = barrier.as_mut().map(|barrier| &mut **barrier as &mut dyn Barrier);
+    let Begun { start, mut stopped, not_run } = begin(fleet, &opened, meeting, &mut totals)?;
     let (mut loss, mut aborted, mut is_used_up) = (None, None, false);
     let mut heard = Heard { liveness, count: 0, at: start };
     let last_deadline = plan.window.measure_end(start) + plan.timeout + OVERTIME;
@@ -153,7 +154,9 @@ fn carry_out<F: Fleet>(
         {
             stop(fleet, plan.timeout, &mut stopped)?;
         } else {
-            aborted = unless.look(plan, start, interval.at, &totals);
+            aborted = unless
+                .look(plan, start, interval.at, &totals)
+                .or_else(|| barrier.as_mut().and_then(|barrier| barrier.aborted()));
             if aborted.is_some() {
                 stop(fleet, GRACE_INTERRUPTED.min(plan.timeout), &mut stopped)?;
             }

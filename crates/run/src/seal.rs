@@ -134,6 +134,7 @@ fn share(lowered: &Lowered, start: ShareStart, not_run: Option<&NotRun>) -> Opti
         scenario_digest: memtide_schema::scenario_digest(&lowered.document),
         start,
         not_run: not_run.map(|NotRun(why)| why.clone()),
+        agent: None,
     })
 }
 

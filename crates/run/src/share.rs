@@ -2,7 +2,7 @@
 //! the processes wait for each other.
 
 use memtide_base::{Instant, Span};
-use memtide_schema::record::ShareStart;
+use memtide_schema::record::{Aborted, ShareStart};
 
 /// One of the equal parts of a run. A run of `of` shares has as many lanes as all of their workers
 /// together; share `number` has those that follow the lanes of the shares before it.
@@ -32,6 +32,12 @@ pub trait Barrier {
     /// # Errors
     /// When the others did not come in time, or have begun without this share.
     fn look(&mut self, now: Instant, since_unix: Span) -> Result<Option<Instant>, NotRun>;
+
+    /// The condition that ended the load of all shares, judged over what they do together; none
+    /// while it goes on. Asked about ten times a second while this share makes load.
+    fn aborted(&mut self) -> Option<Aborted> {
+        None
+    }
 }
 
 /// Why a share makes no load: a sentence without its full stop.

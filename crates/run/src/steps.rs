@@ -1,5 +1,5 @@
-//! Searches and scans: a scenario carried out again and again at different rates over one fleet,
-//! each time as a whole run with a record of its own.
+//! Searches and scans: a scenario carried out again and again at different rates, each time as a
+//! whole run with a record of its own.
 //!
 //! Which rate comes next is a pure function of what was measured: a [`Course`]. Connections are
 //! made anew for each step, as for every plan; data are kept unless they shall not be.
@@ -8,21 +8,20 @@ mod scan;
 mod search;
 mod aim;
 mod course;
+mod runner;
 
 pub use aim::{Aim, Measured, Time};
 pub use course::{Course, Decision, StepResult, Trial};
+pub use runner::{FleetRunner, Runner, plan_step, run_step};
 pub use scan::{Rates, Scan};
 pub use search::{Bisect, Bracket, Limits};
 
-use crate::controller::{Outcome, run};
+use crate::controller::Outcome;
 use crate::failure::{Failure, Fault};
-use crate::lower::{Lowered, Surroundings, document, lower_step, step_scenario};
+use crate::lower::{Lowered, Surroundings, document};
 use crate::observer::Observer;
 use memtide_base::Span;
-use memtide_engine::Plan;
-use memtide_engine::fleet::Fleet;
 use memtide_engine::plan::StepTask;
-use memtide_metrics::TallySum;
 use memtide_schema::record::{EndedBy, Record};
 use memtide_schema::scenario::Problem;
 use memtide_schema::steps::{Conclusion, Step, StepRole, StepsEnd};
@@ -32,15 +31,12 @@ use memtide_schema::{Event, Scenario, StepBegun};
 const REST_SPARE: f64 = 1.25;
 /// They have no longer than this.
 const REST_MAX: Span = Span::from_s(10);
-const LOOK_EVERY: Span = Span::from_ms(100);
 
 /// What all steps have in common.
 #[derive(Clone, Debug)]
 pub struct StepsPlan<'a> {
     /// The run that each of them is, but for its rate.
     pub scenario: &'a Scenario,
-    /// What its plans need to know of the world.
-    pub around: &'a Surroundings,
     /// What each of them is held against.
     pub aim: Aim,
     /// What later steps do about the data.
@@ -60,14 +56,18 @@ pub enum Data {
 
 impl StepsPlan<'_> {
     /// The plan of the first step that `course` asks for. Fails when the scenario is impossible.
-    pub fn first(&self, course: &mut dyn Course) -> Result<Lowered, Problem> {
+    pub fn first(
+        &self,
+        course: &mut dyn Course,
+        around: &Surroundings,
+    ) -> Result<Lowered, Problem> {
         let (rate, role) = match course.first() {
             Decision::Try(Trial { rate, role }) => (rate, role),
             Decision::Over => (0.0, StepRole::Scan),
         };
         let rate_per_s = (rate > 0.0).then_some(rate);
         let begun = StepBegun { number: 1, rate_per_s, role };
-        lower_step(self.scenario, Some(step_task(self, begun)), self.around)
+        plan_step(self.scenario, step_task(self, begun), around)
     }
 
     /// What another machine that makes the load of the steps has to know of the scenario, `first`
@@ -87,11 +87,11 @@ pub struct StepsOutcome {
     pub failure: Option<Failure>,
 }
 
-/// Carries out one step after the other until `course` has enough, the user has, or a step fails.
-/// What came of each is told to `observer` as it ends; a step that was interrupted or lost its
+/// Has `runner` carry out one step after the other until `course` has enough, the user has, or a
+/// step fails. What came of each is told to `observer` as it ends; a step that was interrupted or lost its
 /// servers tells nothing about its rate, and is none.
-pub fn steps<F: Fleet>(
-    fleet: &mut F,
+pub fn steps(
+    runner: &mut impl Runner,
     plan: &StepsPlan<'_>,
     course: &mut dyn Course,
     observer: &mut impl Observer,
@@ -116,7 +116,7 @@ pub fn steps<F: Fleet>(
         let rate_per_s = (trial.rate > 0.0).then_some(trial.rate);
         let begun = StepBegun { number, rate_per_s, role: trial.role };
         observer.on(&Event::StepBegun(begun));
-        let record = match carry_out(fleet, plan, (begun, rest), observer) {
+        let record = match runner.carry_out(step_task(plan, begun), rest, observer) {
             Ok(Outcome { failure: Some(failure), .. }) | Err(failure) => {
                 break match failure.exit {
                     Failure::INTERRUPTED => concluded(course, StepsEnd::Interrupted, None),
@@ -166,32 +166,6 @@ fn rest_after(record: &Record) -> Span {
         per_s if per_s > 0.0 => Span::from_s_f64(REST_SPARE * left / per_s).min(REST_MAX),
         _ => Span::ZERO,
     }
-}
-
-/// Does nothing for so long, unless the user stops it.
-fn rest<F: Fleet>(fleet: &mut F, plan: &Plan, length: Span) {
-    let until = fleet.now() + length;
-    while fleet.now() < until && !fleet.is_interrupted() {
-        let look = until.min(fleet.now() + LOOK_EVERY);
-        if fleet.collect(look, &mut TallySum::new(&plan.shape())).is_err() {
-            return;
-        }
-    }
-}
-
-/// One step after a rest; it is a run like any other.
-fn carry_out<F: Fleet>(
-    fleet: &mut F,
-    plan: &StepsPlan<'_>,
-    (begun, length): (StepBegun, Span),
-    observer: &mut impl Observer,
-) -> Result<Outcome, Failure> {
-    let task = step_task(plan, begun);
-    let lowered = lower_step(plan.scenario, Some(task), plan.around)
-        .map_err(|it| Fault::Unplannable { why: it.message })?;
-    let scenario = step_scenario(plan.scenario, task);
-    rest(fleet, &lowered.plan, length);
-    run(fleet, &scenario, &lowered, false, None, observer)
 }
 
 /// What the plans of a step need to know of it.

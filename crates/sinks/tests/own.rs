@@ -2,10 +2,9 @@
 //! an author of a sink can rely on.
 
 use memtide_base::Span;
-use memtide_schema::record::{Phase, SettledCounts, UnderWay};
+use memtide_schema::record::Phase;
 use memtide_schema::{Event, Interval, Progress, Record, Sample, SampleOutcome};
 use memtide_sinks::{Outlets, Sink};
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -79,18 +78,7 @@ fn progress(done: u64) -> Event {
 
 /// A second of the load in which nothing happened.
 fn second() -> Event {
-    Event::Interval(Box::new(Interval {
-        start: Span::ZERO,
-        length: Span::from_s(1),
-        counts: SettledCounts::default(),
-        response: BTreeMap::new(),
-        service: BTreeMap::new(),
-        lag: BTreeMap::new(),
-        under_way: UnderWay::default(),
-        servers: Vec::new(),
-        no_server: SettledCounts::default(),
-        workers: Vec::new(),
-    }))
+    Event::Interval(Box::new(Interval { length: Span::from_s(1), ..Interval::default() }))
 }
 
 fn done(intended: u64) -> Event {

@@ -22,7 +22,8 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    fn listed(&self) -> &[String] {
+    /// The addresses that the master dials.
+    pub fn listed(&self) -> &[String] {
         match self {
             Self::Count(_) => &[],
             Self::Listed(addresses) | Self::ListedAndOwn(addresses) => addresses,

@@ -6,6 +6,8 @@ mod steps;
 mod run;
 mod sim;
 mod serve;
+#[cfg(feature = "cluster")]
+mod agent;
 #[cfg(feature = "documents")]
 mod generate;
 
@@ -22,6 +24,10 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
         Some(("sim", matches)) => sim::sim(matches),
         Some(("merge", matches)) => merge::merge(matches),
         Some(("serve", matches)) => serve::serve(matches),
+        #[cfg(feature = "cluster")]
+        Some(("agent", matches)) => agent::agent(matches),
+        #[cfg(feature = "cluster")]
+        Some(("key", matches)) => agent::key(matches),
         #[cfg(feature = "documents")]
         Some(("completions", matches)) => generate::completions(matches),
         Some(("install-faces", matches)) => face::install(matches),

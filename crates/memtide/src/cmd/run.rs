@@ -1,6 +1,8 @@
 //! `memtide run` and `memtide load`: from the user's words to a result, in the real world; and how
 //! a run speaks with its user in any world.
 
+#[cfg(feature = "cluster")]
+use crate::cluster::conduct::Conducted;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
 use crate::output::{columns, complain, show_part};
@@ -37,6 +39,10 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     }
     let task = if load_only { Task::Load } else { Task::Once };
     let front = Box::new(Native { load_only, rows_by: RowsBy::Fleet, trace: None });
+    #[cfg(feature = "cluster")]
+    if settings.placement.agents.which.is_some() {
+        return Ok(Conducted { settings, task, front }.run());
+    }
     Ok(Session { settings, task, front, world: HostWorld::new(division) }.run())
 }
 

@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use memtide_base::{Instant, Law, Span};
 use memtide_engine::{Address, ServerPlan};
 use memtide_schema::Scenario;
-use memtide_schema::scenario::{ShardWord, Target, Transport};
+use memtide_schema::scenario::{Placement, ShardWord, Target, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Script, Setting, SimServer};
 
@@ -22,7 +22,7 @@ const MEMORY_BYTES_MAX: u64 = 1 << 40;
 
 pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
     let settings = flags::settings(matches)?;
-    check_whole(settings.placement.shard)?;
+    check_whole(&settings.placement)?;
     let scenario = &settings.scenario;
     let datagrams = scenario.transport != Transport::Tcp;
     serve::check_faults(matches, datagrams, "simulate --transport udp")?;
@@ -37,8 +37,11 @@ pub(crate) fn sim(matches: &ArgMatches) -> Result<u8, Stop> {
 /// Refuses a share: a simulation needs no second machine.
 ///
 /// Cause: A simulation runs in one process, so no other one can have a share of it.
-fn check_whole(word: Option<ShardWord>) -> Result<(), Stop> {
-    match word {
+fn check_whole(placement: &Placement) -> Result<(), Stop> {
+    if placement.agents.which.is_some() {
+        return Err(Stop::usage("--agents: a simulation runs in one process; remove --agents"));
+    }
+    match placement.shard {
         None | Some(ShardWord::Whole) => Ok(()),
         Some(word) => Err(Stop::usage(format!(
             "--shard {word}: a simulation runs in one process; remove --shard, and give it the \

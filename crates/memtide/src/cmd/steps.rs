@@ -1,6 +1,8 @@
 //! `memtide search` and `memtide scan`: runs at one rate after the other, a row for each as it
 //! ends, and the rate that was looked for.
 
+#[cfg(feature = "cluster")]
+use crate::cluster::conduct::Conducted;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
 use crate::output::{columns, complain, show_part};
@@ -143,6 +145,10 @@ fn perform(
     let task = Task::Steps(Steps { course, aim: Aim::Goals, data, steps_max });
     let goals = settings.scenario.goals.iter().map(Goal::to_string).collect();
     let front = Box::new(NativeSteps { kind, goals });
+    #[cfg(feature = "cluster")]
+    if settings.placement.agents.which.is_some() {
+        return Conducted { settings, task, front }.run();
+    }
     Session { settings, task, front, world: HostWorld::new(None) }.run()
 }
 

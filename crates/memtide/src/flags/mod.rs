@@ -2,6 +2,8 @@
 //! say as a layer.
 
 mod steps;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod help;
 
 pub(crate) use help::Length;
@@ -35,9 +37,22 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommand(merge_command())
         .subcommand(sim_command(length))
         .subcommand(serve_command())
+        .subcommands(agents())
         .subcommands(faces())
         .subcommand(install_command())
         .subcommands(documents())
+}
+
+/// What runs by agents need.
+#[cfg(feature = "cluster")]
+fn agents() -> [Command; 2] {
+    [cluster::agent_command(), cluster::key_command()]
+}
+
+/// A program that was built without agents has no commands for them.
+#[cfg(not(feature = "cluster"))]
+fn agents() -> [Command; 0] {
+    []
 }
 
 /// What is made of this description itself.
@@ -161,6 +176,12 @@ pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {
     let fields = std::env::vars_os().filter(|(name, _)| !FACES_OWN.iter().any(|own| name == own));
     settings.apply(&Layer::from_environment(fields)?)?;
     settings.apply(&flag_layer(matches))?;
+    if cfg!(not(feature = "cluster")) && settings.placement.agents.which.is_some() {
+        return Err(Stop::usage(
+            "--agents: this program was built without agents; leave the flag out, or build memtide \
+             with the feature cluster",
+        ));
+    }
     match settings.outputs.plot.is_some() {
         true => check_pictures("--plot").map(|()| settings),
         false => Ok(settings),

@@ -23,6 +23,12 @@ pub(crate) struct Division {
 }
 
 impl Division {
+    /// A share that no launcher gave.
+    #[cfg(feature = "cluster")]
+    pub(crate) const fn of(share: Share) -> Self {
+        Self { share, restarts: 0, key: None }
+    }
+
     /// Refuses a share that has been started again: the others have begun without it, or have done
     /// so the first time.
     ///

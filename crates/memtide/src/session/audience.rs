@@ -16,7 +16,7 @@ use std::io;
 use std::time::Duration;
 
 /// The observer of a run.
-pub(super) struct Audience<'a> {
+pub(crate) struct Audience<'a> {
     gauge: Box<dyn Gauge>,
     /// The progress line on the terminal, if there is one.
     status: Outlets,
@@ -50,7 +50,7 @@ const SETTLING: Duration = Duration::from_secs(2);
 
 impl<'a> Audience<'a> {
     /// An audience that passes events to `outlets`, and to the user's terminal unless `is_quiet`.
-    pub(super) fn new(
+    pub(crate) fn new(
         gauge: Box<dyn Gauge>,
         is_quiet: bool,
         outlets: Outlets,
@@ -65,7 +65,7 @@ impl<'a> Audience<'a> {
     }
 
     /// Adds screens; each shows its introduction.
-    pub(super) fn show(&mut self, screens: Vec<InStep<'a>>) {
+    pub(crate) fn show(&mut self, screens: Vec<InStep<'a>>) {
         for InStep { name, screen } in screens {
             let mut shown = Shown { name, screen, result: Ok(()) };
             shown.tell(|screen| screen.begin());
@@ -75,7 +75,7 @@ impl<'a> Audience<'a> {
 
     /// Ends all outputs and clears the terminal's line. Adds the errors of screens and outlets to
     /// `trouble`; returns the doubted rates, and whether the record that was asked for is written.
-    pub(super) fn close(mut self, trouble: &mut Vec<Stop>) -> (Vec<f64>, bool) {
+    pub(crate) fn close(mut self, trouble: &mut Vec<Stop>) -> (Vec<f64>, bool) {
         drop(self.status.close());
         for mut shown in self.screens {
             shown.tell(|screen| screen.finish());

@@ -208,6 +208,7 @@ impl Gauge for HostGauge {
             time_namespace,
             synchronised,
             error_max_ns: error_max.map(Span::ns),
+            reference: None,
         })
     }
 }

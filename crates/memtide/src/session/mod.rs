@@ -9,8 +9,8 @@ pub(crate) mod simulated;
 pub(crate) mod embedded;
 pub(crate) mod room;
 pub(crate) mod outlets;
-mod audience;
-mod world;
+pub(crate) mod audience;
+pub(crate) mod world;
 mod front;
 #[cfg(feature = "plot")]
 pub(crate) mod plot;
@@ -24,11 +24,17 @@ use crate::exit::{INTERRUPTED, Stop, unwritable};
 use crate::output::{columns, say, show};
 use crate::placement::barrier::Refused;
 use audience::Audience;
+#[cfg(feature = "cluster")]
+use memtide_base::Span;
 use memtide_base::{Remedy, Words};
 use memtide_engine::Fleet;
+#[cfg(feature = "cluster")]
+use memtide_engine::plan::StepTask;
 use memtide_host::signal::StopFlag;
 use memtide_report::plan_text;
-use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
+use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
+#[cfg(feature = "cluster")]
+use memtide_run::steps::{plan_step, run_step};
 use memtide_run::{
     Barrier, Failure, Lowered, NotRun, Observer, Outcome, Share, Surroundings, lower,
     record_not_run,
@@ -57,6 +63,19 @@ pub(crate) enum Task {
     Once,
     /// Runs at one rate after the other.
     Steps(Steps),
+    /// A step of a search or scan that another process conducts.
+    #[cfg(feature = "cluster")]
+    Step(StepAtAgent),
+}
+
+/// A step of a search or scan that another process conducts.
+#[cfg(feature = "cluster")]
+#[derive(Clone, Copy)]
+pub(crate) struct StepAtAgent {
+    /// Which step, and at which rate.
+    pub(crate) task: StepTask,
+    /// How long the servers rest before it.
+    pub(crate) rest: Span,
 }
 
 /// Runs at one rate after the other.
@@ -72,18 +91,31 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    fn plan<'a>(&self, scenario: &'a Scenario, around: &'a Surroundings) -> StepsPlan<'a> {
+    /// What all steps have in common.
+    pub(crate) fn plan<'a>(&self, scenario: &'a Scenario) -> StepsPlan<'a> {
         let (aim, data, steps_max) = (self.aim.clone(), self.data, self.steps_max);
-        StepsPlan { scenario, around, aim, data, steps_max }
+        StepsPlan { scenario, aim, data, steps_max }
     }
 }
 
 impl Task {
+    /// Whether a share of it waits for the others before its load.
+    fn waits(&self) -> bool {
+        match self {
+            Self::Once => true,
+            #[cfg(feature = "cluster")]
+            Self::Step(_) => true,
+            Self::Load | Self::Steps(_) => false,
+        }
+    }
+
     /// The plan, of steps the first one's.
     fn lower(&mut self, scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Problem> {
         match self {
             Self::Load | Self::Once => lower(scenario, around),
-            Self::Steps(steps) => steps.plan(scenario, around).first(&mut *steps.course),
+            Self::Steps(steps) => steps.plan(scenario).first(&mut *steps.course, around),
+            #[cfg(feature = "cluster")]
+            Self::Step(step) => plan_step(scenario, step.task, around),
         }
     }
 
@@ -95,12 +127,17 @@ impl Task {
         observer: &mut impl Observer,
     ) -> Result<Came, Failure> {
         Ok(match self {
-            Self::Load | Self::Once => {
+            Self::Steps(these) => {
+                let plan = these.plan(scenario);
+                let mut runner = FleetRunner { fleet, scenario, around };
+                Came::Steps(steps(&mut runner, &plan, &mut *these.course, observer))
+            }
+            _ => {
                 let load_only = matches!(self, Self::Load);
                 let ran = match meeting {
                     Ok(mut barrier) => {
                         let barrier = barrier.as_mut().map(|it| &mut **it as &mut dyn Barrier);
-                        memtide_run::run(fleet, scenario, lowered, load_only, barrier, observer)
+                        self.run(fleet, (scenario, around), lowered, barrier, observer)
                     }
                     Err(why) => Ok(sat_out(fleet, (scenario, lowered), &why, observer)),
                 };
@@ -113,11 +150,26 @@ impl Task {
                 });
                 Came::Run(Box::new(ran?))
             }
-            Self::Steps(these) => {
-                let plan = these.plan(scenario, around);
-                Came::Steps(steps(fleet, &plan, &mut *these.course, observer))
-            }
         })
+    }
+}
+
+impl Task {
+    /// Carries out what is one run.
+    fn run(
+        &self,
+        fleet: &mut impl Fleet,
+        (scenario, around): (&Scenario, &Surroundings),
+        lowered: &Lowered,
+        barrier: Option<&mut dyn Barrier>,
+        observer: &mut impl Observer,
+    ) -> Result<Outcome, Failure> {
+        #[cfg(feature = "cluster")]
+        if let Self::Step(StepAtAgent { task, rest }) = self {
+            return run_step(fleet, (scenario, around), (*task, *rest), barrier, observer);
+        }
+        let load_only = matches!(self, Self::Load);
+        memtide_run::run(fleet, scenario, lowered, load_only, barrier, observer)
     }
 }
 
@@ -196,7 +248,9 @@ impl<W: World> Session<W> {
 
 /// Where the share that `task` is waits for the others. A fill does not wait: it measures nothing.
 fn meeting(task: &Task, world: &impl World, settings: &Settings) -> Result<Meeting, Stop> {
-    let Task::Once = task else { return Ok(Ok(None)) };
+    if !task.waits() {
+        return Ok(Ok(None));
+    }
     match world.barrier(settings) {
         Ok(barrier) => Ok(Ok(barrier)),
         Err(Refused::NotRun(why)) => Ok(Err(why)),

@@ -48,6 +48,12 @@ pub(crate) fn check(scenario: &Scenario, copies: u64) -> Result<(), Stop> {
     check_against(scenario, copies, available).map_or(Ok(()), Err)
 }
 
+/// An estimate of the memory that a run needs whose servers are elsewhere.
+#[cfg(feature = "cluster")]
+pub(crate) fn needed_bytes(scenario: &Scenario) -> u64 {
+    needs(scenario, 0).iter().fold(0, |sum: u64, need| sum.saturating_add(need.bytes))
+}
+
 /// The error of a run that needs more memory than is available.
 ///
 /// Cause: The data, values, connections or windows of the scenario need more memory than there is.

@@ -13,6 +13,7 @@ mod measurement;
 mod output;
 mod parse;
 mod placement;
+mod agents;
 mod target;
 
 pub(crate) use layer::{FORMER_NAMES, unknown};
@@ -228,6 +229,11 @@ pub static FIELDS: &[Field] = &[
     placement::START_AT,
     placement::BARRIER,
     placement::BARRIER_TIMEOUT,
+    agents::AGENTS,
+    agents::KEY,
+    agents::EXPECT,
+    agents::MASTER_SHARE,
+    agents::ALLOW_LOST,
 ];
 
 /// The field of this name; `_` may stand for `-`.

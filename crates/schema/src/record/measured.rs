@@ -143,8 +143,25 @@ fn pooled_at_rank(pooled: &Histogram<u64>, (others, at_least_ns): (u64, u64), ra
     value.unwrap_or(at_least_ns)
 }
 
+/// Whether there can be values with these moments. What is read may hold any numbers, and ranks
+/// are looked up between the least and the greatest.
+pub(crate) fn are_possible(moments: &Moments) -> bool {
+    let Moments { count, saturated, min, max, sum, .. } = *moments;
+    match u128::from(count) {
+        0 => *moments == Moments::EMPTY,
+        count => {
+            // The least and the greatest may be as exact as the buckets only; the mean is between.
+            let mean = sum / count;
+            saturated <= moments.count && u128::from(min) <= mean && mean <= u128::from(max)
+        }
+    }
+}
+
 /// A histogram that was written beside its `moments`.
 fn read(histogram: Option<&str>, moments: Moments) -> Option<Histogram<u64>> {
+    if !are_possible(&moments) {
+        return None;
+    }
     match histogram {
         Some(text) => Histogram::from_bytes(&base64::decode(text)?, moments),
         None => (moments == Moments::EMPTY).then(Histogram::new),

@@ -3,7 +3,7 @@
 //! Numbers only, no judgement of its own: verdicts and goals arrive decided. Every time is in
 //! nanoseconds when its name ends in `_ns`, in seconds when it ends in `_s`.
 
-mod base64;
+pub(crate) mod base64;
 mod count;
 mod distribution;
 mod judgement;
@@ -25,7 +25,7 @@ pub use judgement::{
     Aborted, Believable, Check, CheckKind, CheckResult, GoalRecord, GoalResult, Reason, Verdict,
     WarningRecord,
 };
-pub(crate) use measured::per_second;
+pub(crate) use measured::{are_possible, per_second};
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
 pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
@@ -33,8 +33,8 @@ pub use server::{
     ServerTotals,
 };
 pub use shard::{
-    AlignedBy, AlignmentRecord, ClockRecord, MissingRecord, ShardRecord, ShareRecord, ShareRows,
-    ShareStart,
+    AgentRecord, AlignedBy, AlignmentRecord, ClockRecord, MissingRecord, ReferenceClock,
+    ShardRecord, ShareRecord, ShareRows, ShareStart,
 };
 
 use crate::kind::Kind;

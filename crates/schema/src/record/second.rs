@@ -127,6 +127,20 @@ impl SettledCounts {
         self.with(other, u64::saturating_add)
     }
 
+    /// All outcomes of operations that ended; none when that is more than fits.
+    pub fn ended(&self) -> Option<u64> {
+        let outcomes = [
+            self.answered,
+            self.failed,
+            self.timed_out,
+            self.lost,
+            self.dropped,
+            self.unacknowledged,
+            self.abandoned,
+        ];
+        outcomes.into_iter().try_fold(0u64, u64::checked_add)
+    }
+
     /// What came after `earlier`, of which all is in this.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

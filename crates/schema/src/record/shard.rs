@@ -6,7 +6,7 @@ mod merged;
 mod share;
 
 pub use merged::{AlignedBy, AlignmentRecord, MissingRecord, ShareRows};
-pub use share::{ClockRecord, ShareRecord, ShareStart};
+pub use share::{AgentRecord, ClockRecord, ReferenceClock, ShareRecord, ShareStart};
 
 use super::{
     Aborted, Believable, ClientRecord, EndedBy, IntervalRecord, Lanes, MachineCpu, MachineRecord,

@@ -5,6 +5,7 @@
 
 mod outputs;
 mod placement;
+mod agents;
 mod check;
 mod choice;
 mod digest;
@@ -13,6 +14,7 @@ mod churn;
 mod target;
 mod word;
 
+pub use agents::{AGENT_PORT, Agents, AgentsWord};
 pub use check::Problem;
 pub use choice::{Secret, ValueFill};
 pub use digest::scenario_digest;

@@ -4,6 +4,7 @@
 //! It reads no clock and no environment: whether a time has passed, and which share `auto` is, is
 //! decided where the load is made. A record's scenario does not contain these words.
 
+use super::agents::Agents;
 use super::check::Problems;
 use memtide_base::Span;
 use std::fmt;
@@ -28,18 +29,34 @@ pub struct Placement {
     pub barrier: Option<BarrierWord>,
     /// How long a share waits for the others at the barrier.
     pub barrier_timeout: Span,
+    /// The agents that carry it out, if any.
+    pub agents: Agents,
 }
 
 impl Default for Placement {
     fn default() -> Self {
-        Self { shard: None, start_at: None, barrier: None, barrier_timeout: Span::from_s(60) }
+        Self {
+            shard: None,
+            start_at: None,
+            barrier: None,
+            barrier_timeout: Span::from_s(60),
+            agents: Agents::default(),
+        }
     }
 }
 
 impl Placement {
     /// Adds what contradicts itself.
     pub(super) fn check(&self, problems: &mut Problems) {
+        self.agents.check(problems);
         let is_divided = self.shard.is_some_and(|shard| shard != ShardWord::Whole);
+        if is_divided && self.agents.which.is_some() {
+            problems.add(
+                "shard",
+                "shard and agents both divide the run: remove shard, because a master numbers the \
+                 shares of its agents itself",
+            );
+        }
         for (field, is_given, none) in [
             ("start-at", self.start_at.is_some(), "let each run begin when it is ready"),
             ("barrier", self.barrier.is_some(), "run alone"),

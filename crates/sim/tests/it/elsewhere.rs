@@ -154,7 +154,7 @@ fn check_steps<C: Course + Clone>(course: &C, data: Data, words: &[(&'static str
         &mut course.clone(),
         (Aim::Goals, data),
         |(plan, course), fleet| {
-            let first = plan.first(course).expect("it can be run");
+            let first = plan.first(course, &world().around()).expect("it can be run");
             Elsewhere::new(&plan.document(&first), &world(), fleet)
         },
     );

@@ -3,7 +3,7 @@
 use memtide_base::Instant;
 use memtide_engine::driver::{Address, Sample};
 use memtide_engine::{Fleet, Plan, ServerPlan};
-use memtide_run::steps::{Aim, Course, Data, StepsPlan, steps};
+use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 use memtide_run::{
     Barrier, Doors, Failure, Observer, Outcome, Share, Surroundings, Wanted, lower, run,
 };
@@ -161,11 +161,11 @@ impl World {
         let (scenario, around, setting) = self.stage();
         let whole = SimFleet::new(setting, Trace::new(), |_| {});
         let world = whole.beside();
-        let plan =
-            StepsPlan { scenario: &scenario, around: &around, aim, data, steps_max: Some(60) };
+        let plan = StepsPlan { scenario: &scenario, aim, data, steps_max: Some(60) };
         let mut fleet = make((&plan, course), whole);
         let mut audience = Audience::default();
-        let conclusion = steps(&mut fleet, &plan, course, &mut audience).conclusion;
+        let mut runner = FleetRunner { fleet: &mut fleet, scenario: &scenario, around: &around };
+        let conclusion = steps(&mut runner, &plan, course, &mut audience).conclusion;
         Performed { steps: audience.steps, conclusion, hash: world.trace_hash().0 }
     }
 

@@ -26,6 +26,7 @@ fn as_share(mut record: Record, number: u32, of: u32, monotonic: u128) -> Record
         scenario_digest: "d1".to_owned(),
         start: ShareStart::Pmi,
         not_run: None,
+        agent: None,
     });
     record.clock = Some(ClockRecord {
         window_start_monotonic_ns: Some(Wide(monotonic)),
@@ -33,6 +34,7 @@ fn as_share(mut record: Record, number: u32, of: u32, monotonic: u128) -> Record
         time_namespace: Some(4_026_531_834),
         synchronised: Some(true),
         error_max_ns: Some(MS),
+        reference: None,
     });
     record.plan.arrival = "fixed".to_owned();
     record.planned = Some(record.totals.intended);

@@ -23,6 +23,20 @@ pub struct ShareRecord {
     /// load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
+    /// The agent that carried it out for a master; absent unless one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentRecord>,
+}
+
+/// The agent that carried out a share for a master.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct AgentRecord {
+    /// What its machine is called.
+    pub name: String,
+    /// How much later than the agreed instant its schedules began, by its own clock, in
+    /// nanoseconds; none when they did not begin.
+    pub began_late_ns: Option<u64>,
 }
 
 /// How the shares of a run agree on the beginning of their load.
@@ -39,12 +53,15 @@ pub enum ShareStart {
     Pmi,
     /// Through a shared folder.
     Folder,
+    /// At an instant that the master of its agents chose.
+    Agents,
 }
 
 /// The clock by which a process measured, and its state when the load began.
 ///
 /// Two processes with equal `boot_id` and `time_namespace` share one monotonic clock. Others can
-/// only be compared by the time of day, as exactly as that is synchronised.
+/// only be compared by the clock of a master that measured them all, or by the time of day, as
+/// exactly as that is synchronised.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ClockRecord {
@@ -61,4 +78,63 @@ pub struct ClockRecord {
     /// The largest error of the time of day by the kernel's own estimate; none unless
     /// `synchronised`.
     pub error_max_ns: Option<u64>,
+    /// How the master's monotonic clock compared with this one; absent unless an agent measured,
+    /// and if the master did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<ReferenceClock>,
+}
+
+/// The master's monotonic clock beside that of an agent, when the agent's measured window began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ReferenceClock {
+    /// How far the master's clock was ahead, in nanoseconds; negative when it was behind. The
+    /// window began at `window_start_monotonic_ns` + `ahead_ns` of the master's clock.
+    #[serde(with = "decimal")]
+    #[cfg_attr(test, schemars(with = "decimal::Decimal"))]
+    pub ahead_ns: i64,
+    /// How wrong `ahead_ns` can be.
+    pub error_max_ns: u64,
+}
+
+/// A whole number that may exceed what JSON readers hold exactly, as a decimal string.
+mod decimal {
+    #[cfg(test)]
+    use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+    use serde::{Deserialize, Deserializer, Serializer, de};
+    use std::borrow::Cow;
+
+    pub(super) fn serialize<S: Serializer>(number: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(reader: D) -> Result<i64, D::Error> {
+        let word = Cow::<str>::deserialize(reader)?;
+        word.parse().map_err(|_| {
+            de::Error::custom(format_args!("'{word}' is not a whole number of 64 bits"))
+        })
+    }
+
+    /// Its shape in the published schema.
+    #[cfg(test)]
+    pub(super) struct Decimal;
+
+    #[cfg(test)]
+    impl JsonSchema for Decimal {
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn schema_name() -> Cow<'static, str> {
+            "Decimal".into()
+        }
+
+        fn json_schema(_: &mut SchemaGenerator) -> Schema {
+            json_schema!({
+                "type": "string",
+                "pattern": "^-?[0-9]{1,19}$",
+                "description": "A whole number as a decimal string, because it may exceed 2^53."
+            })
+        }
+    }
 }

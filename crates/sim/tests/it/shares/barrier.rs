@@ -3,7 +3,7 @@
 use crate::harness::{Rehearsal, World};
 use memtide_base::{Instant, Span};
 use memtide_run::{Barrier, NotRun, Share, lower, record_not_run};
-use memtide_schema::record::{EndedBy, ShareStart};
+use memtide_schema::record::{Aborted, EndedBy, ShareStart};
 
 /// A barrier that always says this.
 struct Says(Result<Option<Instant>, NotRun>);
@@ -36,6 +36,40 @@ impl Barrier for Used {
 
     fn look(&mut self, _now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
         unreachable!("it was never entered")
+    }
+}
+
+/// A barrier at which the load begins at once, and is over when it was asked so many times.
+struct Over {
+    looks: u32,
+}
+
+impl Barrier for Over {
+    fn kind(&self) -> ShareStart {
+        ShareStart::Pmi
+    }
+
+    fn arrive(&mut self) -> Result<(), NotRun> {
+        Ok(())
+    }
+
+    fn look(&mut self, now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
+        Ok(Some(now + Span::from_ms(100)))
+    }
+
+    fn aborted(&mut self) -> Option<Aborted> {
+        self.looks = self.looks.saturating_sub(1);
+        (self.looks == 0).then(condition)
+    }
+}
+
+/// A condition that is true of all shares together.
+fn condition() -> Aborted {
+    Aborted {
+        condition: "errors>1%".to_owned(),
+        measured: Some(0.02),
+        why: "2 % of operations failed".to_owned(),
+        after_s: 3.5,
     }
 }
 
@@ -89,6 +123,23 @@ fn a_share_that_is_interrupted_while_it_waits_makes_no_load() {
     world.interrupt_at = Instant::ZERO + Span::from_s(20);
     let why = not_run(world.rehearse());
     assert_eq!(why, "it was interrupted before its load began");
+}
+
+/// What all shares do together is judged elsewhere; the load of each ends as by its own condition.
+#[test]
+fn a_share_ends_when_all_are_to_end() {
+    let mut endless = world(Over { looks: 20 });
+    endless.words.push(("duration", "1h".to_owned()));
+    let run = endless.rehearse();
+    let record = run.record;
+    assert_eq!((record.ended_by, record.aborted), (EndedBy::Aborted, Some(condition())));
+    assert!((1.0..3.0).contains(&record.measured_s), "{}", record.measured_s);
+    assert_eq!(record.totals.intended, run.samples.len() as u64);
+    // Before the load begins there is nothing to measure, and nothing goes wrong.
+    let mut early = world(Over { looks: 1 });
+    early.words.push(("duration", "1h".to_owned()));
+    let record = early.rehearse().record;
+    assert_eq!((record.ended_by, record.totals.intended), (EndedBy::Aborted, 0));
 }
 
 /// A share that was started again refuses before anything is sent; its record is like those of

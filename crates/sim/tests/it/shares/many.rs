@@ -162,6 +162,7 @@ impl ManyShares {
             time_namespace: Some(1),
             synchronised: Some(self.synchronised),
             error_max_ns: self.synchronised.then_some(SHIFT_MAX.ns()),
+            reference: None,
         });
         Some(Left { run, began_ns: began.since(Instant::ZERO).ns() })
     }

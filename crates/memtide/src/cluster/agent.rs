@@ -1,0 +1,429 @@
+//! An agent at work: it waits for a master, carries out its shares, and hands over their records.
+
+use super::folder::hexadecimal;
+use super::kept::Kept;
+use super::worker::{News, Told, Work};
+use crate::exit::Stop;
+use crate::output::say;
+use crate::session::{StepAtAgent, Task};
+use memtide_base::{Instant, Span};
+use memtide_cluster::MASTER_SILENT_MAX;
+use memtide_cluster::agent::{Action, Agent};
+use memtide_cluster::join::Join;
+use memtide_cluster::law::Law;
+use memtide_cluster::message::{Hello, KeptRecord, Share as ShareMessage, Step};
+use memtide_cluster::transport::{AgentNet, FromMaster};
+use memtide_engine::plan::StepTask;
+use memtide_host::clock::monotonic_ns;
+use memtide_host::signal::StopFlag;
+use memtide_run::Share;
+use memtide_schema::record::Aborted;
+use memtide_schema::scenario::Secret;
+use memtide_schema::{Scenario, Settings, from_toml, scenario_digest};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How often the agent looks at what its share says.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often the watch looks whether the master is silent.
+const WATCH_EVERY: Duration = Duration::from_millis(200);
+/// How long an agent that is to end waits for its record to be acknowledged.
+const HAND_OVER_MAX: Span = Span::from_s(10);
+
+/// What an agent is started with.
+pub(crate) struct Setup {
+    /// What the operator allows; none for the user of this process, who may do all.
+    pub(crate) law: Option<Law>,
+    /// What the agent is called.
+    pub(crate) name: String,
+    /// Where records are kept until they are acknowledged; none if they are not.
+    pub(crate) kept: Option<Kept>,
+    /// Where measured operations may be written.
+    pub(crate) samples: Option<PathBuf>,
+    /// Who the agent is to the servers.
+    pub(crate) own: Own,
+    /// End after the runs of one master.
+    pub(crate) once: bool,
+    /// Say what happens on stderr.
+    pub(crate) speaks: bool,
+}
+
+/// Name and password for the servers. They never come from a master.
+#[derive(Clone, Default)]
+pub(crate) struct Own {
+    /// The name.
+    pub(crate) user: Option<String>,
+    /// The password.
+    pub(crate) password: Option<Secret>,
+}
+
+impl Own {
+    /// What `scenario` says of it.
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        Self { user: scenario.user.clone(), password: scenario.password.clone() }
+    }
+}
+
+/// An agent in the process of its master, which has the master's own share.
+pub(crate) struct Local {
+    stop: StopFlag,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Local {
+    /// An agent that dials the master at `address`. It may do what the user of this process may.
+    ///
+    /// Cause: No thread can be started.
+    pub(super) fn start(join: &Join, address: SocketAddr, own: Own) -> Result<Self, Stop> {
+        let join = Join { address: address.to_string(), ..join.clone() };
+        let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
+        let setup = Setup {
+            law: None,
+            name: "master".to_owned(),
+            kept: None,
+            samples: None,
+            own,
+            once: true,
+            speaks: false,
+        };
+        let stop = StopFlag::default();
+        let told = stop.clone();
+        let work = move || serve(setup, net, &told);
+        let thread = thread::Builder::new().name("agent".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| {
+            let message = format!("no thread can be started for the master's share: {error}");
+            Stop { code: crate::exit::FAILED, message }
+        })?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        self.stop.raise();
+        if let Some(thread) = self.thread.take() {
+            // A thread that has panicked has said so.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Serves masters over `net` until it is to stop, or has served one.
+pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
+    let watched = Arc::new(Watched::default());
+    watch(&watched, net.heard());
+    let law = setup.law.clone().map(Arc::new);
+    let mut shell = Shell {
+        setup,
+        law,
+        net,
+        agent: Agent::new(),
+        busy: None,
+        watched,
+        has_served: false,
+        cpus: memtide_host::machine::look().cpus_allowed.len() as u32,
+        ending: None,
+    };
+    shell.introduce();
+    while !shell.is_done(stop) {
+        shell.turn();
+    }
+}
+
+struct Shell {
+    setup: Setup,
+    law: Option<Arc<Law>>,
+    net: AgentNet,
+    agent: Agent,
+    /// The share that is carried out.
+    busy: Option<Busy>,
+    watched: Arc<Watched>,
+    /// A master has been served.
+    has_served: bool,
+    /// CPUs that it may use.
+    cpus: u32,
+    /// When the agent was told to end, by the kernel's monotonic clock.
+    ending: Option<u64>,
+}
+
+/// A share that is carried out.
+struct Busy {
+    told: Arc<Told>,
+    news: Receiver<News>,
+    /// What the log says of it.
+    line: String,
+    /// When it began, in seconds since 1970.
+    since_unix_s: u64,
+}
+
+impl Shell {
+    /// Whether there is no more to do. A signal ends the present share; its record is made and
+    /// handed over.
+    fn is_done(&mut self, stop: &StopFlag) -> bool {
+        let is_idle = self.busy.is_none();
+        if self.setup.once && self.has_served && is_idle && !self.agent.has_master() {
+            return true;
+        }
+        if !stop.is_raised() {
+            return false;
+        }
+        if let Some(busy) = &self.busy {
+            busy.told.stop.raise();
+        }
+        let since = *self.ending.get_or_insert_with(monotonic_ns);
+        let waited = Span::from_ns(monotonic_ns().saturating_sub(since));
+        is_idle && (!self.agent.is_handing() || waited > HAND_OVER_MAX)
+    }
+
+    fn turn(&mut self) {
+        match self.net.next(LOOK_EVERY) {
+            Some(FromMaster::Opened { address, key }) => {
+                self.log(&format!("master {address} (key {}) is here", hexadecimal(&key[..8])));
+                self.agent.opened();
+            }
+            Some(FromMaster::Message(message)) => self.agent.handle(message),
+            Some(FromMaster::Closed { why }) => {
+                if self.agent.has_master() {
+                    self.log(&format!("the master has left: {why}"));
+                }
+                self.agent.closed();
+            }
+            Some(FromMaster::Turned { address, why }) => self.log(&format!("{address}: {why}")),
+            None => {}
+        }
+        while let Some(news) = self.news() {
+            self.take(news);
+        }
+        let heard = self.net.heard().load(Ordering::Relaxed);
+        self.agent.tick(Instant::from_ns(monotonic_ns()), Instant::from_ns(heard));
+        while let Some(action) = self.agent.poll() {
+            self.act(action);
+        }
+    }
+
+    /// The next news of the share. One whose thread is gone without a word has failed.
+    fn news(&self) -> Option<News> {
+        match self.busy.as_ref()?.news.try_recv() {
+            Ok(news) => Some(news),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => {
+                let why = "the share ended without a result; see the agent's own messages";
+                Some(News::Failed(Stop { code: crate::exit::FAILED, message: why.to_owned() }))
+            }
+        }
+    }
+
+    fn take(&mut self, news: News) {
+        match news {
+            News::Prepared => self.agent.prepared(),
+            News::Second(interval) => self.agent.second(interval),
+            News::Note(text) => self.agent.note(text),
+            News::Ended(record) => {
+                self.rest("ended");
+                self.agent.ended(record.into_bytes());
+            }
+            News::Failed(stop) => {
+                self.rest(&stop.message);
+                self.agent.failed(stop.code, stop.message);
+            }
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Send(message) => self.net.send(message),
+            Action::Close(why) => {
+                self.log(&format!("left the master: {why}"));
+                self.net.close();
+            }
+            Action::Begin(share) => {
+                if let Err(why) = self.begin(&share) {
+                    self.log(&format!("refused share {} of {}: {why}", share.number, share.of));
+                    self.agent.refused(why);
+                }
+            }
+            Action::Arm { clock_ns } => self.tell(|told| told.arm(clock_ns)),
+            Action::Compare(clock) => self.tell(|told| told.compare(&clock)),
+            Action::End { aborted, why } => {
+                self.log(&format!("the load ends: {why}"));
+                match aborted.as_deref().map(Aborted::from_bytes) {
+                    Some(Ok(aborted)) => self.tell(|told| told.abort(aborted)),
+                    _ => self.tell(|told| told.stop.raise()),
+                }
+            }
+            Action::Keep { run, record } => self.keep(&run, &record),
+            Action::Forget { run } => {
+                if let Some(kept) = &self.setup.kept {
+                    kept.forget(&run);
+                }
+                self.introduce();
+            }
+            Action::Find { run } => {
+                let record = self.setup.kept.as_ref().and_then(|kept| kept.find(&run));
+                self.agent.found(&run, record.as_deref());
+            }
+        }
+    }
+
+    /// Cause: The record of a share could not be kept: the disk is full, for example.
+    ///
+    /// To do: make room, or name another folder with --records.
+    fn keep(&mut self, run: &[u8], record: &[u8]) {
+        let Some(kept) = &self.setup.kept else { return };
+        if let Err(error) = kept.keep(run, record) {
+            let why = format!("its record could not be kept until it is acknowledged: {error}");
+            self.log(&why);
+            self.agent.note(why);
+        }
+        self.introduce();
+    }
+
+    /// Begins to carry out a share, or says why not.
+    ///
+    /// Cause: The master asks for what this agent's operator does not allow, or for what this
+    /// version does not know.
+    fn begin(&mut self, share: &ShareMessage) -> Result<(), String> {
+        let layer = from_toml(&share.scenario, "the master's scenario");
+        let mut settings = Settings::default();
+        let applied = layer.and_then(|layer| settings.apply(&layer));
+        applied.map_err(|error| error.to_string())?;
+        if share.number >= share.of {
+            return Err(format!("there is no share {} of {}", share.number, share.of));
+        }
+        Law::check_fields(&settings)?;
+        let mut sent = settings.clone();
+        sent.scenario.rate = share.step.map_or(sent.scenario.rate, |step| step.rate_per_s);
+        settings.outputs.quiet = true;
+        if share.samples {
+            let folder = self.setup.samples.as_ref().ok_or(
+                "its operator allows no folder for samples; start it with --samples DIR, or \
+                 remove --samples",
+            )?;
+            let name = format!("{}-{}.csv", hexadecimal(&share.run), share.number);
+            settings.outputs.samples = Some(folder.join(name).display().to_string());
+        }
+        settings.scenario.user = self.setup.own.user.clone();
+        settings.scenario.password = self.setup.own.password.clone();
+        let task = match (share.load_only, share.step) {
+            (true, _) => Task::Load,
+            (false, Some(step)) => Task::Step(step_of(&step)),
+            (false, None) => Task::Once,
+        };
+        let line = line_of(share, &settings);
+        let (told, (news, heard)) = (Arc::new(Told::default()), channel());
+        let work = Work {
+            settings,
+            sent,
+            task,
+            share: Share { number: share.number, of: share.of },
+            law: self.law.clone(),
+            name: self.setup.name.clone(),
+            told: Arc::clone(&told),
+            news,
+        };
+        let spawned = thread::Builder::new().name("share".to_owned()).spawn(move || work.run());
+        spawned.map_err(|error| format!("no thread can be started for the share: {error}"))?;
+        self.log(&format!("begins {line}"));
+        self.watched.set(Some(Arc::downgrade(&told)));
+        let since_unix_s = memtide_host::clock::since_unix().ns() / 1_000_000_000;
+        self.busy = Some(Busy { told, news: heard, line, since_unix_s });
+        self.has_served = true;
+        self.introduce();
+        Ok(())
+    }
+
+    /// The share has ended.
+    fn rest(&mut self, how: &str) {
+        self.watched.set(None);
+        if let Some(busy) = self.busy.take() {
+            self.log(&format!("done with {}: {how}", busy.line));
+        }
+        self.introduce();
+    }
+
+    fn tell(&self, what: impl FnOnce(&Told)) {
+        if let Some(busy) = &self.busy {
+            what(&busy.told);
+        }
+    }
+
+    /// Makes known to masters to come what this agent is at.
+    fn introduce(&self) {
+        let kept = self.setup.kept.as_ref().map(Kept::list).unwrap_or_default();
+        let kept = kept.into_iter().map(|file| KeptRecord { run: file.run, bytes: file.bytes });
+        self.net.set_hello(Hello {
+            protocol: memtide_cluster::PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            token: Vec::new(),
+            name: self.setup.name.clone(),
+            cpus: self.cpus,
+            busy_since_unix_s: self.busy.as_ref().map(|busy| busy.since_unix_s),
+            kept: kept.collect(),
+        });
+    }
+
+    fn log(&self, line: &str) {
+        if self.setup.speaks {
+            say(&format!("memtide agent: {line}"));
+        }
+    }
+}
+
+/// A step of a search or scan.
+fn step_of(step: &Step) -> StepAtAgent {
+    let Step { number, rate_per_s, keeps_data, rest_ns } = *step;
+    let task = StepTask { number, rate_per_s, keeps_data };
+    StepAtAgent { task, rest: Span::from_ns(rest_ns) }
+}
+
+/// What the log says of a share.
+fn line_of(share: &ShareMessage, settings: &Settings) -> String {
+    let targets: Vec<String> = settings.scenario.servers.iter().map(ToString::to_string).collect();
+    format!(
+        "share {} of {} of run {}, scenario {}, targets {}",
+        share.number,
+        share.of,
+        hexadecimal(&share.run),
+        &scenario_digest(&settings.scenario)[..16],
+        targets.join(",")
+    )
+}
+
+/// The share that a thread of its own watches: a busy agent must still see that its master is
+/// silent.
+#[derive(Default)]
+struct Watched(Mutex<Option<Weak<Told>>>);
+
+impl Watched {
+    fn set(&self, told: Option<Weak<Told>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = told;
+    }
+
+    fn get(&self) -> Option<Arc<Told>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
+    }
+}
+
+/// Ends the load of the watched share when nothing was `heard` for too long. Without the thread,
+/// the agent itself looks at the time.
+fn watch(watched: &Arc<Watched>, heard: Arc<AtomicU64>) {
+    let watched = Arc::downgrade(watched);
+    let look = move || {
+        while let Some(watched) = watched.upgrade() {
+            let silent_ns = monotonic_ns().saturating_sub(heard.load(Ordering::Relaxed));
+            if let Some(told) = watched.get()
+                && silent_ns >= MASTER_SILENT_MAX.ns()
+            {
+                told.stop.raise();
+            }
+            drop(watched);
+            thread::sleep(WATCH_EVERY);
+        }
+    };
+    drop(thread::Builder::new().name("watch".to_owned()).spawn(look));
+}

@@ -1,0 +1,28 @@
+//! Where a user's own agents and masters find what they share on one machine.
+
+use crate::exit::Stop;
+use std::env;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// The user's folder for memtide's state: `$XDG_STATE_HOME/memtide`, or `~/.local/state/memtide`.
+///
+/// Cause: Neither XDG_STATE_HOME nor HOME is set to a folder.
+pub(crate) fn state_folder() -> Result<PathBuf, Stop> {
+    let folder = |name: &str| env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")));
+    state.map(|state| state.join("memtide")).ok_or_else(|| {
+        Stop::usage(
+            "neither XDG_STATE_HOME nor HOME names a folder, so there is no place for this user's \
+             key and records; set one of them, or use --key, --join and --records",
+        )
+    })
+}
+
+/// `bytes` in hexadecimal digits.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes all that is written");
+        text
+    })
+}

@@ -1,0 +1,126 @@
+//! Records that no master has acknowledged yet: an agent keeps them for a day, for its user alone.
+
+use super::folder::{hexadecimal, state_folder};
+use crate::exit::Stop;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How long a record is kept.
+const AGE_MAX: Duration = Duration::from_secs(24 * 3600);
+/// How many records are kept; the oldest goes first.
+const COUNT_MAX: usize = 64;
+
+/// The folder of an agent's records.
+pub(crate) struct Kept {
+    folder: PathBuf,
+}
+
+/// A record in it.
+pub(crate) struct KeptFile {
+    /// The run that it is of.
+    pub(crate) run: Vec<u8>,
+    /// Its length.
+    pub(crate) bytes: u64,
+}
+
+impl Kept {
+    /// The folder `path`, or that of the user's own agents. It is made if it is missing.
+    ///
+    /// Cause: The folder for records cannot be made.
+    ///
+    /// To do: name another one with --records.
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self, Stop> {
+        let folder = match path {
+            Some(path) => path.to_owned(),
+            None => state_folder()?.join("records"),
+        };
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|error| {
+            let folder = folder.display();
+            Stop::usage(format!("--records {folder} cannot be made: {error}; name another folder"))
+        })?;
+        Ok(Self { folder })
+    }
+
+    /// Keeps a record; what is too old or too much is deleted.
+    pub(crate) fn keep(&self, run: &[u8], record: &[u8]) -> io::Result<()> {
+        self.tidy()?;
+        let place = self.place(run);
+        let beside = place.with_extension("part");
+        let written = write(&beside, record).and_then(|()| fs::rename(&beside, &place));
+        if written.is_err() {
+            // A part of a record is of no use.
+            drop(fs::remove_file(&beside));
+        }
+        written
+    }
+
+    /// Deletes the record of a run, if it is there.
+    pub(crate) fn forget(&self, run: &[u8]) {
+        drop(fs::remove_file(self.place(run)));
+    }
+
+    /// The record of a run, if it is there.
+    pub(crate) fn find(&self, run: &[u8]) -> Option<Vec<u8>> {
+        fs::read(self.place(run)).ok()
+    }
+
+    /// Those that are there.
+    pub(crate) fn list(&self) -> Vec<KeptFile> {
+        let files = self.files().unwrap_or_default();
+        let kept = |(path, _, bytes): &(PathBuf, SystemTime, u64)| {
+            let run = bytes_of(path.file_stem()?.to_str()?)?;
+            Some(KeptFile { run, bytes: *bytes })
+        };
+        files.iter().filter_map(kept).collect()
+    }
+
+    fn tidy(&self) -> io::Result<()> {
+        let mut files = self.files()?;
+        files.sort_by_key(|(_, changed, _)| *changed);
+        let surplus = (files.len() + 1).saturating_sub(COUNT_MAX);
+        for (at, (path, changed, _)) in files.iter().enumerate() {
+            if at < surplus || changed.elapsed().unwrap_or_default() > AGE_MAX {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records, when each was written, and its length.
+    fn files(&self) -> io::Result<Vec<(PathBuf, SystemTime, u64)>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let Ok(facts) = fs::metadata(&path) else { continue };
+            if path.extension().is_some_and(|extension| extension == "json") {
+                files.push((path, facts.modified()?, facts.len()));
+            }
+        }
+        Ok(files)
+    }
+
+    fn place(&self, run: &[u8]) -> PathBuf {
+        self.folder.join(hexadecimal(run)).with_extension("json")
+    }
+}
+
+/// Writes a file that only its user can read.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file: File = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// The bytes that hexadecimal digits spell.
+fn bytes_of(digits: &str) -> Option<Vec<u8>> {
+    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
+        return None;
+    }
+    let pairs = (0..digits.len()).step_by(2).map(|at| &digits[at..at + 2]);
+    pairs.map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
+}

@@ -1,0 +1,249 @@
+//! A run that agents carry out for this process: it waits for them, hands out shares, shows how the
+//! load goes on, and makes one record of theirs.
+
+use super::agent::{Local, Own};
+use super::folder::state_folder;
+use super::merged::{Seconds, Taking};
+use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
+use memtide_base::{Instant, Span};
+use memtide_cluster::law::LawWords;
+use memtide_cluster::master::{Action, Gathered, Master, Round, Rules, Wanted};
+use memtide_cluster::message::Step;
+use memtide_cluster::transport::{FromNet, MasterNet, files};
+use memtide_engine::plan::StepTask;
+use memtide_host::Clock;
+use memtide_host::signal::StopFlag;
+use memtide_run::steps::Runner;
+use memtide_run::{Failure, Observer, Outcome};
+use memtide_schema::scenario::{Agents, AgentsWord};
+use memtide_schema::{Event, Scenario, Settings};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where the master of a user's own agents waits.
+const OWN_ADDRESS: &str = "127.0.0.1:11298";
+/// How often the master looks at the time while nothing comes.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The agents of a run, and their master.
+pub(crate) struct Fleet {
+    master: Master,
+    net: MasterNet,
+    clock: Clock,
+    stop: StopFlag,
+    /// The scenario as TOML.
+    document: String,
+    scenario: Scenario,
+    samples: bool,
+    /// The agent in this process, if the master has a share.
+    own: Option<Local>,
+}
+
+impl Fleet {
+    /// Begins to wait for the agents that `settings` name.
+    ///
+    /// Cause: The master's key cannot be read, or its address is taken.
+    pub(crate) fn open(settings: &Settings, stop: &StopFlag) -> Result<Self, Stop> {
+        let Agents { which, key, expect, master_share, allow_lost } = &settings.placement.agents;
+        let folder = match key {
+            Some(folder) => PathBuf::from(folder),
+            None => own_key()?,
+        };
+        let key = files::read_identity(&folder).map_err(Stop::usage)?;
+        let (wanted, listen) = match (which, *master_share) {
+            (Some(AgentsWord::Listed(all)), false) => (Wanted::Listed(all.clone()), None),
+            (Some(AgentsWord::Listed(all)), true) => {
+                (Wanted::ListedAndOwn(all.clone()), Some("127.0.0.1:0".to_owned()))
+            }
+            (Some(AgentsWord::Count(count)), own) => {
+                (Wanted::Count(count + u32::from(own)), Some(key.bind.clone()))
+            }
+            (None, _) => return Err(Stop::usage("--agents is missing")),
+        };
+        let dial = wanted.listed().to_vec();
+        let net = MasterNet::start(&key.identity, key.join.token.clone(), listen.as_deref(), dial);
+        let net = net.map_err(Stop::usage)?;
+        let own = match (master_share, net.local_address()) {
+            (true, Some(address)) => {
+                Some(Local::start(&key.join, address, Own::of(&settings.scenario))?)
+            }
+            _ => None,
+        };
+        let clock = Clock::start();
+        let rules = Rules {
+            wanted,
+            expect: *expect,
+            allow_lost: *allow_lost,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: memtide_base::rng::mix(memtide_host::clock::since_unix().ns())
+                ^ u64::from(std::process::id()),
+        };
+        let scenario = settings.scenario.clone();
+        Ok(Self {
+            master: Master::new(rules, clock.now()),
+            net,
+            clock,
+            stop: stop.clone(),
+            document: document(&scenario),
+            scenario,
+            samples: settings.outputs.samples.is_some(),
+            own,
+        })
+    }
+
+    /// Waits until all agents are there.
+    ///
+    /// Cause: Agents are missing, or the user does not wait any longer.
+    pub(crate) fn gather(&mut self, observer: &mut impl Observer) -> Result<(), Stop> {
+        loop {
+            match self.master.gathered(self.clock.now()) {
+                Gathered::All => return Ok(()),
+                Gathered::Missing(message) => return Err(Stop { code: UNREACHABLE, message }),
+                Gathered::Waiting if self.stop.is_raised() => {
+                    let message = "interrupted while it waited for agents".to_owned();
+                    return Err(Stop { code: INTERRUPTED, message });
+                }
+                Gathered::Waiting => self.turn(None, observer),
+            }
+        }
+    }
+
+    /// Lets all agents carry out the run, or a step of a search or scan.
+    pub(crate) fn carry_out(
+        &mut self,
+        load_only: bool,
+        step: Option<Step>,
+        observer: &mut impl Observer,
+    ) -> Result<Outcome, Failure> {
+        let (document, samples) = (self.document.clone(), self.samples);
+        let round = Round { scenario: document, load_only, step, samples };
+        self.master.begin(&round, self.clock.now());
+        let mut taking = Taking::new(&self.scenario);
+        let end = loop {
+            if let Some(end) = self.master.round_end() {
+                break end;
+            }
+            if self.stop.is_raised() {
+                self.master.stop(None, "the user has ended the run", self.clock.now());
+            }
+            self.turn(Some(&mut taking), observer);
+        };
+        // What is acknowledged must leave.
+        self.turn(Some(&mut taking), observer);
+        let outcome = taking.finish(&end, self.master.agents().len())?;
+        for warning in &outcome.record.warnings {
+            observer.on(&Event::Warning(warning.clone()));
+        }
+        observer.on(&Event::WrongValues(Box::new(outcome.wrong_values.clone())));
+        observer.on(&Event::Done(Box::new(outcome.record.clone())));
+        Ok(outcome)
+    }
+
+    /// Lets the agents go.
+    pub(crate) fn dismiss(mut self) {
+        self.master.dismiss();
+        while let Some(Action::Send(peer, message)) = self.master.poll() {
+            self.net.send(peer, message);
+        }
+    }
+
+    /// Takes what has come, or waits a little.
+    fn turn(&mut self, mut taking: Option<&mut Taking>, observer: &mut impl Observer) {
+        let mut next = self.net.next(LOOK_EVERY);
+        while let Some(came) = next {
+            let now = self.clock.now();
+            match came {
+                FromNet::Opened { peer, address, hello } => {
+                    self.master.opened(peer, &address, &hello, now);
+                }
+                FromNet::Message { peer, message } => self.master.handle(peer, message, now),
+                FromNet::Closed { peer, why } => self.master.closed(peer, &why, now),
+                FromNet::Turned { address, why } | FromNet::Unreachable { address, why } => {
+                    self.master.turned(&address, &why);
+                }
+            }
+            self.act(taking.as_deref_mut(), observer);
+            next = self.net.next(Duration::ZERO);
+        }
+        let now = self.clock.now();
+        self.master.tick(now);
+        self.act(taking, observer);
+        observer.tick(now);
+    }
+
+    fn act(&mut self, mut taking: Option<&mut Taking>, observer: &mut impl Observer) {
+        while let Some(action) = self.master.poll() {
+            match action {
+                Action::Send(peer, message) => self.net.send(peer, message),
+                Action::Close(peer) => self.net.close(peer),
+                Action::Note(text) => observer.on(&Event::Note(text)),
+                Action::Begins(_) => {}
+                Action::Seconds(seconds) => {
+                    let Some(taking) = taking.as_deref_mut() else { continue };
+                    self.take_seconds(taking, &seconds, observer);
+                }
+                Action::Record(number, record) => {
+                    let Some(taking) = taking.as_deref_mut() else { continue };
+                    let agents = self.master.agents();
+                    match taking.record(&record, number, &agents) {
+                        Ok(()) => self.master.fit(number),
+                        Err(why) => self.master.unfit(number, why, self.clock.now()),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Shows a second of all agents' load, and ends it if a condition says so.
+    fn take_seconds(
+        &mut self,
+        taking: &mut Taking,
+        seconds: &[(u32, Vec<u8>)],
+        observer: &mut impl Observer,
+    ) {
+        match taking.seconds(seconds) {
+            Ok(Seconds { interval, progress, aborted }) => {
+                observer.on(&Event::Progress(progress));
+                observer.on(&Event::Interval(Box::new(interval)));
+                if let Some(aborted) = aborted {
+                    let why = format!("--abort-on {} was met", aborted.condition);
+                    self.master.stop(Some(aborted.to_bytes()), &why, self.clock.now());
+                }
+            }
+            Err((number, why)) => self.master.unfit(number, why, self.clock.now()),
+        }
+    }
+}
+
+impl Runner for Fleet {
+    fn carry_out(
+        &mut self,
+        task: StepTask,
+        rest: Span,
+        observer: &mut impl Observer,
+    ) -> Result<Outcome, Failure> {
+        let StepTask { number, rate_per_s, keeps_data } = task;
+        let step = Step { number, rate_per_s, keeps_data, rest_ns: rest.ns() };
+        Self::carry_out(self, false, Some(step), observer)
+    }
+}
+
+/// The scenario as its agents read it. Names and passwords for the servers are each agent's own,
+/// and conditions are judged here, over all agents.
+fn document(scenario: &Scenario) -> String {
+    let sent = Scenario { user: None, password: None, ..scenario.clone() };
+    sent.words().iter().map(|(field, word)| format!("{field} = {word}\n")).collect()
+}
+
+/// The key of this user's own agents on this machine; it is made when it is missing.
+pub(crate) fn own_key() -> Result<PathBuf, Stop> {
+    let folder = state_folder()?.join("key");
+    if files::read_identity(&folder).is_err() {
+        let made = files::make_folder(&folder, OWN_ADDRESS, None, LawWords::default());
+        // Another process may have made it at the same time.
+        if let (Err(why), Err(_)) = (made, files::read_identity(&folder)) {
+            return Err(Stop::usage(why));
+        }
+    }
+    Ok(folder)
+}

@@ -1,0 +1,127 @@
+//! What agents report, made one: each second of their load, and in the end their records.
+
+use memtide_base::Sentence;
+use memtide_cluster::master::{AgentFacts, RoundEnd};
+use memtide_run::{Failure, Outcome};
+use memtide_schema::event::Second;
+use memtide_schema::record::{Aborted, ShareStart};
+use memtide_schema::{Interval, Merging, Progress, Record, Scenario, Scenarios, WrongValues};
+
+/// What was taken of the agents of one run.
+pub(super) struct Taking {
+    merging: Merging,
+    /// How many records are in it.
+    count: usize,
+    /// What all shares of the run have: the digest of their scenario.
+    digest: Option<String>,
+    /// Why the records cannot be merged, if so.
+    spoilt: Option<String>,
+    seconds: Second,
+}
+
+/// A second of the load of all agents.
+pub(super) struct Seconds {
+    pub(super) interval: Interval,
+    pub(super) progress: Progress,
+    /// The condition that it met, if any.
+    pub(super) aborted: Option<Aborted>,
+}
+
+impl Taking {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        Self {
+            merging: Merging::new(Scenarios::Same),
+            count: 0,
+            digest: None,
+            spoilt: None,
+            seconds: Second::new(scenario),
+        }
+    }
+
+    /// Takes a second of every agent; an error names the agent whose second cannot be read.
+    pub(super) fn seconds(&mut self, seconds: &[(u32, Vec<u8>)]) -> Result<Seconds, (u32, String)> {
+        let mut intervals = Vec::with_capacity(seconds.len());
+        for (number, bytes) in seconds {
+            let interval = Interval::from_bytes(bytes);
+            intervals.push(interval.map_err(|why| (*number, why))?);
+        }
+        let interval = Interval::merged(&intervals);
+        let progress = self.seconds.progress(&interval);
+        let aborted = self.seconds.judge(&interval);
+        Ok(Seconds { interval, progress, aborted })
+    }
+
+    /// Takes the record of agent `number`.
+    ///
+    /// Cause: The record is damaged, or belongs to another share or run.
+    ///
+    /// To do: use the same version of memtide on all machines; if it is, report it.
+    pub(super) fn record(
+        &mut self,
+        bytes: &[u8],
+        number: u32,
+        agents: &[AgentFacts],
+    ) -> Result<(), String> {
+        let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
+        let record = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
+        let share = record.share.as_ref().ok_or("its record is not of a share")?;
+        let of = agents.len() as u32;
+        if (share.number, share.of) != (number, of) {
+            let (theirs, all) = (share.number, share.of);
+            return Err(format!(
+                "its record is of share {theirs} of {all}, but it was given {number} of {of}"
+            ));
+        }
+        if self.digest.as_ref().is_some_and(|digest| *digest != share.scenario_digest) {
+            return Err("its record is of another scenario than the others'".to_owned());
+        }
+        if let Some(why) = &share.not_run {
+            return Err(format!("it did not run: {why}"));
+        }
+        memtide_schema::merge(std::slice::from_ref(&record), Scenarios::Same)
+            .map_err(|error| error.message(|_| "its record".to_owned()))?;
+        self.digest = Some(share.scenario_digest.clone());
+        if let Err(error) = self.merging.add(record) {
+            let name = |at: usize| agents.get(at).map_or_else(String::new, |it| it.name.clone());
+            self.spoilt = Some(error.message(name));
+            return Err("its record does not fit those of the others".to_owned());
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// The result of the round that ended so.
+    ///
+    /// Cause: Agents were lost, and more than --allow-lost allows.
+    ///
+    /// To do: see why each was lost, and start the run again.
+    pub(super) fn finish(self, end: &RoundEnd, of: usize) -> Result<Outcome, Failure> {
+        let failure = end.has_failed.then(|| failure(end, self.count, of));
+        if let Some(why) = self.spoilt {
+            let sentence = Sentence::new(&format!("the agents' records do not fit: {why}"));
+            return Err(Failure { exit: 1, sentence });
+        }
+        match failure {
+            Some(failure) if self.count == 0 => Err(failure),
+            failure => {
+                let record = self.merging.finish().map_err(|error| {
+                    let message = error.message(|at| format!("the record of agent {at}"));
+                    Failure { exit: 1, sentence: Sentence::new(&message) }
+                })?;
+                Ok(Outcome { record, failure, wrong_values: WrongValues::default() })
+            }
+        }
+    }
+}
+
+/// What the loss of agents means for the run.
+fn failure(end: &RoundEnd, count: usize, of: usize) -> Failure {
+    let whom: Vec<String> =
+        end.lost.iter().map(|(_, label, lost)| format!("agent {label}: {}", lost.why)).collect();
+    let exit = end.lost.first().map_or(1, |(_, _, lost)| lost.exit);
+    let rest = match count {
+        0 => "there is no result".to_owned(),
+        count => format!("the result is of {count} of {of} agents and partial"),
+    };
+    Failure { exit, sentence: Sentence::new(&format!("{}; {rest}", whom.join("; "))) }
+}

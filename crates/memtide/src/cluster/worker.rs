@@ -1,0 +1,395 @@
+//! One share of a run as an agent carries it out: a session whose front is the agent, and whose
+//! world is this machine within the agent's law.
+
+use crate::exit::Stop;
+use crate::output::complain;
+use crate::placement::Division;
+use crate::placement::barrier::Refused;
+use crate::session::host::HostWorld;
+use crate::session::outlets::{RowsBy, open};
+use crate::session::world::Gauge;
+use crate::session::{
+    Came, Ended, Front, InStep, Manner, Opened, Rows, Screen, Session, Task, World, room,
+    unfit_natively,
+};
+use memtide_base::{Instant, Span};
+use memtide_cluster::clock::Estimates;
+use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
+use memtide_engine::{Address, ServerPlan};
+use memtide_host::signal::StopFlag;
+use memtide_host::{Clock, ConnectGuard, HostFleet};
+use memtide_run::{Barrier, CpuPlacement, Failure, Lowered, NotRun, Share, Surroundings};
+use memtide_schema::record::{
+    Aborted, AgentRecord, ClockRecord, MachineCpu, MachineRecord, ReferenceClock, ShareStart,
+};
+use memtide_schema::scenario::Problem;
+use memtide_schema::{Event, Scenario, Settings, Warning};
+use memtide_sinks::Sink;
+use std::io;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the agent hears of a share that it carries out.
+pub(super) enum News {
+    /// The servers are filled and the connections are open.
+    Prepared,
+    /// Another second of the load is over, in the form of the schema.
+    Second(Vec<u8>),
+    /// Something is worth saying.
+    Note(String),
+    /// It has ended with this record, as JSON.
+    Ended(String),
+    /// It has ended without one.
+    Failed(Stop),
+}
+
+/// What the agent tells the share that it carries out.
+#[derive(Default)]
+pub(super) struct Told {
+    /// When its load begins, by the kernel's monotonic clock in nanoseconds.
+    armed_ns: Mutex<Option<u64>>,
+    /// The condition that ended its load.
+    aborted: Mutex<Option<Aborted>>,
+    /// How the master's clock compares.
+    clock: Mutex<Estimates>,
+    /// Raised when the load is to end.
+    pub(super) stop: StopFlag,
+}
+
+impl Told {
+    pub(super) fn arm(&self, clock_ns: u64) {
+        *locked(&self.armed_ns) = Some(clock_ns);
+    }
+
+    pub(super) fn abort(&self, aborted: Aborted) {
+        *locked(&self.aborted) = Some(aborted);
+    }
+
+    pub(super) fn compare(&self, clock: &memtide_cluster::message::Clock) {
+        locked(&self.clock).add(clock);
+    }
+}
+
+/// What is behind a lock whose holders do not panic.
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A share, and all that carrying it out needs.
+pub(super) struct Work {
+    /// What the master asks for, with the agent's own outputs and its name at the servers.
+    pub(super) settings: Settings,
+    /// What the master asks for, as it said it; in a step, at the step's rate.
+    pub(super) sent: Settings,
+    pub(super) task: Task,
+    pub(super) share: Share,
+    /// What this machine's operator allows; none if all is allowed.
+    pub(super) law: Option<Arc<Law>>,
+    /// What the agent is called.
+    pub(super) name: String,
+    pub(super) told: Arc<Told>,
+    pub(super) news: Sender<News>,
+}
+
+impl Work {
+    /// Carries it out to its end; the agent hears how it goes.
+    pub(super) fn run(self) {
+        let Self { settings, sent, task, share, law, name, told, news } = self;
+        let front = AgentFront { name, news: news.clone() };
+        let mut host = HostWorld::new(Some(Division::of(share)));
+        if let Some(law) = &law {
+            host = host.within(guard(law));
+        }
+        let load_only = matches!(task, Task::Load);
+        let world = AgentWorld { host, sent, load_only, law, told, news };
+        Session { settings, task, front: Box::new(front), world }.run();
+    }
+}
+
+/// Whether the agent's law allows a connection to an address.
+fn guard(law: &Arc<Law>) -> ConnectGuard {
+    let law = Arc::clone(law);
+    ConnectGuard::new(move |address: &Address| match address {
+        Address::Tcp(address) | Address::Udp(address) => law.is_allowed(*address),
+        Address::Unix(path) => law.is_allowed_unix(path),
+    })
+}
+
+/// Speaks with the agent in place of a user.
+struct AgentFront {
+    name: String,
+    news: Sender<News>,
+}
+
+impl AgentFront {
+    /// An agent that no longer listens is about to end.
+    fn tell(&self, news: News) {
+        drop(self.news.send(news));
+    }
+}
+
+impl Front for AgentFront {
+    fn check(&self, settings: &Settings, servers_within: u64) -> Result<(), Stop> {
+        if let Some(problem) = settings.check().into_iter().next() {
+            return Err(problem.into());
+        }
+        room::check(&settings.scenario, servers_within)
+    }
+
+    fn repeats(&self) -> bool {
+        false
+    }
+
+    fn refuse(&self, problem: &Problem) -> Stop {
+        problem.clone().into()
+    }
+
+    fn looks_unfilled(&self, scenario: &Scenario) -> bool {
+        scenario.value_size != Scenario::default().value_size
+    }
+
+    fn unfit(&self, warning: &Warning) -> Stop {
+        unfit_natively(warning)
+    }
+
+    fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
+        open(settings, RowsBy::Fleet)
+    }
+
+    fn manner(&self) -> Manner {
+        Manner::Asks
+    }
+
+    fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
+        vec![InStep { name: "the master", screen: Box::new(Reporting { news: &self.news }) }]
+    }
+
+    fn fail(&self, failure: &Failure) -> Stop {
+        failure.clone().into()
+    }
+
+    fn keeps_partial(&self) -> bool {
+        true
+    }
+
+    fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+        ended.trouble.iter().for_each(|stop| self.tell(News::Note(stop.message.clone())));
+        let Came::Run(outcome) = ended.came else { return Ok(0) };
+        if let Some(failure) = &outcome.failure {
+            self.tell(News::Note(failure.message()));
+        }
+        let mut record = outcome.record;
+        if let Some(share) = &mut record.share {
+            let name = self.name.clone();
+            share.agent = Some(AgentRecord { name, ..AgentRecord::default() });
+        }
+        self.tell(News::Ended(record.to_json()));
+        Ok(0)
+    }
+
+    fn exit(&self, ended: Result<u8, Stop>, _stop: &StopFlag) -> u8 {
+        match ended {
+            Ok(code) => code,
+            Err(stop) => {
+                let code = stop.code;
+                complain(&stop.message);
+                self.tell(News::Failed(stop));
+                code
+            }
+        }
+    }
+}
+
+/// Tells the agent of seconds and notes as they come.
+struct Reporting<'a> {
+    news: &'a Sender<News>,
+}
+
+impl Screen for Reporting<'_> {}
+
+impl Sink for Reporting<'_> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        let news = match event {
+            Event::Interval(interval) => News::Second(interval.to_bytes()),
+            Event::Note(note) => News::Note(note.clone()),
+            _ => return Ok(()),
+        };
+        // Who no longer listens needs no news.
+        drop(self.news.send(news));
+        Ok(())
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::Interval(_) | Event::Note(_))
+    }
+}
+
+/// This machine within the agent's law.
+struct AgentWorld {
+    host: HostWorld,
+    sent: Settings,
+    load_only: bool,
+    law: Option<Arc<Law>>,
+    told: Arc<Told>,
+    news: Sender<News>,
+}
+
+impl AgentWorld {
+    /// Holds the whole share against the agent's law, before a connection is made.
+    fn obey(&self, lowered: &Lowered) -> Result<(), Stop> {
+        let Some(law) = &self.law else { return Ok(()) };
+        let plan = &lowered.plan;
+        let server = |server: &'_ ServerPlan| server.addresses.iter().map(endpoint).collect();
+        let servers: Vec<AskedServer<'_>> = plan
+            .servers
+            .iter()
+            .map(|it| AskedServer { name: &it.name, addresses: server(it) })
+            .collect();
+        let threads = plan.own_workers().len() as u64;
+        let asked = Asked {
+            settings: &self.sent,
+            servers: &servers,
+            own_part: threads as f64 / f64::from(plan.workers),
+            connections: plan.own_connections().into(),
+            threads,
+            memory_bytes: room::needed_bytes(&self.sent.scenario),
+            load_only: self.load_only,
+        };
+        law.check(&asked).map_err(Stop::usage)
+    }
+}
+
+/// Where a connection leads, in the words of a law.
+fn endpoint(address: &Address) -> Endpoint<'_> {
+    match address {
+        Address::Tcp(address) | Address::Udp(address) => Endpoint::Ip(*address),
+        Address::Unix(path) => Endpoint::Unix(path),
+    }
+}
+
+impl World for AgentWorld {
+    type Fleet = HostFleet;
+
+    fn servers_within(&self, settings: &Settings) -> u64 {
+        self.host.servers_within(settings)
+    }
+
+    fn surroundings(&mut self, settings: &Settings) -> Result<Surroundings, Stop> {
+        self.host.surroundings(settings)
+    }
+
+    fn check(&self, lowered: &Lowered) -> Result<(), Warning> {
+        self.host.check(lowered)
+    }
+
+    fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop> {
+        self.host.settle(placement)
+    }
+
+    /// The agent's own signals are the agent's; a share ends when the agent says so.
+    fn signals(&self, _manner: Manner) -> Result<StopFlag, Stop> {
+        Ok(self.told.stop.clone())
+    }
+
+    fn fleet(
+        &mut self,
+        lowered: &Lowered,
+        stop: &StopFlag,
+        rows: Option<Box<dyn Rows>>,
+    ) -> Result<HostFleet, Stop> {
+        self.obey(lowered)?;
+        self.host.fleet(lowered, stop, rows)
+    }
+
+    fn barrier(&self, _settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused> {
+        let (told, news) = (Arc::clone(&self.told), self.news.clone());
+        Ok(Some(Box::new(AtMaster { told, news, clock: self.host.clock() })))
+    }
+
+    fn gauge(&self) -> Box<dyn Gauge> {
+        Box::new(ComparedGauge { inner: self.host.gauge(), told: Arc::clone(&self.told) })
+    }
+
+    fn finish_samples(&mut self, fleet: &mut HostFleet) -> io::Result<()> {
+        self.host.finish_samples(fleet)
+    }
+
+    fn finish(&mut self, fleet: &mut HostFleet) -> Vec<Stop> {
+        self.host.finish(fleet)
+    }
+
+    fn last_word(&self) -> Option<String> {
+        None
+    }
+}
+
+/// The master, where the agents of a run wait for each other.
+struct AtMaster {
+    told: Arc<Told>,
+    news: Sender<News>,
+    clock: Clock,
+}
+
+impl Barrier for AtMaster {
+    fn kind(&self) -> ShareStart {
+        ShareStart::Agents
+    }
+
+    fn arrive(&mut self) -> Result<(), NotRun> {
+        let gone = |_| NotRun("its agent has ended".to_owned());
+        self.news.send(News::Prepared).map_err(gone)
+    }
+
+    /// Cause: The master's message came too late: the network or this machine stood still.
+    fn look(&mut self, now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
+        let Some(armed_ns) = *locked(&self.told.armed_ns) else { return Ok(None) };
+        match self.clock.at_monotonic(armed_ns) {
+            Some(at) if at > now => Ok(Some(at)),
+            at => {
+                let late = now.since(at.unwrap_or(Instant::ZERO));
+                Err(NotRun(format!("the master's word to begin reached it {late} late")))
+            }
+        }
+    }
+
+    fn aborted(&mut self) -> Option<Aborted> {
+        locked(&self.told.aborted).clone()
+    }
+}
+
+/// How busy this machine is, and how the master's clock compares.
+struct ComparedGauge {
+    inner: Box<dyn Gauge>,
+    told: Arc<Told>,
+}
+
+impl Gauge for ComparedGauge {
+    fn restart(&mut self) {
+        self.inner.restart();
+    }
+
+    fn read(&mut self, at: Instant) {
+        self.inner.read(at);
+    }
+
+    fn cpu(&self) -> Option<MachineCpu> {
+        self.inner.cpu()
+    }
+
+    fn rss_max_bytes(&self) -> Option<u64> {
+        self.inner.rss_max_bytes()
+    }
+
+    fn machine(&self) -> MachineRecord {
+        self.inner.machine()
+    }
+
+    fn clock(&self, at: Instant) -> Option<ClockRecord> {
+        let record = self.inner.clock(at)?;
+        let start_ns = record.window_start_monotonic_ns.and_then(|ns| u64::try_from(ns.0).ok());
+        let best = start_ns.and_then(|ns| locked(&self.told.clock).best(ns));
+        let reference = best
+            .map(|best| ReferenceClock { ahead_ns: best.ahead_ns, error_max_ns: best.error_ns });
+        Some(ClockRecord { reference, ..record })
+    }
+}

@@ -1,0 +1,128 @@
+//! `memtide agent` and `memtide key`: agents, who they are, and what they are at.
+
+use crate::cluster::agent::{Own, Setup, serve};
+use crate::cluster::kept::Kept;
+use crate::cluster::master::own_key;
+use crate::cluster::records;
+use crate::exit::Stop;
+use crate::output::{say, show};
+use clap::ArgMatches;
+use memtide_cluster::join::Join;
+use memtide_cluster::law::{Law, LawWords};
+use memtide_cluster::transport::{AgentNet, files};
+use memtide_host::clock::monotonic_ns;
+use memtide_host::signal::StopFlag;
+use memtide_host::{machine, secrecy};
+use memtide_schema::{Layer, Settings};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+/// `memtide key new`.
+pub(super) fn key(matches: &ArgMatches) -> Result<u8, Stop> {
+    let Some(("new", matches)) = matches.subcommand() else { return Ok(0) };
+    let folder = path(matches, "folder").unwrap_or_default();
+    let word = |name: &str| matches.get_one::<String>(name).cloned();
+    let address = word("address").unwrap_or_default();
+    let words = law_words(matches);
+    Law::parse(&words).map_err(Stop::usage)?;
+    files::make_folder(&folder, &address, word("bind").as_deref(), words).map_err(Stop::usage)?;
+    let shown = format!(
+        "made {0}/master.pem, the master's key, and {0}/agent.join, the join file of its agents\n",
+        folder.display()
+    );
+    drop(show(&shown));
+    Ok(0)
+}
+
+/// `memtide agent`, and its commands.
+pub(super) fn agent(matches: &ArgMatches) -> Result<u8, Stop> {
+    match matches.subcommand() {
+        Some(("status", matches)) => records::status(matches),
+        Some(("records", matches)) => records::fetch(matches),
+        _ => work(matches),
+    }
+}
+
+/// Serves masters until a signal comes.
+///
+/// Cause: A flag or the join file of the agent is wrong.
+fn work(matches: &ArgMatches) -> Result<u8, Stop> {
+    // A core dump would hold the token.
+    secrecy::hide_process();
+    let join_path = path(matches, "join");
+    let join = match &join_path {
+        Some(path) => files::read_join(path).map_err(Stop::usage)?,
+        None => files::read_join(&own_key()?.join("agent.join")).map_err(Stop::usage)?,
+    };
+    let law = law(matches, &join, join_path.is_some())?;
+    let listen = matches.get_one::<String>("listen");
+    let stop = StopFlag::on_signals(130, true)
+        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
+    let net = match listen {
+        Some(address) => AgentNet::listen(address, &join, monotonic_ns),
+        None => AgentNet::dial(&join, monotonic_ns),
+    };
+    let net = net.map_err(Stop::usage)?;
+    let setup = Setup {
+        law: Some(law),
+        name: matches.get_one::<String>("name").cloned().unwrap_or_else(machine::host_name),
+        kept: Some(Kept::open(path(matches, "records").as_deref())?),
+        samples: path(matches, "samples"),
+        own: own()?,
+        once: matches.get_flag("once"),
+        speaks: !matches.get_flag("quiet"),
+    };
+    if setup.speaks {
+        let how = match listen {
+            Some(address) => format!("waits for its master at {address}"),
+            None => format!("dials its master at {}", join.address),
+        };
+        say(&format!("memtide agent: {} {how}", setup.name));
+    }
+    serve(setup, net, &stop);
+    Ok(0)
+}
+
+/// What the operator allows, by flags and by the join file: both must allow it.
+///
+/// Cause: The agent was started without a list of servers that it may load.
+fn law(matches: &ArgMatches, join: &Join, has_join: bool) -> Result<Law, Stop> {
+    let words = law_words(matches);
+    if !has_join {
+        let own = Law::parse(&words).map_err(Stop::usage)?;
+        return own.narrowed(&Law::loopback()).complete().map_err(Stop::usage);
+    }
+    let (ours, theirs) = (&words, &join.limits);
+    let parse = |words: &LawWords| Law::parse(words).map_err(Stop::usage);
+    parse(ours)?.narrowed(&parse(theirs)?).complete().map_err(Stop::usage)
+}
+
+fn law_words(matches: &ArgMatches) -> LawWords {
+    let word = |name: &str| matches.get_one::<String>(name).cloned();
+    LawWords {
+        allow_target: matches
+            .get_many::<String>("allow-target")
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect(),
+        rate_max: word("rate-max"),
+        connections_max: word("connections-max"),
+        duration_max: word("duration-max"),
+        threads_max: word("threads-max"),
+        memory_max: word("memory-max"),
+    }
+}
+
+/// Name and password for the servers, from the agent's own environment.
+fn own() -> Result<Own, Stop> {
+    let is_own = |name: &OsStr| name == "MEMTIDE_USER" || name == "MEMTIDE_PASSWORD";
+    let fields = std::env::vars_os().filter(|(name, _)| is_own(name));
+    let mut settings = Settings::default();
+    settings.apply(&Layer::from_environment(fields)?)?;
+    Ok(Own::of(&settings.scenario))
+}
+
+fn path(matches: &ArgMatches, name: &str) -> Option<PathBuf> {
+    matches.get_one::<PathBuf>(name).cloned()
+}

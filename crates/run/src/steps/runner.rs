@@ -1,0 +1,96 @@
+//! Who carries out a step: a fleet of this process, or other machines.
+
+use crate::controller::{Outcome, run};
+use crate::failure::{Failure, Fault};
+use crate::lower::{Lowered, Surroundings, lower_step, step_scenario};
+use crate::observer::Observer;
+use crate::share::Barrier;
+use memtide_base::Span;
+use memtide_engine::Plan;
+use memtide_engine::fleet::Fleet;
+use memtide_engine::plan::StepTask;
+use memtide_metrics::TallySum;
+use memtide_schema::Scenario;
+use memtide_schema::scenario::Problem;
+
+const LOOK_EVERY: Span = Span::from_ms(100);
+
+/// Carries out the steps of a search or a scan, each as a whole run.
+pub trait Runner {
+    /// Carries out one step, after the servers were left alone for `rest`.
+    ///
+    /// # Errors
+    /// When there is no record of it: it is impossible, the servers cannot be reached, or the user
+    /// asked to stop before its load.
+    fn carry_out(
+        &mut self,
+        task: StepTask,
+        rest: Span,
+        observer: &mut impl Observer,
+    ) -> Result<Outcome, Failure>;
+}
+
+/// A runner whose load is made by a fleet.
+#[derive(Debug)]
+pub struct FleetRunner<'a, F> {
+    /// The fleet.
+    pub fleet: &'a mut F,
+    /// The run that each step is, but for its rate.
+    pub scenario: &'a Scenario,
+    /// What plans need to know of the world.
+    pub around: &'a Surroundings,
+}
+
+impl<F: Fleet> Runner for FleetRunner<'_, F> {
+    fn carry_out(
+        &mut self,
+        task: StepTask,
+        rest: Span,
+        observer: &mut impl Observer,
+    ) -> Result<Outcome, Failure> {
+        let asked = (self.scenario, self.around);
+        run_step(self.fleet, asked, (task, rest), None, observer)
+    }
+}
+
+/// The plan of one step of `scenario`, as [`run_step`] carries it out.
+///
+/// # Errors
+/// When the scenario is impossible at the step's rate.
+pub fn plan_step(
+    scenario: &Scenario,
+    task: StepTask,
+    around: &Surroundings,
+) -> Result<Lowered, Problem> {
+    lower_step(scenario, Some(task), around)
+}
+
+/// Carries out one step of a scenario after a rest; it is a run like any other. The load of a
+/// share begins when its `barrier`, if there is one, says so.
+///
+/// # Errors
+/// When there is no record of it, as for [`run`].
+pub fn run_step<F: Fleet>(
+    fleet: &mut F,
+    (scenario, around): (&Scenario, &Surroundings),
+    (task, length): (StepTask, Span),
+    barrier: Option<&mut dyn Barrier>,
+    observer: &mut impl Observer,
+) -> Result<Outcome, Failure> {
+    let lowered = plan_step(scenario, task, around)
+        .map_err(|it| Failure::from(Fault::Unplannable { why: it.message }))?;
+    let scenario = step_scenario(scenario, task);
+    rest(fleet, &lowered.plan, length);
+    run(fleet, &scenario, &lowered, false, barrier, observer)
+}
+
+/// Does nothing for so long, unless the user stops it.
+fn rest<F: Fleet>(fleet: &mut F, plan: &Plan, length: Span) {
+    let until = fleet.now() + length;
+    while fleet.now() < until && !fleet.is_interrupted() {
+        let look = until.min(fleet.now() + LOOK_EVERY);
+        if fleet.collect(look, &mut TallySum::new(&plan.shape())).is_err() {
+            return;
+        }
+    }
+}
