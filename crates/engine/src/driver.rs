@@ -155,6 +155,10 @@ pub enum ConnectError {
     CredentialsUnfinished,
     /// The server requires credentials, and the scenario has none.
     CredentialsMissing,
+    /// The address, unless it is a unix socket's path, is none that this agent's operator allows.
+    ///
+    /// To do: Measure another server, or start the agent with `--allow-target` for this one.
+    NotAllowed(Option<SocketAddr>),
     /// The system does not allow a socket option that the scenario asks for.
     OptionRefused {
         /// The option, as the system names it.
@@ -212,6 +216,12 @@ impl ConnectError {
             ),
             Self::CredentialsMissing => {
                 Sentence::new("requires authentication").remedy(Remedy::GiveCredentials)
+            }
+            Self::NotAllowed(Some(address)) => Sentence::new(format!(
+                "has the address {address}, which is not among the targets that this agent allows"
+            )),
+            Self::NotAllowed(None) => {
+                Sentence::new("is not among the targets that this agent allows")
             }
             Self::OptionRefused { option, remedy, code } => Sentence::new(format!(
                 "could not be connected to: this system refuses {option} (system error {code}); \

@@ -181,6 +181,13 @@ pub enum FleetError {
         /// What failed.
         error: DriverError,
     },
+    /// A server's address is none that this agent's operator allows, so no connection was opened.
+    ///
+    /// To do: Measure another server, or start the agent with `--allow-target` for this one.
+    NotAllowed {
+        /// The address.
+        address: String,
+    },
 }
 
 impl FleetError {
@@ -194,6 +201,9 @@ impl FleetError {
             Self::Worker { worker, error } => {
                 Sentence::new(format!("worker {worker} cannot go on: {error}"))
             }
+            Self::NotAllowed { address } => Sentence::new(format!(
+                "address {address} is not among the targets that this agent allows"
+            )),
         }
     }
 }

@@ -31,6 +31,8 @@ fn connect_errors() -> Vec<ConnectError> {
         ConnectError::CredentialsRefused(refusal()),
         ConnectError::CredentialsUnwanted(refusal()),
         ConnectError::OptionRefused { option: "SO_SNDBUF", remedy: "ask for less", code: 1 },
+        ConnectError::NotAllowed(None),
+        ConnectError::NotAllowed(Some("10.0.0.9:11211".parse().unwrap())),
         ConnectError::Other(5))
 }
 

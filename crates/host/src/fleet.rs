@@ -5,6 +5,7 @@
 
 use crate::clock::{self, Clock};
 use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
+use crate::driver::guard::{self, ConnectGuard};
 use crate::driver::uring::UringDriver;
 use crate::export::{Export, SampleSink};
 use crate::handoff::{Giver, Parcel, Taker, handoff};
@@ -42,6 +43,7 @@ pub struct HostFleet {
     stop: StopFlag,
     cpus: Vec<usize>,
     export: Export,
+    guard: ConnectGuard,
     workers: Vec<Thread>,
 }
 
@@ -97,10 +99,23 @@ const WAITING: WorkerReport = WorkerReport {
 impl HostFleet {
     /// A fleet without workers. Its Nth worker is kept on processor N of `cpus`, which begin anew
     /// where there are fewer; if there are none, workers are not pinned. `samples` receives what
-    /// plans export.
-    pub fn new(clock: Clock, stop: StopFlag, cpus: &[usize], samples: Option<SampleSink>) -> Self {
+    /// plans export. It connects to no address that `guard` refuses.
+    pub fn new(
+        clock: Clock,
+        stop: StopFlag,
+        cpus: &[usize],
+        samples: Option<SampleSink>,
+        guard: ConnectGuard,
+    ) -> Self {
         let export = Export::new(samples);
-        Self { clock, stop, cpus: cpus.to_vec(), export, workers: Vec::new() }
+        Self { clock, stop, cpus: cpus.to_vec(), export, guard, workers: Vec::new() }
+    }
+
+    /// Ends the run if the guard has refused an address.
+    fn check_refused(&self) -> Result<(), FleetError> {
+        self.guard
+            .refused()
+            .map_or(Ok(()), |address| Err(FleetError::NotAllowed { address: address.to_string() }))
     }
 
     /// Ends the export of samples, once no plan runs: waits until all are written, but not for a
@@ -131,6 +146,7 @@ impl HostFleet {
             clock: self.clock,
             cpu,
             samples,
+            guard: self.guard.clone(),
         };
         let handle = thread::Builder::new()
             .name(format!("worker-{worker}"))
@@ -187,7 +203,8 @@ impl Fleet for HostFleet {
             let running = self.workers.iter().any(|worker| worker.handle.is_some());
             let over = running && self.workers.iter().all(Thread::is_over);
             let interrupted = self.stop.is_raised() && !interrupted_before;
-            if now >= until || over || interrupted {
+            let refused = self.guard.refused().is_some();
+            if now >= until || over || interrupted || refused {
                 break;
             }
             self.clock.sleep_until(until.min(now + COLLECT_STEP));
@@ -197,6 +214,8 @@ impl Fleet for HostFleet {
             let failed = |error| FleetError::Worker { worker: number, error };
             thread.collect(totals).map_err(failed)?;
         }
+        // Behind the collection: what it took may tell of a connect that was refused.
+        self.check_refused()?;
         Ok(Interval {
             at: self.clock.now(),
             workers: self.workers.iter().map(|worker| worker.report).collect(),
@@ -214,11 +233,17 @@ impl Fleet for HostFleet {
         server: &ServerPlan,
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
-        let mut driver = EpollDriver::new(self.clock, Wait::Sleep, 1, 1, None)?;
+        let driver = EpollDriver::new(self.clock, Wait::Sleep, 1, 1, None)?;
+        let mut driver = driver.guarded(self.guard.clone());
         // Who has asked to stop before may still be told what the servers counted.
         let interrupted_before = self.stop.is_raised();
         let is_interrupted = || self.stop.is_raised() && !interrupted_before;
-        ask_unless(&is_interrupted, &mut driver, plan, server, question)
+        let answer = ask_unless(&is_interrupted, &mut driver, plan, server, question);
+        match self.guard.refused() {
+            // Another address of the server may have answered, and the run ends all the same.
+            Some(address) => Err(AskError::Connect(guard::refusal(address))),
+            None => answer,
+        }
     }
 }
 
@@ -265,6 +290,7 @@ struct Job {
     clock: Clock,
     cpu: Option<usize>,
     samples: Option<SyncSender<Sample>>,
+    guard: ConnectGuard,
 }
 
 impl Job {
@@ -280,14 +306,19 @@ impl Job {
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let (clock, wait, samples) = (self.clock, self.plan.wait, self.samples.take());
         let connections = self.plan.connections_of(self.worker);
+        let guard = self.guard.clone();
         match self.plan.io {
             Io::Epoll => {
                 // What is due by a schedule must not wait until several receptions are made.
                 let is_closed = matches!(self.plan.pacing, Pacing::Closed);
                 let ahead_max = if is_closed { AHEAD_MAX } else { 1 };
-                self.run_driver(EpollDriver::new(clock, wait, connections, ahead_max, samples)?)
+                let driver = EpollDriver::new(clock, wait, connections, ahead_max, samples)?;
+                self.run_driver(driver.guarded(guard))
             }
-            Io::Uring => self.run_driver(UringDriver::new(clock, wait, connections, samples)?),
+            Io::Uring => {
+                let driver = UringDriver::new(clock, wait, connections, samples)?;
+                self.run_driver(driver.guarded(guard))
+            }
             Io::Simulated => panic!("a plan for threads names a door of the kernel"),
         }
     }

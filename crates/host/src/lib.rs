@@ -20,6 +20,7 @@ mod pin;
 pub mod clock;
 
 pub use clock::Clock;
+pub use driver::ConnectGuard;
 pub use export::{SampleSink, Sampled};
 pub use fleet::HostFleet;
 pub use pin::stay_off;

@@ -1,5 +1,9 @@
 //! Facts about this machine and how busy it is, for the plan and the record.
 
+mod secrecy;
+
+pub use secrecy::hide_process;
+
 use crate::pin;
 use memtide_base::{Instant, Span};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

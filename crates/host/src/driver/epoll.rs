@@ -5,6 +5,7 @@
 //! are received ahead. Streams are registered edge-triggered, see [`reading`].
 
 use crate::clock::{Clock, SPIN_WINDOW};
+use crate::driver::guard::ConnectGuard;
 use crate::driver::peer::{Happened, Peer, send_after};
 use crate::driver::socket::Connecting;
 use memtide_base::{ConnectionId, Full, Instant, Span};
@@ -56,6 +57,7 @@ pub(crate) struct EpollDriver {
     gathered: SendBuffer,
     pieces: Vec<(ConnectionId, Range<BufferPosition>)>,
     samples: Option<SyncSender<Sample>>,
+    guard: ConnectGuard,
 }
 
 /// An event of a connection, with the instant at which it was found.
@@ -98,7 +100,14 @@ impl EpollDriver {
             gathered: SendBuffer::with_capacity(GATHERED_MAX * GATHERED_BYTES_EACH, 0),
             pieces: Vec::with_capacity(GATHERED_MAX),
             samples,
+            guard: ConnectGuard::default(),
         })
+    }
+
+    /// Makes it connect to those addresses alone that `guard` allows.
+    pub(crate) fn guarded(mut self, guard: ConnectGuard) -> Self {
+        self.guard = guard;
+        self
     }
 
     fn connect(
@@ -109,7 +118,8 @@ impl EpollDriver {
         sockets: SocketOptions,
     ) {
         let peer = &mut self.peers[id.index()];
-        let happened = match peer.connect(address, source, sockets) {
+        let allowed = self.guard.check(address);
+        let happened = match allowed.and_then(|()| peer.connect(address, source, sockets)) {
             Ok(connecting) => {
                 let flags = match connecting {
                     Connecting::Connected => reading(peer),

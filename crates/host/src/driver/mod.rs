@@ -4,8 +4,10 @@ pub(crate) mod uring;
 pub(crate) mod epoll;
 mod null;
 mod peer;
+pub(crate) mod guard;
 pub(crate) mod socket;
 
+pub use guard::ConnectGuard;
 pub use null::NullDriver;
 pub use uring::check_uring;
 

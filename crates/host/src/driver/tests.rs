@@ -3,15 +3,17 @@
 
 use crate::clock::Clock;
 use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
+use crate::driver::guard::{self, ConnectGuard};
 use crate::driver::uring::{UringDriver, check_uring};
 use memtide_base::{ConnectionId, Full, Instant, Span};
 use memtide_engine::driver::{Closed, ConnectError, Driver, Event, Sample, Submission, Submitted};
 use memtide_engine::{Address, Message, SendBuffer, SocketOptions, Wait};
 use socket2::SockRef;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -31,6 +33,9 @@ const LONG: Span = Span::from_s(20);
 /// How a driver is made.
 trait Make: Driver + Sized {
     fn make(wait: Wait, connections: u32, samples: Option<SyncSender<Sample>>) -> Self;
+
+    /// The driver, which connects to no address that `guard` refuses.
+    fn guarded(self, guard: ConnectGuard) -> Self;
 }
 
 impl Make for EpollDriver {
@@ -38,11 +43,19 @@ impl Make for EpollDriver {
         let driver = Self::new(Clock::start(), wait, connections, AHEAD_MAX, samples);
         driver.expect("an epoll can be made")
     }
+
+    fn guarded(self, guard: ConnectGuard) -> Self {
+        self.guarded(guard)
+    }
 }
 
 impl Make for UringDriver {
     fn make(wait: Wait, connections: u32, samples: Option<SyncSender<Sample>>) -> Self {
         Self::new(Clock::start(), wait, connections, samples).expect("an io_uring can be made")
+    }
+
+    fn guarded(self, guard: ConnectGuard) -> Self {
+        self.guarded(guard)
     }
 }
 
@@ -140,6 +153,7 @@ for_every_driver! {
     more_than_is_received_at_once_is_heard_to_its_end,
     bytes_are_heard_while_others_wait_to_be_sent,
     nobody_listening_is_a_refusal,
+    an_address_that_is_refused_hears_nothing,
     a_unix_socket_that_is_not_there_is_named_so,
     what_the_socket_does_not_take_is_kept_and_sent_in_order,
     large_values_arrive_byte_for_byte_at_a_slow_reader,
@@ -154,6 +168,40 @@ for_every_driver! {
     an_end_is_in_good_order_and_one_without_linger_a_reset_that_frees_its_port,
     a_wait_without_events_ends_at_its_instant,
     an_export_that_nobody_takes_is_refused,
+}
+
+fn an_address_that_is_refused_hears_nothing<D: Make>() {
+    let (listener, allowed) = listener();
+    let (other, address) = self::listener();
+    other.set_nonblocking(true).expect("it can be set");
+    let datagrams = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let folder = std::env::temp_dir().join(format!("memtide-refused-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for a socket");
+    let path = folder.join(std::any::type_name::<D>().replace("::", "."));
+    let unix = UnixListener::bind(&path).expect("a free path");
+    unix.set_nonblocking(true).expect("it can be set");
+
+    let only = allowed.clone();
+    let guard = ConnectGuard::new(move |address| *address == only);
+    let mut driver = D::make(Wait::Sleep, 2, None).guarded(guard.clone());
+    connect(&mut driver, 0, &allowed);
+    let (_stream, _) = listener.accept().expect("somebody connects");
+    assert_eq!(next(&mut driver), (0, Heard::Connected));
+    assert_eq!(guard.refused(), None);
+
+    let udp = Address::Udp(datagrams.local_addr().expect("it is bound"));
+    let in_file_system = Address::Unix(path.to_str().expect("it is UTF-8").to_owned());
+    for refused in [&address, &udp, &in_file_system] {
+        connect(&mut driver, 1, refused);
+        let error = guard::refusal(refused);
+        assert_eq!(next(&mut driver), (1, Heard::ConnectFailed(error)), "{refused}");
+    }
+    assert_eq!(guard.refused(), Some(&address));
+    let nothing = |error: std::io::Error| error.kind();
+    assert_eq!(other.accept().map_err(nothing).err(), Some(ErrorKind::WouldBlock));
+    assert_eq!(unix.accept().map_err(nothing).err(), Some(ErrorKind::WouldBlock));
+    std::fs::remove_file(&path).expect("it was there");
+    let _ = std::fs::remove_dir(&folder);
 }
 
 fn small_sends_are_held_back_only_if_they_may_be<D: Make>() {
@@ -527,7 +575,7 @@ fn an_end_is_in_good_order_and_one_without_linger_a_reset_that_frees_its_port<D:
             driver.wait(Instant::ZERO).expect("waiting works");
             match server.read(&mut got) {
                 Ok(0) => assert!(!reset, "an end in good order, round {round}"),
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => {
                     assert!(reset, "a reset, round {round}");
                     assert!(!is_known(port, to), "port {port} is free, round {round}");
                 }

@@ -8,6 +8,7 @@ mod files;
 mod headers;
 
 use crate::clock::{Clock, SPIN_WINDOW};
+use crate::driver::guard::ConnectGuard;
 use crate::driver::peer::{Happened, Peer, SEND_FLAGS};
 use crate::driver::socket::{close_reason, prepare_close};
 use buffers::{BUFFER_GROUP, Buffers};
@@ -74,6 +75,7 @@ pub(crate) struct UringDriver {
     /// The error of a call that could not return it.
     failure: Option<DriverError>,
     samples: Option<SyncSender<Sample>>,
+    guard: ConnectGuard,
 }
 
 /// The gathered message of one connection, which has at most one.
@@ -143,7 +145,14 @@ impl UringDriver {
             stamp: Stamp::default(),
             failure: None,
             samples,
+            guard: ConnectGuard::default(),
         })
+    }
+
+    /// Makes it connect to those addresses alone that `guard` allows.
+    pub(crate) fn guarded(mut self, guard: ConnectGuard) -> Self {
+        self.guard = guard;
+        self
     }
 
     fn connect(
@@ -154,7 +163,8 @@ impl UringDriver {
         sockets: SocketOptions,
     ) {
         let peer = &mut self.peers[id.index()];
-        match peer.connect(address, source, sockets) {
+        let allowed = self.guard.check(address);
+        match allowed.and_then(|()| peer.connect(address, source, sockets)) {
             Ok(_) if peer.opening => self.ask(Task::Open, id),
             Ok(_) => {
                 self.early.push_back((id, Happened::Connected));

@@ -13,7 +13,7 @@ use memtide_host::clock::{self, ClockState};
 use memtide_host::driver::check_uring;
 use memtide_host::machine::{self, Busyness, Machine};
 use memtide_host::signal::StopFlag;
-use memtide_host::{Clock, HostFleet, SampleSink, Sampled, Serving, resolve};
+use memtide_host::{Clock, ConnectGuard, HostFleet, SampleSink, Sampled, Serving, resolve};
 use memtide_run::{Barrier, CpuPlacement, Doors, Lowered, Surroundings};
 use memtide_schema::record::{ClockRecord, MachineCpu, MachineRecord, Wide};
 use memtide_schema::scenario::Target;
@@ -122,7 +122,8 @@ impl World for HostWorld {
             }) as SampleSink
         });
         self.clock = Clock::start();
-        Ok(HostFleet::new(self.clock, stop.clone(), &lowered.placement.workers, sink))
+        let cpus = &lowered.placement.workers;
+        Ok(HostFleet::new(self.clock, stop.clone(), cpus, sink, ConnectGuard::default()))
     }
 
     fn barrier(&self, settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused> {
