@@ -4,10 +4,8 @@ use memtide_cluster::identity::Identity;
 use memtide_cluster::join::{Join, Token};
 use memtide_cluster::law::LawWords;
 use memtide_cluster::message::{FromAgent, Hello, Note, Ping, ToAgent, from_agent, to_agent};
-use memtide_cluster::transport::agent::{AgentNet, FromMaster};
-use memtide_cluster::transport::master::{FromNet, MasterNet};
+use memtide_cluster::transport::{AgentNet, FromMaster, FromNet, MasterNet};
 use ring::rand::SystemRandom;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// No step of a test takes longer on a busy machine.
@@ -20,12 +18,17 @@ pub(crate) fn clock() -> u64 {
     u64::try_from(since.as_nanos()).unwrap() + 1
 }
 
-pub(crate) fn loopback() -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], 0))
-}
+/// A free port.
+pub(crate) const LOOPBACK: &str = "127.0.0.1:0";
 
 pub(crate) fn hello(name: &str) -> Hello {
     Hello { protocol: 1, name: name.to_owned(), cpus: 2, ..Hello::default() }
+}
+
+/// The agent with something to say.
+pub(crate) fn named(agent: AgentNet, name: &str) -> AgentNet {
+    agent.set_hello(hello(name));
+    agent
 }
 
 /// A master's key and its join file.
@@ -47,10 +50,10 @@ impl Keys {
 
     /// A master that waits for agents.
     pub(crate) fn waiting(&self) -> MasterNet {
-        self.waiting_on(loopback())
+        self.waiting_on(LOOPBACK)
     }
 
-    pub(crate) fn waiting_on(&self, address: SocketAddr) -> MasterNet {
+    pub(crate) fn waiting_on(&self, address: &str) -> MasterNet {
         let token = self.join.token.clone();
         MasterNet::start(&self.identity, token, Some(address), Vec::new()).unwrap()
     }
@@ -70,12 +73,12 @@ impl Keys {
 
     /// An agent that dials a master.
     pub(crate) fn agent(&self, master: &MasterNet, name: &str) -> AgentNet {
-        AgentNet::dial(&self.join_of(master), hello(name), clock).unwrap()
+        named(AgentNet::dial(&self.join_of(master), clock).unwrap(), name)
     }
 
     /// An agent that waits for masters.
     pub(crate) fn listening(&self, name: &str) -> AgentNet {
-        AgentNet::listen(loopback(), &self.join, hello(name), clock).unwrap()
+        named(AgentNet::listen(LOOPBACK, &self.join, clock).unwrap(), name)
     }
 }
 

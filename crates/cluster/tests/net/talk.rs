@@ -1,14 +1,14 @@
 //! Masters and agents that know each other.
 
 use crate::peers::{
-    Keys, LIMIT, at_master, clock, closed, closed_at, hello, note, opened, opened_at, ping, said,
-    said_at,
+    Keys, LIMIT, at_master, clock, closed, closed_at, hello, named, note, opened, opened_at, ping,
+    said, said_at,
 };
 use memtide_cluster::message::{
     Acknowledged, FromAgent, RecordPart, Stop, ToAgent, from_agent, to_agent,
 };
-use memtide_cluster::transport::agent::AgentNet;
-use memtide_cluster::transport::master::{FromNet, MasterNet};
+use memtide_cluster::transport::{AgentNet, FromNet, MasterNet};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -101,7 +101,7 @@ fn a_ping_is_answered_while_the_caller_sleeps() {
         assert!(before < pong.clock_ns && pong.clock_ns < clock());
         before = pong.clock_ns;
     }
-    assert_eq!(agent.heard_at(), before);
+    assert_eq!(agent.heard().load(Ordering::Relaxed), before);
     opened_at(&agent);
     assert_eq!(agent.next(Duration::from_millis(50)), None);
 }
@@ -134,7 +134,7 @@ fn an_agent_dials_again_when_its_master_comes_back() {
     drop(master);
     closed_at(&agent);
     agent.set_hello(hello("again"));
-    let master = keys.waiting_on(address);
+    let master = keys.waiting_on(&address.to_string());
     let (peer, hello) = opened(&master);
     assert_eq!(hello.name, "again");
     opened_at(&agent);
@@ -179,7 +179,7 @@ fn an_agent_that_is_not_there_is_unreachable_once() {
     });
     assert!(why.contains("it cannot be reached: Connection refused"), "{why}");
     assert_eq!(master.next(Duration::from_secs(1)), None);
-    let _agent = AgentNet::listen(address, &keys.join, hello("late"), clock).unwrap();
+    let _agent = named(AgentNet::listen(&address.to_string(), &keys.join, clock).unwrap(), "late");
     assert_eq!(opened(&master).1.name, "late");
 }
 
