@@ -254,11 +254,8 @@ fn opens(door: &Door, path: &str) -> bool {
 }
 
 fn is_worldly(source: &Source) -> bool {
-    let below = |folder: &&str| {
-        let rest = source.path.strip_prefix(**folder);
-        rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
-    };
-    WORLDLY.iter().any(|folder| below(&folder))
+    let below = |rest: &str| rest == ".rs" || rest.starts_with('/');
+    WORLDLY.iter().any(|folder| source.path.strip_prefix(folder).is_some_and(below))
 }
 
 fn doors(source: &Source) -> Vec<Finding> {
