@@ -1,0 +1,48 @@
+//! What an agent was told of the clocks, for an instant of its own choice.
+
+use super::{Offset, drift, offset};
+use crate::message::Clock;
+
+/// Comparisons that are kept. Of more, every second one is dropped: they come once a second, and
+/// the clocks drift slowly.
+const KEPT_MAX: usize = 4_096;
+
+/// Comparisons of the clocks, as the master has told them.
+#[derive(Clone, Debug, Default)]
+pub struct Estimates {
+    pub(super) told: Vec<Offset>,
+}
+
+impl Estimates {
+    /// Nothing was told.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes one more comparison.
+    pub fn add(&mut self, told: &Clock) {
+        if self.told.len() == KEPT_MAX {
+            let mut keeps = false;
+            self.told.retain(|_| {
+                keeps = !keeps;
+                keeps
+            });
+        }
+        let Clock { clock_ns, ahead_ns, error_ns } = *told;
+        self.told.push(Offset { ahead_ns, error_ns, agent_clock_ns: clock_ns });
+    }
+
+    /// The tightest bound for the instant at which the agent's clock says `agent_ns`: what all
+    /// comparisons together say, each widened for the time between. None when nothing was told,
+    /// and when the comparisons contradict each other.
+    pub fn best(&self, agent_ns: u64) -> Option<Offset> {
+        let each = self.told.iter().map(|told| {
+            let passed = i128::from(agent_ns) - i128::from(told.agent_clock_ns);
+            let wider = i128::from(told.error_ns) + drift(passed);
+            let ahead = i128::from(told.ahead_ns);
+            (ahead - wider, ahead + wider)
+        });
+        let (low, high) = each.reduce(|all, one| (all.0.max(one.0), all.1.min(one.1)))?;
+        if low > high { None } else { offset(low, high, i128::from(agent_ns)) }
+    }
+}
