@@ -4,8 +4,8 @@
 //! its callers, which only exchange values with it.
 
 pub mod files;
-pub mod master;
-pub mod agent;
+mod master;
+mod agent;
 mod door;
 mod dial;
 mod stream;
@@ -15,6 +15,9 @@ mod thread;
 mod tls;
 mod tally;
 mod waiting;
+
+pub use agent::{AgentNet, FromMaster};
+pub use master::{FromNet, MasterNet};
 
 use std::time::Duration;
 

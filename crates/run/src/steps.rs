@@ -88,8 +88,8 @@ pub struct StepsOutcome {
 }
 
 /// Has `runner` carry out one step after the other until `course` has enough, the user has, or a
-/// step fails. What came of each is told to `observer` as it ends; a step that was interrupted or lost its
-/// servers tells nothing about its rate, and is none.
+/// step fails. What came of each is told to `observer` as it ends; a step that was interrupted or
+/// lost its servers tells nothing about its rate, and is none.
 pub fn steps(
     runner: &mut impl Runner,
     plan: &StepsPlan<'_>,

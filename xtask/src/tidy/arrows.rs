@@ -48,6 +48,27 @@ const ALLOWED: &[Arrows] = &[
         inside: &["base", "metrics", "schema"],
         outside: &["plotters", "png", "epaint_default_fonts"],
     },
+    Arrows {
+        package: "cluster",
+        inside: &["base", "schema"],
+        outside: &[
+            "prost",
+            "tonic",
+            "tonic-prost",
+            "tokio",
+            "tokio-rustls",
+            "hyper",
+            "hyper-util",
+            "rcgen",
+            "ring",
+            "subtle",
+            "ipnet",
+            "serde",
+            "toml",
+            "protox",
+            "tonic-prost-build",
+        ],
+    },
     Arrows { package: "sinks", inside: &["base", "schema"], outside: &[] },
     Arrows { package: "compat", inside: &["base", "metrics", "schema"], outside: &[] },
     Arrows {
@@ -64,7 +85,11 @@ const ALLOWED: &[Arrows] = &[
         inside: &["base", "codec", "workload", "metrics", "engine", "schema", "run", "host"],
         outside: &["clap", "libc", "rustix", "io-uring"],
     },
-    Arrows { package: "fuzz", inside: &["base", "codec", "server", "schema"], outside: &["toml"] },
+    Arrows {
+        package: "fuzz",
+        inside: &["base", "codec", "server", "schema", "cluster"],
+        outside: &["toml", "prost"],
+    },
 ];
 
 /// Findings about the dependencies of a workspace, given as the output of `cargo metadata`.

@@ -1,6 +1,7 @@
 //! What an agent was told of the clocks, for an instant of its own choice.
 
 use super::{Offset, drift, offset};
+use crate::message::Clock;
 
 /// Comparisons that are kept. Of more, every second one is dropped: they come once a second, and
 /// the clocks drift slowly.
@@ -9,7 +10,7 @@ const KEPT_MAX: usize = 4_096;
 /// Comparisons of the clocks, as the master has told them.
 #[derive(Clone, Debug, Default)]
 pub struct Estimates {
-    told: Vec<Offset>,
+    pub(super) told: Vec<Offset>,
 }
 
 impl Estimates {
@@ -19,7 +20,7 @@ impl Estimates {
     }
 
     /// Takes one more comparison.
-    pub fn note(&mut self, told: Offset) {
+    pub fn add(&mut self, told: &Clock) {
         if self.told.len() == KEPT_MAX {
             let mut keeps = false;
             self.told.retain(|_| {
@@ -27,13 +28,14 @@ impl Estimates {
                 keeps
             });
         }
-        self.told.push(told);
+        let Clock { clock_ns, ahead_ns, error_ns } = *told;
+        self.told.push(Offset { ahead_ns, error_ns, agent_clock_ns: clock_ns });
     }
 
     /// The tightest bound for the instant at which the agent's clock says `agent_ns`: what all
     /// comparisons together say, each widened for the time between. None when nothing was told,
     /// and when the comparisons contradict each other.
-    pub fn at(&self, agent_ns: u64) -> Option<Offset> {
+    pub fn best(&self, agent_ns: u64) -> Option<Offset> {
         let each = self.told.iter().map(|told| {
             let passed = i128::from(agent_ns) - i128::from(told.agent_clock_ns);
             let wider = i128::from(told.error_ns) + drift(passed);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::message;
 use memtide_base::rng::Random;
 
 /// An agent's clock: an offset and a drift, in millionths, that changes now and then.
@@ -38,6 +39,10 @@ fn way(random: &mut Random, scale: f64) -> f64 {
 /// Floating point, and reading in whole nanoseconds.
 const ROUNDED_NS: i128 = 4;
 
+fn told(Offset { ahead_ns, error_ns, agent_clock_ns }: Offset) -> message::Clock {
+    message::Clock { clock_ns: agent_clock_ns, ahead_ns, error_ns }
+}
+
 fn holds(offset: Offset, truth: i128) -> bool {
     (i128::from(offset.ahead_ns) - truth).abs() <= i128::from(offset.error_ns) + ROUNDED_NS
 }
@@ -68,13 +73,13 @@ fn the_truth_is_inside_the_bound_always() {
             let near = i128::from(offset.agent_clock_ns) - i128::from(says);
             assert!(near.abs() <= i128::from(offset.error_ns) + ROUNDED_NS, "seed {seed}");
             // As it is told to the agent, which hears it later.
-            estimates.note(offset);
+            estimates.add(&told(offset));
             if random.below(20) == 0 {
                 clock.ppm = drawn_ppm(&mut random, 600.0);
             }
         }
         for (agent, truth) in truths {
-            let offset = estimates.at(agent).expect("no clock has jumped");
+            let offset = estimates.best(agent).expect("no clock has jumped");
             assert!(holds(offset, truth), "seed {seed}, at {agent}: {offset:?}, {truth}");
         }
     }
@@ -129,7 +134,7 @@ fn a_clock_that_jumps_is_found() {
 fn nothing_is_known_before_the_first_ping() {
     assert_eq!(ClockBounds::new().at(5), None);
     assert_eq!(ClockBounds::new().agent_instant(5), None);
-    assert_eq!(Estimates::new().at(5), None);
+    assert_eq!(Estimates::new().best(5), None);
     // An instant before the agent's clock began is none of it.
     let mut bounds = ClockBounds::new();
     bounds.ping(1_000_000, 1_000_010, 5);
@@ -141,11 +146,11 @@ fn estimates_are_bounded_and_name_a_contradiction() {
     let mut estimates = Estimates::new();
     for second in 0..100_000u64 {
         let agent_clock_ns = second * 1_000_000_000;
-        estimates.note(Offset { ahead_ns: -5, error_ns: 10, agent_clock_ns });
+        estimates.add(&told(Offset { ahead_ns: -5, error_ns: 10, agent_clock_ns }));
         assert!(estimates.told.len() <= 4_096);
     }
-    let early = estimates.at(0).expect("they agree");
+    let early = estimates.best(0).expect("they agree");
     assert_eq!((early.ahead_ns, early.error_ns, early.agent_clock_ns), (-5, 10, 0));
-    estimates.note(Offset { ahead_ns: 1 << 40, error_ns: 1, agent_clock_ns: 0 });
-    assert_eq!(estimates.at(0), None);
+    estimates.add(&told(Offset { ahead_ns: 1 << 40, error_ns: 1, agent_clock_ns: 0 }));
+    assert_eq!(estimates.best(0), None);
 }

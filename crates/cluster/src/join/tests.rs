@@ -20,13 +20,27 @@ fn refused(text: &str) -> String {
 fn a_join_file_is_read_and_written_back() {
     let join = Join::parse(&file()).unwrap();
     assert_eq!(join.master, [0xab; 32]);
-    assert!(join.token.matches(&[0, 17, 34, 51, 68, 85, 102, 119, 136, 153, 170, 187, 204, 221, 238, 255]));
+    assert!(
+        join.token
+            .matches(&[0, 17, 34, 51, 68, 85, 102, 119, 136, 153, 170, 187, 204, 221, 238, 255])
+    );
     assert_eq!(join.address, "a.lab:7411");
     assert_eq!(join.limits, LawWords::default());
     assert_eq!(Join::parse(&join.text()).unwrap(), join);
-    assert_eq!(Join::parse(&file().to_uppercase().replace("MEMTIDE_JOIN", "memtide_join")
-        .replace("MASTER =", "master =").replace("TOKEN", "token").replace("ADDRESS", "address")
-        .replace("SHA256", "sha256").replace("A.LAB", "a.lab")).unwrap(), join);
+    assert_eq!(
+        Join::parse(
+            &file()
+                .to_uppercase()
+                .replace("MEMTIDE_JOIN", "memtide_join")
+                .replace("MASTER =", "master =")
+                .replace("TOKEN", "token")
+                .replace("ADDRESS", "address")
+                .replace("SHA256", "sha256")
+                .replace("A.LAB", "a.lab")
+        )
+        .unwrap(),
+        join
+    );
 }
 
 #[test]
@@ -48,7 +62,11 @@ fn limits_come_as_words_or_numbers() {
 #[test]
 fn what_is_missing_is_named() {
     for key in ["memtide_join", "master", "token", "address"] {
-        let text: String = file().lines().filter(|line| !line.starts_with(key)).map(|line| format!("{line}\n")).collect();
+        let text: String = file()
+            .lines()
+            .filter(|line| !line.starts_with(key))
+            .map(|line| format!("{line}\n"))
+            .collect();
         let error = refused(&text);
         assert!(error.contains(key) && error.contains("missing"), "{error}");
     }

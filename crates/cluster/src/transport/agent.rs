@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use tokio::net::TcpStream;
 use tokio::select;
+use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 
@@ -63,15 +64,15 @@ pub struct AgentNet {
 }
 
 impl AgentNet {
-    /// Dials the master of a join file, again and again. `hello` is what it says first; the token
-    /// is put in here. `clock` is the monotonic clock in nanoseconds, read when a ping arrives.
+    /// Dials the master of a join file, again and again, from the first `set_hello` on. `clock` is
+    /// the monotonic clock in nanoseconds, read when a message arrives.
     ///
     /// # Errors
     /// When the thread cannot be started.
-    pub fn dial(join: &Join, hello: Hello, clock: fn() -> u64) -> Result<Self, String> {
+    pub fn dial(join: &Join, clock: fn() -> u64) -> Result<Self, String> {
         let runtime = runtime()?;
         let (inbox, events) = events();
-        let shared = Shared::new(join, hello, clock, inbox);
+        let shared = Shared::new(join, clock, inbox);
         let connector = TlsConnector::from(tls::client(None, Some(join.master))?);
         let address = join.address.clone();
         let thread = NetThread::start(runtime, |runtime, stop| {
@@ -80,18 +81,13 @@ impl AgentNet {
         Ok(Self { shared, events, local: None, _thread: thread })
     }
 
-    /// Waits for the master of a join file on `address`. Port 0 takes a free port. `hello` is what
-    /// a master hears first; the token is put in here. `clock` is the monotonic clock in
-    /// nanoseconds, read when a ping arrives.
+    /// Waits for the master of a join file on `address` (`host:port`), and serves it from the first
+    /// `set_hello` on. Port 0 takes a free port. `clock` is the monotonic clock in nanoseconds, read
+    /// when a message arrives.
     ///
     /// # Errors
     /// When the address cannot be bound or the thread cannot be started.
-    pub fn listen(
-        address: SocketAddr,
-        join: &Join,
-        hello: Hello,
-        clock: fn() -> u64,
-    ) -> Result<Self, String> {
+    pub fn listen(address: &str, join: &Join, clock: fn() -> u64) -> Result<Self, String> {
         let runtime = runtime()?;
         let (inbox, events) = events();
         // The master knows the agent by its token; this key only makes the connection secret.
@@ -101,7 +97,7 @@ impl AgentNet {
         let (listener, local) = bind(address)?;
         let door = Door::new(inbox.clone(), turned);
         drop(inside);
-        let shared = Shared::new(join, hello, clock, inbox);
+        let shared = Shared::new(join, clock, inbox);
         let thread = NetThread::start(runtime, |runtime, stop| {
             let (shared, stop_peer) = (Arc::clone(&shared), stop.clone());
             let serve =
@@ -141,27 +137,16 @@ impl AgentNet {
         self.shared.release();
     }
 
-    /// Sets what the next master hears first: what the agent keeps, and since when it is busy.
+    /// Sets what the next master hears first: the agent's name, what it keeps, since when it is
+    /// busy. The token is put in here.
     pub fn set_hello(&self, hello: Hello) {
-        *locked(&self.shared.hello) = hello;
+        self.shared.hello.send_replace(Some(hello));
     }
 
-    /// When the master was last heard, for a thread that watches it.
+    /// When the master's last message came, by the clock that was passed in; 0 before the first.
     #[must_use]
-    pub fn heartbeat(&self) -> Heartbeat {
-        Heartbeat(Arc::clone(&self.shared))
-    }
-}
-
-/// When the master was last heard.
-#[derive(Clone)]
-pub struct Heartbeat(Arc<Shared>);
-
-impl Heartbeat {
-    /// When its last message came, by the clock that was passed in; 0 before the first.
-    #[must_use]
-    pub fn heard_at(&self) -> u64 {
-        self.0.heard.load(Ordering::Relaxed)
+    pub fn heard(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.shared.heard)
     }
 }
 
@@ -183,30 +168,37 @@ struct Current {
 struct Shared {
     inbox: Inbox<FromMaster>,
     join: Join,
-    hello: Mutex<Hello>,
+    /// None until the caller sets it.
+    hello: watch::Sender<Option<Hello>>,
     clock: fn() -> u64,
-    heard: AtomicU64,
+    heard: Arc<AtomicU64>,
     current: Mutex<Option<Current>>,
 }
 
 impl Shared {
-    fn new(join: &Join, hello: Hello, clock: fn() -> u64, inbox: Inbox<FromMaster>) -> Arc<Self> {
+    fn new(join: &Join, clock: fn() -> u64, inbox: Inbox<FromMaster>) -> Arc<Self> {
         Arc::new(Self {
             inbox,
             join: join.clone(),
-            hello: Mutex::new(hello),
+            hello: watch::Sender::new(None),
             clock,
-            heard: AtomicU64::new(0),
+            heard: Arc::new(AtomicU64::new(0)),
             current: Mutex::new(None),
         })
     }
 
     /// The first message, with the token. Its reader has proved to be the master.
     fn hello(&self, busy_since: Option<u64>) -> FromAgent {
-        let mut hello = locked(&self.hello).clone();
+        let mut hello = self.hello.borrow().clone().unwrap_or_default();
         hello.token = self.join.token.bytes().to_vec();
         hello.busy_since_unix_s = hello.busy_since_unix_s.or(busy_since);
         FromAgent { what: Some(from_agent::What::Hello(hello)) }
+    }
+
+    /// Waits for the caller's first hello.
+    async fn ready(&self) {
+        // The sender is this value's own, so that it is there.
+        let _ = self.hello.subscribe().wait_for(Option::is_some).await;
     }
 
     /// Keeps the connection to the master until its end.
@@ -247,6 +239,10 @@ impl Shared {
     async fn reach(self: Arc<Self>, address: String, connector: TlsConnector, mut stop: Stop) {
         let (mut pause, mut said) = (REDIAL.0, String::new());
         let for_links = stop.clone();
+        select! {
+            () = self.ready() => {}
+            () = stop.asked() => return,
+        }
         loop {
             let dialed = select! {
                 dialed = within(self.dial(&address, &connector, &for_links)) => dialed,
@@ -305,7 +301,12 @@ impl Shared {
         let (service, call) = once();
         let driver = serve(tls, AgentServer::new(service));
         let gone = |_| "it closed the connection before it asked for anything".to_owned();
-        let call = match within(async { call.await.map_err(gone) }).await {
+        let call = match within(async {
+            self.ready().await;
+            call.await.map_err(gone)
+        })
+        .await
+        {
             Ok(call) => call,
             Err(why) => return guest.turn_away(why),
         };
@@ -316,8 +317,10 @@ impl Shared {
             let mut current = locked(&self.current);
             let busy_since = current.as_ref().map(|current| current.since);
             handle.send(self.hello(busy_since));
-            if busy_since.is_none() {
-                *current = Some(Current { handle: Some(handle), since: unix_s() });
+            match busy_since {
+                None => *current = Some(Current { handle: Some(handle), since: unix_s() }),
+                // Nothing follows the hello.
+                Some(_) => drop(handle),
             }
             busy_since
         };

@@ -6,8 +6,9 @@ use super::tally::Tally;
 use super::thread::Stop;
 use super::waiting::Waiting;
 use super::{PROOF_MAX, UNPROVEN_MAX, tls};
+use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,17 +23,28 @@ const BACKLOG: u32 = 1024;
 /// How long no connection is accepted when the process has no descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits on an address. It is called within a runtime.
-pub(super) fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
-    let bound = || -> io::Result<(TcpListener, SocketAddr)> {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        let listener = socket.listen(BACKLOG)?;
-        let local = listener.local_addr()?;
-        Ok((listener, local))
+/// Waits on the first address of `host:port` that can be had. It is called within a runtime.
+pub(super) fn bind(address: &str) -> Result<(TcpListener, SocketAddr), String> {
+    let cannot = |why: &dyn fmt::Display| {
+        format!("cannot wait for connections on {address}: {why}; name another address")
     };
-    bound().map_err(|error| format!("cannot wait for connections on {address}: {error}"))
+    let mut last = None;
+    for one in address.to_socket_addrs().map_err(|error| cannot(&error))? {
+        match bind_one(one) {
+            Ok(bound) => return Ok(bound),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.map_or_else(|| cannot(&"it names no address"), |error| cannot(&error)))
+}
+
+fn bind_one(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    let listener = socket.listen(BACKLOG)?;
+    let local = listener.local_addr()?;
+    Ok((listener, local))
 }
 
 /// Strangers, and what is said about them.

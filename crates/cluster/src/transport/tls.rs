@@ -107,6 +107,9 @@ pub(super) fn why_broken(words: &str) -> String {
     if words.contains("fatal alert") {
         return REFUSED.to_owned();
     }
+    if words.contains("close_notify") {
+        return "it closed the connection without a word".to_owned();
+    }
     let words: String = words.chars().filter(|c| !c.is_control()).take(WORDS_MAX).collect();
     format!("the connection broke: {words}")
 }

@@ -12,7 +12,7 @@ use memtide_cluster::agent::{Action, Agent};
 use memtide_cluster::join::Join;
 use memtide_cluster::law::Law;
 use memtide_cluster::message::{self, Hello, KeptRecord, Share as ShareMessage, Step};
-use memtide_cluster::transport::agent::{AgentNet, FromMaster, Heartbeat};
+use memtide_cluster::transport::{AgentNet, FromMaster};
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
@@ -22,6 +22,7 @@ use memtide_schema::scenario::Secret;
 use memtide_schema::{Scenario, Settings, from_toml, scenario_digest};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
@@ -80,7 +81,7 @@ impl Local {
     /// Cause: No thread can be started.
     pub(super) fn start(join: &Join, address: SocketAddr, own: Own) -> Result<Self, Stop> {
         let join = Join { address: address.to_string(), ..join.clone() };
-        let net = AgentNet::dial(&join, Hello::default(), monotonic_ns).map_err(Stop::usage)?;
+        let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
         let setup = Setup {
             law: None,
             name: "master".to_owned(),
@@ -115,7 +116,7 @@ impl Drop for Local {
 /// Serves masters over `net` until it is to stop, or has served one.
 pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
     let watched = Arc::new(Watched::default());
-    watch(&watched, net.heartbeat());
+    watch(&watched, net.heard());
     let law = setup.law.clone().map(Arc::new);
     let mut shell = Shell {
         setup,
@@ -198,7 +199,7 @@ impl Shell {
         while let Some(news) = self.news() {
             self.take(news);
         }
-        let heard = self.net.heartbeat().heard_at();
+        let heard = self.net.heard().load(Ordering::Relaxed);
         self.agent.tick(Instant::from_ns(monotonic_ns()), Instant::from_ns(heard));
         while let Some(action) = self.agent.poll() {
             self.act(action);
@@ -416,11 +417,11 @@ impl Watched {
 
 /// Ends the load of the watched share when nothing was `heard` for too long. Without the thread,
 /// the agent itself looks at the time.
-fn watch(watched: &Arc<Watched>, heartbeat: Heartbeat) {
+fn watch(watched: &Arc<Watched>, heard: Arc<AtomicU64>) {
     let watched = Arc::downgrade(watched);
     let look = move || {
         while let Some(watched) = watched.upgrade() {
-            let silent_ns = monotonic_ns().saturating_sub(heartbeat.heard_at());
+            let silent_ns = monotonic_ns().saturating_sub(heard.load(Ordering::Relaxed));
             if let Some(told) = watched.get()
                 && silent_ns >= MASTER_SILENT_MAX.ns()
             {

@@ -9,8 +9,7 @@ use memtide_base::{Instant, Span};
 use memtide_cluster::law::LawWords;
 use memtide_cluster::master::{Action, Gathered, Master, Round, Rules, Wanted};
 use memtide_cluster::message::{self, Step};
-use memtide_cluster::transport::files;
-use memtide_cluster::transport::master::{FromNet, MasterNet};
+use memtide_cluster::transport::{FromNet, MasterNet, files};
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
@@ -19,7 +18,6 @@ use memtide_run::{Failure, Observer, Outcome};
 use memtide_schema::record::Aborted;
 use memtide_schema::scenario::{Agents, AgentsWord};
 use memtide_schema::{Event, Scenario, Settings};
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -55,10 +53,10 @@ impl Fleet {
         let (wanted, listen) = match (which, *master_share) {
             (Some(AgentsWord::Listed(all)), false) => (Wanted::Listed(all.clone()), None),
             (Some(AgentsWord::Listed(all)), true) => {
-                (Wanted::ListedAndOwn(all.clone()), Some(resolved("127.0.0.1:0")?))
+                (Wanted::ListedAndOwn(all.clone()), Some("127.0.0.1:0"))
             }
             (Some(AgentsWord::Count(count)), own) => {
-                (Wanted::Count(count + u32::from(own)), Some(resolved(&key.bind)?))
+                (Wanted::Count(count + u32::from(own)), Some(&*key.bind))
             }
             (None, _) => return Err(Stop::usage("--agents is missing")),
         };
@@ -229,16 +227,6 @@ impl Runner for Fleet {
 /// The kernel's monotonic clock, by which agents' clocks are compared.
 fn now() -> Instant {
     Instant::from_ns(monotonic_ns())
-}
-
-/// The address of this machine that `word` names.
-///
-/// Cause: The master's address in its key folder is a name that this machine does not know.
-pub(crate) fn resolved(word: &str) -> Result<SocketAddr, Stop> {
-    let found = word.to_socket_addrs().ok().and_then(|mut all| all.next());
-    found.ok_or_else(|| {
-        Stop::usage(format!("the address {word} cannot be resolved here; give it as IP:PORT"))
-    })
 }
 
 /// A condition that was met, as it is sent.

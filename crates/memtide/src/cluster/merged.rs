@@ -1,9 +1,9 @@
 //! What agents report, made one: each second of their load, and in the end their records.
 
 use memtide_base::Sentence;
+use memtide_base::Span;
 use memtide_cluster::master::{AgentFacts, RoundEnd};
 use memtide_run::{Failure, Outcome};
-use memtide_base::Span;
 use memtide_schema::event::LoadSoFar;
 use memtide_schema::record::Aborted;
 use memtide_schema::scenario::Goal;

@@ -1,7 +1,7 @@
 //! What agents are at, and the records that they keep.
 
 use super::folder::hexadecimal;
-use super::master::{own_key, resolved};
+use super::master::own_key;
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::{say, show};
 use clap::ArgMatches;
@@ -10,8 +10,7 @@ use memtide_cluster::message::from_agent::What as Says;
 use memtide_cluster::message::to_agent::What as Asks;
 use memtide_cluster::message::{Acknowledged, Bye, Fetch, Hello, KeptRecord, ToAgent, Welcome};
 use memtide_cluster::parts::Assembly;
-use memtide_cluster::transport::files;
-use memtide_cluster::transport::master::{FromNet, MasterNet};
+use memtide_cluster::transport::{FromNet, MasterNet, files};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_schema::scenario::AgentsWord;
@@ -235,7 +234,7 @@ fn open(matches: &ArgMatches, waits: Option<()>, dial: Vec<String>) -> Result<Ma
         None => own_key()?,
     };
     let key = files::read_identity(&folder).map_err(Stop::usage)?;
-    let listen = waits.map(|()| resolved(&key.bind)).transpose()?;
+    let listen = waits.map(|()| &*key.bind);
     let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);
     net.map_err(Stop::usage)
 }

@@ -13,7 +13,7 @@ use crate::session::{
     room, unfit_natively,
 };
 use memtide_base::{Instant, Span};
-use memtide_cluster::clock::{Estimates, Offset};
+use memtide_cluster::clock::Estimates;
 use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
 use memtide_cluster::message;
 use memtide_engine::{Address, ServerPlan};
@@ -67,9 +67,7 @@ impl Told {
     }
 
     pub(super) fn compare(&self, clock: &message::Clock) {
-        let message::Clock { clock_ns, ahead_ns, error_ns } = *clock;
-        let offset = Offset { agent_clock_ns: clock_ns, ahead_ns, error_ns };
-        locked(&self.clock).note(offset);
+        locked(&self.clock).add(clock);
     }
 }
 
@@ -404,7 +402,7 @@ impl Gauge for ComparedGauge {
     fn clock(&self, at: Instant) -> Option<ClockRecord> {
         let record = self.inner.clock(at)?;
         let start_ns = record.window_start_monotonic_ns.and_then(|ns| u64::try_from(ns.0).ok());
-        let best = start_ns.and_then(|ns| locked(&self.told.clock).at(ns));
+        let best = start_ns.and_then(|ns| locked(&self.told.clock).best(ns));
         let reference = best
             .map(|best| ReferenceClock { ahead_ns: best.ahead_ns, error_max_ns: best.error_ns });
         Some(ClockRecord { reference, ..record })

@@ -2,19 +2,17 @@
 
 use crate::cluster::agent::{Own, Setup, serve};
 use crate::cluster::kept::Kept;
-use crate::cluster::master::{own_key, resolved};
+use crate::cluster::master::own_key;
 use crate::cluster::records;
 use crate::exit::Stop;
 use crate::output::{say, show};
 use clap::ArgMatches;
 use memtide_cluster::join::Join;
 use memtide_cluster::law::{Law, LawWords};
-use memtide_cluster::message::Hello;
-use memtide_cluster::transport::agent::AgentNet;
-use memtide_cluster::transport::files;
+use memtide_cluster::transport::{AgentNet, files};
 use memtide_host::clock::monotonic_ns;
-use memtide_host::signal::StopFlag;
 use memtide_host::machine;
+use memtide_host::signal::StopFlag;
 use memtide_schema::{Layer, Settings};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -61,11 +59,8 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     let stop = StopFlag::on_signals(130, true)
         .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
     let net = match listen {
-        Some(address) => {
-            let address = resolved(address)?;
-            AgentNet::listen(address, &join, Hello::default(), monotonic_ns)
-        }
-        None => AgentNet::dial(&join, Hello::default(), monotonic_ns),
+        Some(address) => AgentNet::listen(address, &join, monotonic_ns),
+        None => AgentNet::dial(&join, monotonic_ns),
     };
     let net = net.map_err(Stop::usage)?;
     let setup = Setup {

@@ -161,7 +161,7 @@ fn conditions_are_judged_over_the_second_of_all_agents() {
     assert_eq!(aborted(&second(6, 40), &["errors>3%"]).as_deref(), Some("errors>3%"));
     assert_eq!(aborted(&all(6), &["errors>3%"]), None);
     assert_eq!(aborted(&all(6), &["rate>9k", "errors>1%"]).as_deref(), Some("errors>1%"));
-    assert_eq!(aborted(&all(6), &["rate<2.1k"]).as_deref(), Some("rate<2.1k"));
+    assert_eq!(aborted(&all(6), &["rate<2100"]).as_deref(), Some("rate<2100"));
     assert_eq!(aborted(&all(6), &["rate<2k"]), None);
     // What was not answered ranks above every answer.
     assert_eq!(aborted(&all(6), &["all.p99>9ms"]).as_deref(), Some("all.p99>9ms"));

@@ -39,7 +39,7 @@ impl Barrier for Used {
     }
 }
 
-/// A barrier at which the load begins at once, and is over when it was asked so many times.
+/// A barrier at which the load begins at once, and is over when it has been asked `looks` times.
 struct Over {
     looks: u32,
 }
