@@ -6,8 +6,8 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A chore reports to a person.
 
-mod bench;
 mod proof;
+mod bench;
 mod setup;
 mod tidy;
 
@@ -48,6 +48,11 @@ fn main() -> ExitCode {
                 proof::first_run(&root, *words.get_one("runs").expect("runs has a default"))
             }
             Some(("shares", words)) => shares(&root, words),
+            Some(("agents", words)) => {
+                let count = |name: &str| *words.get_one(name).expect("it has a default");
+                let [agents, rounds, seconds] = ["agents", "rounds", "seconds"].map(count);
+                proof::agents::agents(&root, &proof::agents::Options { agents, rounds, seconds })
+            }
             _ => unreachable!("clap demands the name of a proof"),
         },
         Some(("readme", _)) => proof::readme(&root),
@@ -104,6 +109,13 @@ fn command() -> Command {
                         .arg(number("lanes", "10", "Lanes of each share"))
                         .arg(seeds("seeds", "20", "How many runs"))
                         .arg(seeds("from", "1", "The seed of the first of them")),
+                )
+                .subcommand(
+                    Command::new("agents")
+                        .about("Run many agents on this machine, and one beside a plain run")
+                        .arg(number("agents", "200", "Agents of the large fleet"))
+                        .arg(number("rounds", "11", "Rounds of one agent and a plain run"))
+                        .arg(number("seconds", "3", "How long each load lasts")),
                 ),
         )
         .subcommand(Command::new("readme").about("Put the report of a first run into README.md"))

@@ -1,6 +1,8 @@
 //! Proofs that are run by hand on a quiet machine, because they measure time: a newcomer's first
 //! run, and its sample in the README. It judges nothing; it counts memtide's own verdicts.
 
+pub mod agents;
+
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -4,7 +4,7 @@
 
 mod interval;
 
-pub use interval::Interval;
+pub use interval::{Interval, LoadSoFar};
 
 use crate::kind::Kind;
 use crate::record::{IntervalRecord, Phase, PlanRecord, Record};

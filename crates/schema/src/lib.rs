@@ -39,7 +39,7 @@ pub mod kind;
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
 
-pub use event::{Event, Interval, Progress, StepBegun, TimesSoFar};
+pub use event::{Event, Interval, LoadSoFar, Progress, StepBegun, TimesSoFar};
 pub use exit::Exit;
 pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};
 pub use file::from_toml;

@@ -6,11 +6,11 @@
 //! come from a run alone. Other loads run alone, one after the other.
 
 mod clients;
-mod figures;
+pub(crate) mod figures;
 pub(crate) mod instructions;
 mod peers;
 mod process;
-mod server;
+pub(crate) mod server;
 mod turns;
 
 use clients::Client;

@@ -158,7 +158,7 @@ impl Counters {
 }
 
 /// A loopback port that was free a moment ago.
-fn free_address() -> Result<SocketAddr, String> {
+pub(crate) fn free_address() -> Result<SocketAddr, String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
     listener.map_err(|error| format!("no free port on loopback: {error}"))
 }

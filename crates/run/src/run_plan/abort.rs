@@ -7,13 +7,11 @@ use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::plan::segment;
 use memtide_metrics::{Counters, Histogram, TallySum};
-use memtide_schema::record::{Aborted, Distribution, GoalResult, RateRecord, Record, Totals};
+use memtide_schema::record::{Aborted, SettledCounts};
 use memtide_schema::scenario::{Goal, Subject};
-use memtide_schema::{Kind, judge};
+use memtide_schema::{Interval, Kind};
 use std::collections::{BTreeMap, VecDeque};
 
-/// How long a load has to find its feet.
-const GRACE: Span = Span::from_s(5);
 /// What a condition is judged over.
 const OVER: Span = Span::from_s(1);
 
@@ -46,8 +44,7 @@ impl<'a> Watch<'a> {
         now: Instant,
         totals: &TallySum,
     ) -> Option<Aborted> {
-        let over = now >= plan.window.measure_end(start) || is_all_issued(plan, totals);
-        if self.conditions.is_empty() || now < start || over {
+        if self.conditions.is_empty() || now < start || is_over(plan, start, now, totals) {
             return None;
         }
         self.looks.push_back(self.sums(plan, now, totals));
@@ -55,18 +52,10 @@ impl<'a> Watch<'a> {
             self.looks.pop_front();
         }
         let (first, last) = (self.looks.front()?, self.looks.back()?);
-        if now.since(first.at) < OVER || now.since(start) < GRACE {
+        if now.since(first.at) < OVER {
             return None;
         }
-        let record = last.since(first, plan);
-        let judged = judge(self.conditions, &record).into_iter();
-        let met = judged.into_iter().find(|condition| condition.result == GoalResult::Met)?;
-        Some(Aborted {
-            condition: met.goal,
-            measured: met.measured,
-            why: met.why,
-            after_s: now.since(start).as_s_f64(),
-        })
+        last.since(first, start).aborted(self.conditions, plan.timeout)
     }
 
     fn sums(&self, plan: &Plan, at: Instant, totals: &TallySum) -> Look {
@@ -88,40 +77,32 @@ impl<'a> Watch<'a> {
 }
 
 impl Look {
-    /// A record of what came between `first` and this: operations that ended, by how they ended;
-    /// what was sent; response times of the measured ones.
-    fn since(&self, first: &Self, plan: &Plan) -> Record {
-        let (now, then) = (&self.all, &first.all);
-        let totals = Totals {
-            intended: now.settled() - then.settled(),
-            answered: now.answered - then.answered,
-            failed: now.failed - then.failed,
-            timed_out: now.timed_out - then.timed_out,
-            lost: now.lost - then.lost,
-            dropped: now.dropped - then.dropped,
-            unacknowledged: now.unacknowledged - then.unacknowledged,
-            abandoned: now.abandoned - then.abandoned,
-            ..Totals::default()
+    /// What came between `first` and this of a load that began at `start`, as far as conditions
+    /// are about it.
+    fn since(&self, first: &Self, start: Instant) -> Interval {
+        let response = self.response.iter();
+        let times = response.map(|(&kind, times)| (kind, times.since(&first.response[&kind])));
+        let above = |&kind: &Kind| {
+            (kind, unanswered(&self.measured, kind) - unanswered(&first.measured, kind))
         };
-        let times = |(&kind, times): (&Kind, &Histogram<u64>)| {
-            let times = times.since(&first.response[&kind]);
-            let above = unanswered(&self.measured, kind) - unanswered(&first.measured, kind);
-            (kind, Distribution::of(&times, above, plan.timeout))
-        };
-        let length_s = self.at.since(first.at).as_s_f64();
-        Record {
-            totals,
-            rate: RateRecord {
-                achieved_per_s: (now.sent - then.sent) as f64 / length_s,
-                ..RateRecord::default()
-            },
-            response: self.response.iter().map(times).collect(),
-            ..Record::default()
+        Interval {
+            start: first.at.since(start),
+            length: self.at.since(first.at),
+            counts: SettledCounts::from(&self.all).since(&SettledCounts::from(&first.all)),
+            response: times.collect(),
+            unanswered: self.response.keys().map(above).collect(),
+            ..Interval::default()
         }
     }
 }
 
-/// Whether nothing more will be issued: what is left then says nothing about the load.
+/// Whether the measured window has ended, or nothing more will be issued: what is left then says
+/// nothing about the load.
+pub(super) fn is_over(plan: &Plan, start: Instant, now: Instant, totals: &TallySum) -> bool {
+    now >= plan.window.measure_end(start) || is_all_issued(plan, totals)
+}
+
+/// Whether nothing more will be issued.
 fn is_all_issued(plan: &Plan, totals: &TallySum) -> bool {
     let issued = || totals.segments.iter().map(|segment| segment.intended).sum::<u64>();
     let begun = || {

@@ -5,11 +5,13 @@ mod figures;
 
 pub(crate) use figures::oldest_due;
 
-use super::kinds::{kinds, merged};
+use super::abort::is_over;
+use super::kinds::{kinds, merged, unanswered};
 use figures::counts;
 use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
 use memtide_engine::fleet::Interval as Looked;
+use memtide_engine::plan::segment;
 use memtide_metrics::summary::{rank, samples_needed};
 use memtide_metrics::{Histogram, TallySum};
 use memtide_schema::record::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
@@ -34,6 +36,8 @@ pub(crate) struct Seconds {
     idle: Vec<Span>,
     /// Response, service and lag up to there.
     slots: [Slots; 3],
+    /// Measured operations up to there that rank above every answered one, by kind.
+    unanswered: BTreeMap<Kind, u64>,
     /// From the beginning of the load to there.
     passed: Span,
     kept: Vec<Kept>,
@@ -63,6 +67,7 @@ struct Kept {
 struct Seen {
     under_way: UnderWay,
     workers: Vec<WorkerSecond>,
+    is_over: bool,
 }
 
 impl Seconds {
@@ -73,6 +78,7 @@ impl Seconds {
             no_server: SettledCounts::default(),
             idle: Vec::new(),
             slots: Default::default(),
+            unanswered: BTreeMap::new(),
             passed: Span::ZERO,
             kept: Vec::new(),
             each: 1,
@@ -101,6 +107,7 @@ impl Seconds {
         let seen = Seen {
             under_way: figures::under_way(plan, start, looked, totals),
             workers: figures::workers(looked, &self.idle, length),
+            is_over: is_over(plan, start, looked.at, totals),
         };
         self.idle = looked.workers.iter().map(|worker| worker.idle).collect();
         Some(self.cut(plan, passed, seen, totals))
@@ -114,7 +121,8 @@ impl Seconds {
         totals: &TallySum,
     ) -> Option<Interval> {
         let rest = (counts(totals) != self.counts).then(|| {
-            let seen = Seen { under_way: figures::nothing(plan), workers: Vec::new() };
+            let under_way = figures::nothing(plan);
+            let seen = Seen { under_way, workers: Vec::new(), is_over: true };
             self.cut(plan, passed.max(self.passed), seen, totals)
         });
         let sum = self.kept.iter().fold(SettledCounts::default(), |sum, of| sum.plus(&of.counts));
@@ -130,6 +138,7 @@ impl Seconds {
         let counts = counts(totals);
         let times = &totals.times;
         let (servers, no_server) = self.since(plan, totals);
+        let unanswered = self.unanswered_since(plan, totals);
         let [response, service, lag] = &mut self.slots;
         let interval = Interval {
             start: self.passed,
@@ -138,10 +147,12 @@ impl Seconds {
             response: table(&liveness(&times.response, response), plan),
             service: table(&liveness(&times.service, service), plan),
             lag: table(&liveness(&times.lag, lag), plan),
+            unanswered,
             under_way: seen.under_way,
             servers,
             no_server,
             workers: seen.workers,
+            is_over: seen.is_over,
         };
         let each = interval.servers.iter().map(|server| &server.counts);
         let sum = each.fold(interval.no_server, |sum, of| sum.plus(of));
@@ -169,6 +180,16 @@ impl Seconds {
         let nowhere = no_server.since(&self.no_server);
         (self.servers, self.no_server) = (servers, no_server);
         (came, nowhere)
+    }
+
+    /// Measured operations that ended without a good answer since the last second, by kind.
+    fn unanswered_since(&mut self, plan: &Plan, totals: &TallySum) -> BTreeMap<Kind, u64> {
+        let measured = &totals.segments[usize::from(segment::MEASURE)];
+        let each = kinds(plan).into_iter().map(|kind| {
+            let now = unanswered(measured, kind);
+            (kind, now - self.unanswered.insert(kind, now).unwrap_or(0))
+        });
+        each.filter(|(_, came)| *came > 0).collect()
     }
 
     fn keep(&mut self, interval: &Interval) {

@@ -51,7 +51,11 @@ fn what_settled_in_all_seconds_is_what_the_load_came_to() {
         let parts = intervals.iter().filter_map(|interval| interval.response.get(kind));
         parts.for_each(|part| times.absorb(part));
         assert_eq!(times.to_bytes(), response.times().unwrap().to_bytes(), "{kind}");
+        let above = intervals.iter().filter_map(|interval| interval.unanswered.get(kind));
+        assert_eq!(above.sum::<u64>(), response.unanswered, "{kind}");
     }
+    let over: Vec<bool> = intervals.iter().map(|interval| interval.is_over).collect();
+    assert!(over.is_sorted() && !over[0] && over[over.len() - 1], "{over:?}");
     // The record keeps them.
     let kept: Vec<u64> = record.seconds.iter().map(|second| second.counts.settled).collect();
     assert_eq!(kept, intervals.iter().map(|i| i.counts.settled).collect::<Vec<_>>());

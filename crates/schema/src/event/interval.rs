@@ -1,6 +1,11 @@
 //! A second of the load, which workers end together and agents tell their master.
 
+mod judged;
+mod progress;
+mod sum;
 mod travel;
+
+pub use progress::LoadSoFar;
 
 use crate::kind::Kind;
 use crate::record::{ServerSecond, SettledCounts, UnderWay, WorkerSecond};
@@ -25,6 +30,9 @@ pub struct Interval {
     pub service: BTreeMap<Kind, Histogram<u64>>,
     /// Sent − intended of the measured operations that were sent in it.
     pub lag: BTreeMap<Kind, Histogram<u64>>,
+    /// Measured operations that ended in it and rank above those in `response`, by kind; a kind
+    /// without any is missing.
+    pub unanswered: BTreeMap<Kind, u64>,
     /// What was under way at its end.
     pub under_way: UnderWay,
     /// What ended of each server's operations, in the plan's order of servers: these and
@@ -35,6 +43,9 @@ pub struct Interval {
     /// What each worker had under way at its end, in their order; empty of what is left when they
     /// have finished.
     pub workers: Vec<WorkerSecond>,
+    /// Whether the load was over at its end: the measured window had ended, or all operations were
+    /// issued. What ended then says nothing about the load.
+    pub is_over: bool,
 }
 
 #[cfg(test)]

@@ -45,6 +45,9 @@ impl Shares {
     pub(super) fn absorb(&mut self, at: usize, record: Record) -> Result<(), MergeError> {
         let damaged = |why| MergeError::Damaged { record: at, why };
         record.check_conservation().map_err(damaged)?;
+        if record.share.as_ref().is_some_and(|share| share.agent.is_some()) {
+            record.check_servers().map_err(damaged)?;
+        }
         self.sums.absorb(&record).map_err(damaged)?;
         self.rows.absorb(&record).map_err(damaged)?;
         counters::absorb(&mut self.server, &record.server);
@@ -228,6 +231,11 @@ fn reduced(record: &Record) -> ShardRecord {
     shard
 }
 
+/// How many lanes a run can have.
+const LANES_MAX: u32 = u16::MAX as u32;
+/// The longest name of an agent, in bytes: that of a host.
+const NAME_MAX: usize = 253;
+
 /// The lanes of a share that [`plausible`] let pass.
 fn lanes(shard: &ShardRecord) -> Lanes {
     shard.lanes.unwrap_or_default()
@@ -242,11 +250,22 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
     let (Some(share), Some(lanes)) = (&shard.share, &shard.lanes) else {
         return Err("it does not say which lanes its share has".to_owned());
     };
-    let end = lanes.first.checked_add(lanes.count);
-    if lanes.count == 0 || end.is_none_or(|end| end > lanes.total) || share.number >= share.of {
+    // Every share has as many lanes, and they follow each other.
+    let all = u64::from(lanes.count) * u64::from(share.of);
+    let first = u64::from(lanes.count) * u64::from(share.number);
+    let fits = all == u64::from(lanes.total) && first == u64::from(lanes.first);
+    if lanes.count == 0 || !fits || share.number >= share.of || lanes.total > LANES_MAX {
         return Err(format!(
             "share {} of {} cannot have {} lanes from {} on of {}",
             share.number, share.of, lanes.count, lanes.first, lanes.total
+        ));
+    }
+    let agent = share.agent.as_ref();
+    let is_name =
+        |name: &str| (1..=NAME_MAX).contains(&name.len()) && !name.chars().any(char::is_control);
+    if agent.is_some_and(|agent| !is_name(&agent.name)) {
+        return Err(format!(
+            "the name of its agent is not 1 to {NAME_MAX} bytes without control characters"
         ));
     }
     let start = shard.window_start_unix_ns.map_or(Some(0), |start| u64::try_from(start.0).ok());

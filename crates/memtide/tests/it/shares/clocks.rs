@@ -80,6 +80,6 @@ fn clocks_of_which_none_is_kept_in_step_give_no_number() {
             let (skew, error) = merged.start_skew_ns.zip(alignment.error_max_ns).unwrap();
             assert!(skew <= error + 100_000_000, "{skew} ns, within {error}");
         }
-        AlignedBy::Monotonic => panic!("these clocks are not one"),
+        AlignedBy::Monotonic | AlignedBy::Reference => panic!("these clocks are not one"),
     }
 }

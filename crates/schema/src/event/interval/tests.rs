@@ -1,6 +1,9 @@
 //! Seconds of the load out of a seed: they travel, and what cannot be one is refused.
 
 use super::*;
+use crate::event::Progress;
+use crate::record::Phase;
+use crate::scenario::Goal;
 use memtide_base::Random;
 
 /// Random seconds of a load on two servers.
@@ -68,6 +71,7 @@ impl Seconds {
             response: self.kinds(),
             service: self.kinds(),
             lag: self.kinds(),
+            unanswered: [(Kind::All, 1 + self.below(9)), (Kind::Set, 1 + self.below(4))].into(),
             under_way: UnderWay {
                 in_flight: self.maybe(|this| this.below(100)),
                 backlog: self.maybe(|this| this.below(100)),
@@ -84,8 +88,113 @@ impl Seconds {
                     busy: self.maybe(Self::fraction),
                 })
                 .collect(),
+            is_over: self.below(4) == 0,
         }
     }
+}
+
+#[test]
+fn one_second_of_all_agents_is_the_sum_of_theirs() {
+    for seed in 0..32 {
+        let mut seconds = Seconds(Random::new(0x5ec0 + seed));
+        let parts: Vec<Interval> = (0..2 + seed % 5).map(|_| seconds.next()).collect();
+        let sum = Interval::merged(&parts).unwrap();
+        let settled = |of: fn(&Interval) -> SettledCounts| {
+            parts.iter().map(of).fold(SettledCounts::default(), |sum, part| sum.plus(&part))
+        };
+        assert_eq!(sum.counts, settled(|part| part.counts), "seed {seed}");
+        assert_eq!(sum.no_server, settled(|part| part.no_server), "seed {seed}");
+        for number in 0..2 {
+            let parts = parts.iter().map(|part| part.servers[number].counts);
+            let all = parts.fold(SettledCounts::default(), |sum, part| sum.plus(&part));
+            assert_eq!(sum.servers[number].counts, all, "seed {seed}");
+        }
+        let all = |of: fn(&Interval) -> u64| parts.iter().map(of).sum::<u64>();
+        let above = |of: &Interval| of.unanswered[&Kind::All];
+        assert_eq!(above(&sum), all(|part| part.unanswered[&Kind::All]), "seed {seed}");
+        assert_eq!(sum.workers.len() as u64, all(|part| part.workers.len() as u64), "seed {seed}");
+        for kind in [Kind::All, Kind::Set] {
+            let mut pooled = Histogram::<u64>::new();
+            let times = parts.iter().filter_map(|part| part.lag.get(&kind));
+            times.for_each(|times| pooled.absorb(times));
+            assert_eq!(sum.lag.get(&kind).cloned().unwrap_or_default(), pooled, "seed {seed}");
+        }
+        // In any grouping it is the same, also after its way to another process.
+        let (first, rest) = parts.split_at(1 + parts.len() / 3);
+        let halves = [first, rest].map(|half| Interval::merged(half).unwrap());
+        assert_eq!(Interval::merged(&halves), Some(sum.clone()), "seed {seed}");
+        assert_eq!(Interval::from_bytes(&sum.to_bytes()), Ok(sum), "seed {seed}");
+    }
+    assert_eq!(Interval::merged(&[]), None);
+}
+
+/// A second from `start_s` on with 1 000 answers in it, of which each took 1 ms, and `failed`
+/// operations that failed.
+fn second(start_s: u64, failed: u64) -> Interval {
+    let counts = SettledCounts {
+        settled: 1_000 + failed,
+        sent: 1_000 + failed,
+        answered: 1_000,
+        failed,
+        ..SettledCounts::default()
+    };
+    Interval {
+        start: Span::from_s(start_s),
+        length: Span::from_s(1),
+        counts,
+        no_server: counts,
+        response: [(Kind::All, Histogram::from_recorded([(1_000_000, 1_000)]))].into(),
+        unanswered: [(Kind::All, failed)].into(),
+        ..Interval::default()
+    }
+}
+
+#[test]
+fn conditions_are_judged_over_the_second_of_all_agents() {
+    let conditions =
+        |words: &[&str]| -> Vec<Goal> { words.iter().map(|word| word.parse().unwrap()).collect() };
+    let all = |start_s: u64| Interval::merged(&[second(start_s, 0), second(start_s, 40)]).unwrap();
+    let aborted = |second: &Interval, words: &[&str]| {
+        second.aborted(&conditions(words), Span::from_s(5)).map(|aborted| aborted.condition)
+    };
+    // Of one of them 4 % fail, of both together 2 %.
+    assert_eq!(aborted(&second(6, 40), &["errors>3%"]).as_deref(), Some("errors>3%"));
+    assert_eq!(aborted(&all(6), &["errors>3%"]), None);
+    assert_eq!(aborted(&all(6), &["rate>9k", "errors>1%"]).as_deref(), Some("errors>1%"));
+    assert_eq!(aborted(&all(6), &["rate<2100"]).as_deref(), Some("rate<2100"));
+    assert_eq!(aborted(&all(6), &["rate<2k"]), None);
+    // What was not answered ranks above every answer.
+    assert_eq!(aborted(&all(6), &["all.p99>9ms"]).as_deref(), Some("all.p99>9ms"));
+    assert_eq!(aborted(&all(6), &["all.p95>9ms"]), None);
+    // Not while it finds its feet, nor when it is over.
+    assert_eq!(aborted(&all(3), &["errors>1%"]), None);
+    assert_eq!(aborted(&Interval { is_over: true, ..all(6) }, &["errors>1%"]), None);
+    let told = all(4).aborted(&conditions(&["rate>1"]), Span::from_s(5)).unwrap();
+    assert_eq!((told.after_s, told.measured), (5.0, Some(2_040.0)));
+}
+
+#[test]
+fn the_status_line_can_be_told_of_seconds() {
+    let mut load = LoadSoFar::new(Span::from_s(2), Some(Span::from_s(3)), None);
+    let told: Vec<Progress> = (0..6).map(|at| load.after(&second(at, at % 2))).collect();
+    let phases: Vec<(Phase, f64)> = told.iter().map(|it| (it.phase, it.elapsed_s)).collect();
+    let (warmup, measure) = (Phase::Warmup, Phase::Measure);
+    let expected = [
+        (warmup, 1.0),
+        (measure, 0.0),
+        (measure, 1.0),
+        (measure, 2.0),
+        (Phase::Cooldown, 0.0),
+        (Phase::Cooldown, 1.0),
+    ];
+    assert_eq!(phases, expected);
+    assert_eq!(told[0].length_s, Some(2.0));
+    assert_eq!((told[2].length_s, told[4].length_s), (Some(3.0), None));
+    assert_eq!((told[5].done, told[5].unanswered), (6_000, 3));
+    assert_eq!(told[3].rate_per_s, Some(1_000.0));
+    assert_eq!(told[3].response_p99_ns, Some(1_000_000));
+    let short = Interval { length: Span::ZERO, ..Interval::default() };
+    assert_eq!(load.after(&short).rate_per_s, None);
 }
 
 #[test]

@@ -27,10 +27,12 @@ struct Travelling {
     response: BTreeMap<Kind, Values>,
     service: BTreeMap<Kind, Values>,
     lag: BTreeMap<Kind, Values>,
+    unanswered: BTreeMap<Kind, u64>,
     under_way: UnderWay,
     servers: Vec<ServerSecond>,
     no_server: SettledCounts,
     workers: Vec<WorkerSecond>,
+    is_over: bool,
 }
 
 /// A histogram with its exact moments.
@@ -83,10 +85,12 @@ impl Interval {
             response: kinds(&self.response),
             service: kinds(&self.service),
             lag: kinds(&self.lag),
+            unanswered: self.unanswered.clone(),
             under_way: self.under_way,
             servers: self.servers.clone(),
             no_server: self.no_server,
             workers: self.workers.clone(),
+            is_over: self.is_over,
         };
         serde_json::to_vec(&travelling).expect("it has only names as keys")
     }
@@ -112,10 +116,12 @@ impl Interval {
             response: kinds("response", &travelling.response)?,
             service: kinds("service", &travelling.service)?,
             lag: kinds("lag", &travelling.lag)?,
+            unanswered: travelling.unanswered,
             under_way: travelling.under_way,
             servers: travelling.servers,
             no_server: travelling.no_server,
             workers: travelling.workers,
+            is_over: travelling.is_over,
         };
         interval.check()?;
         Ok(interval)

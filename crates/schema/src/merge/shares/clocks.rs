@@ -18,6 +18,14 @@ pub(super) struct Compared {
 
 type Domain<'a> = (&'a str, Option<u64>);
 
+/// When the window of a share began by the master's clock, and how wrong that can be.
+fn by_reference(clock: Option<&ClockRecord>) -> Option<(i128, u64)> {
+    let clock = clock?;
+    let reference = clock.reference?;
+    let own = i128::try_from(clock.window_start_monotonic_ns?.0).ok()?;
+    Some((own.checked_add(i128::from(reference.ahead_ns))?, reference.error_max_ns))
+}
+
 /// The clock of a share, and when its window began by it.
 fn monotonic(clock: Option<&ClockRecord>) -> Option<(Domain<'_>, i128)> {
     let clock = clock?;
@@ -38,12 +46,36 @@ fn measured(shards: &[ShardRecord]) -> Vec<(usize, &ShardRecord)> {
 /// Beginnings with the clock, its largest error and how it is known; or why they are unknown.
 type Starts = Result<(BTreeMap<usize, i128>, AlignedBy, u64, String), String>;
 
+/// How wrong the distance of two instants can be, of which each is as wrong as its error.
+fn bound(mut errors: Vec<u64>) -> u64 {
+    errors.sort_unstable();
+    errors.iter().rev().take(2).fold(0u64, |sum, error| sum.saturating_add(*error))
+}
+
+/// When the windows began by the clock of the master of all of them, if it told each share how the
+/// two clocks compared.
+fn by_master(measured: &[(usize, &ShardRecord)]) -> Option<Starts> {
+    let each = measured.iter().map(|(at, shard)| Some((*at, by_reference(shard.clock.as_ref())?)));
+    let all: Vec<(usize, (i128, u64))> = each.collect::<Option<_>>()?;
+    let bound = match all.len() {
+        // One window is no distance from itself.
+        0 | 1 => 0,
+        _ => bound(all.iter().map(|(_, (_, error))| *error).collect()),
+    };
+    let starts = all.iter().map(|(at, (start, _))| (*at, *start)).collect();
+    let why = format!("by the master's clock, to {}", units::format_span(Span::from_ns(bound)));
+    Some(Ok((starts, AlignedBy::Reference, bound, why)))
+}
+
 /// When the windows began.
 ///
 /// Cause: The clocks of shares on several machines cannot be compared.
 ///
 /// To do: Synchronise the machines' clocks (chrony, ntpd or PTP), or go without the start skew.
 fn starts(measured: &[(usize, &ShardRecord)]) -> Starts {
+    if let Some(starts) = by_master(measured) {
+        return starts;
+    }
     let by_clock: Option<Vec<(usize, Domain<'_>, i128)>> = measured
         .iter()
         .map(|(at, shard)| monotonic(shard.clock.as_ref()).map(|(of, start)| (*at, of, start)))
@@ -73,8 +105,7 @@ fn starts(measured: &[(usize, &ShardRecord)]) -> Starts {
         }
     }
     consistent(measured)?;
-    errors.sort_unstable();
-    let bound = errors.iter().rev().take(2).fold(0u64, |sum, error| sum.saturating_add(*error));
+    let bound = bound(errors);
     let starts = measured.iter().filter_map(|(at, shard)| Some((*at, time_of_day(shard)?)));
     let why =
         format!("by synchronised times of day, to {}", units::format_span(Span::from_ns(bound)));

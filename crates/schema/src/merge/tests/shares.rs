@@ -233,6 +233,111 @@ fn clocks_that_cannot_be_compared_give_no_number() {
     }
 }
 
+/// Shares that agents on machines of their own carried out, each with its clock's distance from the
+/// master's. By that, share *n* began *n* ms late.
+fn of_agents(of: u32) -> Vec<Record> {
+    let each = (0..of).map(|number| {
+        let mut record = share(number, of, 10);
+        record.scenario["goal"] = vec!["start_skew<5ms"].into();
+        let clock = record.clock.as_mut().unwrap();
+        clock.boot_id = Some(format!("machine {number}"));
+        clock.synchronised = Some(false);
+        let reference = ReferenceClock { ahead_ns: -9_000_000_000, error_max_ns: 40_000 };
+        clock.reference = Some(ReferenceClock {
+            error_max_ns: reference.error_max_ns + u64::from(number) * 1_000,
+            ..reference
+        });
+        let agent = AgentRecord { name: format!("a{number}"), began_late_ns: Some(1_000) };
+        record.share.as_mut().unwrap().agent = Some(agent);
+        record.share.as_mut().unwrap().start = ShareStart::Agents;
+        record
+    });
+    each.collect()
+}
+
+/// Moves an agent's clock, and so the master's beside it.
+fn shifted(record: &mut Record, by_ns: i64) {
+    let clock = record.clock.as_mut().unwrap();
+    let start = clock.window_start_monotonic_ns.as_mut().unwrap();
+    start.0 = start.0.checked_add_signed(by_ns.into()).unwrap();
+    clock.reference.as_mut().unwrap().ahead_ns -= by_ns;
+}
+
+#[test]
+fn shares_of_agents_are_compared_by_the_masters_clock() {
+    let all = of_agents(4);
+    let record = merged(&all);
+    let alignment = record.alignment.as_ref().unwrap();
+    assert_eq!((alignment.by, alignment.error_max_ns), (AlignedBy::Reference, Some(85_000)));
+    assert_eq!(alignment.why, "by the master's clock, to 85us");
+    assert_eq!((record.start_skew_ns, record.goals[0].result), (Some(3 * MS), GoalResult::Met));
+    assert_eq!(record.rate.achieved_per_s, 400.0);
+    let again = Record::from_json(&json(&record)).unwrap();
+    assert_eq!(json(&again), json(&record));
+    for seed in 0..24 {
+        let mut random = Random::new(0xC10C + seed);
+        let mut moved = all.clone();
+        for record in &mut moved {
+            // Up to 10 000 s forward, or 4 s back: no clock is before its beginning.
+            shifted(record, random.below(10_004_000_000_000) as i64 - 4_000_000_000);
+        }
+        let mut moved = merged(&moved);
+        let clocks = record.shards.iter().map(|shard| shard.clock.clone());
+        moved.shards.iter_mut().zip(clocks).for_each(|(shard, clock)| shard.clock = clock);
+        assert_eq!(json(&moved), json(&record), "seed {seed}");
+    }
+    // A bound on its own is none of a distance, and one clock that is unknown leaves no number.
+    let one = merged(&all[..1]);
+    assert_eq!((one.start_skew_ns, one.alignment.unwrap().error_max_ns), (Some(0), Some(0)));
+    let mut some = all;
+    some[2].clock.as_mut().unwrap().reference = None;
+    assert_eq!(merged(&some).alignment.unwrap().by, AlignedBy::Unknown);
+}
+
+#[test]
+fn what_cannot_be_an_agents_share_is_refused_by_its_name() {
+    type Change = fn(&mut Record);
+    let cases: [(Change, &str); 7] = [
+        (|it| it.lanes.as_mut().unwrap().first = 4, "share 1 of 3 cannot have 2 lanes from 4 on"),
+        (|it| it.lanes.as_mut().unwrap().count = 1, "share 1 of 3 cannot have 1 lanes from 2 on"),
+        (|it| it.lanes.as_mut().unwrap().total = 8, "cannot have 2 lanes from 2 on of 8"),
+        (|it| it.share.as_mut().unwrap().number = 0, "share 0 of 3 cannot have 2 lanes from 2 on"),
+        (|it| it.totals.answered += 1, "ended"),
+        (
+            |it| {
+                let server = ServerRecord { name: "s".to_owned(), ..ServerRecord::default() };
+                it.servers = vec![server];
+            },
+            "the servers' counts add up to",
+        ),
+        (
+            |it| it.share.as_mut().unwrap().agent.as_mut().unwrap().name = "a\u{1b}[2J".to_owned(),
+            "the name of its agent is not 1 to 253 bytes without control characters",
+        ),
+    ];
+    for (change, expected) in cases {
+        let mut all = of_agents(3);
+        change(&mut all[1]);
+        let both = [all[1].totals.clone(), all[1].phases.measure.totals.clone()];
+        if both[0] != both[1] {
+            all[1].phases.measure.totals = both[0].clone();
+        }
+        let error = try_merge(&all).unwrap_err();
+        let sentence = error.message(|number| format!("agent a{number}"));
+        assert!(sentence.starts_with("agent a1 contradicts itself: "), "{sentence}");
+        assert!(sentence.contains(expected), "{sentence} is not about {expected}");
+    }
+    let mut times = of_agents(3);
+    let mut response = Distribution::of(&Histogram::from_recorded([(7, 9)]), 0, Span::ZERO);
+    (response.min_ns, response.max_ns) = (Some(9), Some(8));
+    times[1].response.insert(Kind::All, response);
+    assert!(refused(&times).contains("B.json contradicts itself: a histogram of response.all"));
+    let mut huge = of_agents(3);
+    huge[1].share.as_mut().unwrap().of = u32::MAX;
+    huge[1].lanes = Some(Lanes { first: 1, count: 1, total: u32::MAX });
+    assert!(refused(&huge).contains("cannot have 1 lanes from 1 on of 4294967295"));
+}
+
 #[test]
 fn a_shifted_time_of_day_does_not_shift_what_one_clock_measured() {
     let mut all = [0, 1, 2].map(|number| share(number, 3, 10));

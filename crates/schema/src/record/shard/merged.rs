@@ -42,6 +42,8 @@ pub struct AlignmentRecord {
 pub enum AlignedBy {
     /// The monotonic clock that all of them read.
     Monotonic,
+    /// The monotonic clock of the master of all of them, which each share's was compared with.
+    Reference,
     /// Synchronised times of day.
     TimeOfDay,
     /// None that can be trusted.

@@ -1,0 +1,248 @@
+//! The proof of agents: many of them on this machine, and what an agent costs beside a plain run.
+
+use super::memtide;
+use crate::bench::figures::Spread;
+use crate::bench::server::{Cpus, Server};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How many keys the runs have.
+const KEYS: &str = "1000";
+/// What agents may need from their start to a run's end, at most.
+const EXPECT: &str = "120s";
+
+/// What is proved, and how often.
+pub struct Options {
+    /// Agents of the large fleet.
+    pub agents: u32,
+    /// Rounds in which one agent and a plain run take turns.
+    pub rounds: u32,
+    /// How long each load lasts, in seconds.
+    pub seconds: u32,
+}
+
+/// Prints how long runs by many agents take, and their memory in a first and a second run; then the
+/// CPU time of an operation by one agent, as a ratio to that of a plain run.
+///
+/// # Errors
+/// When memtide cannot be built, or a run fails.
+pub fn agents(root: &Path, options: &Options) -> Result<(), String> {
+    crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide"]))?;
+    let cpus = Cpus::inherited()?;
+    many(root, options, &cpus)?;
+    one(root, options, &cpus)
+}
+
+/// A fleet of many agents, which makes two runs.
+fn many(root: &Path, options: &Options, cpus: &Cpus) -> Result<(), String> {
+    let (server, lab) = (Server::memcached(cpus)?, Lab::new(root, "many")?);
+    let count = options.agents;
+    let agents: Vec<Agent> =
+        (0..count).map(|number| lab.agent(number)).collect::<Result<_, _>>()?;
+    println!("run   joined   load began   merged   PSS of an agent: mean   most");
+    for number in 1..=2 {
+        let rate = 100 * count;
+        let words = format!(
+            "run -s {} --keys {KEYS} --rate {rate} --duration {}s --warmup 0 --threads 1 \
+             --connections {count} --mix get=1",
+            server.address, options.seconds
+        );
+        let (began, since_unix) = (Instant::now(), since_unix_s());
+        let mut master = lab.master(&words, count)?;
+        let joined = master.await_all(count, began)?;
+        let record = master.record()?;
+        let merged = began.elapsed();
+        let load = window_start_s(&record).map(|start| start - since_unix);
+        let pss: Vec<f64> = agents.iter().map(Agent::pss_kib).collect::<Result<_, _>>()?;
+        let mean = pss.iter().sum::<f64>() / pss.len() as f64;
+        let most = pss.iter().copied().fold(0.0, f64::max);
+        println!(
+            "{number:>3}   {:>4.1} s   {:>8.1} s   {:>4.1} s   {:>17.2} MiB   {:.2} MiB",
+            joined.as_secs_f64(),
+            load.unwrap_or(f64::NAN),
+            merged.as_secs_f64(),
+            mean / 1024.0,
+            most / 1024.0
+        );
+        let (shards, totals) = (&record["shards"], &record["totals"]);
+        println!(
+            "      {} shares, {} operations intended, {} answered",
+            shards.as_array().map_or(0, Vec::len),
+            totals["intended"],
+            totals["answered"]
+        );
+    }
+    Ok(())
+}
+
+/// One agent and a plain run, in turns.
+fn one(root: &Path, options: &Options, cpus: &Cpus) -> Result<(), String> {
+    let (server, lab) = (Server::memcached(cpus)?, Lab::new(root, "one")?);
+    let _agent = lab.agent(0)?;
+    let words = format!(
+        "run -s {} --keys {KEYS} --rate 20k --duration {}s --warmup 1s --threads 1 --connections \
+         16 --mix get=1",
+        server.address, options.seconds
+    );
+    let mut ratios = Vec::new();
+    for number in 0..options.rounds {
+        let by_agent = || -> Result<f64, String> { cpu(&lab.master(&words, 1)?.record()?) };
+        let plain = || -> Result<f64, String> { cpu(&lab.plain(&words)?.record()?) };
+        // What comes first takes turns too.
+        let (agent, plain) = match number % 2 {
+            0 => (by_agent()?, plain()?),
+            _ => {
+                let plain = plain()?;
+                (by_agent()?, plain)
+            }
+        };
+        println!("round {number}: agent {agent:.3}, plain {plain:.3} CPU s per million operations");
+        ratios.push(agent / plain);
+    }
+    let spread = Spread::of(ratios).ok_or("there was no round")?;
+    println!("CPU per operation, agent to plain run: {} with 95 % confidence", spread.text(3));
+    Ok(())
+}
+
+/// A folder with a master's key, in which agents and masters run.
+struct Lab {
+    folder: PathBuf,
+    root: PathBuf,
+}
+
+impl Lab {
+    fn new(root: &Path, name: &str) -> Result<Self, String> {
+        let folder = root.join("target/proof-agents").join(name);
+        drop(fs::remove_dir_all(&folder));
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let lab = Self { folder, root: root.to_owned() };
+        let address = crate::bench::server::free_address()?;
+        let mut command = memtide(root);
+        command.args(["key", "new"]).arg(lab.folder.join("key"));
+        command.args(["--address", &address.to_string(), "--allow-target", "127.0.0.0/8:*"]);
+        super::output(&mut command)?;
+        Ok(lab)
+    }
+
+    fn agent(&self, number: u32) -> Result<Agent, String> {
+        let name = format!("a{number:03}");
+        let mut command = self.memtide();
+        command.args(["agent", "--quiet", "--name", &name, "--join"]);
+        command.arg(self.folder.join("key/agent.join"));
+        command.arg("--records").arg(self.folder.join(name));
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        Ok(Agent(child.map_err(|error| format!("cannot start an agent: {error}"))?))
+    }
+
+    /// A run by `count` agents.
+    fn master(&self, words: &str, count: u32) -> Result<Master, String> {
+        let key = self.folder.join("key");
+        let words = format!("{words} --agents {count} --expect {EXPECT} --key {}", key.display());
+        self.plain(&words)
+    }
+
+    /// A run.
+    fn plain(&self, words: &str) -> Result<Master, String> {
+        let json = self.folder.join("run.json");
+        let mut command = self.memtide();
+        command.args(words.split_whitespace()).arg("--json").arg(&json);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let child = command.spawn().map_err(|error| format!("cannot start memtide: {error}"))?;
+        Ok(Master { child, json, said: String::new() })
+    }
+
+    /// The program, killed when this process dies.
+    fn memtide(&self) -> Command {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]).arg(memtide(&self.root).get_program());
+        command
+    }
+}
+
+/// An agent in a process of its own. Dropping this value ends it.
+struct Agent(Child);
+
+impl Agent {
+    /// The memory that is its own, with its part of what is shared.
+    fn pss_kib(&self) -> Result<f64, String> {
+        let place = format!("/proc/{}/smaps_rollup", self.0.id());
+        let text = fs::read_to_string(&place).map_err(|error| format!("{place}: {error}"))?;
+        let pss = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+        let pss = pss.and_then(|pss| pss.split_whitespace().next()?.parse().ok());
+        pss.ok_or_else(|| format!("{place} has no line Pss"))
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // It may be gone already, and nothing is left to be done about that here.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A run under way. Dropping this value ends it.
+struct Master {
+    child: Child,
+    json: PathBuf,
+    said: String,
+}
+
+impl Master {
+    /// Reads what it says until all agents are there; how long that took.
+    fn await_all(&mut self, count: u32, began: Instant) -> Result<Duration, String> {
+        let err = self.child.stderr.as_mut().expect("it is piped");
+        let last = format!("is here, {count} of {count}");
+        for line in BufReader::new(err).lines() {
+            let line = line.map_err(|error| error.to_string())?;
+            if line.contains(&last) {
+                return Ok(began.elapsed());
+            }
+            self.said += &line;
+            self.said.push('\n');
+        }
+        Err(format!("not all agents came: {}", self.said))
+    }
+
+    /// The record of it, once it has ended.
+    fn record(mut self) -> Result<Value, String> {
+        let err = self.child.stderr.take().expect("it is piped");
+        for line in BufReader::new(err).lines().map_while(Result::ok) {
+            self.said += &line;
+            self.said.push('\n');
+        }
+        let status = self.child.wait().map_err(|error| error.to_string())?;
+        if !status.success() {
+            return Err(format!("a run failed with {status}: {}", self.said));
+        }
+        let text = fs::read_to_string(&self.json).map_err(|error| error.to_string())?;
+        serde_json::from_str(&text).map_err(|error| format!("its record is no JSON: {error}"))
+    }
+}
+
+impl Drop for Master {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The CPU seconds that a million operations cost their process.
+fn cpu(record: &Value) -> Result<f64, String> {
+    let cost = record["client"]["cpu_s_per_mops"].as_f64();
+    cost.ok_or_else(|| "a record has no CPU time of its operations".to_owned())
+}
+
+/// When the measured window began, in seconds since 1970.
+fn window_start_s(record: &Value) -> Option<f64> {
+    let ns = record["window_start_unix_ns"].as_str()?.parse::<f64>().ok()?;
+    Some(ns / 1e9)
+}
+
+fn since_unix_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
