@@ -111,7 +111,7 @@ impl Taking {
             failure => {
                 let record = self.merging.finish().map_err(|error| {
                     let message = error.message(|at| format!("the record of agent {at}"));
-                    Failure { exit: 1, sentence: Sentence::new(&message) }
+                    Failure { exit: 1, sentence: Sentence::new(message) }
                 })?;
                 Ok(Outcome { record, failure, wrong_values: WrongValues::default() })
             }
@@ -128,5 +128,5 @@ fn failure(end: &RoundEnd, count: usize, of: usize) -> Failure {
         0 => "there is no result".to_owned(),
         count => format!("the result is of {count} of {of} agents and partial"),
     };
-    Failure { exit, sentence: Sentence::new(&format!("{}; {rest}", whom.join("; "))) }
+    Failure { exit, sentence: Sentence::new(format!("{}; {rest}", whom.join("; ")) }
 }
