@@ -6,13 +6,18 @@
 //! whole body is `libfuzzer_sys::fuzz_target!(|data: &[u8]| memtide_fuzz::reply_decoder(data));`.
 #![forbid(unsafe_code)]
 
+pub mod spoken;
 mod codec;
+mod conversation;
 mod frames;
+mod law;
 mod scenario;
 mod server;
 pub mod generate;
 
 pub use codec::{reply_decoder, request_decoder};
+pub use conversation::{from_agent, to_agent};
 pub use frames::{answer_frames, request_frames};
+pub use law::law_words;
 pub use scenario::scenario_toml;
 pub use server::{frames_session, session};

@@ -3,6 +3,7 @@
 use memtide_fuzz::generate::{
     ANSWER_FRAMES, Generator, REPLIES, REQUEST_FRAMES, REQUESTS, SCENARIOS,
 };
+use memtide_fuzz::spoken::{FROM_AGENT, LAWS, TO_AGENT};
 use std::panic::{self, AssertUnwindSafe};
 
 const SEED: u64 = 1;
@@ -60,4 +61,19 @@ fn session() {
 #[test]
 fn scenario_toml() {
     run(memtide_fuzz::scenario_toml, SCENARIOS);
+}
+
+#[test]
+fn from_agent() {
+    run(memtide_fuzz::from_agent, &FROM_AGENT);
+}
+
+#[test]
+fn to_agent() {
+    run(memtide_fuzz::to_agent, &TO_AGENT);
+}
+
+#[test]
+fn law_words() {
+    run(memtide_fuzz::law_words, LAWS);
 }

@@ -7,6 +7,9 @@
 
 pub mod master;
 pub mod agent;
+pub mod transport;
+pub mod identity;
+pub mod join;
 pub mod law;
 pub mod parts;
 pub mod clock;

@@ -2,16 +2,16 @@
 
 use super::folder::hexadecimal;
 use super::kept::Kept;
-use super::worker::{News, Told, Work};
+use super::worker::{News, Part, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
-use crate::session::{StepAtAgent, Task};
+use crate::session::StepAtAgent;
 use memtide_base::{Instant, Span};
 use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent};
 use memtide_cluster::join::Join;
 use memtide_cluster::law::Law;
-use memtide_cluster::message::{Hello, KeptRecord, Share as ShareMessage, Step};
+use memtide_cluster::message::{self, Hello, KeptRecord, Share as ShareMessage, Step};
 use memtide_cluster::transport::{AgentNet, FromMaster};
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
@@ -251,9 +251,9 @@ impl Shell {
             Action::Compare(clock) => self.tell(|told| told.compare(&clock)),
             Action::End { aborted, why } => {
                 self.log(&format!("the load ends: {why}"));
-                match aborted.as_deref().map(Aborted::from_bytes) {
-                    Some(Ok(aborted)) => self.tell(|told| told.abort(aborted)),
-                    _ => self.tell(|told| told.stop.raise()),
+                match aborted {
+                    Some(aborted) => self.tell(|told| told.abort(heard(aborted))),
+                    None => self.tell(|told| told.stop.raise()),
                 }
             }
             Action::Keep { run, record } => self.keep(&run, &record),
@@ -310,9 +310,9 @@ impl Shell {
         settings.scenario.user = self.setup.own.user.clone();
         settings.scenario.password = self.setup.own.password.clone();
         let task = match (share.load_only, share.step) {
-            (true, _) => Task::Load,
-            (false, Some(step)) => Task::Step(step_of(&step)),
-            (false, None) => Task::Once,
+            (true, _) => Part::Load,
+            (false, Some(step)) => Part::Step(step_of(&step)),
+            (false, None) => Part::Run,
         };
         let line = line_of(share, &settings);
         let (told, (news, heard)) = (Arc::new(Told::default()), channel());
@@ -372,6 +372,12 @@ impl Shell {
             say(&format!("memtide agent: {line}"));
         }
     }
+}
+
+/// A condition that was met, as the record has it.
+fn heard(aborted: message::Aborted) -> Aborted {
+    let message::Aborted { condition, measured, why, after_s } = aborted;
+    Aborted { condition, measured, why, after_s }
 }
 
 /// A step of a search or scan.

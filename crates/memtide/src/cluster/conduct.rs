@@ -6,10 +6,10 @@ use crate::exit::{INTERRUPTED, Stop};
 use crate::session::audience::Audience;
 use crate::session::host::HostWorld;
 use crate::session::{Came, Ended, Front, Opened, Steps, Task, World};
+use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::steps;
 use memtide_run::{Failure, Observer};
-use memtide_schema::scenario::AgentsWord;
 use memtide_schema::{Outputs, Settings};
 
 /// Everything that a run by agents needs to begin.
@@ -35,7 +35,7 @@ impl Conducted {
         front.preface()?;
         check(settings)?;
         front.check(settings, 0)?;
-        memtide_host::secrecy::hide_process();
+        machine::hide_process().map_err(Stop::usage)?;
         // Each agent writes its own samples.
         let own = Outputs { samples: None, ..settings.outputs.clone() };
         let Opened { outlets, reader, .. } =
@@ -101,15 +101,10 @@ fn check(settings: &Settings) -> Result<(), Stop> {
     } else if outputs.samples.as_deref().is_some_and(|place| place != "agents") {
         "with --agents, each agent writes its own samples: use --samples agents, and start the \
          agents with --samples DIR"
-    } else if matches!(placement.agents.which, None) {
+    } else if placement.agents.which.is_none() {
         "--agents is missing"
     } else {
         return Ok(());
     };
     Err(Stop::usage(problem))
-}
-
-/// Whether `settings` let agents carry out the run.
-pub(crate) fn is_wanted(settings: &Settings) -> bool {
-    matches!(settings.placement.agents.which, Some(AgentsWord::Count(_) | AgentsWord::Listed(_)))
 }

@@ -8,13 +8,14 @@ use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
 use memtide_base::{Instant, Span};
 use memtide_cluster::law::LawWords;
 use memtide_cluster::master::{Action, Gathered, Master, Round, Rules, Wanted};
-use memtide_cluster::message::Step;
+use memtide_cluster::message::{self, Step};
 use memtide_cluster::transport::{FromNet, MasterNet, files};
 use memtide_engine::plan::StepTask;
-use memtide_host::Clock;
+use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::Runner;
 use memtide_run::{Failure, Observer, Outcome};
+use memtide_schema::record::Aborted;
 use memtide_schema::scenario::{Agents, AgentsWord};
 use memtide_schema::{Event, Scenario, Settings};
 use std::path::PathBuf;
@@ -29,14 +30,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub(crate) struct Fleet {
     master: Master,
     net: MasterNet,
-    clock: Clock,
     stop: StopFlag,
     /// The scenario as TOML.
     document: String,
     scenario: Scenario,
     samples: bool,
     /// The agent in this process, if the master has a share.
-    own: Option<Local>,
+    _own: Option<Local>,
 }
 
 impl Fleet {
@@ -53,15 +53,15 @@ impl Fleet {
         let (wanted, listen) = match (which, *master_share) {
             (Some(AgentsWord::Listed(all)), false) => (Wanted::Listed(all.clone()), None),
             (Some(AgentsWord::Listed(all)), true) => {
-                (Wanted::ListedAndOwn(all.clone()), Some("127.0.0.1:0".to_owned()))
+                (Wanted::ListedAndOwn(all.clone()), Some("127.0.0.1:0"))
             }
             (Some(AgentsWord::Count(count)), own) => {
-                (Wanted::Count(count + u32::from(own)), Some(key.bind.clone()))
+                (Wanted::Count(count + u32::from(own)), Some(&*key.bind))
             }
             (None, _) => return Err(Stop::usage("--agents is missing")),
         };
         let dial = wanted.listed().to_vec();
-        let net = MasterNet::start(&key.identity, key.join.token.clone(), listen.as_deref(), dial);
+        let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);
         let net = net.map_err(Stop::usage)?;
         let own = match (master_share, net.local_address()) {
             (true, Some(address)) => {
@@ -69,7 +69,6 @@ impl Fleet {
             }
             _ => None,
         };
-        let clock = Clock::start();
         let rules = Rules {
             wanted,
             expect: *expect,
@@ -80,14 +79,13 @@ impl Fleet {
         };
         let scenario = settings.scenario.clone();
         Ok(Self {
-            master: Master::new(rules, clock.now()),
+            master: Master::new(rules, now()),
             net,
-            clock,
             stop: stop.clone(),
             document: document(&scenario),
             scenario,
             samples: settings.outputs.samples.is_some(),
-            own,
+            _own: own,
         })
     }
 
@@ -96,7 +94,7 @@ impl Fleet {
     /// Cause: Agents are missing, or the user does not wait any longer.
     pub(crate) fn gather(&mut self, observer: &mut impl Observer) -> Result<(), Stop> {
         loop {
-            match self.master.gathered(self.clock.now()) {
+            match self.master.gathered(now()) {
                 Gathered::All => return Ok(()),
                 Gathered::Missing(message) => return Err(Stop { code: UNREACHABLE, message }),
                 Gathered::Waiting if self.stop.is_raised() => {
@@ -117,23 +115,20 @@ impl Fleet {
     ) -> Result<Outcome, Failure> {
         let (document, samples) = (self.document.clone(), self.samples);
         let round = Round { scenario: document, load_only, step, samples };
-        self.master.begin(&round, self.clock.now());
+        self.master.begin(&round, now());
         let mut taking = Taking::new(&self.scenario);
         let end = loop {
             if let Some(end) = self.master.round_end() {
                 break end;
             }
             if self.stop.is_raised() {
-                self.master.stop(None, "the user has ended the run", self.clock.now());
+                self.master.stop(None, "the user has ended the run", now());
             }
             self.turn(Some(&mut taking), observer);
         };
         // What is acknowledged must leave.
         self.turn(Some(&mut taking), observer);
         let outcome = taking.finish(&end, self.master.agents().len())?;
-        for warning in &outcome.record.warnings {
-            observer.on(&Event::Warning(warning.clone()));
-        }
         observer.on(&Event::WrongValues(Box::new(outcome.wrong_values.clone())));
         observer.on(&Event::Done(Box::new(outcome.record.clone())));
         Ok(outcome)
@@ -151,7 +146,7 @@ impl Fleet {
     fn turn(&mut self, mut taking: Option<&mut Taking>, observer: &mut impl Observer) {
         let mut next = self.net.next(LOOK_EVERY);
         while let Some(came) = next {
-            let now = self.clock.now();
+            let now = now();
             match came {
                 FromNet::Opened { peer, address, hello } => {
                     self.master.opened(peer, &address, &hello, now);
@@ -165,7 +160,7 @@ impl Fleet {
             self.act(taking.as_deref_mut(), observer);
             next = self.net.next(Duration::ZERO);
         }
-        let now = self.clock.now();
+        let now = now();
         self.master.tick(now);
         self.act(taking, observer);
         observer.tick(now);
@@ -187,7 +182,7 @@ impl Fleet {
                     let agents = self.master.agents();
                     match taking.record(&record, number, &agents) {
                         Ok(()) => self.master.fit(number),
-                        Err(why) => self.master.unfit(number, why, self.clock.now()),
+                        Err(why) => self.master.unfit(number, why, now()),
                     }
                 }
             }
@@ -202,15 +197,16 @@ impl Fleet {
         observer: &mut impl Observer,
     ) {
         match taking.seconds(seconds) {
-            Ok(Seconds { interval, progress, aborted }) => {
+            Ok(None) => {}
+            Ok(Some(Seconds { interval, progress, aborted })) => {
                 observer.on(&Event::Progress(progress));
                 observer.on(&Event::Interval(Box::new(interval)));
                 if let Some(aborted) = aborted {
                     let why = format!("--abort-on {} was met", aborted.condition);
-                    self.master.stop(Some(aborted.to_bytes()), &why, self.clock.now());
+                    self.master.stop(Some(said(aborted)), &why, now());
                 }
             }
-            Err((number, why)) => self.master.unfit(number, why, self.clock.now()),
+            Err((number, why)) => self.master.unfit(number, why, now()),
         }
     }
 }
@@ -226,6 +222,17 @@ impl Runner for Fleet {
         let step = Step { number, rate_per_s, keeps_data, rest_ns: rest.ns() };
         Self::carry_out(self, false, Some(step), observer)
     }
+}
+
+/// The kernel's monotonic clock, by which agents' clocks are compared.
+fn now() -> Instant {
+    Instant::from_ns(monotonic_ns())
+}
+
+/// A condition that was met, as it is sent.
+fn said(aborted: Aborted) -> message::Aborted {
+    let Aborted { condition, measured, why, after_s } = aborted;
+    message::Aborted { condition, measured, why, after_s }
 }
 
 /// The scenario as its agents read it. Names and passwords for the servers are each agent's own,

@@ -1,10 +1,12 @@
 //! What agents report, made one: each second of their load, and in the end their records.
 
 use memtide_base::Sentence;
+use memtide_base::Span;
 use memtide_cluster::master::{AgentFacts, RoundEnd};
 use memtide_run::{Failure, Outcome};
-use memtide_schema::event::Second;
-use memtide_schema::record::{Aborted, ShareStart};
+use memtide_schema::event::LoadSoFar;
+use memtide_schema::record::Aborted;
+use memtide_schema::scenario::Goal;
 use memtide_schema::{Interval, Merging, Progress, Record, Scenario, Scenarios, WrongValues};
 
 /// What was taken of the agents of one run.
@@ -16,7 +18,10 @@ pub(super) struct Taking {
     digest: Option<String>,
     /// Why the records cannot be merged, if so.
     spoilt: Option<String>,
-    seconds: Second,
+    so_far: LoadSoFar,
+    /// Conditions that end the run, and how long operations wait for their answers.
+    abort_on: Vec<Goal>,
+    timeout: Span,
 }
 
 /// A second of the load of all agents.
@@ -34,21 +39,26 @@ impl Taking {
             count: 0,
             digest: None,
             spoilt: None,
-            seconds: Second::new(scenario),
+            so_far: LoadSoFar::new(scenario.warmup, scenario.duration, scenario.ops_max),
+            abort_on: scenario.trust.abort_on.clone(),
+            timeout: scenario.timeout,
         }
     }
 
     /// Takes a second of every agent; an error names the agent whose second cannot be read.
-    pub(super) fn seconds(&mut self, seconds: &[(u32, Vec<u8>)]) -> Result<Seconds, (u32, String)> {
+    pub(super) fn seconds(
+        &mut self,
+        seconds: &[(u32, Vec<u8>)],
+    ) -> Result<Option<Seconds>, (u32, String)> {
         let mut intervals = Vec::with_capacity(seconds.len());
         for (number, bytes) in seconds {
             let interval = Interval::from_bytes(bytes);
             intervals.push(interval.map_err(|why| (*number, why))?);
         }
-        let interval = Interval::merged(&intervals);
-        let progress = self.seconds.progress(&interval);
-        let aborted = self.seconds.judge(&interval);
-        Ok(Seconds { interval, progress, aborted })
+        let Some(interval) = Interval::merged(&intervals) else { return Ok(None) };
+        let progress = self.so_far.after(&interval);
+        let aborted = interval.aborted(&self.abort_on, self.timeout);
+        Ok(Some(Seconds { interval, progress, aborted }))
     }
 
     /// Takes the record of agent `number`.

@@ -11,6 +11,7 @@ use memtide_cluster::message::to_agent::What as Asks;
 use memtide_cluster::message::{Acknowledged, Bye, Fetch, Hello, KeptRecord, ToAgent, Welcome};
 use memtide_cluster::parts::Assembly;
 use memtide_cluster::transport::{FromNet, MasterNet, files};
+use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_schema::scenario::AgentsWord;
 use std::collections::{BTreeMap, VecDeque};
@@ -227,14 +228,14 @@ fn write(place: &Path, record: &[u8]) -> Result<(), Stop> {
 
 /// The net of a master that only asks.
 fn open(matches: &ArgMatches, waits: Option<()>, dial: Vec<String>) -> Result<MasterNet, Stop> {
-    memtide_host::secrecy::hide_process();
+    machine::hide_process().map_err(Stop::usage)?;
     let folder = match matches.get_one::<PathBuf>("key") {
         Some(folder) => folder.clone(),
         None => own_key()?,
     };
     let key = files::read_identity(&folder).map_err(Stop::usage)?;
-    let listen = waits.map(|()| key.bind.clone());
-    let net = MasterNet::start(&key.identity, key.join.token.clone(), listen.as_deref(), dial);
+    let listen = waits.map(|()| &*key.bind);
+    let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);
     net.map_err(Stop::usage)
 }
 

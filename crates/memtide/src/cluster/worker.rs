@@ -9,12 +9,13 @@ use crate::session::host::HostWorld;
 use crate::session::outlets::{RowsBy, open};
 use crate::session::world::Gauge;
 use crate::session::{
-    Came, Ended, Front, InStep, Manner, Opened, Rows, Screen, Session, Task, World, room,
-    unfit_natively,
+    Came, Ended, Front, InStep, Manner, Opened, Rows, Screen, Session, StepAtAgent, Task, World,
+    room, unfit_natively,
 };
 use memtide_base::{Instant, Span};
 use memtide_cluster::clock::Estimates;
 use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
+use memtide_cluster::message;
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet};
@@ -65,7 +66,7 @@ impl Told {
         *locked(&self.aborted) = Some(aborted);
     }
 
-    pub(super) fn compare(&self, clock: &memtide_cluster::message::Clock) {
+    pub(super) fn compare(&self, clock: &message::Clock) {
         locked(&self.clock).add(clock);
     }
 }
@@ -75,13 +76,23 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What a share is part of.
+pub(super) enum Part {
+    /// A fill.
+    Load,
+    /// One run.
+    Run,
+    /// A step of a search or scan.
+    Step(StepAtAgent),
+}
+
 /// A share, and all that carrying it out needs.
 pub(super) struct Work {
     /// What the master asks for, with the agent's own outputs and its name at the servers.
     pub(super) settings: Settings,
     /// What the master asks for, as it said it; in a step, at the step's rate.
     pub(super) sent: Settings,
-    pub(super) task: Task,
+    pub(super) task: Part,
     pub(super) share: Share,
     /// What this machine's operator allows; none if all is allowed.
     pub(super) law: Option<Arc<Law>>,
@@ -100,7 +111,11 @@ impl Work {
         if let Some(law) = &law {
             host = host.within(guard(law));
         }
-        let load_only = matches!(task, Task::Load);
+        let (task, load_only) = match task {
+            Part::Load => (Task::Load, true),
+            Part::Run => (Task::Once, false),
+            Part::Step(step) => (Task::Step(step), false),
+        };
         let world = AgentWorld { host, sent, load_only, law, told, news };
         Session { settings, task, front: Box::new(front), world }.run();
     }
@@ -239,12 +254,7 @@ impl AgentWorld {
     fn obey(&self, lowered: &Lowered) -> Result<(), Stop> {
         let Some(law) = &self.law else { return Ok(()) };
         let plan = &lowered.plan;
-        let server = |server: &'_ ServerPlan| server.addresses.iter().map(endpoint).collect();
-        let servers: Vec<AskedServer<'_>> = plan
-            .servers
-            .iter()
-            .map(|it| AskedServer { name: &it.name, addresses: server(it) })
-            .collect();
+        let servers: Vec<AskedServer<'_>> = plan.servers.iter().map(asked).collect();
         let threads = plan.own_workers().len() as u64;
         let asked = Asked {
             settings: &self.sent,
@@ -257,6 +267,11 @@ impl AgentWorld {
         };
         law.check(&asked).map_err(Stop::usage)
     }
+}
+
+/// A server in the words of a law.
+fn asked(server: &ServerPlan) -> AskedServer<'_> {
+    AskedServer { name: &server.name, addresses: server.addresses.iter().map(endpoint).collect() }
 }
 
 /// Where a connection leads, in the words of a law.

@@ -11,8 +11,8 @@ use memtide_cluster::join::Join;
 use memtide_cluster::law::{Law, LawWords};
 use memtide_cluster::transport::{AgentNet, files};
 use memtide_host::clock::monotonic_ns;
+use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_host::{machine, secrecy};
 use memtide_schema::{Layer, Settings};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub(super) fn agent(matches: &ArgMatches) -> Result<u8, Stop> {
 /// Cause: A flag or the join file of the agent is wrong.
 fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     // A core dump would hold the token.
-    secrecy::hide_process();
+    machine::hide_process().map_err(Stop::usage)?;
     let join_path = path(matches, "join");
     let join = match &join_path {
         Some(path) => files::read_join(path).map_err(Stop::usage)?,

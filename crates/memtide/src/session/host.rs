@@ -33,6 +33,8 @@ pub(crate) struct HostWorld {
     division: Option<Division>,
     /// The clock of the fleet.
     clock: Clock,
+    /// Which addresses may be connected to.
+    guard: ConnectGuard,
 }
 
 impl HostWorld {
@@ -41,7 +43,20 @@ impl HostWorld {
     pub(crate) fn new(division: Option<Division>) -> Self {
         let files_max = machine::raise_file_limit();
         let (machine, clock) = (machine::look(), Clock::start());
-        Self { files_max, machine, embedded: None, division, clock }
+        let guard = ConnectGuard::default();
+        Self { files_max, machine, embedded: None, division, clock, guard }
+    }
+
+    /// This machine, which connects to those addresses alone that `guard` allows.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn within(self, guard: ConnectGuard) -> Self {
+        Self { guard, ..self }
+    }
+
+    /// The clock of the fleet.
+    #[cfg(feature = "cluster")]
+    pub(crate) const fn clock(&self) -> Clock {
+        self.clock
     }
 }
 
@@ -123,7 +138,7 @@ impl World for HostWorld {
         });
         self.clock = Clock::start();
         let cpus = &lowered.placement.workers;
-        Ok(HostFleet::new(self.clock, stop.clone(), cpus, sink, ConnectGuard::default()))
+        Ok(HostFleet::new(self.clock, stop.clone(), cpus, sink, self.guard.clone()))
     }
 
     fn barrier(&self, settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused> {

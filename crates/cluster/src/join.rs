@@ -1,0 +1,284 @@
+//! Join files: what an agent needs to find its master, to know it, and to prove itself to it.
+//!
+//! Text in, text out; the files themselves are opened elsewhere. A join file holds a secret, so no
+//! error and no `Debug` of this module shows its token.
+
+use crate::law::LawWords;
+use ring::rand::SecureRandom;
+use std::fmt::{self, Write};
+use subtle::ConstantTimeEq;
+use toml::{Table, Value};
+
+/// The version of the format.
+const VERSION: i64 = 1;
+const TOKEN_BYTES: usize = 16;
+const DIGEST_BYTES: usize = 32;
+/// Runs of hexadecimal digits from this length on are not quoted in an error.
+const QUOTED_HEX_MAX: usize = 12;
+
+/// A secret of 128 bits that an agent shares with its master.
+#[derive(Clone)]
+pub struct Token([u8; TOKEN_BYTES]);
+
+impl Token {
+    /// A new token.
+    ///
+    /// # Errors
+    /// When `random` fails.
+    pub fn make(random: &dyn SecureRandom) -> Result<Self, String> {
+        let mut bytes = [0; TOKEN_BYTES];
+        random.fill(&mut bytes).map_err(|_| "the system gave no random bytes".to_owned())?;
+        Ok(Self(bytes))
+    }
+
+    /// True if `bytes` are this token, compared in constant time.
+    #[must_use]
+    pub fn matches(&self, bytes: &[u8]) -> bool {
+        self.0.as_slice().ct_eq(bytes).into()
+    }
+
+    /// The bytes, for the message that proves them to the master.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl PartialEq for Token {
+    fn eq(&self, other: &Self) -> bool {
+        self.matches(&other.0)
+    }
+}
+
+impl Eq for Token {}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+/// What a join file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Join {
+    /// SHA-256 of the master's certificate (DER). The master proves that it has the key.
+    pub master: [u8; DIGEST_BYTES],
+    /// What the agent proves to the master.
+    pub token: Token,
+    /// Where agents dial the master: `host:port`.
+    pub address: String,
+    /// Limits of the agent that reads the file.
+    pub limits: LawWords,
+}
+
+impl Join {
+    /// Reads the text of a join file.
+    ///
+    /// # Errors
+    /// A sentence that names the key, what is wrong and what is allowed. It never shows the token.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        parse(text).map_err(|error| without_secrets(&error))
+    }
+
+    /// The text of a join file that `parse` reads back.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::from(
+            "# A memtide join file. An agent that reads it obeys the master below, and can join \
+             its runs.\n# Keep it secret: chmod 600.\n",
+        );
+        let mut line = |key: &str, value: Value| {
+            let _ = writeln!(text, "{key} = {value}");
+        };
+        line("memtide_join", Value::Integer(VERSION));
+        line("master", digest_text(&self.master).into());
+        line("token", hex(&self.token.0).into());
+        line("address", self.address.as_str().into());
+        let limits = &self.limits;
+        let words = [
+            ("rate-max", &limits.rate_max),
+            ("connections-max", &limits.connections_max),
+            ("duration-max", &limits.duration_max),
+            ("threads-max", &limits.threads_max),
+            ("memory-max", &limits.memory_max),
+        ];
+        if *limits != LawWords::default() {
+            text.push_str("\n[limits]\n");
+            if !limits.allow_target.is_empty() {
+                let targets = Value::from(limits.allow_target.clone());
+                let _ = writeln!(text, "allow-target = {targets}");
+            }
+            for (key, word) in words {
+                if let Some(word) = word {
+                    let _ = writeln!(text, "{key} = {}", Value::from(word.as_str()));
+                }
+            }
+        }
+        text
+    }
+}
+
+/// A certificate's digest as join files and messages write it: `sha256:` and 64 digits.
+#[must_use]
+pub fn digest_text(digest: &[u8; DIGEST_BYTES]) -> String {
+    format!("sha256:{}", hex(digest))
+}
+
+/// True if `address` is `host:port` with a port from 1 to 65 535.
+fn is_address(address: &str) -> bool {
+    let Some((host, port)) = address.rsplit_once(':') else {
+        return false;
+    };
+    let host = match host.strip_prefix('[') {
+        Some(inner) => inner.strip_suffix(']').filter(|inner| inner.contains(':')),
+        None => Some(host).filter(|host| !host.contains(':')),
+    };
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"/@[]\"".contains(c);
+    let host = host.is_some_and(|host| !host.is_empty() && host.chars().all(plain));
+    let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+    host && digits && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+/// `address` if it is `host:port`.
+///
+/// # Errors
+/// A sentence that shows the address and the form.
+pub(crate) fn checked_address(address: &str) -> Result<&str, String> {
+    if is_address(address) {
+        return Ok(address);
+    }
+    Err(format!(
+        "'{address}' is not HOST:PORT; write for example '10.0.0.1:7411', 'master.lab:7411' or \
+         '[fd00::1]:7411'"
+    ))
+}
+
+fn parse(text: &str) -> Result<Join, String> {
+    let mut table = toml_table(text)?;
+    match table.remove("memtide_join") {
+        Some(Value::Integer(VERSION)) => {}
+        Some(Value::Integer(other)) => {
+            return Err(format!(
+                "memtide_join: version {other} is unknown; this memtide reads version {VERSION}; \
+                 use the memtide that wrote the file, or make new files with memtide key new"
+            ));
+        }
+        Some(_) => return Err("memtide_join: not a number; write memtide_join = 1".to_owned()),
+        None => {
+            return Err("it is not a join file: memtide_join = 1 is missing; memtide key new \
+                        writes join files"
+                .to_owned());
+        }
+    }
+    let master = word(&mut table, "master")?;
+    let token = word(&mut table, "token")?;
+    let address = word(&mut table, "address")?;
+    let limits = match table.remove("limits") {
+        Some(Value::Table(limits)) => law_words(limits)?,
+        Some(_) => return Err("limits: not a table; write [limits] above its keys".to_owned()),
+        None => LawWords::default(),
+    };
+    no_more(&table, "", "memtide_join, master, token, address, [limits]")?;
+    let master = master.strip_prefix("sha256:").and_then(unhex).ok_or(
+        "master: not sha256: and 64 hexadecimal digits; copy the line whole from the file that \
+         memtide key new wrote",
+    )?;
+    let token = unhex(&token).ok_or(
+        "token: not 32 hexadecimal digits; copy the line whole from the file that memtide key \
+         new wrote",
+    )?;
+    checked_address(&address).map_err(|error| format!("address: {error}"))?;
+    Ok(Join { master, token: Token(token), address, limits })
+}
+
+/// The text as TOML. What TOML's parser says is not passed on: it quotes the line.
+fn toml_table(text: &str) -> Result<Table, String> {
+    text.parse::<Table>().map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start).min(text.len());
+        let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        format!("line {line} is not TOML; write KEY = \"VALUE\", each key once")
+    })
+}
+
+fn word(table: &mut Table, key: &str) -> Result<String, String> {
+    match table.remove(key) {
+        Some(Value::String(word)) => Ok(word),
+        Some(_) => Err(format!("{key}: not a word in quotes")),
+        None => Err(format!("{key} is missing; memtide key new writes whole join files")),
+    }
+}
+
+fn law_words(mut table: Table) -> Result<LawWords, String> {
+    let mut number = |key: &str| match table.remove(key) {
+        None => Ok(None),
+        Some(Value::String(word)) => Ok(Some(word)),
+        Some(Value::Integer(number)) => Ok(Some(number.to_string())),
+        Some(_) => Err(format!("limits: {key}: not a word in quotes or a whole number")),
+    };
+    let mut words = LawWords {
+        allow_target: Vec::new(),
+        rate_max: number("rate-max")?,
+        connections_max: number("connections-max")?,
+        duration_max: number("duration-max")?,
+        threads_max: number("threads-max")?,
+        memory_max: number("memory-max")?,
+    };
+    let wrong = || "limits: allow-target: not a list of words in quotes".to_owned();
+    match table.remove("allow-target") {
+        None => {}
+        Some(Value::String(target)) => words.allow_target.push(target),
+        Some(Value::Array(targets)) => {
+            for target in targets {
+                words.allow_target.push(target.as_str().ok_or_else(wrong)?.to_owned());
+            }
+        }
+        Some(_) => return Err(wrong()),
+    }
+    let keys = "allow-target, rate-max, connections-max, duration-max, threads-max, memory-max";
+    no_more(&table, "limits: ", keys)?;
+    Ok(words)
+}
+
+fn no_more(table: &Table, place: &str, allowed: &str) -> Result<(), String> {
+    match table.keys().next() {
+        None => Ok(()),
+        Some(key) => Err(format!("{place}'{key}' is unknown; allowed: {allowed}")),
+    }
+}
+
+/// Replaces what may be a token in the wrong place.
+fn without_secrets(error: &str) -> String {
+    let mut clean = String::with_capacity(error.len());
+    let mut rest = error;
+    while let Some(first) = rest.chars().next() {
+        let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let taken = digits.max(first.len_utf8());
+        clean.push_str(if digits > QUOTED_HEX_MAX { "(hidden)" } else { &rest[..taken] });
+        rest = &rest[taken..];
+    }
+    clean
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn unhex<const BYTES: usize>(text: &str) -> Option<[u8; BYTES]> {
+    let digits = text.as_bytes();
+    if digits.len() != 2 * BYTES {
+        return None;
+    }
+    let mut bytes = [0; BYTES];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let digit = |at: usize| char::from(pair[at]).to_digit(16);
+        *byte = u8::try_from(digit(0)? * 16 + digit(1)?).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! The waiting side's door: who may come in, how long they may take, and what is said about the
+//! rest. Nothing that a stranger does ends it.
+
+use super::queue::{Inbox, locked};
+use super::tally::Tally;
+use super::thread::Stop;
+use super::waiting::Waiting;
+use super::{PROOF_MAX, UNPROVEN_MAX, tls};
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::select;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio_rustls::{TlsAcceptor, TlsStream};
+
+/// Connections that the kernel holds for the door.
+const BACKLOG: u32 = 1024;
+/// How long no connection is accepted when the process has no descriptors left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Waits on the first address of `host:port` that can be had. It is called within a runtime.
+pub(super) fn bind(address: &str) -> Result<(TcpListener, SocketAddr), String> {
+    let cannot = |why: &dyn fmt::Display| {
+        format!("cannot wait for connections on {address}: {why}; name another address")
+    };
+    let mut last = None;
+    for one in address.to_socket_addrs().map_err(|error| cannot(&error))? {
+        match bind_one(one) {
+            Ok(bound) => return Ok(bound),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.map_or_else(|| cannot(&"it names no address"), |error| cannot(&error)))
+}
+
+fn bind_one(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    let listener = socket.listen(BACKLOG)?;
+    let local = listener.local_addr()?;
+    Ok((listener, local))
+}
+
+/// Strangers, and what is said about them.
+pub(super) struct Door<E> {
+    inbox: Inbox<E>,
+    turned: fn(String, String) -> E,
+    tally: Mutex<Tally>,
+    waiting: Mutex<Waiting<AbortHandle>>,
+    number: AtomicU64,
+    opened: Instant,
+}
+
+impl<E: Send + 'static> Door<E> {
+    /// `turned` makes the event that says whom the door turned away, and why.
+    pub(super) fn new(inbox: Inbox<E>, turned: fn(String, String) -> E) -> Arc<Self> {
+        Arc::new(Self {
+            inbox,
+            turned,
+            tally: Mutex::new(Tally::default()),
+            waiting: Mutex::new(Waiting::new()),
+            number: AtomicU64::new(0),
+            opened: Instant::now(),
+        })
+    }
+
+    /// Says that a peer was turned away, or counts it.
+    pub(super) fn turn_away(&self, address: &str, why: String) {
+        let mut tally = locked(&self.tally);
+        if tally.admit(self.opened.elapsed().as_secs())
+            && !self.inbox.try_put((self.turned)(address.to_owned(), why))
+        {
+            tally.lost();
+        }
+    }
+
+    fn say_summary(&self) {
+        let sentences = locked(&self.tally).summary();
+        for sentence in sentences {
+            self.turn_away("many", sentence);
+        }
+    }
+
+    /// Accepts connections until the thread stops; `serve` gets those whose TLS is right.
+    pub(super) async fn accept<F, Served>(
+        self: Arc<Self>,
+        listener: TcpListener,
+        acceptor: TlsAcceptor,
+        mut stop: Stop,
+        serve: F,
+    ) where
+        F: Fn(TlsStream<TcpStream>, Guest<E>) -> Served + Clone + Send + 'static,
+        Served: Future<Output = ()> + Send + 'static,
+    {
+        let mut tick = interval(Duration::from_secs(1));
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let accepted = select! {
+                () = stop.asked() => return,
+                _ = tick.tick() => {
+                    self.say_summary();
+                    continue;
+                }
+                accepted = listener.accept() => accepted,
+            };
+            let (tcp, address) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    self.turn_away("unknown", format!("a connection was not accepted: {error}"));
+                    sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            };
+            let number = self.number.fetch_add(1, Ordering::Relaxed);
+            let guest = Guest { door: Arc::clone(&self), number, address };
+            let (acceptor, serve) = (acceptor.clone(), serve.clone());
+            let task = tokio::spawn(async move {
+                if let Some((tls, guest)) = shake_hands(tcp, acceptor, guest).await {
+                    serve(tls, guest).await;
+                }
+            });
+            self.let_wait(number, address, task.abort_handle());
+        }
+    }
+
+    /// Lets a peer prove itself, and closes another one if too many do.
+    fn let_wait(&self, number: u64, address: SocketAddr, end: AbortHandle) {
+        let Some(other) = locked(&self.waiting).add(number, address.ip(), end) else {
+            return;
+        };
+        other.abort();
+        let first = locked(&self.tally).push_out();
+        if first {
+            let why = format!(
+                "more than {UNPROVEN_MAX} peers wait to prove themselves; each further one closes \
+                 the oldest of the address with most"
+            );
+            self.turn_away(&address.to_string(), why);
+        }
+    }
+}
+
+/// A connection that has not proved itself.
+pub(super) struct Guest<E> {
+    door: Arc<Door<E>>,
+    number: u64,
+    pub(super) address: SocketAddr,
+}
+
+impl<E> Guest<E> {
+    /// The guest has proved itself: it is not counted any more.
+    pub(super) fn proved(&self) {
+        locked(&self.door.waiting).remove(self.number);
+    }
+}
+
+impl<E: Send + 'static> Guest<E> {
+    pub(super) fn turn_away(&self, why: String) {
+        self.door.turn_away(&self.address.to_string(), why);
+    }
+}
+
+impl<E> Drop for Guest<E> {
+    fn drop(&mut self) {
+        self.proved();
+    }
+}
+
+async fn shake_hands<E: Send + 'static>(
+    tcp: TcpStream,
+    acceptor: TlsAcceptor,
+    guest: Guest<E>,
+) -> Option<(TlsStream<TcpStream>, Guest<E>)> {
+    // Without it, pings wait for acknowledgements.
+    let _ = tcp.set_nodelay(true);
+    let why = match timeout(PROOF_MAX, acceptor.accept(tcp)).await {
+        Ok(Ok(tls)) if tls::is_http2(tls.get_ref().1.alpn_protocol()) => {
+            return Some((tls.into(), guest));
+        }
+        Ok(Ok(_)) => "it did not ask for HTTP/2; only memtide speaks on this port".to_owned(),
+        Ok(Err(error)) => tls::why(&error),
+        Err(_) => format!("it did not finish the TLS handshake within {} s", PROOF_MAX.as_secs()),
+    };
+    guest.turn_away(why);
+    None
+}

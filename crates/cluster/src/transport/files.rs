@@ -1,0 +1,147 @@
+//! The files of a master and of its agents, as `memtide key new` writes them.
+//!
+//! Secrets are written for their owner alone, and refused if anybody else may read them.
+
+use crate::identity::Identity;
+use crate::join::{Join, Token, checked_address};
+use crate::law::LawWords;
+use ring::rand::SystemRandom;
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+const IDENTITY: &str = "master.pem";
+const JOIN: &str = "agent.join";
+const BIND: &str = "bind";
+/// No file of these is longer.
+const FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// What a master's folder holds.
+#[derive(Debug)]
+pub struct Keys {
+    /// The master's key and certificate.
+    pub identity: Identity,
+    /// What its agents read; it holds the token.
+    pub join: Join,
+    /// Where the master waits for agents: `host:port`.
+    pub bind: String,
+}
+
+/// Makes a master's folder: its key, its agents' join file, and where it waits for them. `bind`
+/// defaults to `address`, which is where agents dial it.
+///
+/// # Errors
+/// When an address is not `host:port`, when a key is there already, or when the folder cannot be
+/// written.
+pub fn make_folder(
+    dir: &Path,
+    address: &str,
+    bind: Option<&str>,
+    limits: LawWords,
+) -> Result<Join, String> {
+    let bind = checked_address(bind.unwrap_or(address))?;
+    checked_address(address)?;
+    let random = SystemRandom::new();
+    let identity = Identity::make("memtide master", &random)?;
+    let token = Token::make(&random)?;
+    let master = identity.fingerprint();
+    let join = Join { master, token, address: address.to_owned(), limits };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(|error| format!("cannot make the folder {}: {error}", dir.display()))?;
+    let metadata = dir.metadata().map_err(|error| format!("{}: {error}", dir.display()))?;
+    private(dir, &metadata, "700")?;
+    write(&dir.join(IDENTITY), identity.text())?;
+    write(&dir.join(JOIN), &join.text())?;
+    write(&dir.join(BIND), &format!("{bind}\n"))?;
+    Ok(join)
+}
+
+/// Reads a master's folder.
+///
+/// # Errors
+/// When a file is missing, damaged or readable by others than its owner, or when the join file is
+/// not of this key.
+pub fn read_identity(dir: &Path) -> Result<Keys, String> {
+    let path = dir.join(IDENTITY);
+    let identity = Identity::parse(&read_secret(&path)?)
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    let path = dir.join(JOIN);
+    let join = read_join(&path)?;
+    if join.master != identity.fingerprint() {
+        return Err(format!(
+            "{}: it names another master than {IDENTITY} beside it; memtide key new makes files \
+             that fit",
+            path.display()
+        ));
+    }
+    let path = dir.join(BIND);
+    let bind = read(&path)?;
+    let bind = checked_address(bind.trim_end())
+        .map_err(|error| format!("{}: {error}", path.display()))?
+        .to_owned();
+    Ok(Keys { identity, join, bind })
+}
+
+/// Reads an agent's join file.
+///
+/// # Errors
+/// When it is missing, damaged, or readable by others than its owner.
+pub fn read_join(path: &Path) -> Result<Join, String> {
+    Join::parse(&read_secret(path)?).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Refuses what group or others may read or write. `mode` is what to set instead.
+fn private(path: &Path, metadata: &Metadata, mode: &str) -> Result<(), String> {
+    let found = metadata.mode() & 0o777;
+    if found & 0o077 == 0 {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(format!(
+        "{path}: others than its owner have access (mode {found:03o}), and it is secret; run \
+         chmod {mode} '{path}'"
+    ))
+}
+
+fn read_secret(path: &Path) -> Result<String, String> {
+    let metadata = path.metadata().map_err(|error| format!("{}: {error}", path.display()))?;
+    private(path, &metadata, "600")?;
+    read(path)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let wrong = |what: &str| format!("{}: {what}", path.display());
+    let metadata = path.metadata().map_err(|error| wrong(&error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(wrong("it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(|error| wrong(&error.to_string()))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(wrong("it is longer than 64 KiB: memtide key new did not write it"));
+    }
+    String::from_utf8(bytes).map_err(|_| wrong("it is not text: memtide key new did not write it"))
+}
+
+/// Writes a file that is not there yet, for its owner alone.
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| {
+            let path = path.display();
+            format!("cannot write {path}: {error}; name a new folder, or remove the old files")
+        })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! One connection to a peer that has proved itself, from its opening to its end.
+
+use super::queue::{Backlog, Inbox, Outbox, places};
+use super::stream::{self, Driver};
+use super::thread::Stop;
+use super::{CLOSE_MAX, UNREAD_MAX};
+use std::time::Duration;
+use tokio::select;
+use tokio::sync::watch;
+use tokio::time::{interval, timeout};
+use tonic::Streaming;
+
+const TICK: Duration = Duration::from_secs(1);
+const FULL: &str = "it reads too slowly: 1024 messages or 64 MiB wait for it";
+
+/// How the caller reaches a connection. Dropping it closes the connection: what was sent before is
+/// still written.
+pub(super) struct Handle<Out> {
+    pub(super) outbox: Outbox<Out>,
+    end: watch::Sender<bool>,
+}
+
+impl<Out: prost::Message> Handle<Out> {
+    pub(super) fn new(outbox: Outbox<Out>) -> (Self, watch::Receiver<bool>) {
+        let (end, ended) = watch::channel(false);
+        (Self { outbox, end }, ended)
+    }
+
+    /// Sends a message. A peer that has no room for it loses the connection.
+    pub(super) fn send(&self, message: Out) {
+        if !self.outbox.try_put(message) {
+            self.end.send_replace(true);
+        }
+    }
+}
+
+/// Why a connection ends.
+pub(super) enum Ended {
+    /// This side asked for it.
+    Asked,
+    /// The peer closed it, or the network did.
+    Peer(String),
+    /// The peer does not read.
+    Unread(String),
+}
+
+/// The net thread's side of a connection.
+pub(super) struct Link<In> {
+    pub(super) incoming: Streaming<In>,
+    pub(super) driver: Driver,
+    pub(super) end: watch::Receiver<bool>,
+    pub(super) backlog: Backlog,
+    pub(super) stop: Stop,
+}
+
+impl<In: prost::Message> Link<In> {
+    /// Hands what arrives to the caller until the connection ends. `take` turns a message into an
+    /// event, or deals with it.
+    pub(super) async fn carry<E>(
+        &mut self,
+        inbox: &Inbox<E>,
+        mut take: impl FnMut(In) -> Option<E>,
+    ) -> Ended {
+        let mut tick = interval(TICK);
+        let (mut taken, mut unread) = (None, Duration::ZERO);
+        loop {
+            let message = select! {
+                asked = self.end.changed() => return asked_or_full(asked.is_ok()),
+                () = self.stop.asked() => return Ended::Asked,
+                _ = tick.tick() => {
+                    let now = self.backlog.taken();
+                    unread = if now.is_some() && now == taken { unread + TICK } else { Duration::ZERO };
+                    taken = now;
+                    if unread >= UNREAD_MAX {
+                        return Ended::Unread(format!("it has read nothing for {} s", UNREAD_MAX.as_secs()));
+                    }
+                    continue;
+                }
+                message = self.incoming.message() => message,
+            };
+            let message = match message {
+                Ok(Some(message)) => message,
+                Ok(None) => return Ended::Peer("it closed the connection".to_owned()),
+                Err(status) => return Ended::Peer(stream::why(&status)),
+            };
+            let places = places(&message);
+            if let Some(event) = take(message) {
+                select! {
+                    () = inbox.put(event, places) => {}
+                    asked = self.end.changed() => return asked_or_full(asked.is_ok()),
+                    () = self.stop.asked() => return Ended::Asked,
+                }
+            }
+        }
+    }
+
+    /// Ends the connection; its handle is gone by now. What was sent is given a moment to be read.
+    pub(super) async fn finish(mut self, ended: Ended) -> String {
+        self.backlog.close();
+        let why = match ended {
+            Ended::Asked => {
+                let rest = async { while let Ok(Some(_)) = self.incoming.message().await {} };
+                let _ = timeout(CLOSE_MAX, rest).await;
+                "this side closed the connection".to_owned()
+            }
+            Ended::Peer(why) => why,
+            Ended::Unread(why) => return why,
+        };
+        drop(self.incoming);
+        self.driver.end().await;
+        why
+    }
+}
+
+fn asked_or_full(is_full: bool) -> Ended {
+    if is_full { Ended::Unread(FULL.to_owned()) } else { Ended::Asked }
+}

@@ -1,0 +1,269 @@
+//! The master's network: agents that dial it, and agents that it dials.
+
+use super::dial::{connect, within};
+use super::door::{Door, Guest, bind};
+use super::link::{Ended, Handle, Link};
+use super::queue::{Events, Inbox, events, locked, outgoing};
+use super::stream::{call_agent, once, serve, why};
+use super::thread::{NetThread, Stop, runtime};
+use super::{REDIAL, tls};
+use crate::identity::Identity;
+use crate::join::Token;
+use crate::message::master_server::MasterServer;
+use crate::message::{FromAgent, Hello, ToAgent, from_agent};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::select;
+use tokio::time::sleep;
+use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
+use tonic::Streaming;
+
+/// What happens on the master's network.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FromNet {
+    /// An agent has proved that it knows the token. Exactly one `Closed` follows.
+    Opened {
+        /// Its number, which no other connection has had.
+        peer: u64,
+        /// Where it dials from, or the listed address.
+        address: String,
+        /// Its first message, without the token.
+        hello: Hello,
+    },
+    /// A message of an agent.
+    Message {
+        /// Its number.
+        peer: u64,
+        /// The message.
+        message: FromAgent,
+    },
+    /// A connection has ended.
+    Closed {
+        /// Its number.
+        peer: u64,
+        /// Why, about the agent ("it …").
+        why: String,
+    },
+    /// A connection ended before its peer had proved itself. At most ten a second are said.
+    Turned {
+        /// Where it came from; `many` for a sum.
+        address: String,
+        /// Why, about the peer ("it …").
+        why: String,
+    },
+    /// A listed agent is not reached. It is dialed on; the same reason is said once.
+    Unreachable {
+        /// As it is listed.
+        address: String,
+        /// Why, about the agent ("it …").
+        why: String,
+    },
+}
+
+fn turned(address: String, why: String) -> FromNet {
+    FromNet::Turned { address, why }
+}
+
+/// The master's network, on a thread of its own. Dropping it closes all connections and ends the
+/// thread within a second; agents that read still get what was sent before.
+pub struct MasterNet {
+    shared: Arc<Shared>,
+    events: Events<FromNet>,
+    local: Option<SocketAddr>,
+    _thread: NetThread,
+}
+
+impl MasterNet {
+    /// Waits for agents on `listen` (`host:port`), and dials the agents listed in `dial` (`host:port`) until they
+    /// answer. Port 0 takes a free port.
+    ///
+    /// # Errors
+    /// When the address cannot be bound or the thread cannot be started.
+    pub fn start(
+        identity: &Identity,
+        token: Token,
+        listen: Option<&str>,
+        dial: Vec<String>,
+    ) -> Result<Self, String> {
+        let runtime = runtime()?;
+        let (inbox, events) = events();
+        let inside = runtime.enter();
+        let listener = listen.map(bind).transpose()?;
+        let acceptor = TlsAcceptor::from(tls::server(identity, None)?);
+        let connector = TlsConnector::from(tls::client(Some(identity), None)?);
+        let door = Door::new(inbox.clone(), turned);
+        drop(inside);
+        let peers = Mutex::new(HashMap::new());
+        let shared = Arc::new(Shared { inbox, token, peers, number: AtomicU64::new(1) });
+        let local = listener.as_ref().map(|(_, local)| *local);
+        let thread = NetThread::start(runtime, |runtime, stop| {
+            if let Some((listener, _)) = listener {
+                let (shared, stop_peer) = (Arc::clone(&shared), stop.clone());
+                let serve =
+                    move |tls, guest| Arc::clone(&shared).welcome(tls, guest, stop_peer.clone());
+                runtime.spawn(door.accept(listener, acceptor, stop.clone(), serve));
+            }
+            for address in dial {
+                let (shared, connector) = (Arc::clone(&shared), connector.clone());
+                runtime.spawn(shared.reach(address, connector, stop.clone()));
+            }
+        })?;
+        Ok(Self { shared, events, local, _thread: thread })
+    }
+
+    /// Where the master waits for agents, if it does.
+    #[must_use]
+    pub fn local_address(&self) -> Option<SocketAddr> {
+        self.local
+    }
+
+    /// What happened next; none if nothing happens within `timeout`. A caller that is slow lets
+    /// agents wait: at most 1024 events, or 64 MiB, are kept for it.
+    pub fn next(&self, timeout: Duration) -> Option<FromNet> {
+        self.events.next(timeout)
+    }
+
+    /// Sends a message to an agent; it does not wait. An agent that leaves 1024 messages or 64 MiB
+    /// unread, or reads nothing for 10 s, is closed. A message to one that has gone has no effect.
+    pub fn send(&self, peer: u64, message: ToAgent) {
+        if let Some(handle) = locked(&self.shared.peers).get(&peer) {
+            handle.send(message);
+        }
+    }
+
+    /// Closes a connection behind the last message. A listed agent is not dialed again.
+    pub fn close(&self, peer: u64) {
+        locked(&self.shared.peers).remove(&peer);
+    }
+}
+
+impl Drop for MasterNet {
+    fn drop(&mut self) {
+        self.shared.inbox.close();
+        locked(&self.shared.peers).clear();
+    }
+}
+
+struct Shared {
+    inbox: Inbox<FromNet>,
+    token: Token,
+    peers: Mutex<HashMap<u64, Handle<ToAgent>>>,
+    number: AtomicU64,
+}
+
+impl Shared {
+    /// Serves an agent that has dialed, once it has proved itself.
+    async fn welcome(
+        self: Arc<Self>,
+        tls: TlsStream<TcpStream>,
+        guest: Guest<FromNet>,
+        stop: Stop,
+    ) {
+        let (service, call) = once();
+        let driver = serve(tls, MasterServer::new(service));
+        let proof = async {
+            let gone = |_| "it closed the connection before it proved anything".to_owned();
+            let mut call = call.await.map_err(gone)?;
+            let hello = self.first_message(&mut call.incoming).await?;
+            Ok((call, hello))
+        };
+        let (call, hello) = match within(proof).await {
+            Ok(proved) => proved,
+            Err(why) => return guest.turn_away(why),
+        };
+        guest.proved();
+        let (outbox, outgoing) = outgoing();
+        let incoming = call.answer(outgoing);
+        let (handle, end) = Handle::new(outbox);
+        let backlog = handle.outbox.backlog();
+        let link = Link { incoming, driver, end, backlog, stop };
+        self.keep(guest.address.to_string(), hello, handle, link).await;
+    }
+
+    /// The first message, if it proves that the agent knows the token.
+    async fn first_message(&self, incoming: &mut Streaming<FromAgent>) -> Result<Hello, String> {
+        let first = incoming.message().await.map_err(|status| why(&status))?;
+        let Some(FromAgent { what: Some(from_agent::What::Hello(mut hello)) }) = first else {
+            return Err(
+                "it did not begin with a hello; only memtide speaks on this port".to_owned()
+            );
+        };
+        if !self.token.matches(&hello.token) {
+            return Err("it does not know this master's token; give it the join file that lies \
+                        beside this master's key"
+                .to_owned());
+        }
+        hello.token.clear();
+        Ok(hello)
+    }
+
+    /// Keeps a connection to an agent that has proved itself, until its end. True if this side
+    /// ended it.
+    async fn keep(
+        &self,
+        address: String,
+        hello: Hello,
+        handle: Handle<ToAgent>,
+        mut link: Link<FromAgent>,
+    ) -> bool {
+        let peer = self.number.fetch_add(1, Ordering::Relaxed);
+        locked(&self.peers).insert(peer, handle);
+        self.inbox.put(FromNet::Opened { peer, address, hello }, 1).await;
+        let ended =
+            link.carry(&self.inbox, |message| Some(FromNet::Message { peer, message })).await;
+        locked(&self.peers).remove(&peer);
+        let asked = matches!(ended, Ended::Asked);
+        let why = link.finish(ended).await;
+        self.inbox.put(FromNet::Closed { peer, why }, 1).await;
+        asked
+    }
+
+    /// Dials a listed agent until this side closes the connection.
+    async fn reach(self: Arc<Self>, address: String, connector: TlsConnector, mut stop: Stop) {
+        let (mut pause, mut said) = (REDIAL.0, String::new());
+        let for_links = stop.clone();
+        loop {
+            let dialed = select! {
+                dialed = within(self.dial(&address, &connector, &for_links)) => dialed,
+                () = stop.asked() => return,
+            };
+            match dialed {
+                Ok((hello, handle, link)) => {
+                    (pause, said) = (REDIAL.0, String::new());
+                    if self.keep(address.clone(), hello, handle, link).await {
+                        return;
+                    }
+                }
+                Err(why) if why != said => {
+                    said.clone_from(&why);
+                    let address = address.clone();
+                    self.inbox.put(FromNet::Unreachable { address, why }, 1).await;
+                }
+                Err(_) => {}
+            }
+            select! {
+                () = sleep(pause) => pause = (pause * 2).min(REDIAL.1),
+                () = stop.asked() => return,
+            }
+        }
+    }
+
+    async fn dial(
+        &self,
+        address: &str,
+        connector: &TlsConnector,
+        stop: &Stop,
+    ) -> Result<(Hello, Handle<ToAgent>, Link<FromAgent>), String> {
+        let tls = connect(address, connector).await?;
+        let (outbox, outgoing) = outgoing();
+        let (mut incoming, driver) = call_agent(tls, outgoing).await?;
+        let hello = self.first_message(&mut incoming).await?;
+        let (handle, end) = Handle::new(outbox);
+        let backlog = handle.outbox.backlog();
+        Ok((hello, handle, Link { incoming, driver, end, backlog, stop: stop.clone() }))
+    }
+}

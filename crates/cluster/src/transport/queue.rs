@@ -1,0 +1,158 @@
+//! Bounded queues: events to the caller, messages to a peer.
+//!
+//! A queue has room for a number of messages, and a long message takes the room of several. What
+//! finds no room waits, or is refused; nothing is dropped.
+
+use super::WAITING_MAX;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::codegen::tokio_stream::Stream;
+
+const BYTES_PER_PLACE: usize = 64 * 1024;
+
+/// Places that a message takes in a queue.
+pub(super) fn places(message: &impl prost::Message) -> u32 {
+    let more = message.encoded_len() / BYTES_PER_PLACE;
+    u32::try_from(more).unwrap_or(WAITING_MAX).saturating_add(1).min(WAITING_MAX)
+}
+
+/// A mutex that a panic elsewhere does not close.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The net thread's end of the queue to the caller.
+pub(super) struct Inbox<E> {
+    sender: mpsc::Sender<(E, OwnedSemaphorePermit)>,
+    room: Arc<Semaphore>,
+}
+
+impl<E> Clone for Inbox<E> {
+    fn clone(&self) -> Self {
+        Self { sender: self.sender.clone(), room: Arc::clone(&self.room) }
+    }
+}
+
+impl<E> Inbox<E> {
+    /// Waits for room, then hands the event over.
+    pub(super) async fn put(&self, event: E, places: u32) {
+        if let Ok(room) = Arc::clone(&self.room).acquire_many_owned(places).await {
+            // The caller may have left.
+            let _ = self.sender.send((event, room));
+        }
+    }
+
+    /// Hands the event over if there is room.
+    pub(super) fn try_put(&self, event: E) -> bool {
+        let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else {
+            return false;
+        };
+        self.sender.send((event, room)).is_ok()
+    }
+
+    /// Nothing is handed over any more.
+    pub(super) fn close(&self) {
+        self.room.close();
+    }
+}
+
+/// The caller's end.
+pub(super) struct Events<E>(Mutex<mpsc::Receiver<(E, OwnedSemaphorePermit)>>);
+
+impl<E> Events<E> {
+    pub(super) fn next(&self, timeout: Duration) -> Option<E> {
+        locked(&self.0).recv_timeout(timeout).ok().map(|(event, _room)| event)
+    }
+}
+
+/// A queue from the net thread to the caller.
+pub(super) fn events<E>() -> (Inbox<E>, Events<E>) {
+    let (sender, receiver) = mpsc::channel();
+    let room = Arc::new(Semaphore::new(WAITING_MAX as usize));
+    (Inbox { sender, room }, Events(Mutex::new(receiver)))
+}
+
+/// The queue to one peer, as its writers have it. Once all are gone, the stream to the peer ends
+/// behind the last message.
+pub(super) struct Outbox<T> {
+    sender: UnboundedSender<(T, OwnedSemaphorePermit)>,
+    backlog: Backlog,
+}
+
+impl<T> Clone for Outbox<T> {
+    fn clone(&self) -> Self {
+        Self { sender: self.sender.clone(), backlog: self.backlog.clone() }
+    }
+}
+
+impl<T: prost::Message> Outbox<T> {
+    /// False if there is no room.
+    pub(super) fn try_put(&self, message: T) -> bool {
+        let room = Arc::clone(&self.backlog.room).try_acquire_many_owned(places(&message));
+        // If the connection has ended, the message has no reader; the caller hears of the end.
+        room.is_ok_and(|room| self.sender.send((message, room)).is_ok())
+            || self.backlog.room.is_closed()
+    }
+
+    /// Waits for room, on a thread that is not the net's; returns at once when the connection ends.
+    pub(super) fn put(&self, message: T) {
+        let room = Arc::clone(&self.backlog.room);
+        if let Ok(room) = room.blocking_acquire_many_owned(places(&message)) {
+            let _ = self.sender.send((message, room));
+        }
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        self.backlog.clone()
+    }
+}
+
+/// How far a peer has read.
+#[derive(Clone)]
+pub(super) struct Backlog {
+    room: Arc<Semaphore>,
+    taken: Arc<AtomicU64>,
+}
+
+impl Backlog {
+    /// Messages that have left the queue so far; none while nothing waits in it.
+    pub(super) fn taken(&self) -> Option<u64> {
+        let waits = self.room.available_permits() < WAITING_MAX as usize;
+        waits.then(|| self.taken.load(Ordering::Relaxed))
+    }
+
+    /// Wakes writers that wait for room: the connection has ended.
+    pub(super) fn close(&self) {
+        self.room.close();
+    }
+}
+
+/// The messages of an outbox, as gRPC takes them.
+pub(super) struct Outgoing<T> {
+    receiver: UnboundedReceiver<(T, OwnedSemaphorePermit)>,
+    taken: Arc<AtomicU64>,
+}
+
+impl<T> Stream for Outgoing<T> {
+    type Item = T;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = ready!(self.receiver.poll_recv(context));
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        Poll::Ready(next.map(|(message, _room)| message))
+    }
+}
+
+/// A queue to a peer.
+pub(super) fn outgoing<T>() -> (Outbox<T>, Outgoing<T>) {
+    let (sender, receiver) = unbounded_channel();
+    let taken = Arc::new(AtomicU64::new(0));
+    let room = Arc::new(Semaphore::new(WAITING_MAX as usize));
+    let backlog = Backlog { room, taken: Arc::clone(&taken) };
+    (Outbox { sender, backlog }, Outgoing { receiver, taken })
+}

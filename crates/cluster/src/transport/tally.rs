@@ -1,0 +1,92 @@
+//! How many sentences about refused peers are said, so that a flood of peers is no flood of text.
+//!
+//! Pure: the time is an argument.
+
+/// Sentences in each second; the rest are counted.
+const SENTENCES_MAX: u32 = 10;
+
+/// Counts what is said and what is not.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    second: u64,
+    said: u32,
+    unsaid: u64,
+    pushed_out: u64,
+    pushed_out_lately: bool,
+}
+
+impl Tally {
+    /// True if a sentence may be said in this second; otherwise it is counted.
+    pub(super) fn admit(&mut self, second: u64) -> bool {
+        if second != self.second {
+            (self.second, self.said) = (second, 0);
+        }
+        let admitted = self.said < SENTENCES_MAX;
+        if admitted {
+            self.said += 1;
+        } else {
+            self.unsaid += 1;
+        }
+        admitted
+    }
+
+    /// Counts a sentence that was admitted and found no room after all.
+    pub(super) fn lost(&mut self) {
+        self.unsaid += 1;
+    }
+
+    /// Counts a peer that was closed for another one. True for the first of a flood.
+    pub(super) fn push_out(&mut self) -> bool {
+        self.pushed_out += 1;
+        self.pushed_out_lately = true;
+        self.pushed_out == 1
+    }
+
+    /// What was counted and not said, as sentences; call it once a second.
+    pub(super) fn summary(&mut self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if self.unsaid > 0 {
+            sentences.push(format!("{} more peers were turned away", self.unsaid));
+            self.unsaid = 0;
+        }
+        let over = !std::mem::take(&mut self.pushed_out_lately);
+        if over && self.pushed_out > 1 {
+            let count = self.pushed_out;
+            sentences
+                .push(format!("the flood of connections is over; {count} were closed unproven"));
+        }
+        if over {
+            self.pushed_out = 0;
+        }
+        sentences
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_sentences_a_second_are_said_and_the_rest_counted() {
+        let mut tally = Tally::default();
+        let said = (0..1000).filter(|_| tally.admit(7)).count();
+        assert_eq!(said, 10);
+        assert_eq!(tally.summary(), ["990 more peers were turned away"]);
+        assert!(tally.summary().is_empty());
+        assert!(tally.admit(8));
+        tally.lost();
+        assert_eq!(tally.summary(), ["1 more peers were turned away"]);
+    }
+
+    #[test]
+    fn a_flood_is_one_note_and_one_sum() {
+        let mut tally = Tally::default();
+        assert_eq!((0..500).filter(|_| tally.push_out()).count(), 1);
+        assert!(tally.summary().is_empty());
+        assert!(!tally.push_out());
+        assert!(tally.summary().is_empty());
+        let over = "the flood of connections is over; 501 were closed unproven";
+        assert_eq!(tally.summary(), [over]);
+        assert!(tally.push_out());
+    }
+}

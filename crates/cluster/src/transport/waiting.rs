@@ -1,0 +1,82 @@
+//! Peers that have not proved themselves, and which of them goes when there are too many.
+//!
+//! The newest is not refused: a peer that proves itself does so within milliseconds, and a flood
+//! would keep it out for ever. The one that goes has waited longest, of the address with most.
+
+use super::UNPROVEN_MAX;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// The peers in the order of their arrival, each with a value that ends it.
+pub(super) struct Waiting<T> {
+    peers: Vec<(u64, IpAddr, T)>,
+}
+
+impl<T> Waiting<T> {
+    pub(super) fn new() -> Self {
+        Self { peers: Vec::new() }
+    }
+
+    /// Adds a peer. Returns the one that has to go for it, if any.
+    pub(super) fn add(&mut self, number: u64, address: IpAddr, end: T) -> Option<T> {
+        self.peers.push((number, network(address), end));
+        if self.peers.len() <= UNPROVEN_MAX {
+            return None;
+        }
+        let mut counts = HashMap::new();
+        for (_, network, _) in &self.peers {
+            *counts.entry(*network).or_insert(0_usize) += 1;
+        }
+        let most = counts.values().copied().max().unwrap_or(0);
+        let first = self.peers.iter().position(|(_, network, _)| counts[network] == most)?;
+        Some(self.peers.remove(first).2)
+    }
+
+    /// The peer has proved itself or has gone.
+    pub(super) fn remove(&mut self, number: u64) {
+        self.peers.retain(|(other, _, _)| *other != number);
+    }
+}
+
+/// What one owner has: an IPv4 address, or an IPv6 network of 64 bits.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => {
+            let mut bytes = address.octets();
+            bytes[8..].fill(0);
+            IpAddr::from(bytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_oldest_of_the_address_with_most_goes() {
+        let mut waiting = Waiting::new();
+        assert_eq!(waiting.add(0, address("10.0.0.1"), 0), None);
+        assert_eq!(waiting.add(1, address("10.0.0.2"), 1), None);
+        for number in 2..UNPROVEN_MAX as u64 {
+            assert_eq!(waiting.add(number, address("10.0.0.9"), number), None);
+        }
+        assert_eq!(waiting.add(100, address("10.0.0.9"), 100), Some(2));
+        assert_eq!(waiting.add(101, address("10.0.0.3"), 101), Some(3));
+        waiting.remove(0);
+        assert_eq!(waiting.add(102, address("10.0.0.9"), 102), None);
+        assert_eq!(waiting.peers.len(), UNPROVEN_MAX);
+    }
+
+    #[test]
+    fn an_ipv6_network_is_one_address() {
+        assert_eq!(network(address("2001:db8::1")), network(address("2001:db8::2:3")));
+        assert_ne!(network(address("2001:db8::1")), network(address("2001:db8:0:1::1")));
+        assert_eq!(network(address("::ffff:10.0.0.1")), address("10.0.0.1"));
+    }
+}

@@ -1,0 +1,220 @@
+//! Masters and agents that know each other.
+
+use crate::peers::{
+    Keys, LIMIT, at_master, clock, closed, closed_at, hello, named, note, opened, opened_at, ping,
+    said, said_at,
+};
+use memtide_cluster::message::{
+    Acknowledged, FromAgent, RecordPart, Stop, ToAgent, from_agent, to_agent,
+};
+use memtide_cluster::transport::{AgentNet, FromNet, MasterNet};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn stop(why: &str) -> ToAgent {
+    let stop = Stop { why: why.to_owned(), ..Stop::default() };
+    ToAgent { what: Some(to_agent::What::Stop(stop)) }
+}
+
+/// Messages go both ways, in order.
+fn talk(master: &MasterNet, peer: u64, agent: &AgentNet) {
+    for number in 0..50 {
+        agent.send(note(format!("note {number}")));
+        master.send(peer, stop(&format!("stop {number}")));
+    }
+    for number in 0..50 {
+        let from_agent::What::Note(note) = said(master) else { panic!("another message") };
+        assert_eq!(note.text, format!("note {number}"));
+        let to_agent::What::Stop(stop) = said_at(agent) else { panic!("another message") };
+        assert_eq!(stop.why, format!("stop {number}"));
+    }
+}
+
+#[test]
+fn an_agent_dials_its_master_and_they_talk() {
+    let keys = Keys::new();
+    let master = keys.waiting();
+    let agent = keys.agent(&master, "a1");
+    let (peer, hello) = opened(&master);
+    assert_eq!((hello.name.as_str(), hello.token.len()), ("a1", 0));
+    let (address, key) = opened_at(&agent);
+    assert_eq!(address, master.local_address().unwrap().to_string());
+    assert_eq!(key, keys.identity.fingerprint());
+    talk(&master, peer, &agent);
+    drop(master);
+    assert_eq!(closed_at(&agent), "it closed the connection");
+}
+
+#[test]
+fn a_master_dials_its_agents_and_they_talk() {
+    let keys = Keys::new();
+    let agents = [keys.listening("a1"), keys.listening("a2")];
+    let master = keys.dialing(&[&agents[0], &agents[1]]);
+    for (peer, hello) in [opened(&master), opened(&master)] {
+        let agent = &agents[usize::from(hello.name == "a2")];
+        assert_eq!(opened_at(agent).1, keys.identity.fingerprint());
+        talk(&master, peer, agent);
+    }
+    drop(master);
+    for agent in &agents {
+        assert_eq!(closed_at(agent), "it closed the connection");
+    }
+}
+
+#[test]
+fn a_large_record_arrives_in_parts() {
+    let keys = Keys::new();
+    let master = keys.waiting();
+    let agent = keys.agent(&master, "a1");
+    let (peer, _) = opened(&master);
+    opened_at(&agent);
+    let part = |number: usize| {
+        let data = vec![u8::try_from(number % 251).unwrap(); 1 << 20];
+        let part = RecordPart { data, ..RecordPart::default() };
+        FromAgent { what: Some(from_agent::What::Record(part)) }
+    };
+    // More than both queues hold: the agent's send has to wait for the master's reader.
+    thread::scope(|scope| {
+        scope.spawn(|| (0..300).for_each(|number| agent.send(part(number))));
+        thread::sleep(Duration::from_millis(300));
+        for number in 0..300 {
+            assert_eq!(Some(said(&master)), part(number).what, "part {number}");
+        }
+    });
+    let run = b"run".to_vec();
+    master.send(peer, ToAgent { what: Some(to_agent::What::Acknowledged(Acknowledged { run })) });
+    assert!(matches!(said_at(&agent), to_agent::What::Acknowledged(_)));
+}
+
+#[test]
+fn a_ping_is_answered_while_the_caller_sleeps() {
+    let keys = Keys::new();
+    let master = keys.waiting();
+    let agent = keys.agent(&master, "a1");
+    let (peer, _) = opened(&master);
+    let mut before = 0;
+    for number in 0..256 {
+        master.send(peer, ping(number));
+        let from_agent::What::Pong(pong) = said(&master) else { panic!("another message") };
+        assert_eq!(pong.number, number);
+        assert!(before < pong.clock_ns && pong.clock_ns < clock());
+        before = pong.clock_ns;
+    }
+    assert_eq!(agent.heard().load(Ordering::Relaxed), before);
+    opened_at(&agent);
+    assert_eq!(agent.next(Duration::from_millis(50)), None);
+}
+
+#[test]
+fn both_ends_hear_of_the_end_within_a_second_and_what_was_sent_arrives() {
+    let keys = Keys::new();
+    let master = keys.waiting();
+    let agent = keys.agent(&master, "a1");
+    let (peer, _) = opened(&master);
+    opened_at(&agent);
+    (0..100).for_each(|number| agent.send(note(format!("{number}"))));
+    let start = Instant::now();
+    drop(agent);
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    for number in 0..100 {
+        let from_agent::What::Note(note) = said(&master) else { panic!("another message") };
+        assert_eq!(note.text, format!("{number}"));
+    }
+    assert_eq!(closed(&master, peer), "it closed the connection");
+}
+
+#[test]
+fn an_agent_dials_again_when_its_master_comes_back() {
+    let keys = Keys::new();
+    let master = keys.waiting();
+    let address = master.local_address().unwrap();
+    let agent = keys.agent(&master, "a1");
+    opened_at(&agent);
+    drop(master);
+    closed_at(&agent);
+    agent.set_hello(hello("again"));
+    let master = keys.waiting_on(&address.to_string());
+    let (peer, hello) = opened(&master);
+    assert_eq!(hello.name, "again");
+    opened_at(&agent);
+    talk(&master, peer, &agent);
+    // The agent's own close is no end either.
+    agent.close();
+    assert_eq!(closed_at(&agent), "this side closed the connection");
+    assert_eq!(closed(&master, peer), "it closed the connection");
+    assert_ne!(opened(&master).0, peer);
+}
+
+#[test]
+fn a_master_dials_again_until_it_closes_the_connection() {
+    let keys = Keys::new();
+    let agent = keys.listening("a1");
+    let master = keys.dialing(&[&agent]);
+    let (first, _) = opened(&master);
+    opened_at(&agent);
+    agent.close();
+    assert_eq!(closed(&master, first), "it closed the connection");
+    let (second, _) = opened(&master);
+    opened_at(&agent);
+    master.close(second);
+    assert_eq!(closed(&master, second), "this side closed the connection");
+    assert_eq!(closed_at(&agent), "it closed the connection");
+    assert_eq!(master.next(Duration::from_secs(1)), None);
+}
+
+#[test]
+fn an_agent_that_is_not_there_is_unreachable_once() {
+    let keys = Keys::new();
+    let agent = keys.listening("a1");
+    let address = agent.local_address().unwrap();
+    drop(agent);
+    let token = keys.join.token.clone();
+    let master = MasterNet::start(&keys.identity, token, None, vec![address.to_string()]).unwrap();
+    let why = at_master(&master, |event| match event {
+        FromNet::Unreachable { address: at, why } if *at == address.to_string() => {
+            Some(why.clone())
+        }
+        _ => None,
+    });
+    assert!(why.contains("it cannot be reached: Connection refused"), "{why}");
+    assert_eq!(master.next(Duration::from_secs(1)), None);
+    let _agent = named(AgentNet::listen(&address.to_string(), &keys.join, clock).unwrap(), "late");
+    assert_eq!(opened(&master).1.name, "late");
+}
+
+#[test]
+fn a_second_master_finds_a_listening_agent_busy() {
+    let keys = Keys::new();
+    let agent = keys.listening("a1");
+    let first = keys.dialing(&[&agent]);
+    let (peer, hello) = opened(&first);
+    assert_eq!(hello.busy_since_unix_s, None);
+    opened_at(&agent);
+    let second = keys.dialing(&[&agent]);
+    let (other, hello) = opened(&second);
+    assert!(hello.busy_since_unix_s.is_some_and(|since| since > 1_000_000_000));
+    assert_eq!(closed(&second, other), "it closed the connection");
+    talk(&first, peer, &agent);
+    drop(first);
+    let end = Instant::now() + LIMIT;
+    while opened(&second).1.busy_since_unix_s.is_some() {
+        assert!(Instant::now() < end, "the agent stays busy");
+    }
+}
+
+/// Each `send` to an agent that reads nothing is kept only until its queue is full.
+#[test]
+fn a_caller_that_does_not_read_is_given_no_more_than_the_queues_hold() {
+    let keys = Keys::new();
+    let master = keys.waiting();
+    let agent = keys.agent(&master, "a1");
+    let (peer, _) = opened(&master);
+    let long = "x".repeat(1 << 20);
+    for _ in 0..300 {
+        master.send(peer, stop(&long));
+    }
+    let why = closed(&master, peer);
+    assert!(why.contains("it reads too slowly"), "{why}");
+    opened_at(&agent);
+}
