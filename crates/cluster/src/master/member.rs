@@ -1,6 +1,7 @@
 //! One agent as the master sees it.
 
 use super::ending::Lost;
+use crate::AGENT_SILENT_MAX;
 use crate::clock::ClockBounds;
 use crate::parts::Assembly;
 use memtide_base::Instant;
@@ -31,6 +32,8 @@ pub(super) struct Member {
     pub(super) seconds: VecDeque<Vec<u8>>,
     /// Its record, as far as it has come.
     pub(super) record: Assembly,
+    /// When the last part of its record came that had something in it.
+    pub(super) handing_since: Option<Instant>,
 }
 
 /// What an agent is at.
@@ -71,6 +74,7 @@ impl Member {
             gone: None,
             seconds: VecDeque::new(),
             record: Assembly::default(),
+            handing_since: None,
         }
     }
 
@@ -82,6 +86,16 @@ impl Member {
     /// Whether it has not been lost.
     pub(super) fn is_there(&self) -> bool {
         self.gone.is_none() && !matches!(self.stage, Stage::Lost(_))
+    }
+
+    /// Whether nothing was heard of it for too long. While clocks are compared, only answers to
+    /// pings count: all other agents wait for them.
+    pub(super) fn is_silent(&self, now: Instant) -> bool {
+        let compared = self.ping.filter(|_| self.burst > 0).map(|(_, sent)| sent);
+        [Some(self.heard), compared]
+            .into_iter()
+            .flatten()
+            .any(|since| now.since(since) >= AGENT_SILENT_MAX)
     }
 
     /// Whether it is expected to send a record.
@@ -105,7 +119,7 @@ impl Member {
         (self.burst, self.is_compared) = (0, false);
         self.stage = if load_only { Stage::Filling } else { Stage::Preparing };
         self.seconds.clear();
-        self.record = Assembly::default();
+        (self.record, self.handing_since) = (Assembly::default(), None);
         true
     }
 }
