@@ -86,7 +86,7 @@ fn world(seed: u64) -> World {
 
 fn fault(random: &mut Random) -> Fault {
     let length = [500 * MS, 2 * S, 4 * S, 7 * S, 30 * S, 10_000 * S];
-    let mut time = |random: &mut Random| length[random.below(6) as usize];
+    let time = |random: &mut Random| length[random.below(6) as usize];
     match random.below(9) {
         0 => Fault::Reset,
         1 => Fault::Cut { to_master: time(random), to_agent: 0 },
