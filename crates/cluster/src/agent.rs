@@ -8,8 +8,14 @@ use crate::message::from_agent::What as Says;
 use crate::message::to_agent::What as Hears;
 use crate::message::{Aborted, Failed, FromAgent, Note, Prepared, Refused, Second, Share, ToAgent};
 use crate::parts::parts;
+use crate::text::printable;
 use memtide_base::Instant;
 use std::collections::VecDeque;
+
+/// How long the name of a run is.
+pub const RUN_BYTES: usize = 16;
+/// The longest text of a master that is shown whole, in characters.
+const TEXT_CHARS_MAX: usize = 600;
 
 /// An agent and what it is at.
 #[derive(Debug)]
@@ -78,7 +84,15 @@ struct Work {
     run: Vec<u8>,
     is_prepared: bool,
     is_armed: bool,
-    is_ending: bool,
+    /// Whether it was told to end, and how.
+    ending: Option<Ending>,
+}
+
+/// How a share was told to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    ByCondition,
+    AtOnce,
 }
 
 impl Default for Agent {
@@ -143,18 +157,23 @@ impl Agent {
             Some(Hears::Share(share)) => self.take(share),
             Some(Hears::Armed(armed)) => self.arm(armed.clock_ns),
             Some(Hears::Clock(clock)) => self.act(Action::Compare(clock)),
-            Some(Hears::Stop(stop)) => self.end(stop.aborted, stop.why),
-            Some(Hears::Acknowledged(of)) => {
+            Some(Hears::Stop(stop)) => self.end(stop.aborted, printable(&stop.why, TEXT_CHARS_MAX)),
+            Some(Hears::Acknowledged(of)) if of.run.len() == RUN_BYTES => {
                 if self.state == (State::Handing { run: of.run.clone() }) {
                     self.state = State::Idle;
                 }
                 self.act(Action::Forget { run: of.run });
             }
-            Some(Hears::Fetch(of)) => self.act(Action::Find { run: of.run }),
-            Some(Hears::Refused(refused)) => self.leave(format!("it refused: {}", refused.why)),
+            Some(Hears::Fetch(of)) if of.run.len() == RUN_BYTES => {
+                self.act(Action::Find { run: of.run });
+            }
+            Some(Hears::Fetch(_)) => self.refused_fetch(),
+            Some(Hears::Refused(refused)) => {
+                self.leave(format!("it refused: {}", printable(&refused.why, TEXT_CHARS_MAX)));
+            }
             Some(Hears::Bye(_)) => self.leave("it has no more work".to_owned()),
             // Pings are answered where they arrive.
-            Some(Hears::Welcome(_) | Hears::Ping(_)) | None => {}
+            Some(Hears::Welcome(_) | Hears::Ping(_) | Hears::Acknowledged(_)) | None => {}
         }
     }
 
@@ -219,10 +238,11 @@ impl Agent {
             State::Working(_) => {
                 self.breach("it sent a share while another one was carried out");
             }
+            _ if share.run.len() != RUN_BYTES => self.breach("it sent a run without a name"),
             State::Idle | State::Handing { .. } => {
                 let run = share.run.clone();
-                let (is_prepared, is_armed, is_ending) = (false, false, false);
-                self.state = State::Working(Work { run, is_prepared, is_armed, is_ending });
+                let (is_prepared, is_armed, ending) = (false, false, None);
+                self.state = State::Working(Work { run, is_prepared, is_armed, ending });
                 self.act(Action::Begin(Box::new(share)));
             }
         }
@@ -241,10 +261,12 @@ impl Agent {
     }
 
     fn end(&mut self, aborted: Option<Aborted>, why: String) {
+        // What was to end by a condition can still be ended at once.
+        let is_hard = aborted.is_none();
         if let State::Working(work) = &mut self.state
-            && !work.is_ending
+            && (work.ending.is_none() || (is_hard && work.ending == Some(Ending::ByCondition)))
         {
-            work.is_ending = true;
+            work.ending = Some(if is_hard { Ending::AtOnce } else { Ending::ByCondition });
             self.act(Action::End { aborted, why });
         }
     }

@@ -13,6 +13,7 @@ pub mod join;
 pub mod law;
 pub mod parts;
 pub mod clock;
+pub mod text;
 
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.
 #[allow(missing_docs, unused_qualifications)]

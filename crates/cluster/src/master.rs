@@ -18,10 +18,16 @@ use crate::message::to_agent::What as Says;
 use crate::message::{
     Aborted, Acknowledged, FromAgent, Hello, Refused, Share, Step, Stop, ToAgent,
 };
+use crate::text::printable;
 use crate::{AGENT_SILENT_MAX, PROTOCOL};
 use member::{Member, Stage};
 use memtide_base::{Instant, Span, rng};
 use std::collections::VecDeque;
+
+/// The longest text of an agent that is shown whole, in characters.
+const TEXT_CHARS_MAX: usize = 600;
+/// The most notes of an agent in one run that are shown.
+const NOTES_MAX: u32 = 64;
 
 /// What a master goes by.
 #[derive(Clone, Debug)]
@@ -162,19 +168,18 @@ impl Master {
         self.members[number].heard = now;
         match message.what {
             Some(Hears::Pong(pong)) => self.pong(number, &pong, now),
-            Some(Hears::Note(note)) => {
-                let label = self.members[number].label();
-                self.note(format!("agent {label}: {}", note.text));
-            }
+            Some(Hears::Note(note)) => self.noted(number, &note.text),
             Some(Hears::Prepared(_)) => self.prepared(number, now),
             Some(Hears::Second(second)) => self.second(number, second.interval, now),
             Some(Hears::Record(part)) => self.part(number, &part, now),
             Some(Hears::Failed(failed)) => {
                 let exit = u8::try_from(failed.exit).unwrap_or(1).max(1);
-                self.lose(number, Some(exit), failed.why, now);
+                let why = printable(&failed.why, TEXT_CHARS_MAX);
+                self.lose(number, Some(exit), why, now);
             }
             Some(Hears::Refused(refused)) => {
-                self.lose(number, Some(Lost::REFUSED), refused.why, now);
+                let why = printable(&refused.why, TEXT_CHARS_MAX);
+                self.lose(number, Some(Lost::REFUSED), why, now);
             }
             Some(Hears::Hello(_)) | None => {
                 let why = "it sent what this version does not know; use the same version of \
@@ -280,6 +285,17 @@ impl Master {
 
     fn number_of(&self, peer: u64) -> Option<usize> {
         self.members.iter().position(|member| member.peer == peer && member.is_there())
+    }
+
+    /// An agent has something to say. One that never stops is heard no more.
+    fn noted(&mut self, number: usize, text: &str) {
+        let member = &mut self.members[number];
+        member.notes += 1;
+        if member.notes <= NOTES_MAX {
+            let text = printable(text, TEXT_CHARS_MAX);
+            let label = member.label();
+            self.note(format!("agent {label}: {text}"));
+        }
     }
 
     fn note(&mut self, text: String) {

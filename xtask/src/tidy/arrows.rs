@@ -63,6 +63,7 @@ const ALLOWED: &[Arrows] = &[
             "ring",
             "subtle",
             "ipnet",
+            "rustix",
             "toml",
             "protox",
             "tonic-prost-build",

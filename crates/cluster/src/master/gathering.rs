@@ -5,8 +5,11 @@ use super::{Master, PROTOCOL, Phase};
 use crate::message::Hello;
 use crate::message::Welcome;
 use crate::message::to_agent::What as Says;
+use crate::text::printable;
 use memtide_base::{Instant, Span};
 
+/// The longest name of an agent that is shown whole, in characters.
+const NAME_CHARS_MAX: usize = 64;
 /// How many agents that cannot take part are remembered.
 const TURNED_MAX: usize = 8;
 
@@ -102,7 +105,7 @@ impl Master {
         if self.phase != Phase::Gathering || self.members.len() >= self.rules.wanted.count() {
             return Err("the run has all its agents; this one can take part in the next".to_owned());
         }
-        let name = printable(&hello.name);
+        let name = name(&hello.name);
         self.gathering.turned.retain(|(known, _)| known != address);
         self.members.push(Member::new(peer, &name, address, now));
         self.say(peer, Says::Welcome(Welcome { version: self.rules.version.clone() }));
@@ -113,7 +116,7 @@ impl Master {
 
     /// Whether an agent can work for this master.
     fn check(&self, hello: &Hello) -> Result<(), String> {
-        let (ours, theirs) = (&self.rules.version, printable(&hello.version));
+        let (ours, theirs) = (&self.rules.version, name(&hello.version));
         if hello.protocol != PROTOCOL || *ours != theirs {
             return Err(format!(
                 "the agent is memtide {theirs} and the master {ours}; install the same version on \
@@ -162,9 +165,10 @@ impl Master {
     }
 }
 
-/// A text of the other end, bounded and without characters that change a terminal.
-fn printable(text: &str) -> String {
-    let is_plain = |c: &char| !c.is_control();
-    let short: String = text.chars().filter(is_plain).take(64).collect();
-    if short.is_empty() { "unnamed".to_owned() } else { short }
+/// A name of the other end.
+fn name(text: &str) -> String {
+    match printable(text, NAME_CHARS_MAX) {
+        name if name.is_empty() => "unnamed".to_owned(),
+        name => name,
+    }
 }

@@ -29,6 +29,8 @@ pub(super) struct Member {
     pub(super) gone: Option<Lost>,
     /// Seconds of its load that the other agents have not reported yet.
     pub(super) seconds: VecDeque<Vec<u8>>,
+    /// How many notes it has sent in this round.
+    pub(super) notes: u32,
     /// Its record, as far as it has come.
     pub(super) record: Assembly,
     /// When the last part of its record came that had something in it.
@@ -90,6 +92,7 @@ impl Member {
             is_compared: false,
             gone: None,
             seconds: VecDeque::new(),
+            notes: 0,
             record: Assembly::default(),
             handing_since: None,
         }
@@ -133,7 +136,7 @@ impl Member {
         if !self.is_there() {
             return false;
         }
-        (self.burst, self.is_compared) = (0, false);
+        (self.burst, self.is_compared, self.notes) = (0, false, 0);
         self.stage = if load_only { Stage::Filling } else { Stage::Preparing };
         self.seconds.clear();
         (self.record, self.handing_since) = (Assembly::default(), None);

@@ -96,6 +96,14 @@ pub fn read_join(path: &Path) -> Result<Join, String> {
 
 /// Refuses what group or others may read or write. `mode` is what to set instead.
 fn private(path: &Path, metadata: &Metadata, mode: &str) -> Result<(), String> {
+    let (owner, ours) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    if owner != ours && owner != 0 {
+        let path = path.display();
+        return Err(format!(
+            "{path}: it belongs to another user (number {owner}), who could replace it; use a copy \
+             of your own"
+        ));
+    }
     let found = metadata.mode() & 0o777;
     if found & 0o077 == 0 {
         return Ok(());

@@ -32,6 +32,10 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How often the watch looks whether the master is silent.
 const WATCH_EVERY: Duration = Duration::from_millis(200);
+/// The highest rate of a step, in operations per second.
+const RATE_MAX: f64 = 1e9;
+/// The longest rest of the servers before a step.
+const REST_MAX: Span = Span::from_s(60);
 /// How long an agent that is to end waits for its record to be acknowledged.
 const HAND_OVER_MAX: Span = Span::from_s(10);
 
@@ -300,7 +304,13 @@ impl Shell {
         }
         Law::check_fields(&settings)?;
         let mut sent = settings.clone();
-        sent.scenario.rate = share.step.map_or(sent.scenario.rate, |step| step.rate_per_s);
+        if let Some(step) = &share.step {
+            check_step(step)?;
+            sent.scenario.rate = step.rate_per_s;
+        }
+        if let Some(problem) = sent.check().into_iter().next() {
+            return Err(problem.to_string());
+        }
         settings.outputs.quiet = true;
         if share.samples {
             let folder = self.setup.samples.as_ref().ok_or(
@@ -383,11 +393,33 @@ fn heard(aborted: message::Aborted) -> Aborted {
     Aborted { condition, measured, why, after_s }
 }
 
+/// Refuses a step that no master of this version asks for.
+///
+/// Cause: The master is not memtide, or of another version.
+///
+/// To do: use the same version of memtide on both machines.
+fn check_step(step: &Step) -> Result<(), String> {
+    let is_rate = |rate: f64| rate > 0.0 && rate <= RATE_MAX;
+    match step {
+        Step { rate_per_s: Some(rate), .. } if !is_rate(*rate) => {
+            Err(format!("there is no rate of {rate}/s"))
+        }
+        Step { rest_ns, .. } if *rest_ns > REST_MAX.ns() => {
+            Err(format!("a rest of {} ns is too long", rest_ns))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A step of a search or scan.
 fn step_of(step: &Step) -> StepAtAgent {
-    let Step { number, rate_per_s, keeps_data, rest_ns } = *step;
-    let task = StepTask { number, rate_per_s, keeps_data };
-    StepAtAgent { task, rest: Span::from_ns(rest_ns) }
+    StepAtAgent { task: task_of(step), rest: Span::from_ns(step.rest_ns) }
+}
+
+/// What the plans of a step need to know of it.
+pub(super) fn task_of(step: &Step) -> StepTask {
+    let Step { number, rate_per_s, keeps_data, .. } = *step;
+    StepTask { number, rate_per_s, keeps_data }
 }
 
 /// What the log says of a share.

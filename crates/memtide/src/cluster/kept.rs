@@ -4,7 +4,7 @@ use super::folder::{hexadecimal, state_folder};
 use crate::exit::Stop;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -42,6 +42,14 @@ impl Kept {
             let folder = folder.display();
             Stop::usage(format!("--records {folder} cannot be made: {error}; name another folder"))
         })?;
+        let mode = fs::metadata(&folder).map_or(0, |facts| facts.permissions().mode());
+        if mode & 0o022 != 0 {
+            let folder = folder.display();
+            return Err(Stop::usage(format!(
+                "--records {folder}: others can write to it; run chmod 700 {folder}, or name \
+                 another folder"
+            )));
+        }
         Ok(Self { folder })
     }
 
@@ -65,13 +73,16 @@ impl Kept {
 
     /// The record of a run, if it is there.
     pub(crate) fn find(&self, run: &[u8]) -> Option<Vec<u8>> {
-        fs::read(self.place(run)).ok()
+        self.list().iter().any(|kept| kept.run == run).then(|| fs::read(self.place(run)).ok())?
     }
 
-    /// Those that are there.
+    /// Those that are there and not too old.
     pub(crate) fn list(&self) -> Vec<KeptFile> {
         let files = self.files().unwrap_or_default();
-        let kept = |(path, _, bytes): &(PathBuf, SystemTime, u64)| {
+        let kept = |(path, changed, bytes): &(PathBuf, SystemTime, u64)| {
+            if changed.elapsed().unwrap_or_default() > AGE_MAX {
+                return None;
+            }
             let run = bytes_of(path.file_stem()?.to_str()?)?;
             Some(KeptFile { run, bytes: *bytes })
         };
@@ -110,8 +121,10 @@ impl Kept {
 
 /// Writes a file that only its user can read.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // What a crash has left there is in the way.
+    drop(fs::remove_file(path));
     let mut options = OpenOptions::new();
-    let mut file: File = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut file: File = options.write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

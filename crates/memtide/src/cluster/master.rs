@@ -1,11 +1,11 @@
 //! A run that agents carry out for this process: it waits for them, hands out shares, shows how the
 //! load goes on, and makes one record of theirs.
 
-use super::agent::{Local, Own};
+use super::agent::{Local, Own, task_of};
 use super::folder::state_folder;
 use super::merged::{Seconds, Taking};
-use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
-use memtide_base::{Instant, Span};
+use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, USAGE};
+use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
 use memtide_cluster::master::{Action, Gathered, Master, Round, Rules, Wanted};
 use memtide_cluster::message::{self, Step};
@@ -13,11 +13,11 @@ use memtide_cluster::transport::{FromNet, MasterNet, files};
 use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
-use memtide_run::steps::Runner;
-use memtide_run::{Failure, Observer, Outcome};
+use memtide_run::steps::{Runner, plan_step};
+use memtide_run::{Failure, Observer, Outcome, Surroundings, lower};
 use memtide_schema::record::Aborted;
 use memtide_schema::scenario::{Agents, AgentsWord};
-use memtide_schema::{Event, Scenario, Settings};
+use memtide_schema::{Event, Scenario, Settings, scenario_digest};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub(crate) struct Fleet {
     /// The scenario as TOML.
     document: String,
     scenario: Scenario,
+    /// By what each machine decides alike.
+    around: Surroundings,
     samples: bool,
     /// The agent in this process, if the master has a share.
     _own: Option<Local>,
@@ -43,7 +45,11 @@ impl Fleet {
     /// Begins to wait for the agents that `settings` name.
     ///
     /// Cause: The master's key cannot be read, or its address is taken.
-    pub(crate) fn open(settings: &Settings, stop: &StopFlag) -> Result<Self, Stop> {
+    pub(crate) fn open(
+        settings: &Settings,
+        around: Surroundings,
+        stop: &StopFlag,
+    ) -> Result<Self, Stop> {
         let Agents { which, key, expect, master_share, allow_lost } = &settings.placement.agents;
         let folder = match key {
             Some(folder) => PathBuf::from(folder),
@@ -84,6 +90,7 @@ impl Fleet {
             stop: stop.clone(),
             document: document(&scenario),
             scenario,
+            around,
             samples: settings.outputs.samples.is_some(),
             _own: own,
         })
@@ -114,9 +121,10 @@ impl Fleet {
         observer: &mut impl Observer,
     ) -> Result<Outcome, Failure> {
         let (document, samples) = (self.document.clone(), self.samples);
+        let digest = self.digest(step.as_ref())?;
         let round = Round { scenario: document, load_only, step, samples };
         self.master.begin(&round, now());
-        let mut taking = Taking::new(&self.scenario);
+        let mut taking = Taking::new(&self.scenario, digest);
         let end = loop {
             if let Some(end) = self.master.round_end() {
                 break end;
@@ -134,6 +142,19 @@ impl Fleet {
         Ok(outcome)
     }
 
+    /// What all shares of the run, or of a step of it, have in common.
+    fn digest(&self, step: Option<&Step>) -> Result<String, Failure> {
+        let lowered = match step {
+            Some(step) => plan_step(&self.scenario, task_of(step), &self.around),
+            None => lower(&self.scenario, &self.around),
+        };
+        let lowered = lowered.map_err(|problem| {
+            let sentence = Sentence::new(problem.to_string());
+            Failure { exit: USAGE, sentence }
+        })?;
+        Ok(scenario_digest(&lowered.document))
+    }
+
     /// Lets the agents go.
     pub(crate) fn dismiss(mut self) {
         self.master.dismiss();
@@ -146,24 +167,26 @@ impl Fleet {
     fn turn(&mut self, mut taking: Option<&mut Taking>, observer: &mut impl Observer) {
         let mut next = self.net.next(LOOK_EVERY);
         while let Some(came) = next {
-            let now = now();
+            let at = now();
             match came {
                 FromNet::Opened { peer, address, hello } => {
-                    self.master.opened(peer, &address, &hello, now);
+                    self.master.opened(peer, &address, &hello, at);
                 }
-                FromNet::Message { peer, message } => self.master.handle(peer, message, now),
-                FromNet::Closed { peer, why } => self.master.closed(peer, &why, now),
+                FromNet::Message { peer, message } => self.master.handle(peer, message, at),
+                FromNet::Closed { peer, why } => self.master.closed(peer, &why, at),
                 FromNet::Turned { address, why } | FromNet::Unreachable { address, why } => {
                     self.master.turned(&address, &why);
                 }
             }
             self.act(taking.as_deref_mut(), observer);
+            // Agents must hear of their master while it is busy with what they sent.
+            self.master.tick(now());
             next = self.net.next(Duration::ZERO);
         }
-        let now = now();
-        self.master.tick(now);
+        let at = now();
+        self.master.tick(at);
         self.act(taking, observer);
-        observer.tick(now);
+        observer.tick(at);
     }
 
     fn act(&mut self, mut taking: Option<&mut Taking>, observer: &mut impl Observer) {

@@ -15,9 +15,9 @@ pub(super) struct Taking {
     /// How many records are in it.
     count: usize,
     /// What all shares of the run have: the digest of their scenario.
-    digest: Option<String>,
-    /// Why the records cannot be merged, if so.
-    spoilt: Option<String>,
+    digest: String,
+    /// The first record: all others must be of the same run.
+    first: Option<Record>,
     so_far: LoadSoFar,
     /// Conditions that end the run, and how long operations wait for their answers.
     abort_on: Vec<Goal>,
@@ -33,12 +33,13 @@ pub(super) struct Seconds {
 }
 
 impl Taking {
-    pub(super) fn new(scenario: &Scenario) -> Self {
+    /// Nothing was taken yet of a run of `scenario` with this digest.
+    pub(super) fn new(scenario: &Scenario, digest: String) -> Self {
         Self {
             merging: Merging::new(Scenarios::Same),
             count: 0,
-            digest: None,
-            spoilt: None,
+            digest,
+            first: None,
             so_far: LoadSoFar::new(scenario.warmup, scenario.duration, scenario.ops_max),
             abort_on: scenario.trust.abort_on.clone(),
             timeout: scenario.timeout,
@@ -82,20 +83,18 @@ impl Taking {
                 "its record is of share {theirs} of {all}, but it was given {number} of {of}"
             ));
         }
-        if self.digest.as_ref().is_some_and(|digest| *digest != share.scenario_digest) {
-            return Err("its record is of another scenario than the others'".to_owned());
+        if share.scenario_digest != self.digest {
+            return Err("its record is of another scenario than the run's".to_owned());
         }
         if let Some(why) = &share.not_run {
             return Err(format!("it did not run: {why}"));
         }
-        memtide_schema::merge(std::slice::from_ref(&record), Scenarios::Same)
-            .map_err(|error| error.message(|_| "its record".to_owned()))?;
-        self.digest = Some(share.scenario_digest.clone());
-        if let Err(error) = self.merging.add(record) {
-            let name = |at: usize| agents.get(at).map_or_else(String::new, |it| it.name.clone());
-            self.spoilt = Some(error.message(name));
-            return Err("its record does not fit those of the others".to_owned());
-        }
+        let name = |at: usize| if at == 0 && self.first.is_some() { "the first" } else { "it" };
+        let both: Vec<Record> = self.first.iter().chain([&record]).cloned().collect();
+        memtide_schema::merge(&both, Scenarios::Same)
+            .map_err(|error| error.message(|at| name(at).to_owned()))?;
+        self.first.get_or_insert_with(|| record.clone());
+        self.merging.add(record).map_err(|error| error.message(|_| "it".to_owned()))?;
         self.count += 1;
         Ok(())
     }
@@ -107,10 +106,6 @@ impl Taking {
     /// To do: see why each was lost, and start the run again.
     pub(super) fn finish(self, end: &RoundEnd, of: usize) -> Result<Outcome, Failure> {
         let failure = end.has_failed.then(|| failure(end, self.count, of));
-        if let Some(why) = self.spoilt {
-            let sentence = Sentence::new(&format!("the agents' records do not fit: {why}"));
-            return Err(Failure { exit: 1, sentence });
-        }
         match failure {
             Some(failure) if self.count == 0 => Err(failure),
             failure => {

@@ -7,16 +7,21 @@ use crate::output::{say, show};
 use crate::session::caught;
 use clap::ArgMatches;
 use memtide_base::units::parse_span;
+use memtide_cluster::agent::RUN_BYTES;
 use memtide_cluster::message::from_agent::What as Says;
 use memtide_cluster::message::to_agent::What as Asks;
-use memtide_cluster::message::{Acknowledged, Bye, Fetch, Hello, KeptRecord, ToAgent, Welcome};
+use memtide_cluster::message::{
+    Acknowledged, Bye, Fetch, Hello, KeptRecord, Ping, ToAgent, Welcome,
+};
 use memtide_cluster::parts::Assembly;
+use memtide_cluster::text::printable;
 use memtide_cluster::transport::{FromNet, MasterNet, files};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_schema::scenario::AgentsWord;
 use std::collections::{BTreeMap, VecDeque};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -25,6 +30,7 @@ const STATUS_MAX: Duration = Duration::from_secs(5);
 /// How long an agent may be silent while it hands records over.
 const SILENT_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+const PING_EVERY: Duration = Duration::from_secs(1);
 
 /// `memtide agent status`.
 ///
@@ -71,8 +77,8 @@ fn line_of(found: Option<&Result<Hello, String>>) -> (String, u8) {
         Some(Ok(hello)) => {
             let facts = format!(
                 "{}, memtide {}, {} CPUs, {} records kept",
-                hello.name,
-                hello.version,
+                printable(&hello.name, 64),
+                printable(&hello.version, 64),
                 hello.cpus,
                 hello.kept.len()
             );
@@ -104,7 +110,8 @@ pub(crate) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
     let net = open(matches, matches!(which, AgentsWord::Count(_)).then_some(()), dial)?;
     let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
     let deadline = Instant::now() + Duration::from_nanos(expect.ns());
-    let mut fetching = Fetching { folder, peers: BTreeMap::new(), written: 0, done: 0 };
+    let pinged = Instant::now();
+    let mut fetching = Fetching { folder, peers: BTreeMap::new(), written: 0, done: 0, pinged };
     let mut heard = Instant::now();
     while fetching.done < wanted {
         if stop.is_raised() {
@@ -114,6 +121,7 @@ pub(crate) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
         if is_late || (!fetching.peers.is_empty() && heard.elapsed() > SILENT_MAX) {
             break;
         }
+        fetching.ping(&net);
         let Some(came) = net.next(LOOK_EVERY) else { continue };
         heard = Instant::now();
         fetching.take(&net, came)?;
@@ -130,6 +138,8 @@ struct Fetching {
     written: usize,
     /// Agents that have handed over all that they keep.
     done: usize,
+    /// When agents were pinged last.
+    pinged: Instant,
 }
 
 /// An agent that hands over its records.
@@ -140,19 +150,31 @@ struct Peer {
 }
 
 impl Fetching {
+    /// Lets the agents hear that their master lives.
+    fn ping(&mut self, net: &MasterNet) {
+        if self.pinged.elapsed() >= PING_EVERY {
+            self.pinged = Instant::now();
+            for peer in self.peers.keys() {
+                send(net, *peer, Asks::Ping(Ping { number: 0 }));
+            }
+        }
+    }
+
     fn take(&mut self, net: &MasterNet, came: FromNet) -> Result<(), Stop> {
         match came {
             FromNet::Opened { peer, hello, .. } => {
                 send(net, peer, Asks::Welcome(Welcome { version: hello.version.clone() }));
-                let left = hello.kept.into();
-                let new = Peer { name: hello.name, left, assembly: Assembly::default() };
+                let mut left = VecDeque::from(hello.kept);
+                left.retain(|kept| kept.run.len() == RUN_BYTES);
+                let new =
+                    Peer { name: printable(&hello.name, 64), left, assembly: Assembly::default() };
                 self.peers.insert(peer, new);
                 self.ask(net, peer);
             }
             FromNet::Message { peer, message } => match message.what {
                 Some(Says::Record(part)) => self.part(net, peer, &part)?,
                 Some(Says::Refused(refused)) => {
-                    say(&format!("memtide: {}: {}", self.name(peer), refused.why));
+                    say(&format!("memtide: {}: {}", self.name(peer), printable(&refused.why, 600)));
                     self.next(net, peer);
                 }
                 _ => {}
@@ -226,7 +248,11 @@ impl Fetching {
 ///
 /// To do: make room or name another folder; agents keep what was not written.
 fn write(place: &Path, record: &[u8]) -> Result<(), Stop> {
-    fs::write(place, record).map_err(|error| Stop {
+    let written = File::create(place).and_then(|mut file| {
+        file.write_all(record)?;
+        file.sync_all()
+    });
+    written.map_err(|error| Stop {
         code: FAILED,
         message: format!("record '{}' cannot be written: {error}", place.display()),
     })

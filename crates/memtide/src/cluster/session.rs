@@ -6,11 +6,14 @@ use crate::exit::{INTERRUPTED, Stop};
 use crate::session::audience::Audience;
 use crate::session::host::HostWorld;
 use crate::session::{Came, Ended, Front, Opened, Steps, Task, World, caught};
+use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::steps;
-use memtide_run::{Failure, Observer};
+use memtide_run::{Doors, Failure, Observer, Share, Surroundings};
+use memtide_schema::scenario::Target;
 use memtide_schema::{Outputs, Settings};
+use std::collections::BTreeMap;
 
 /// Everything that a run by agents needs to begin.
 pub(crate) struct MasterSession {
@@ -35,13 +38,15 @@ impl MasterSession {
         front.preface()?;
         check(settings)?;
         front.check(settings, 0)?;
+        let around = surroundings(settings);
+        task.lower(&settings.scenario, &around).map_err(|problem| front.refuse(&problem))?;
         machine::hide_process().map_err(Stop::usage)?;
         // Each agent writes its own samples.
         let own = Outputs { samples: None, ..settings.outputs.clone() };
         let Opened { outlets, reader, .. } =
             front.open(&Settings { outputs: own, ..settings.clone() })?;
         *stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
-        let mut fleet = Fleet::open(settings, stop)?;
+        let mut fleet = Fleet::open(settings, around, stop)?;
         let gauge = HostWorld::new(None).gauge();
         let mut audience = Audience::new(gauge, settings.outputs.quiet, outlets, reader);
         audience.show(front.screens(settings));
@@ -105,4 +110,27 @@ fn check(settings: &Settings) -> Result<(), Stop> {
         return Ok(());
     };
     Err(Stop::usage(problem))
+}
+
+/// What decides alike on every machine: nothing of this one but the number of servers. Their names
+/// are resolved where the load is made.
+fn surroundings(settings: &Settings) -> Surroundings {
+    let nowhere = |target: &Target| match target {
+        Target::Tcp { .. } => Address::Tcp(([127, 0, 0, 1], 0).into()),
+        Target::Unix { path } => Address::Unix(path.clone()),
+    };
+    let server =
+        |target: &Target| ServerPlan { name: target.to_string(), addresses: vec![nowhere(target)] };
+    Surroundings {
+        servers: settings.scenario.servers.iter().map(server).collect(),
+        embedded: false,
+        repeats: false,
+        cpus_allowed: vec![0],
+        cores: BTreeMap::new(),
+        cpus_online: 1,
+        cpu_quota: None,
+        io: Doors::Simulated,
+        outputs: (&settings.outputs).into(),
+        share: Some(Share { number: 0, of: 1 }),
+    }
 }

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 /// `memtide key new`.
 pub(super) fn key(matches: &ArgMatches) -> Result<u8, Stop> {
     let Some(("new", matches)) = matches.subcommand() else { return Ok(0) };
+    machine::hide_process().map_err(Stop::usage)?;
     let folder = path(matches, "folder").unwrap_or_default();
     let word = |name: &str| matches.get_one::<String>(name).cloned();
     let address = word("address").unwrap_or_default();

@@ -14,7 +14,7 @@ pub(super) fn key_command() -> Command {
         .required(true)
         .value_name("DIR")
         .value_parser(value_parser!(PathBuf))
-        .help("Folder for the key and the join file; it must not exist");
+        .help("Folder for the key and the join file; it must not hold any yet");
     let address = Arg::new("address")
         .long("address")
         .value_name("HOST:PORT")

@@ -111,7 +111,11 @@ impl Task {
     }
 
     /// The plan, of steps the first one's.
-    fn lower(&mut self, scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Problem> {
+    pub(crate) fn lower(
+        &mut self,
+        scenario: &Scenario,
+        around: &Surroundings,
+    ) -> Result<Lowered, Problem> {
         match self {
             Self::Load | Self::Once => lower(scenario, around),
             Self::Steps(steps) => steps.plan(scenario).first(&mut *steps.course, around),

@@ -129,6 +129,12 @@ impl Buckets<u64> {
 
     /// `None` when `bytes` are not what [`Buckets::to_bytes`] makes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        // The library makes room for as many bytes as the head says, before it reads them.
+        let head = bytes.get(..HEAD_BYTES)?;
+        let length = u32::from_be_bytes(head[4..8].try_into().ok()?);
+        if length as usize > bytes.len() - HEAD_BYTES {
+            return None;
+        }
         let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).ok()?;
         // Other bounds than ours are refused here.
         let mut library = library();
@@ -144,6 +150,10 @@ impl Buckets<u64> {
         self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
     }
 }
+
+/// The head of a histogram's bytes: its kind, the length of what follows, and its bounds. Source:
+/// the HdrHistogram V2 encoding.
+const HEAD_BYTES: usize = 40;
 
 fn library() -> Histogram<u64> {
     Histogram::new_with_bounds(1, VALUE_MAX, DIGITS)
