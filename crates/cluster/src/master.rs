@@ -197,7 +197,7 @@ impl Master {
             if !self.members[number].is_there() {
                 continue;
             }
-            if now.since(self.members[number].heard) >= AGENT_SILENT_MAX {
+            if self.members[number].is_silent(now) {
                 let why = format!("it has been silent for {AGENT_SILENT_MAX}");
                 self.lose(number, None, why, now);
             } else {

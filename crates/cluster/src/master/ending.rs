@@ -38,13 +38,14 @@ impl Master {
     pub(super) fn look(&mut self, now: Instant) {
         self.look_at_beginning(now);
         self.report_seconds();
-        let is_late = |(_, since): &(String, Instant)| now.since(*since) >= HAND_OVER_MAX;
-        if self.stopping.as_ref().is_some_and(is_late) {
-            for number in 0..self.members.len() {
-                if self.members[number].is_at_work() {
-                    let why = format!("it did not hand over its record within {HAND_OVER_MAX}");
-                    self.lose(number, None, why, now);
-                }
+        let stopping = self.stopping.as_ref().map(|(_, since)| *since);
+        for number in 0..self.members.len() {
+            // One that is alive may still never end what it has begun to say.
+            let member = &self.members[number];
+            let mut since = stopping.into_iter().chain(member.handing_since);
+            if member.is_at_work() && since.any(|since| now.since(since) >= HAND_OVER_MAX) {
+                let why = format!("it did not hand over its record within {HAND_OVER_MAX}");
+                self.lose(number, None, why, now);
             }
         }
     }
@@ -88,6 +89,9 @@ impl Master {
         let member = &mut self.members[number];
         if !member.is_at_work() {
             return self.lose(number, None, "it sent a record twice".to_owned(), now);
+        }
+        if member.handing_since.is_none() || !part.data.is_empty() {
+            member.handing_since = Some(now);
         }
         match member.record.add(&run, part) {
             Ok(None) => {}

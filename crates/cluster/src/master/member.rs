@@ -1,5 +1,6 @@
 //! One agent as the master sees it.
 
+use crate::AGENT_SILENT_MAX;
 use crate::clock::ClockBounds;
 use crate::parts::Assembly;
 use memtide_base::Instant;
@@ -32,6 +33,8 @@ pub(super) struct Member {
     pub(super) notes: u32,
     /// Its record, as far as it has come.
     pub(super) record: Assembly,
+    /// When the last part of its record came that had something in it.
+    pub(super) handing_since: Option<Instant>,
 }
 
 /// What an agent is at.
@@ -91,6 +94,7 @@ impl Member {
             seconds: VecDeque::new(),
             notes: 0,
             record: Assembly::default(),
+            handing_since: None,
         }
     }
 
@@ -102,6 +106,16 @@ impl Member {
     /// Whether it has not been lost.
     pub(super) fn is_there(&self) -> bool {
         self.gone.is_none() && !matches!(self.stage, Stage::Lost(_))
+    }
+
+    /// Whether nothing was heard of it for too long. While clocks are compared, only answers to
+    /// pings count: all other agents wait for them.
+    pub(super) fn is_silent(&self, now: Instant) -> bool {
+        let compared = self.ping.filter(|_| self.burst > 0).map(|(_, sent)| sent);
+        [Some(self.heard), compared]
+            .into_iter()
+            .flatten()
+            .any(|since| now.since(since) >= AGENT_SILENT_MAX)
     }
 
     /// Whether it is expected to send a record.
@@ -125,7 +139,7 @@ impl Member {
         (self.burst, self.is_compared, self.notes) = (0, false, 0);
         self.stage = if load_only { Stage::Filling } else { Stage::Preparing };
         self.seconds.clear();
-        self.record = Assembly::default();
+        (self.record, self.handing_since) = (Assembly::default(), None);
         true
     }
 }

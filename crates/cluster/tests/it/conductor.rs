@@ -1,0 +1,159 @@
+//! A master in the virtual world, and what it found.
+
+use crate::node::read;
+use memtide_base::{Instant, Span};
+use memtide_cluster::master::{Action, Gathered, Master, Round, RoundEnd, Rules, Wanted};
+use memtide_cluster::message::ToAgent;
+use std::collections::BTreeMap;
+
+pub const VERSION: &str = "1.2.3";
+
+/// What came of a round.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The names of its agents, by number.
+    pub agents: Vec<String>,
+    /// Records that were accepted.
+    pub records: BTreeMap<u32, Vec<u8>>,
+    /// The sums of what was reported second by second.
+    pub seconds: BTreeMap<u32, u64>,
+    pub begins: Option<u64>,
+    pub end: Option<RoundEnd>,
+}
+
+/// What a master wants of its world.
+#[derive(Debug)]
+pub enum Wish {
+    Send(u64, ToAgent),
+    Close(u64),
+}
+
+pub struct Conductor {
+    pub master: Master,
+    pub is_up: bool,
+    pub is_over: bool,
+    pub rounds: Vec<Found>,
+    pub notes: Vec<String>,
+    /// Why there was no round.
+    pub missing: Option<String>,
+    pub is_interrupted: bool,
+    wanted: u32,
+    load_only: bool,
+}
+
+impl Conductor {
+    pub fn new(agents: u32, allow_lost: u32, (rounds, load_only): (u32, bool), seed: u64) -> Self {
+        let rules = Rules {
+            wanted: Wanted::Count(agents),
+            expect: Span::from_s(30),
+            allow_lost,
+            version: VERSION.to_owned(),
+            seed,
+        };
+        Self {
+            master: Master::new(rules, Instant::ZERO),
+            is_up: true,
+            is_over: false,
+            rounds: Vec::new(),
+            notes: Vec::new(),
+            missing: None,
+            is_interrupted: false,
+            wanted: rounds,
+            load_only,
+        }
+    }
+
+    /// Does what the master wants done, until there is no more.
+    pub fn act(&mut self, now: Instant) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        loop {
+            while let Some(action) = self.master.poll() {
+                self.one(action, now, &mut wishes);
+            }
+            if self.is_over || !self.goes_on(now) {
+                return wishes;
+            }
+        }
+    }
+
+    /// Whether a round has begun or ended.
+    fn goes_on(&mut self, now: Instant) -> bool {
+        let Some(found) = self.rounds.last_mut() else {
+            return match self.master.gathered(now) {
+                Gathered::Waiting => false,
+                Gathered::All => {
+                    self.begin(now);
+                    true
+                }
+                Gathered::Missing(why) => {
+                    self.missing = Some(why);
+                    self.leave();
+                    true
+                }
+            };
+        };
+        let Some(end) = self.master.round_end() else { return false };
+        let has_failed = end.has_failed;
+        found.end = Some(end);
+        match has_failed || self.is_interrupted || self.rounds.len() as u32 >= self.wanted {
+            true => self.leave(),
+            false => self.begin(now),
+        }
+        true
+    }
+
+    fn begin(&mut self, now: Instant) {
+        let agents = self.master.agents().into_iter().map(|agent| agent.name).collect();
+        self.rounds.push(Found { agents, ..Found::default() });
+        let load_only = self.load_only;
+        let round = Round { scenario: String::new(), load_only, step: None, samples: false };
+        self.master.begin(&round, now);
+    }
+
+    /// Lets the agents go, once it has said all.
+    fn leave(&mut self) {
+        self.is_over = true;
+        self.master.dismiss();
+    }
+
+    /// The user asks to stop.
+    pub fn interrupt(&mut self, now: Instant) {
+        self.is_interrupted = true;
+        match self.rounds.is_empty() {
+            true => self.leave(),
+            false => self.master.stop(None, "the user interrupted it", now),
+        }
+    }
+
+    fn one(&mut self, action: Action, now: Instant, wishes: &mut Vec<Wish>) {
+        let found = self.rounds.last_mut();
+        match action {
+            Action::Send(peer, message) => wishes.push(Wish::Send(peer, message)),
+            Action::Close(peer) => wishes.push(Wish::Close(peer)),
+            Action::Note(text) => self.notes.push(text),
+            Action::Begins(at) => found.expect("a round").begins = Some(at.ns()),
+            Action::Seconds(seconds) => {
+                for (number, bytes) in seconds {
+                    match <[u8; 8]>::try_from(&bytes[..]) {
+                        Ok(count) => {
+                            let found = self.rounds.last_mut().expect("a round");
+                            *found.seconds.entry(number).or_default() += u64::from_be_bytes(count);
+                        }
+                        Err(_) => self.master.unfit(number, "no second".to_owned(), now),
+                    }
+                }
+            }
+            Action::Record(number, record) => match read(&record) {
+                Some((of, _)) if of == number => {
+                    let before = found.expect("a round").records.insert(number, record);
+                    assert_eq!(before, None, "a record is told once");
+                    self.master.fit(number);
+                }
+                _ => {
+                    let why = "its record is of another share".to_owned();
+                    self.master.unfit(number, why, now);
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! An agent in the virtual world: its machine, its clock, and a share that is a model.
+
+use memtide_cluster::agent::{Action, Agent};
+use memtide_cluster::message::{Clock, FromAgent};
+use std::collections::BTreeMap;
+
+pub const MS: u64 = 1_000_000;
+pub const S: u64 = 1_000 * MS;
+/// Operations per second of each share.
+const RATE: u64 = 1_000;
+
+/// A machine's monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct MachineClock {
+    pub offset: i64,
+    pub ppm: i64,
+}
+
+impl MachineClock {
+    pub fn at(&self, now: u64) -> u64 {
+        let drifted = i128::from(now) * i128::from(1_000_000 + self.ppm) / 1_000_000;
+        (drifted + i128::from(self.offset)) as u64
+    }
+
+    /// When it says `clock`.
+    pub fn when(&self, clock: u64) -> u64 {
+        let ns = (i128::from(clock) - i128::from(self.offset)) * 1_000_000;
+        (ns / i128::from(1_000_000 + self.ppm)).max(0) as u64
+    }
+}
+
+/// What happens to a share by itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    Prepared,
+    Begins,
+    Second,
+    Ends,
+}
+
+/// A share that is carried out.
+#[derive(Debug)]
+pub struct Running {
+    pub run: Vec<u8>,
+    pub number: u32,
+    pub load_only: bool,
+    pub count: u64,
+    /// When the load began and was last seen, in true time.
+    pub since: Option<(u64, u64)>,
+    /// When the load is over, if that is known.
+    pub until: u64,
+    /// The order to end has come.
+    pub is_ending: bool,
+}
+
+/// What an agent wants of its world.
+#[derive(Debug)]
+pub enum Wish {
+    Send(FromAgent),
+    Close,
+    /// This happens to its share at this time.
+    Later(u64, Step),
+}
+
+/// An agent and its machine.
+#[derive(Debug)]
+pub struct Node {
+    pub agent: Agent,
+    pub clock: MachineClock,
+    pub is_up: bool,
+    /// The machine stands still until then.
+    pub resumes: u64,
+    /// When its master was last heard, by its own clock.
+    pub heard: u64,
+    /// Its shares: what they were last seen to do. Steps of an older one are void.
+    pub epoch: u64,
+    pub running: Option<Running>,
+    pub kept: BTreeMap<Vec<u8>, Vec<u8>>,
+    pub forgotten: Vec<Vec<u8>>,
+    pub made: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// When each load began, in true time, and how the clocks compared.
+    pub begun: Vec<u64>,
+    pub told: Option<Clock>,
+    /// The longest that its load went on after its master was last heard, by its own clock.
+    pub alone_ns: u64,
+    /// Set when shares fail before their load, with this exit code; 2 is a refusal.
+    pub fails: Option<u8>,
+    /// Its records say that they are of another share.
+    pub lies: bool,
+    /// How long shares prepare, and how long their load is.
+    pub prepares: u64,
+    pub length: u64,
+    /// Bytes of each record beyond its figures.
+    pub padding: usize,
+}
+
+impl Node {
+    pub fn clock_now(&self, now: u64) -> u64 {
+        self.clock.at(now)
+    }
+
+    /// Does what the agent wants done.
+    pub fn act(&mut self, now: u64) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        while let Some(action) = self.agent.poll() {
+            match action {
+                Action::Send(message) => wishes.push(Wish::Send(message)),
+                Action::Close(_) => wishes.push(Wish::Close),
+                Action::Begin(share) => {
+                    self.epoch += 1;
+                    let (run, number, load_only) = (share.run, share.number, share.load_only);
+                    let until = u64::MAX;
+                    self.running = Some(Running {
+                        run,
+                        number,
+                        load_only,
+                        count: 0,
+                        since: None,
+                        until,
+                        is_ending: false,
+                    });
+                    wishes.push(Wish::Later(now + self.prepares, Step::Prepared));
+                }
+                Action::Arm { clock_ns } => {
+                    // Too late: the share has a record that says so.
+                    let (at, step) = match clock_ns > self.clock.at(now) {
+                        true => (self.clock.when(clock_ns), Step::Begins),
+                        false => (now, Step::Ends),
+                    };
+                    wishes.push(Wish::Later(at, step));
+                }
+                Action::Compare(clock) => self.told = Some(clock),
+                Action::End { .. } => {
+                    if let Some(running) = &mut self.running {
+                        running.is_ending = true;
+                        running.until = now;
+                    }
+                    wishes.push(Wish::Later(now + 300 * MS, Step::Ends));
+                }
+                Action::Keep { run, record } => drop(self.kept.insert(run, record)),
+                Action::Forget { run } => {
+                    self.kept.remove(&run);
+                    self.forgotten.push(run);
+                }
+                Action::Find { run } => {
+                    let record = self.kept.get(&run).cloned();
+                    self.agent.found(&run, record.as_deref());
+                }
+            }
+        }
+        wishes
+    }
+
+    /// Something happens to its share.
+    pub fn step(&mut self, step: Step, now: u64) -> Option<Wish> {
+        let running = self.running.as_mut()?;
+        match step {
+            Step::Prepared => {
+                if let Some(exit) = self.fails {
+                    self.running = None;
+                    match exit {
+                        2 => self.agent.refused("it is not allowed".to_owned()),
+                        _ => self.agent.failed(exit, "no server answers".to_owned()),
+                    }
+                    return None;
+                }
+                if running.load_only {
+                    return Some(Wish::Later(now, Step::Ends));
+                }
+                self.agent.prepared();
+                None
+            }
+            Step::Begins if running.is_ending => None,
+            Step::Begins => {
+                running.since = Some((now, now));
+                running.until = now + self.length;
+                self.begun.push(now);
+                Some(Wish::Later(now + S, Step::Second))
+            }
+            Step::Second => {
+                let (began, last) = running.since?;
+                let end = now.min(running.until);
+                let count = end.saturating_sub(last) * RATE / S;
+                (running.count, running.since) = (running.count + count, Some((began, end)));
+                self.alone_ns = self.alone_ns.max(self.clock.at(end).saturating_sub(self.heard));
+                self.agent.second(count.to_be_bytes().to_vec());
+                let is_over = now >= running.until;
+                Some(Wish::Later(
+                    if is_over { now } else { running.until.min(now + S) },
+                    if is_over { Step::Ends } else { Step::Second },
+                ))
+            }
+            Step::Ends => {
+                let Running { run, number, count, since, until, .. } = self.running.take()?;
+                let end = now.min(until);
+                let rest = since.map_or(0, |(_, last)| end.saturating_sub(last) * RATE / S);
+                if rest > 0 {
+                    self.alone_ns =
+                        self.alone_ns.max(self.clock.at(end).saturating_sub(self.heard));
+                    self.agent.second(rest.to_be_bytes().to_vec());
+                }
+                let number = if self.lies { number + 1 } else { number };
+                let record = record(number, count + rest, self.padding);
+                self.made.insert(run, record.clone());
+                self.agent.ended(record);
+                None
+            }
+        }
+    }
+}
+
+fn record(number: u32, count: u64, padding: usize) -> Vec<u8> {
+    let mut record = number.to_be_bytes().to_vec();
+    record.extend(count.to_be_bytes());
+    record.resize(12 + padding, 7);
+    record
+}
+
+/// What a record says: the number of the share, and its count.
+pub fn read(record: &[u8]) -> Option<(u32, u64)> {
+    let number = u32::from_be_bytes(record.get(..4)?.try_into().ok()?);
+    let count = u64::from_be_bytes(record.get(4..12)?.try_into().ok()?);
+    Some((number, count))
+}
