@@ -3,7 +3,6 @@
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=proto");
     let files = protox::compile(["proto/cluster.proto"], ["proto"])?;
     tonic_prost_build::configure().build_transport(false).compile_fds(files)?;
     Ok(())

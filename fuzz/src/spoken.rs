@@ -1,5 +1,5 @@
-//! Words of a conversation between a master and its agents, and of an agent's law: dictionaries
-//! for [`crate::generate`].
+//! Words of a conversation between a master and its agents, of an agent's law and of a join file:
+//! dictionaries for [`crate::generate`].
 
 use crate::conversation::hello;
 use memtide_cluster::message::from_agent::What as Says;
@@ -72,6 +72,36 @@ pub static TO_AGENT: LazyLock<Vec<&'static [u8]>> = LazyLock::new(|| {
     let messages = spoken.into_iter().map(|what| ToAgent { what: Some(what) });
     words(messages.chain([ToAgent { what: None }]))
 });
+
+/// Lines of a join file.
+pub const JOINS: &[&[u8]] = &[
+    b"memtide_join = 1\nmaster = \"sha256:00112233445566778899aabbccddeeff00112233445566778899aabb\
+      ccddeeff\"\ntoken = \"c0ffee0123456789deadbeef76543210\"\naddress = \"10.0.0.1:22122\"\n",
+    b"memtide_join = 1\nmaster = \"sha256:00112233445566778899aabbccddeeff00112233445566778899aabb\
+      ccddeeff\"\ntoken = \"c0ffee0123456789deadbeef76543210\"\naddress = \"[fd00::1]:1\"\n\
+      [limits]\nallow-target = [\"10.1.0.0/16:11211\", \"unix:/run/m.sock\"]\nrate-max = '5k'\n",
+    b"memtide_join = 1\n",
+    b"memtide_join = 2\n",
+    b"token = \"c0ffee0123456789deadbeef76543210\"\n",
+    b"token = c0ffee0123456789deadbeef76543210\n",
+    b"token = 'C0FFEE0123456789DEADBEEF76543210\n",
+    b"c0ffee0123456789deadbeef76543210 = 1\n",
+    b"address = 'host:22122'\n",
+    b"[limits]\n",
+    b"allow-target = '10.1.0.0/16:*'\n",
+    b"allow-target = ['127.0.0.0/8:11211']\n",
+    b"rate-max = '20k'\n",
+    b"rate-max = 20000\n",
+    b"connections-max = 256\n",
+    b"duration-max = '10m'\n",
+    b"threads-max = '4'\n",
+    b"memory-max = '512MiB'\n",
+    b"# a comment\n",
+    b" = ",
+    b"'",
+    b"\"",
+    b"sha256:",
+];
 
 /// Lines of an agent's law.
 pub const LAWS: &[&[u8]] = &[

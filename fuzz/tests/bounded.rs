@@ -3,7 +3,7 @@
 use memtide_fuzz::generate::{
     ANSWER_FRAMES, Generator, REPLIES, REQUEST_FRAMES, REQUESTS, SCENARIOS,
 };
-use memtide_fuzz::spoken::{FROM_AGENT, LAWS, TO_AGENT};
+use memtide_fuzz::spoken::{FROM_AGENT, JOINS, LAWS, TO_AGENT};
 use std::panic::{self, AssertUnwindSafe};
 
 const SEED: u64 = 1;
@@ -76,4 +76,9 @@ fn to_agent() {
 #[test]
 fn law_words() {
     run(memtide_fuzz::law_words, LAWS);
+}
+
+#[test]
+fn join_file() {
+    run(memtide_fuzz::join_file, JOINS);
 }

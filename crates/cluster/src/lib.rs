@@ -17,6 +17,9 @@ pub mod clock;
 /// What a master and its agents say to each other; `proto/cluster.proto` describes it.
 #[allow(missing_docs, unused_qualifications)]
 pub mod message {
+    // The generated code names it.
+    use tonic_prost as _;
+
     tonic::include_proto!("memtide.cluster.v1");
 }
 

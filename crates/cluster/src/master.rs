@@ -4,13 +4,14 @@
 //! It is pure: messages and the time come as arguments, and what is to be done are [`Action`]s.
 //! What a record says is not looked at here.
 
-mod member;
 mod gathering;
 mod beginning;
 mod ending;
+mod member;
 
-pub use ending::{Lost, RoundEnd};
+pub use ending::RoundEnd;
 pub use gathering::{Gathered, Wanted};
+pub use member::Lost;
 
 use crate::message::from_agent::What as Hears;
 use crate::message::to_agent::What as Says;

@@ -1,6 +1,10 @@
 //! The lines of a merged record: what is in it, how nearly it began together, and what of a run's
 //! shares is not there or stands out.
 
+mod agents;
+
+pub(crate) use agents::agents;
+
 use crate::layout::{Sheet, labelled};
 use crate::number::{counted, time, whole};
 use memtide_schema::Record;
@@ -63,17 +67,21 @@ fn shares(out: &mut Sheet, record: &Record, alignment: &AlignmentRecord) {
 
 /// The shares whose figures are worst, where some cannot be believed.
 fn worst(out: &mut Sheet, ran: &[&ShardRecord]) {
-    let mut bad: Vec<(u32, &str)> = ran
+    let mut bad: Vec<(u32, Option<&str>, &str)> = ran
         .iter()
         .filter(|shard| shard.believable.verdict == Verdict::No)
         .filter_map(|shard| {
             let why = shard.believable.reasons.first().map_or("", |reason| reason.message.as_str());
-            Some((shard.share.as_ref()?.number, why))
+            Some((shard.share.as_ref()?.number, agents::name(shard), why))
         })
         .collect();
     bad.sort_unstable();
-    for (number, why) in bad.iter().take(NAMED_MAX) {
-        labelled(out, "", &format!("share {number}: {why}"));
+    for (number, agent, why) in bad.iter().take(NAMED_MAX) {
+        let who = match agent {
+            Some(name) => format!("agent {name} (share {number})"),
+            None => format!("share {number}"),
+        };
+        labelled(out, "", &format!("{who}: {why}"));
     }
     if bad.len() > NAMED_MAX {
         labelled(out, "", &format!("and {} more shares like these", bad.len() - NAMED_MAX));

@@ -16,7 +16,7 @@ use crate::number::{counted, seconds, whole};
 use crate::plan::{
     churn_words, connection_words, key_words, mix_words, rate_of, rate_words, servers,
 };
-use crate::shards::shards;
+use crate::shards::{agents, shards};
 use crate::times::times;
 use churn::{churn, churn_rate};
 use memtide_base::units::format_count;
@@ -34,6 +34,7 @@ pub fn text(record: &Record) -> String {
 pub fn text_for(record: &Record, columns: Option<usize>) -> String {
     let mut out = Sheet::new(columns);
     heading(&mut out, record);
+    agents(&mut out, &record.shards);
     if record.measured_s > 0.0 {
         out.push('\n');
         times(&mut out, record);

@@ -85,7 +85,7 @@ fn carry_out<F: Fleet>(
         None
     } else {
         commands.before(fleet, (plan, &survey), scenario)?;
-        let ended = main_phase(fleet, plan, (&scenario.trust.abort_on, barrier), observer);
+        let ended = main_phase(fleet, plan, (conditions(scenario, start), barrier), observer);
         commands.after(fleet, (plan, &survey), scenario);
         let (ended, of_load, told) = ended?;
         (seconds, rows) = (of_load, told);
@@ -97,9 +97,7 @@ fn carry_out<F: Fleet>(
     let opened =
         filled.opened + main.as_ref().map_or(0, |ended| ended.totals.all_connections().opened);
     let interrupted = filled.interrupted || main.as_ref().is_some_and(|main| main.interrupted);
-    let timeout = if interrupted { plan.timeout.min(FAREWELL) } else { plan.timeout };
-    let farewell = Plan { timeout, ..plan.clone() };
-    let agreement = take_leave(fleet, &farewell, &mut survey, (&all, opened));
+    let agreement = take_leave(fleet, &farewell(plan, interrupted), &mut survey, (&all, opened));
     survey.passed = fleet.now().since(began.at);
     survey.expected = expected_of_share(&survey, plan, (&all, opened));
     let failure = main.as_ref().and_then(|ended| failure(plan, ended));
@@ -128,6 +126,17 @@ fn carry_out<F: Fleet>(
     observer.on(&Event::WrongValues(Box::new(wrong_values.clone())));
     observer.on(&Event::Done(Box::new(record.clone())));
     Ok(Outcome { record, failure, wrong_values })
+}
+
+/// The plan by which servers are asked in the end.
+fn farewell(plan: &Plan, interrupted: bool) -> Plan {
+    let timeout = if interrupted { plan.timeout.min(FAREWELL) } else { plan.timeout };
+    Plan { timeout, ..plan.clone() }
+}
+
+/// What ends the load early. For agents, their master judges that, over all of them.
+fn conditions(scenario: &Scenario, start: ShareStart) -> &[Goal] {
+    if start == ShareStart::Agents { &[] } else { &scenario.trust.abort_on }
 }
 
 /// Who writes: values can be told from those of runs that began at another instant, and from those

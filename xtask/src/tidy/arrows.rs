@@ -63,7 +63,6 @@ const ALLOWED: &[Arrows] = &[
             "ring",
             "subtle",
             "ipnet",
-            "serde",
             "toml",
             "protox",
             "tonic-prost-build",
@@ -75,7 +74,7 @@ const ALLOWED: &[Arrows] = &[
         package: "memtide",
         inside: &[
             "base", "workload", "server", "engine", "schema", "host", "run", "report", "sinks",
-            "sim", "compat",
+            "sim", "compat", "cluster",
         ],
         outside: &["clap", "clap_complete", "clap_mangen", "glob"],
     },

@@ -80,7 +80,8 @@ fn peak(scenario: &Scenario) -> Result<f64, &'static str> {
         return Ok(connections * scenario.churn.calls.unwrap_or(1) as f64);
     }
     let rate = of_wave.or(scenario.rate).unwrap_or_default();
-    if rate == 0.0 {
+    // A step's rate comes as a number, not as a word: it may be any.
+    if rate.is_nan() || rate <= 0.0 {
         return Err("the scenario has no rate, so its load is as fast as the servers answer");
     }
     // Of a rate of keys, each operation is at least one.

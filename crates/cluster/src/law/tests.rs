@@ -318,7 +318,12 @@ fn with_a_limit_of_the_rate_nothing_is_as_fast_as_possible() {
         let error = said(&law, toml).unwrap_err();
         assert!(error.starts_with(why) && error.contains("--rate-max"), "{toml}: {error}");
     }
-    let settings = settings("rate = 10\nload = 'never'");
+    let mut settings = settings("rate = 10\nload = 'never'");
+    for rate in [-1.0, f64::NAN] {
+        settings.scenario.rate = Some(rate);
+        let error = law.check(&asked(&settings, &[], (1, 1, 1))).unwrap_err();
+        assert!(error.starts_with("the scenario has no rate"), "{error}");
+    }
     let fill = Asked { load_only: true, ..asked(&settings, &[], (1, 1, 1)) };
     assert!(law.check(&fill).unwrap_err().starts_with("a fill is as fast"));
 }

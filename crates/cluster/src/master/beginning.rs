@@ -1,7 +1,6 @@
 //! From shares to the beginning of the load: all prepared, clocks compared, one instant for all.
 
-use super::ending::Lost;
-use super::member::Stage;
+use super::member::{Lost, Stage};
 use super::{Action, Master, Phase};
 use crate::message::to_agent::What as Says;
 use crate::message::{Armed, Clock, Ping, Pong};

@@ -1,6 +1,6 @@
 //! The end of a round: seconds, records, agents that are lost, and what came of it.
 
-use super::member::{Member, Stage};
+use super::member::{Lost, Member, Stage};
 use super::{Action, Master, Phase};
 use crate::message::RecordPart;
 use memtide_base::{Instant, Span};
@@ -10,24 +10,6 @@ use memtide_base::{Instant, Span};
 const HAND_OVER_MAX: Span = Span::from_s(30);
 /// How many seconds an agent may be ahead of the others in what it reports.
 const SECONDS_AHEAD_MAX: usize = 64;
-
-/// Why an agent is lost to a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lost {
-    /// The exit code that its loss gives the run.
-    pub exit: u8,
-    /// Why, as a sentence without its full stop.
-    pub why: String,
-}
-
-impl Lost {
-    /// The exit code of an agent that cannot be reached any more.
-    pub const UNREACHABLE: u8 = 3;
-    /// The exit code of an agent that may not or cannot do what it is asked.
-    pub const REFUSED: u8 = 2;
-    /// The exit code of an agent whose figures cannot be used.
-    pub const UNFIT: u8 = 1;
-}
 
 /// How a round ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,13 +7,13 @@ use crate::message::Welcome;
 use crate::message::to_agent::What as Says;
 use memtide_base::{Instant, Span};
 
-/// How many of those who cannot take part are remembered.
+/// How many agents that cannot take part are remembered.
 const TURNED_MAX: usize = 8;
 
 /// The agents that a master waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// So many, whoever they are.
+    /// This many.
     Count(u32),
     /// Those at these addresses, which the master dials.
     Listed(Vec<String>),
@@ -53,7 +53,7 @@ pub enum Gathered {
 /// What is known of those who are not there.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
-    /// Addresses, and why those there could not take part the last time they tried.
+    /// Addresses, and why the agents there could not take part the last time they tried.
     turned: Vec<(String, String)>,
 }
 

@@ -1,6 +1,5 @@
 //! One agent as the master sees it.
 
-use super::ending::Lost;
 use crate::clock::ClockBounds;
 use crate::parts::Assembly;
 use memtide_base::Instant;
@@ -52,6 +51,24 @@ pub(super) enum Stage {
     Done,
     /// It is lost to this run, and to all that follow.
     Lost(Lost),
+}
+
+/// Why an agent is lost to a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The exit code that its loss gives the run.
+    pub exit: u8,
+    /// Why, as a sentence without its full stop.
+    pub why: String,
+}
+
+impl Lost {
+    /// The exit code of an agent that cannot be reached any more.
+    pub const UNREACHABLE: u8 = 3;
+    /// The exit code of an agent that may not or cannot do what it is asked.
+    pub const REFUSED: u8 = 2;
+    /// The exit code of an agent whose figures cannot be used.
+    pub const UNFIT: u8 = 1;
 }
 
 impl Member {

@@ -279,12 +279,11 @@ impl Shared {
         let (outbox, outgoing) = outgoing();
         let (handle, end) = Handle::new(outbox);
         handle.send(self.hello(None));
-        let refused = |why| {
-            format!(
-                "it closed the connection when it saw the token ({why}): the token of the join \
-                 file is not this master's, or the master is ending; if it goes on, copy the \
-                 master's join file again"
-            )
+        let refused = |_| {
+            "it closed the connection when it saw the token: the token of the join file is not \
+             this master's, or the master is ending; if it goes on, copy the master's join file \
+             again"
+                .to_owned()
         };
         let (incoming, driver) = join(tls, outgoing).await.map_err(refused)?;
         let backlog = handle.outbox.backlog();

@@ -65,6 +65,8 @@ impl<In: prost::Message> Link<In> {
         let (mut taken, mut unread) = (None, Duration::ZERO);
         loop {
             let message = select! {
+                // A close by this side comes first, so that its reason is the one that is said.
+                biased;
                 asked = self.end.changed() => return asked_or_full(asked.is_ok()),
                 () = self.stop.asked() => return Ended::Asked,
                 _ = tick.tick() => {

@@ -258,9 +258,16 @@ impl Shared {
         connector: &TlsConnector,
         stop: &Stop,
     ) -> Result<(Hello, Handle<ToAgent>, Link<FromAgent>), String> {
+        // An agent of another master may close before its alert is read, so that both are one
+        // sentence, which is said once.
+        let silent = |_| {
+            "it closed the connection before it said who it is; if its join file is of another \
+             master, copy this master's join file to it"
+                .to_owned()
+        };
         let tls = connect(address, connector).await?;
         let (outbox, outgoing) = outgoing();
-        let (mut incoming, driver) = call_agent(tls, outgoing).await?;
+        let (mut incoming, driver) = call_agent(tls, outgoing).await.map_err(silent)?;
         let hello = self.first_message(&mut incoming).await?;
         let (handle, end) = Handle::new(outbox);
         let backlog = handle.outbox.backlog();

@@ -2,7 +2,7 @@
 
 use super::folder::hexadecimal;
 use super::kept::Kept;
-use super::worker::{News, Part, Told, Work};
+use super::worker::{FromShare, Part, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
 use crate::session::StepAtAgent;
@@ -154,7 +154,7 @@ struct Shell {
 /// A share that is carried out.
 struct Busy {
     told: Arc<Told>,
-    news: Receiver<News>,
+    events: Receiver<FromShare>,
     /// What the log says of it.
     line: String,
     /// When it began, in seconds since 1970.
@@ -196,8 +196,8 @@ impl Shell {
             Some(FromMaster::Turned { address, why }) => self.log(&format!("{address}: {why}")),
             None => {}
         }
-        while let Some(news) = self.news() {
-            self.take(news);
+        while let Some(events) = self.next() {
+            self.take(events);
         }
         let heard = self.net.heard().load(Ordering::Relaxed);
         self.agent.tick(Instant::from_ns(monotonic_ns()), Instant::from_ns(heard));
@@ -206,28 +206,28 @@ impl Shell {
         }
     }
 
-    /// The next news of the share. One whose thread is gone without a word has failed.
-    fn news(&self) -> Option<News> {
-        match self.busy.as_ref()?.news.try_recv() {
-            Ok(news) => Some(news),
+    /// What the share said next. One whose thread is gone without a word has failed.
+    fn next(&self) -> Option<FromShare> {
+        match self.busy.as_ref()?.events.try_recv() {
+            Ok(events) => Some(events),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => {
                 let why = "the share ended without a result; see the agent's own messages";
-                Some(News::Failed(Stop { code: crate::exit::FAILED, message: why.to_owned() }))
+                Some(FromShare::Failed(Stop { code: crate::exit::FAILED, message: why.to_owned() }))
             }
         }
     }
 
-    fn take(&mut self, news: News) {
-        match news {
-            News::Prepared => self.agent.prepared(),
-            News::Second(interval) => self.agent.second(interval),
-            News::Note(text) => self.agent.note(text),
-            News::Ended(record) => {
+    fn take(&mut self, events: FromShare) {
+        match events {
+            FromShare::Prepared => self.agent.prepared(),
+            FromShare::Second(interval) => self.agent.second(interval),
+            FromShare::Note(text) => self.agent.note(text),
+            FromShare::Ended(record) => {
                 self.rest("ended");
                 self.agent.ended(record.into_bytes());
             }
-            News::Failed(stop) => {
+            FromShare::Failed(stop) => {
                 self.rest(&stop.message);
                 self.agent.failed(stop.code, stop.message);
             }
@@ -293,7 +293,10 @@ impl Shell {
         let applied = layer.and_then(|layer| settings.apply(&layer));
         applied.map_err(|error| error.to_string())?;
         if share.number >= share.of {
-            return Err(format!("there is no share {} of {}", share.number, share.of));
+            return Err(format!(
+                "there is no share {} of {}; use the same version of memtide on both machines",
+                share.number, share.of
+            ));
         }
         Law::check_fields(&settings)?;
         let mut sent = settings.clone();
@@ -315,7 +318,7 @@ impl Shell {
             (false, None) => Part::Run,
         };
         let line = line_of(share, &settings);
-        let (told, (news, heard)) = (Arc::new(Told::default()), channel());
+        let (told, (events, heard)) = (Arc::new(Told::default()), channel());
         let work = Work {
             settings,
             sent,
@@ -324,14 +327,14 @@ impl Shell {
             law: self.law.clone(),
             name: self.setup.name.clone(),
             told: Arc::clone(&told),
-            news,
+            events,
         };
         let spawned = thread::Builder::new().name("share".to_owned()).spawn(move || work.run());
         spawned.map_err(|error| format!("no thread can be started for the share: {error}"))?;
         self.log(&format!("begins {line}"));
         self.watched.set(Some(Arc::downgrade(&told)));
         let since_unix_s = memtide_host::clock::since_unix().ns() / 1_000_000_000;
-        self.busy = Some(Busy { told, news: heard, line, since_unix_s });
+        self.busy = Some(Busy { told, events: heard, line, since_unix_s });
         self.has_served = true;
         self.introduce();
         Ok(())

@@ -58,7 +58,7 @@ impl Fleet {
             (Some(AgentsWord::Count(count)), own) => {
                 (Wanted::Count(count + u32::from(own)), Some(&*key.bind))
             }
-            (None, _) => return Err(Stop::usage("--agents is missing")),
+            (None, _) => return Err(Stop::usage("--agents is missing; name their number")),
         };
         let dial = wanted.listed().to_vec();
         let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);

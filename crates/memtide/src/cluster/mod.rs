@@ -3,7 +3,7 @@
 //! What both say to each other, and when, is decided by memtide-cluster; this connects it to
 //! sessions, files and signals.
 
-pub(crate) mod conduct;
+pub(crate) mod session;
 pub(crate) mod master;
 mod merged;
 pub(crate) mod agent;

@@ -4,6 +4,7 @@ use super::folder::hexadecimal;
 use super::master::own_key;
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, unwritable};
 use crate::output::{say, show};
+use crate::session::caught;
 use clap::ArgMatches;
 use memtide_base::units::parse_span;
 use memtide_cluster::message::from_agent::What as Says;
@@ -26,6 +27,10 @@ const SILENT_MAX: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// `memtide agent status`.
+///
+/// Cause: A number was given, but the agents must be named to be asked.
+///
+/// To do: name their addresses.
 pub(crate) fn status(matches: &ArgMatches) -> Result<u8, Stop> {
     let words: Vec<&str> =
         matches.get_many::<String>("agent").into_iter().flatten().map(String::as_str).collect();
@@ -81,7 +86,9 @@ fn line_of(found: Option<&Result<Hello, String>>) -> (String, u8) {
 
 /// `memtide agent records`.
 ///
-/// Cause: Agents did not come, or the folder cannot be written.
+/// Cause: The folder cannot be made, or a flag is wrong.
+///
+/// To do: name another folder.
 pub(crate) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
     let which = parsed(matches.get_one::<String>("agents").map_or("", String::as_str))?;
     let expect = matches.get_one::<String>("expect").map_or("30s", String::as_str);
@@ -95,8 +102,7 @@ pub(crate) fn fetch(matches: &ArgMatches) -> Result<u8, Stop> {
         AgentsWord::Listed(all) => (all.len(), all.clone()),
     };
     let net = open(matches, matches!(which, AgentsWord::Count(_)).then_some(()), dial)?;
-    let stop = StopFlag::on_signals(i32::from(INTERRUPTED), false)
-        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
     let deadline = Instant::now() + Duration::from_nanos(expect.ns());
     let mut fetching = Fetching { folder, peers: BTreeMap::new(), written: 0, done: 0 };
     let mut heard = Instant::now();

@@ -31,7 +31,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the agent hears of a share that it carries out.
-pub(super) enum News {
+pub(super) enum FromShare {
     /// The servers are filled and the connections are open.
     Prepared,
     /// Another second of the load is over, in the form of the schema.
@@ -99,14 +99,14 @@ pub(super) struct Work {
     /// What the agent is called.
     pub(super) name: String,
     pub(super) told: Arc<Told>,
-    pub(super) news: Sender<News>,
+    pub(super) events: Sender<FromShare>,
 }
 
 impl Work {
     /// Carries it out to its end; the agent hears how it goes.
     pub(super) fn run(self) {
-        let Self { settings, sent, task, share, law, name, told, news } = self;
-        let front = AgentFront { name, news: news.clone() };
+        let Self { settings, sent, task, share, law, name, told, events } = self;
+        let front = AgentFront { name, events: events.clone() };
         let mut host = HostWorld::new(Some(Division::of(share)));
         if let Some(law) = &law {
             host = host.within(guard(law));
@@ -116,7 +116,7 @@ impl Work {
             Part::Run => (Task::Once, false),
             Part::Step(step) => (Task::Step(step), false),
         };
-        let world = AgentWorld { host, sent, load_only, law, told, news };
+        let world = AgentWorld { host, sent, load_only, law, told, events };
         Session { settings, task, front: Box::new(front), world }.run();
     }
 }
@@ -133,13 +133,13 @@ fn guard(law: &Arc<Law>) -> ConnectGuard {
 /// Speaks with the agent in place of a user.
 struct AgentFront {
     name: String,
-    news: Sender<News>,
+    events: Sender<FromShare>,
 }
 
 impl AgentFront {
     /// An agent that no longer listens is about to end.
-    fn tell(&self, news: News) {
-        drop(self.news.send(news));
+    fn tell(&self, events: FromShare) {
+        drop(self.events.send(events));
     }
 }
 
@@ -176,7 +176,7 @@ impl Front for AgentFront {
     }
 
     fn screens<'a>(&'a self, _settings: &'a Settings) -> Vec<InStep<'a>> {
-        vec![InStep { name: "the master", screen: Box::new(Reporting { news: &self.news }) }]
+        vec![InStep { name: "the master", screen: Box::new(Reporting { events: &self.events }) }]
     }
 
     fn fail(&self, failure: &Failure) -> Stop {
@@ -188,17 +188,17 @@ impl Front for AgentFront {
     }
 
     fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
-        ended.trouble.iter().for_each(|stop| self.tell(News::Note(stop.message.clone())));
+        ended.trouble.iter().for_each(|stop| self.tell(FromShare::Note(stop.message.clone())));
         let Came::Run(outcome) = ended.came else { return Ok(0) };
         if let Some(failure) = &outcome.failure {
-            self.tell(News::Note(failure.message()));
+            self.tell(FromShare::Note(failure.message()));
         }
         let mut record = outcome.record;
         if let Some(share) = &mut record.share {
             let name = self.name.clone();
             share.agent = Some(AgentRecord { name, ..AgentRecord::default() });
         }
-        self.tell(News::Ended(record.to_json()));
+        self.tell(FromShare::Ended(record.to_json()));
         Ok(0)
     }
 
@@ -208,7 +208,7 @@ impl Front for AgentFront {
             Err(stop) => {
                 let code = stop.code;
                 complain(&stop.message);
-                self.tell(News::Failed(stop));
+                self.tell(FromShare::Failed(stop));
                 code
             }
         }
@@ -217,20 +217,20 @@ impl Front for AgentFront {
 
 /// Tells the agent of seconds and notes as they come.
 struct Reporting<'a> {
-    news: &'a Sender<News>,
+    events: &'a Sender<FromShare>,
 }
 
 impl Screen for Reporting<'_> {}
 
 impl Sink for Reporting<'_> {
     fn on(&mut self, event: &Event) -> io::Result<()> {
-        let news = match event {
-            Event::Interval(interval) => News::Second(interval.to_bytes()),
-            Event::Note(note) => News::Note(note.clone()),
+        let events = match event {
+            Event::Interval(interval) => FromShare::Second(interval.to_bytes()),
+            Event::Note(note) => FromShare::Note(note.clone()),
             _ => return Ok(()),
         };
-        // Who no longer listens needs no news.
-        drop(self.news.send(news));
+        // An agent that is about to end listens no more.
+        drop(self.events.send(events));
         Ok(())
     }
 
@@ -246,7 +246,7 @@ struct AgentWorld {
     load_only: bool,
     law: Option<Arc<Law>>,
     told: Arc<Told>,
-    news: Sender<News>,
+    events: Sender<FromShare>,
 }
 
 impl AgentWorld {
@@ -317,8 +317,8 @@ impl World for AgentWorld {
     }
 
     fn barrier(&self, _settings: &Settings) -> Result<Option<Box<dyn Barrier>>, Refused> {
-        let (told, news) = (Arc::clone(&self.told), self.news.clone());
-        Ok(Some(Box::new(AtMaster { told, news, clock: self.host.clock() })))
+        let (told, events) = (Arc::clone(&self.told), self.events.clone());
+        Ok(Some(Box::new(AtMaster { told, events, clock: self.host.clock() })))
     }
 
     fn gauge(&self) -> Box<dyn Gauge> {
@@ -341,7 +341,7 @@ impl World for AgentWorld {
 /// The master, where the agents of a run wait for each other.
 struct AtMaster {
     told: Arc<Told>,
-    news: Sender<News>,
+    events: Sender<FromShare>,
     clock: Clock,
 }
 
@@ -352,10 +352,12 @@ impl Barrier for AtMaster {
 
     fn arrive(&mut self) -> Result<(), NotRun> {
         let gone = |_| NotRun("its agent has ended".to_owned());
-        self.news.send(News::Prepared).map_err(gone)
+        self.events.send(FromShare::Prepared).map_err(gone)
     }
 
     /// Cause: The master's message came too late: the network or this machine stood still.
+    ///
+    /// To do: start the run again, on machines and a network with less other work.
     fn look(&mut self, now: Instant, _since_unix: Span) -> Result<Option<Instant>, NotRun> {
         let Some(armed_ns) = *locked(&self.told.armed_ns) else { return Ok(None) };
         match self.clock.at_monotonic(armed_ns) {

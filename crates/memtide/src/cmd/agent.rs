@@ -4,8 +4,9 @@ use crate::cluster::agent::{Own, Setup, serve};
 use crate::cluster::kept::Kept;
 use crate::cluster::master::own_key;
 use crate::cluster::records;
-use crate::exit::Stop;
+use crate::exit::{INTERRUPTED, Stop};
 use crate::output::{say, show};
+use crate::session::caught;
 use clap::ArgMatches;
 use memtide_cluster::join::Join;
 use memtide_cluster::law::{Law, LawWords};
@@ -56,8 +57,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     };
     let law = law(matches, &join, join_path.is_some())?;
     let listen = matches.get_one::<String>("listen");
-    let stop = StopFlag::on_signals(130, true)
-        .map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
+    let stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), true))?;
     let net = match listen {
         Some(address) => AgentNet::listen(address, &join, monotonic_ns),
         None => AgentNet::dial(&join, monotonic_ns),

@@ -2,7 +2,7 @@
 //! a run speaks with its user in any world.
 
 #[cfg(feature = "cluster")]
-use crate::cluster::conduct::Conducted;
+use crate::cluster::session::MasterSession;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
 use crate::output::{columns, complain, show_part};
@@ -41,7 +41,7 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
     let front = Box::new(Native { load_only, rows_by: RowsBy::Fleet, trace: None });
     #[cfg(feature = "cluster")]
     if settings.placement.agents.which.is_some() {
-        return Ok(Conducted { settings, task, front }.run());
+        return Ok(MasterSession { settings, task, front }.run());
     }
     Ok(Session { settings, task, front, world: HostWorld::new(division) }.run())
 }

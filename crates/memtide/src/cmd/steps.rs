@@ -2,7 +2,7 @@
 //! ends, and the rate that was looked for.
 
 #[cfg(feature = "cluster")]
-use crate::cluster::conduct::Conducted;
+use crate::cluster::session::MasterSession;
 use crate::exit::{FAILED, Stop, UNBELIEVABLE};
 use crate::flags;
 use crate::output::{columns, complain, show_part};
@@ -147,7 +147,7 @@ fn perform(
     let front = Box::new(NativeSteps { kind, goals });
     #[cfg(feature = "cluster")]
     if settings.placement.agents.which.is_some() {
-        return Conducted { settings, task, front }.run();
+        return MasterSession { settings, task, front }.run();
     }
     Session { settings, task, front, world: HostWorld::new(None) }.run()
 }

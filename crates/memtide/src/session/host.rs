@@ -1,5 +1,6 @@
 //! Load that is made on this machine, by its threads and against servers wherever they are.
 
+use super::caught;
 use super::embedded::{embed, keep_on};
 use super::front::{Manner, Rows};
 use super::outlets::row;
@@ -108,17 +109,11 @@ impl World for HostWorld {
         self.embedded.as_ref().map_or(Ok(()), |serving| keep_on(serving, placement))
     }
 
-    /// Catches the signals that end a run.
-    ///
-    /// Cause: The system refused a handler for signals such as Ctrl-C.
-    ///
-    /// To do: Run memtide without the sandbox that forbids it.
     fn signals(&self, manner: Manner) -> Result<StopFlag, Stop> {
-        let stop = match manner {
+        caught(match manner {
             Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED), self.division.is_some()),
             Manner::Kills => StopFlag::on_deadly_signals(),
-        };
-        stop.map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))
+        })
     }
 
     fn fleet(

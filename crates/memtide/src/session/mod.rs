@@ -42,6 +42,7 @@ use memtide_run::{
 use memtide_schema::scenario::Problem;
 use memtide_schema::{Event, Record, Scenario, Settings, Warning, WrongValues};
 use outlets::failed;
+use std::io;
 
 /// Everything that a run needs to begin.
 pub(crate) struct Session<W> {
@@ -265,6 +266,15 @@ fn lanes_text(around: &Surroundings, lowered: &Lowered) -> String {
     let (first, last) = (lanes.start, lanes.end - 1);
     let total = lowered.plan.workers;
     format!("shard        {number}/{of}, lanes {first} to {last} of {total}\n")
+}
+
+/// The flag of signals that were caught.
+///
+/// Cause: The system refused a handler for signals such as Ctrl-C.
+///
+/// To do: Run memtide without the sandbox that forbids it.
+pub(crate) fn caught(signals: io::Result<StopFlag>) -> Result<StopFlag, Stop> {
+    signals.map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))
 }
 
 /// What this machine does not allow, in memtide's own words.

@@ -94,6 +94,67 @@ fn runs_one_after_the_other_are_headed_by_the_rate_of_each() {
     assert!(!words.contains("30 0"), "{words}");
 }
 
+/// The share of an agent on a machine of its own.
+fn of_agent(number: u32, name: &str, skew_us: u64, busy: f64) -> Record {
+    let mut times = Histogram::<u64>::new();
+    (0..40_000).for_each(|at: u64| times.record(900 + at % 997));
+    let share = ShareRecord {
+        number,
+        of: 3,
+        scenario_digest: "d".to_owned(),
+        start: ShareStart::Agents,
+        not_run: None,
+        agent: Some(AgentRecord { name: name.to_owned(), began_late_ns: Some(skew_us * 90) }),
+    };
+    let clock = ClockRecord {
+        window_start_monotonic_ns: Some(Wide(9_000_000_000 + u128::from(skew_us) * 1_000)),
+        boot_id: Some(name.to_owned()),
+        reference: Some(ReferenceClock {
+            ahead_ns: 1_000_000_000_000 - i64::from(number) * 1_100_000_000_000,
+            error_max_ns: 35_000 + u64::from(number) * 1_000,
+        }),
+        ..ClockRecord::default()
+    };
+    Record {
+        lanes: Some(Lanes { first: number * 2, count: 2, total: 6 }),
+        share: Some(share),
+        clock: Some(clock),
+        lag: [(Kind::All, Distribution::of(&times, 0, Span::ZERO))].into(),
+        ..run(skew_us, busy)
+    }
+}
+
+#[test]
+fn each_agent_has_a_row() {
+    let mut late = of_agent(2, "cache-client-3.example", 0, 0.0);
+    let why = "it was ready 1.372s after the agreed instant".to_owned();
+    late.share.as_mut().unwrap().not_run = Some(why);
+    late.share.as_mut().unwrap().agent.as_mut().unwrap().began_late_ns = None;
+    let late = Record {
+        ended_by: EndedBy::NotRun,
+        partial: true,
+        share: late.share,
+        lanes: late.lanes,
+        plan: late.plan,
+        scenario: late.scenario,
+        ..Record::default()
+    };
+    let (first, second) = (of_agent(0, "alpha", 0, 0.3), of_agent(1, "beta", 1_250, 0.83));
+    // By the master's clock the second began 1 100 s before the first, so it is told the opposite.
+    let mut second = second;
+    let start = second.clock.as_mut().unwrap().window_start_monotonic_ns.as_mut().unwrap();
+    start.0 += 1_100_000_000_000;
+    let merged = merge(&[first, second, late], Scenarios::Same).unwrap();
+    let text = text(&merged);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let skew = "their windows started 1.25 ms apart (start skew): by the master's clock, to 71us";
+    assert!(words.contains(skew), "{words}");
+    assert!(words.contains("agent beta (share 1): the busiest worker was busy 83 %"), "{words}");
+    expect("agents.txt", &text);
+    let narrow = crate::text::text_for(&merged, Some(80));
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+}
+
 #[test]
 fn a_single_run_has_no_such_line() {
     assert!(!text(&run(0, 0.3)).contains("shards"));

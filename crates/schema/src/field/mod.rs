@@ -13,7 +13,6 @@ mod measurement;
 mod output;
 mod parse;
 mod placement;
-mod agents;
 mod target;
 
 pub(crate) use layer::{FORMER_NAMES, unknown};
@@ -229,11 +228,11 @@ pub static FIELDS: &[Field] = &[
     placement::START_AT,
     placement::BARRIER,
     placement::BARRIER_TIMEOUT,
-    agents::AGENTS,
-    agents::KEY,
-    agents::EXPECT,
-    agents::MASTER_SHARE,
-    agents::ALLOW_LOST,
+    placement::AGENTS,
+    placement::KEY,
+    placement::EXPECT,
+    placement::MASTER_SHARE,
+    placement::ALLOW_LOST,
 ];
 
 /// The field of this name; `_` may stand for `-`.

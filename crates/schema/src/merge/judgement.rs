@@ -4,8 +4,8 @@
 
 use super::agree::of_different_servers;
 use crate::record::{
-    Believable, Check, CheckKind, CheckResult, Percentile, Record, ShardRecord, Verdict,
-    WarningRecord,
+    AgentRecord, Believable, Check, CheckKind, CheckResult, Percentile, Record, ShardRecord,
+    ShareRecord, Verdict, WarningRecord,
 };
 use crate::warning::Warning;
 use std::collections::BTreeSet;
@@ -57,6 +57,7 @@ fn worst(code: CheckKind, shards: &[ShardRecord]) -> Check {
         (CheckResult::Skipped, _) => {
             format!("skipped in every {noun}, such as {name}: {message}")
         }
+        (CheckResult::Failed, 1) if noun == "agent" => format!("{name}: {message}"),
         (CheckResult::Failed, 1) => format!("{name} of {total}: {message}"),
         (CheckResult::Failed, _) => {
             format!("{count} of {total} {noun}s failed; worst is {name}: {message}")
@@ -65,10 +66,13 @@ fn worst(code: CheckKind, shards: &[ShardRecord]) -> Check {
     Check { code, result, message, measured: check.measured, allowed: check.allowed }
 }
 
-/// What the shard at this position is, and its name: a share of a run has a number, other shards
-/// are counted from 1 as people do.
+/// What the shard at this position is, and its name: an agent has one, a share of a run has a
+/// number, other shards are counted from 1 as people do.
 fn name(shards: &[ShardRecord], at: usize) -> (&'static str, String) {
     match &shards[at].share {
+        Some(ShareRecord { number, agent: Some(AgentRecord { name, .. }), .. }) => {
+            ("agent", format!("agent {name} (share {number})"))
+        }
         Some(share) => ("share", format!("share {}", share.number)),
         None => ("shard", format!("shard {}", at + 1)),
     }

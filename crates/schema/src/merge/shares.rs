@@ -195,7 +195,8 @@ fn sentence(missing: &MissingRecord, shards: &[ShardRecord]) -> String {
     );
     let mut why = shards.iter().filter_map(|shard| shard.share.as_ref()).filter_map(|share| {
         let why = share.not_run.as_ref().filter(|_| missing.shares.contains(&share.number))?;
-        Some(format!("share {} did not run: {why}", share.number))
+        let agent = share.agent.as_ref().map(|agent| format!(" (agent {})", agent.name));
+        Some(format!("share {}{} did not run: {why}", share.number, agent.unwrap_or_default()))
     });
     if let Some(first) = why.next() {
         text.push_str(&format!("; {first}"));

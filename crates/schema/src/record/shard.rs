@@ -12,6 +12,7 @@ use super::{
     Aborted, Believable, ClientRecord, EndedBy, IntervalRecord, Lanes, MachineCpu, MachineRecord,
     PlanRecord, RateRecord, Record, SecondRecord, ServerCounters, SliceRecord, WarningRecord, Wide,
 };
+use crate::kind::Kind;
 use crate::scenario::Tags;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -77,6 +78,10 @@ pub struct ShardRecord {
     /// how many.
     #[serde(default)]
     pub planned: Option<u64>,
+    /// The 99th percentile of its sent − intended; absent unless an agent carried it out, and if
+    /// there were too few.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_p99_ns: Option<u64>,
     /// Its operations by slice; only in a share, whose rows are all in the merged record's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<ShareRows>,
@@ -105,6 +110,7 @@ impl ShardRecord {
 
     /// The shard that the record of a single run becomes.
     pub(crate) fn of(record: &Record) -> Self {
+        let is_of_agent = record.share.as_ref().is_some_and(|share| share.agent.is_some());
         Self {
             window_start_unix_ns: record.window_start_unix_ns,
             window_ns: record.window_ns,
@@ -128,6 +134,11 @@ impl ShardRecord {
             share: record.share.clone(),
             clock: record.clock.clone(),
             planned: record.planned,
+            lag_p99_ns: record
+                .lag
+                .get(&Kind::All)
+                .filter(|_| is_of_agent)
+                .and_then(|lag| lag.p99_ns),
             rows: None,
             server: record.server.clone(),
             intervals: record.intervals.clone(),

@@ -11,7 +11,7 @@ const AGENTS_MAX: usize = 4096;
 /// How long a master may wait for its agents at most.
 const EXPECT_MAX: Span = Span::from_s(24 * 3600);
 /// The port on which agents wait for masters unless they are told another.
-pub const AGENT_PORT: u16 = 11_299;
+const AGENT_PORT: u16 = 11_299;
 
 /// What a user says of the agents of a run. Each is a field by its own name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Agents {
 /// The agents that carry out a run, as the user says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentsWord {
-    /// So many that dial the master.
+    /// This many, which dial the master.
     Count(u32),
     /// Those that wait at these addresses, as `HOST:PORT`.
     Listed(Vec<String>),

@@ -14,7 +14,7 @@ mod churn;
 mod target;
 mod word;
 
-pub use agents::{AGENT_PORT, Agents, AgentsWord};
+pub use agents::{Agents, AgentsWord};
 pub use check::Problem;
 pub use choice::{Secret, ValueFill};
 pub use digest::scenario_digest;

@@ -5,7 +5,7 @@ use super::master::Fleet;
 use crate::exit::{INTERRUPTED, Stop};
 use crate::session::audience::Audience;
 use crate::session::host::HostWorld;
-use crate::session::{Came, Ended, Front, Opened, Steps, Task, World};
+use crate::session::{Came, Ended, Front, Opened, Steps, Task, World, caught};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::steps;
@@ -13,7 +13,7 @@ use memtide_run::{Failure, Observer};
 use memtide_schema::{Outputs, Settings};
 
 /// Everything that a run by agents needs to begin.
-pub(crate) struct Conducted {
+pub(crate) struct MasterSession {
     /// What the user wants.
     pub(crate) settings: Settings,
     /// What kind of run it is.
@@ -22,7 +22,7 @@ pub(crate) struct Conducted {
     pub(crate) front: Box<dyn Front>,
 }
 
-impl Conducted {
+impl MasterSession {
     /// Carries it out to its end; returns the exit code.
     pub(crate) fn run(mut self) -> u8 {
         let mut stop = StopFlag::default();
@@ -40,9 +40,7 @@ impl Conducted {
         let own = Outputs { samples: None, ..settings.outputs.clone() };
         let Opened { outlets, reader, .. } =
             front.open(&Settings { outputs: own, ..settings.clone() })?;
-        let signals = StopFlag::on_signals(i32::from(INTERRUPTED), false);
-        *stop =
-            signals.map_err(|error| Stop::usage(format!("signals cannot be caught: {error}")))?;
+        *stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
         let mut fleet = Fleet::open(settings, stop)?;
         let gauge = HostWorld::new(None).gauge();
         let mut audience = Audience::new(gauge, settings.outputs.quiet, outlets, reader);
@@ -102,7 +100,7 @@ fn check(settings: &Settings) -> Result<(), Stop> {
         "with --agents, each agent writes its own samples: use --samples agents, and start the \
          agents with --samples DIR"
     } else if placement.agents.which.is_none() {
-        "--agents is missing"
+        "--agents is missing; name their number"
     } else {
         return Ok(());
     };
