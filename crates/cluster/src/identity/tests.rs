@@ -1,3 +1,5 @@
+//! Keys that are whole, and keys that are not.
+
 use super::*;
 use ring::rand::SystemRandom;
 

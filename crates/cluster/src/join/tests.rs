@@ -1,3 +1,5 @@
+//! Join files of the right form, and of every wrong one.
+
 use super::*;
 
 const TOKEN: &str = "00112233445566778899aabbccddeeff";
@@ -46,8 +48,9 @@ fn a_join_file_is_read_and_written_back() {
 #[test]
 fn limits_come_as_words_or_numbers() {
     let text = format!(
-        "{}[limits]\nallow-target = [\"10.0.0.0/8:11211\", \"unix:/a \\\"b\\\"\"]\nrate-max = \"20k\"\n\
-         connections-max = 256\nduration-max = \"10m\"\nthreads-max = 4\nmemory-max = \"1GiB\"\n",
+        "{}[limits]\nallow-target = [\"10.0.0.0/8:11211\", \"unix:/a \\\"b\\\"\"]\n\
+         rate-max = \"20k\"\nconnections-max = 256\nduration-max = \"10m\"\n\
+         threads-max = 4\nmemory-max = \"1GiB\"\n",
         file()
     );
     let join = Join::parse(&text).unwrap();

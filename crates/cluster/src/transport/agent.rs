@@ -40,7 +40,7 @@ pub enum FromMaster {
         /// Why, about the master ("it …").
         why: String,
     },
-    /// Somebody did not prove to be the master, or the master is not reached. The same reason is
+    /// A peer did not prove to be the master, or the master is not reached. The same reason is
     /// said once where the agent dials; where it waits, at most ten are said in a second.
     Turned {
         /// Where it came from or was dialed; `many` for a sum.
@@ -82,8 +82,8 @@ impl AgentNet {
     }
 
     /// Waits for the master of a join file on `address` (`host:port`), and serves it from the first
-    /// `set_hello` on. Port 0 takes a free port. `clock` is the monotonic clock in nanoseconds, read
-    /// when a message arrives.
+    /// `set_hello` on. Port 0 takes a free port. `clock` is the monotonic clock in nanoseconds,
+    /// read when a message arrives.
     ///
     /// # Errors
     /// When the address cannot be bound or the thread cannot be started.

@@ -71,10 +71,12 @@ impl<In: prost::Message> Link<In> {
                 () = self.stop.asked() => return Ended::Asked,
                 _ = tick.tick() => {
                     let now = self.backlog.taken();
-                    unread = if now.is_some() && now == taken { unread + TICK } else { Duration::ZERO };
+                    let stays = now.is_some() && now == taken;
+                    unread = if stays { unread + TICK } else { Duration::ZERO };
                     taken = now;
                     if unread >= UNREAD_MAX {
-                        return Ended::Unread(format!("it has read nothing for {} s", UNREAD_MAX.as_secs()));
+                        let s = UNREAD_MAX.as_secs();
+                        return Ended::Unread(format!("it has read nothing for {s} s"));
                     }
                     continue;
                 }

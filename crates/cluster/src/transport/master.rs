@@ -78,7 +78,7 @@ pub struct MasterNet {
 }
 
 impl MasterNet {
-    /// Waits for agents on `listen` (`host:port`), and dials the agents listed in `dial` (`host:port`) until they
+    /// Waits for agents on `listen`, and dials the agents listed in `dial`, until they
     /// answer. Port 0 takes a free port.
     ///
     /// # Errors

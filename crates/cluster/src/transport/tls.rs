@@ -73,7 +73,7 @@ pub(super) fn client(
     Ok(Arc::new(config))
 }
 
-/// The name that the dialing side asks for. Nobody looks at it.
+/// The name that the dialing side asks for. It is not checked.
 pub(super) fn name() -> ServerName<'static> {
     ServerName::try_from("memtide").expect("a word is a DNS name")
 }

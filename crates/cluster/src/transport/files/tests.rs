@@ -1,3 +1,5 @@
+//! Folders of a master, whole and damaged, and who may read them.
+
 use super::*;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
