@@ -12,6 +12,8 @@ use memtide_base::{Instant, Span};
 const NAME_CHARS_MAX: usize = 64;
 /// How many agents that cannot take part are remembered.
 const TURNED_MAX: usize = 8;
+/// How many of the agents that came are named when others are missing.
+const NAMED_MAX: usize = 8;
 
 /// The agents that a master waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,6 +150,12 @@ impl Master {
         let (here, wanted) = (self.members.len(), self.rules.wanted.count());
         let expect: Span = self.rules.expect;
         let mut text = format!("{here} of {wanted} agents came within {expect} (--expect)");
+        if here > 0 {
+            let names: Vec<&str> =
+                self.members.iter().take(NAMED_MAX).map(|member| member.name.as_str()).collect();
+            let more = if here > NAMED_MAX { " and others" } else { "" };
+            text.push_str(&format!(": {}{more}", names.join(", ")));
+        }
         let is_missing = |address: &&String| {
             self.members.iter().all(|member| member.address != **address)
                 && self.gathering.turned.iter().all(|(known, _)| known != *address)

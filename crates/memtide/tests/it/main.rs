@@ -25,6 +25,7 @@ mod verification;
 mod instants;
 mod merging;
 mod shares;
+mod agents;
 mod steps;
 mod slurm;
 mod mutilate;

@@ -286,6 +286,12 @@ fn memcached_at_socket(name: &str) -> (Command, String, Dial) {
     (command, name, Dial::Unix(path))
 }
 
+/// A port of 127.0.0.1 at which nothing listens.
+pub(crate) fn free_port() -> u16 {
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    ports().find(is_free).expect("a port is free")
+}
+
 /// Ports that are likely free, each with its neighbour. The system never gives them to the client
 /// side of a connection, so a server can come back to its own.
 fn ports() -> impl Iterator<Item = u16> {

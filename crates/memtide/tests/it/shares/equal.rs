@@ -6,28 +6,34 @@ use crate::peer::Peer;
 use std::fs;
 use std::path::PathBuf;
 
-const OPS: usize = 4_000;
+/// Operations of the run.
+pub(crate) const OPS: usize = 4_000;
 
 /// What a run sent, and what its samples say of it.
 #[derive(Debug, PartialEq)]
-struct Sent {
+pub(crate) struct Sent {
     /// Each command that the server got for the load, in order of its text.
-    commands: Vec<String>,
+    pub(crate) commands: Vec<String>,
     /// Operation, intended instant, index, key and size of each row, in order of its text.
-    rows: Vec<String>,
+    pub(crate) rows: Vec<String>,
 }
 
-/// Carries out the run in shares of one worker each, or in one process with as many workers.
-fn sent(of: usize, in_one: bool) -> Sent {
-    let name = format!("equal-{of}-{in_one}");
+/// The run's own words.
+pub(crate) fn words(server: &str) -> String {
+    format!(
+        "run -s {server} --rate 4k --ops-max {OPS} --arrival fixed --keys 500 \
+         --popularity zipf:0.99 --key-size etc-key --value-size etc-value --mix get=3,set=1 \
+         --verify 1 --connections 8 --load always --quiet"
+    )
+}
+
+/// Carries out the run in shares of one worker each, or in one process with as many workers; its
+/// files begin with `test`.
+pub(crate) fn sent(test: &str, of: usize, in_one: bool) -> Sent {
+    let name = format!("{test}-{of}-{in_one}");
     let (log, barrier) = (scratch(&format!("{name}.log")), super::folder(&format!("{name}-meet")));
     let peer = Peer::memcached_recording(&log);
-    let words = format!(
-        "run -s {} --rate 4k --ops-max {OPS} --arrival fixed --keys 500 --popularity zipf:0.99 \
-         --key-size etc-key --value-size etc-value --mix get=3,set=1 --verify 1 --connections 8 \
-         --load always --quiet",
-        peer.name
-    );
+    let words = words(&peer.name);
     let processes = if in_one { 1 } else { of };
     let files = |ending: &str| -> Vec<PathBuf> {
         (0..processes).map(|number| scratch(&format!("{name}-{number}.{ending}"))).collect()
@@ -68,7 +74,8 @@ fn check_merged(name: &str, records: &[PathBuf]) {
     assert_counters_equal(&merged);
 }
 
-fn rows(text: &str) -> Vec<String> {
+/// What each row of samples says of an operation.
+pub(crate) fn rows(text: &str) -> Vec<String> {
     let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
     let row = |line: &str| {
         let cells = cells(line);
@@ -79,7 +86,7 @@ fn rows(text: &str) -> Vec<String> {
 }
 
 /// The commands of the load: the last of all, since shares fill before they meet.
-fn commands(log: &str) -> Vec<String> {
+pub(crate) fn commands(log: &str) -> Vec<String> {
     let command = |line: &str| {
         let mut words = line.strip_prefix('<')?.split(' ').skip(1);
         match (words.next()?, words.next(), words.nth(2)) {
@@ -92,7 +99,8 @@ fn commands(log: &str) -> Vec<String> {
     sorted(all[all.len() - OPS..].to_vec())
 }
 
-fn sorted(mut lines: Vec<String>) -> Vec<String> {
+/// In order of their text.
+pub(crate) fn sorted(mut lines: Vec<String>) -> Vec<String> {
     lines.sort();
     lines
 }
@@ -101,7 +109,7 @@ fn sorted(mut lines: Vec<String>) -> Vec<String> {
 fn shares_send_what_one_process_sends() {
     let _turn = shared();
     for of in [1, 2, 4] {
-        let (one, shares) = (sent(of, true), sent(of, false));
+        let (one, shares) = (sent("equal", of, true), sent("equal", of, false));
         assert_eq!((one.rows.len(), one.commands.len()), (OPS, OPS));
         assert!(one.rows == shares.rows, "{of} shares: the rows differ");
         assert!(one.commands == shares.commands, "{of} shares: the server got others");

@@ -1,7 +1,7 @@
 //! One run of several processes: what a share is, how shares begin together, and what is refused.
 
 mod clocks;
-mod equal;
+pub(crate) mod equal;
 mod pmi;
 
 use crate::child::{Finished, Running, check, memtide, program, read_record, scratch, shared};

@@ -1,0 +1,105 @@
+//! Agents that are missing, stopped, killed or started again.
+
+use super::{Lab, load_lasts, names, record};
+use crate::child::{Running, shared};
+use crate::peer::Peer;
+use memtide_schema::record::EndedBy;
+use rustix::process::Signal;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// A load that lasts until something ends it.
+const LONG: &str = "--rate 2k --duration 40s --mix get=1";
+
+/// Starts a run by the agents `agents` and waits until its load goes on.
+fn under_way(lab: &Lab, peer: &Peer, agents: &str, words: &str) -> Running {
+    let running = lab.start(peer, agents, words, &lab.path("run.json"));
+    peer.await_figure("cmd_get", peer.figure("cmd_get") + 3_000);
+    running
+}
+
+#[test]
+fn who_is_missing_at_the_start_is_said() {
+    let (lab, peer) = (Lab::new("missing"), Peer::memcached(""));
+    let _agent = lab.agent("here");
+    let json = lab.path("run.json");
+    let some = lab.start(&peer, "2", "--expect 2s", &json).finish();
+    some.fails(3, &["1 of 2 agents came within 2s", "here"]);
+    let listed = lab.start(&peer, "127.0.0.1:1", "--expect 1s", &json).finish();
+    listed.fails(3, &["0 of 1 agents came within 1s", "127.0.0.1:1"]);
+    super::is_untouched(&peer);
+}
+
+#[test]
+fn an_agent_that_is_killed_ends_the_run() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("killed"), Peer::memcached(""));
+    let mut agents = lab.agents(2);
+    let running = under_way(&lab, &peer, "2", LONG);
+    agents[1].kill();
+    running.finish().fails(3, &["a1", "its connection was closed", "partial"]);
+    let partial = record(&lab.path("run.json"));
+    assert!(partial.partial && partial.totals.answered > 0);
+    assert_eq!(names(&partial), ["a0"]);
+    // The one that is left is free.
+    agents[0].await_log("done with share");
+    let (_, next) = lab.run(&peer, "1", "--rate 1k --duration 500ms --warmup 0 --arrival fixed");
+    assert_eq!((names(&next), next.totals.intended), (vec!["a0".to_owned()], 500));
+}
+
+#[test]
+fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("allowed"), Peer::memcached(""));
+    let mut agents = lab.agents(3);
+    let words = "--rate 3k --duration 7s --mix get=1 --allow-lost 1 --arrival fixed --warmup 0";
+    let running = under_way(&lab, &peer, "3", words);
+    agents[2].kill();
+    let restarted = lab.agent("a2");
+    restarted.await_log("the run has all its agents; this one can take part in the next");
+    // What merge says of a run without one of its shares: it is partial.
+    let finished = running.finish().exits(1);
+    let record = record(&lab.path("run.json"));
+    assert_eq!((record.ended_by, names(&record).len()), (EndedBy::Duration, 2), "{finished}");
+    // Each keeps its own rate: two thirds of the load, and what is not known is counted.
+    assert_eq!(record.totals.intended, 14_000, "{finished}");
+    let missing = record.missing.as_ref().unwrap();
+    assert_eq!(missing.unreported, Some(7_000), "{finished}");
+    assert!(finished.err.contains("a2") || finished.out.contains("missing"), "{finished}");
+}
+
+#[test]
+fn an_agent_that_is_stopped_for_two_seconds_is_not_lost() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("paused"), Peer::memcached(""));
+    let agents = lab.agents(2);
+    let running = under_way(&lab, &peer, "2", "--rate 2k --duration 5s --mix get=1");
+    agents[1].signal(Signal::STOP);
+    sleep(Duration::from_secs(2));
+    agents[1].signal(Signal::CONT);
+    let finished = running.finish().exits(0);
+    let record = record(&lab.path("run.json"));
+    assert_eq!((record.ended_by, record.shards.len()), (EndedBy::Duration, 2), "{finished}");
+    assert_eq!(record.totals.answered + record.totals.unanswered(), record.totals.intended);
+}
+
+#[test]
+fn an_agent_that_is_stopped_for_long_is_lost_and_makes_no_load_afterwards() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("stopped"), Peer::memcached(""));
+    let agents = lab.agents(2);
+    let running = under_way(&lab, &peer, "2", LONG);
+    agents[0].signal(Signal::STOP);
+    running.finish().fails(3, &["a0", "it has been silent for 10s", "partial"]);
+    let before = peer.figure("cmd_get");
+    agents[0].signal(Signal::CONT);
+    agents[0].await_log("done with share");
+    load_lasts(&peer);
+    // What was due while it was stopped is not sent; a few were in flight, or are sent until it
+    // sees that its master is gone.
+    let after = peer.figure("cmd_get") - before;
+    assert!(after <= 5_000, "{after} operations came after it was lost");
+    let still = peer.figure("cmd_get");
+    sleep(Duration::from_millis(300));
+    assert_eq!(peer.figure("cmd_get"), still);
+}

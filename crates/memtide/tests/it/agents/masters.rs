@@ -1,0 +1,105 @@
+//! Masters that die, stop, are interrupted, or are two.
+
+use super::{Agent, Lab, load_lasts, names, record, until};
+use crate::child::{memtide, shared};
+use crate::peer::Peer;
+use memtide_schema::record::EndedBy;
+use rustix::process::Signal;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+/// A load that lasts until something ends it.
+const LONG: &str = "--rate 2k --duration 40s --mix get=1";
+/// How long the load of agents may go on without a master; the rest is for a busy machine.
+const ALONE_MAX: Duration = Duration::from_millis(5_000 + 1_000);
+
+/// The agents keep a record each, for their user alone; the command fetches them, and merge reads
+/// them.
+fn are_fetched(lab: &Lab, agents: &[Agent]) {
+    let is_kept = || agents.iter().all(|agent| agent.kept().len() == 1);
+    until(is_kept, || agents.iter().map(Agent::said).collect());
+    for agent in agents {
+        let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&agent.kept()[0]), mode(&agent.records)), (0o600, 0o700));
+    }
+    let (folder, json) = (lab.path("fetched"), lab.path("merged.json"));
+    let (count, key) = (agents.len(), lab.key());
+    let fetched =
+        memtide(&format!("agent records --key {key} --agents {count} {}", folder.display()));
+    assert_eq!(fetched.exits(0).out, format!("fetched {count} records of {count} agents\n"));
+    let is_forgotten = || agents.iter().all(|agent| agent.kept().is_empty());
+    until(is_forgotten, || "records that were fetched are kept".to_owned());
+    memtide(&format!("merge {} --json {}", folder.display(), json.display())).exits(0);
+    let merged = record(&json);
+    assert!(merged.partial && merged.totals.answered > 0);
+    assert_eq!((names(&merged), merged.ended_by), (vec!["a0".into(), "a1".into()], ENDED));
+}
+
+/// What ends a load whose master is gone.
+const ENDED: EndedBy = EndedBy::Interrupted;
+
+#[test]
+fn the_load_ends_when_its_master_is_killed_and_its_records_are_kept() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("orphans"), Peer::memcached(""));
+    let agents = lab.agents(2);
+    let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
+    peer.await_figure("cmd_get", 3_000);
+    master.signal(Signal::KILL);
+    let lasts = load_lasts(&peer);
+    assert!(lasts < ALONE_MAX, "{lasts:?}");
+    drop(master);
+    are_fetched(&lab, &agents);
+}
+
+#[test]
+fn the_load_ends_when_its_master_is_silent() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("silent"), Peer::memcached(""));
+    let agents = lab.agents(2);
+    let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
+    peer.await_figure("cmd_get", 3_000);
+    master.signal(Signal::STOP);
+    let lasts = load_lasts(&peer);
+    assert!(lasts < ALONE_MAX, "{lasts:?}");
+    drop(master);
+    are_fetched(&lab, &agents);
+}
+
+#[test]
+fn an_interrupted_master_has_the_record_so_far_and_its_agents_are_free() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("interrupted"), Peer::memcached(""));
+    let _agents = lab.agents(2);
+    let json = lab.path("run.json");
+    let master = lab.start(&peer, "2", LONG, &json);
+    peer.await_figure("cmd_get", 3_000);
+    master.signal(Signal::INT);
+    master.finish().fails(130, &[]);
+    let partial = record(&json);
+    assert_eq!((partial.ended_by, partial.partial), (EndedBy::Interrupted, true));
+    assert!(partial.totals.answered > 0 && partial.shards.len() == 2);
+    let (_, next) = lab.run(&peer, "2", "--rate 2k --duration 500ms --warmup 0 --arrival fixed");
+    assert_eq!(next.totals.intended, 1_000);
+    // While agents are awaited there is nothing to record.
+    let waiting = lab.start(&peer, "5", "", &json);
+    std::thread::sleep(Duration::from_millis(500));
+    waiting.signal(Signal::INT);
+    waiting.finish().fails(130, &["interrupted while it waited for agents"]);
+}
+
+#[test]
+fn a_second_master_is_told_that_the_agent_is_busy() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("two"), Peer::memcached(""));
+    let (agent, address) = lab.listening("a0");
+    let json = lab.path("run.json");
+    let first = lab.start(&peer, &address, "--rate 2k --duration 4s --mix get=1", &json);
+    peer.await_figure("cmd_get", 2_000);
+    let second = lab.start(&peer, &address, "--expect 1s", &lab.path("second.json")).finish();
+    second.fails(3, &[&address, "busy with another run since @"]);
+    first.finish().exits(0);
+    assert_eq!(record(&json).ended_by, EndedBy::Duration);
+    assert_eq!(agent.said().matches("begins share").count(), 1, "{}", agent.said());
+}

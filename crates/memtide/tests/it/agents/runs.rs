@@ -1,0 +1,174 @@
+//! Runs that go as they should: what each command and flag does with agents.
+
+use super::{Agent, Lab, is_untouched, names, record, until};
+use crate::child::{assert_counters_equal, memtide, program, shared};
+use crate::peer::Peer;
+use memtide_schema::record::{EndedBy, GoalResult, ShareStart};
+
+const WORDS: &str = "--rate 2k --duration 1s --arrival fixed";
+
+#[test]
+fn agents_make_one_run_after_another() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("runs"), Peer::memcached(""));
+    let agents = lab.agents(2);
+    for _ in 0..2 {
+        let (finished, record) = lab.run(&peer, "2", WORDS);
+        assert_eq!((record.ended_by, record.partial), (EndedBy::Duration, false), "{finished}");
+        assert_eq!((record.totals.intended, record.shards.len()), (2_000, 2), "{finished}");
+        assert_eq!(names(&record), ["a0", "a1"]);
+        for (number, shard) in (0..).zip(&record.shards) {
+            let share = shard.share.as_ref().unwrap();
+            assert_eq!((share.number, share.of, share.start), (number, 2, ShareStart::Agents));
+            assert!(share.agent.as_ref().unwrap().began_late_ns.is_some());
+            assert!(shard.clock.as_ref().unwrap().reference.is_some());
+        }
+        assert!(record.start_skew_ns.is_some());
+        for name in ["a0", "a1", "start skew"] {
+            assert!(finished.out.contains(name), "the report says '{name}': {finished}");
+        }
+        assert_counters_equal(&record);
+    }
+    for agent in agents {
+        assert_eq!(agent.said().matches("done with share").count(), 2, "{}", agent.said());
+        agent.signal(rustix::process::Signal::TERM);
+        assert_eq!(agent.code(), Some(0));
+    }
+}
+
+#[test]
+fn agents_fill_search_and_scan() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("commands"), Peer::memcached(""));
+    let _agents = lab.agents(2);
+    let at = format!("-s {} --agents 2 --quiet --keys 1001", peer.name);
+    lab.master(&format!("load {at}")).finish().exits(0);
+    assert_eq!((peer.figure("cmd_set"), peer.figure("curr_items")), (1_001, 1_001));
+    let words = "--duration 500ms --warmup 0";
+    lab.master(&format!("scan {at} --rates 400,800 {words}")).finish().exits(0);
+    let search =
+        format!("search {at} --rate-min 500 --rate-max 1k --goal all.p50<5s --steps-max 2 {words}");
+    let search = lab.master(&search).finish();
+    assert!(search.code == Some(0) || search.code == Some(1), "{search}");
+    assert!(search.out.contains("500/s"), "{search}");
+}
+
+#[test]
+fn agents_that_wait_are_listed_and_say_whether_they_are_free() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("listed"), Peer::memcached(""));
+    let ((_one, first), (_other, second)) = (lab.listening("zoe"), lab.listening("amy"));
+    let status = format!("agent status --key {} {first} {second}", lab.key());
+    let free = memtide(&status).exits(0);
+    assert_eq!(free.out.matches("free: ").count(), 2, "{free}");
+    let (_, record) = lab.run(&peer, &format!("{first},{second}"), WORDS);
+    // Shares are numbered in the order of the list.
+    assert_eq!((names(&record), record.totals.intended), (vec!["zoe".into(), "amy".into()], 2_000));
+    let busy = lab.start(&peer, &first, "--rate 1k --duration 20s --mix get=1", &lab.path("b"));
+    peer.await_figure("cmd_get", 2_000);
+    let told = memtide(&status).exits(1);
+    assert!(told.out.contains("busy since @") && told.out.contains("free: amy"), "{told}");
+    drop(busy);
+    let gone = memtide(&format!("agent status --key {} 127.0.0.1:1", lab.key()));
+    assert_eq!(gone.code, Some(3), "{gone}");
+}
+
+#[test]
+fn the_master_can_have_a_share_too() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("own"), Peer::memcached(""));
+    let _agent = lab.agent("a0");
+    let (finished, record) = lab.run(&peer, "1", &format!("{WORDS} --master-share"));
+    assert_eq!((record.totals.intended, record.shards.len()), (2_000, 2), "{finished}");
+    assert_eq!(names(&record), ["a0", "master"]);
+    let (_listening, address) = lab.listening("b0");
+    let (_, record) = lab.run(&peer, &address, &format!("{WORDS} --master-share"));
+    assert_eq!(names(&record), ["b0", "master"]);
+}
+
+#[test]
+fn goals_and_conditions_are_judged_over_all_agents() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("goals"), Peer::memcached(""));
+    let (_agents, json) = (lab.agents(2), lab.path("run.json"));
+    // Each agent alone has half of the rate.
+    let words = format!("{WORDS} --goal rate>1500");
+    let (finished, met) = lab.run(&peer, "2", &words);
+    assert!(met.goals.iter().all(|goal| goal.result == GoalResult::Met), "{finished}");
+    let missed = lab.start(&peer, "2", &format!("{WORDS} --goal rate>1G"), &json).finish();
+    missed.fails(1, &[]);
+    let words = "--rate 2k --duration 30s --abort-on rate>1500";
+    let aborted = lab.start(&peer, "2", words, &json).finish();
+    let record = record(&json);
+    assert_eq!((record.ended_by, record.partial), (EndedBy::Aborted, true), "{aborted}");
+    assert!(record.aborted.is_some() && record.shards.len() == 2, "{aborted}");
+    assert!(record.window_ns < 10_000_000_000, "{aborted}");
+}
+
+#[test]
+fn agents_of_the_same_user_need_no_key_on_this_machine() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("state"), Peer::memcached(""));
+    let state = lab.path("state");
+    let own = || {
+        let mut command = program();
+        command.env("XDG_STATE_HOME", &state);
+        command
+    };
+    let agent = Agent::start(&lab, "mine", "agent --once", own());
+    agent.await_log("dials its master");
+    let line = |server: &str| {
+        format!("run -s {server} --quiet --keys 50 --agents 1 --expect 10s {WORDS} --json -")
+    };
+    let run = |server: &str| {
+        crate::child::Running::of(own().args(line(server).split_whitespace())).finish()
+    };
+    let record = run(&peer.name).exits(0).record();
+    assert_eq!((record.totals.intended, names(&record)), (2_000, vec!["mine".to_owned()]));
+    // It served one master.
+    assert_eq!(agent.code(), Some(0));
+    // Such agents load servers of this machine alone.
+    let again = Agent::start(&lab, "again", "agent", own());
+    run("192.0.2.1:11211").fails(2, &["192.0.2.1", "not among the targets"]);
+    drop(again);
+}
+
+#[test]
+fn what_agents_cannot_do_is_refused_before_they_are_asked() {
+    let (lab, peer) = (Lab::new("refused"), Peer::memcached(""));
+    for (words, said) in [
+        ("--agents 1 --samples x.csv", &["--samples agents"][..]),
+        ("--agents 1 --plan", &["--plan"]),
+        ("--agents 1 --verify 1 --verify-details x", &["--verify-details"]),
+        ("--agents 1 --shard 0/2 --json -", &["both divide the run"]),
+    ] {
+        let line = format!("run -s {} {words}", peer.name);
+        lab.refuses(&line, 2, said);
+    }
+    lab.refuses("run --agents 1", 2, &["needs a --server"]);
+    lab.refuses(&format!("run -s {} --allow-lost 1", peer.name), 2, &["for runs by agents"]);
+    is_untouched(&peer);
+    let agent = lab.agent("a0");
+    let line = format!("run -s {} --agents 1 --keys 50 --samples agents {WORDS}", peer.name);
+    lab.refuses(&line, 2, &["a0", "its operator allows no folder for samples"]);
+    until(|| agent.said().contains("refused share 0 of 1"), || agent.said());
+    is_untouched(&peer);
+}
+
+#[test]
+fn an_agent_for_one_master_ends_after_its_runs() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("once"), Peer::memcached(""));
+    let agent = lab.agent_with("a0", "--once");
+    let line = format!(
+        "scan -s {} --agents 1 --quiet --keys 50 --rates 400,800 --duration 300ms --warmup 0 \
+        ",
+        peer.name
+    );
+    lab.master(&line).finish().exits(0);
+    assert_eq!(agent.said().matches("done with share").count(), 2, "{}", agent.said());
+    assert_eq!(agent.code(), Some(0));
+    let json = lab.path("none.json");
+    lab.start(&peer, "1", "--expect 500ms", &json).finish().fails(3, &["0 of 1 agents came"]);
+    assert!(!json.exists() || record(&json).totals.intended == 0);
+}

@@ -1,0 +1,217 @@
+//! Who may command agents, and what agents may be told to do.
+
+use super::{Agent, Lab, is_untouched, record, until};
+use crate::child::{memtide, program, shared};
+use crate::peer::{Peer, free_port};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+const WORDS: &str = "--rate 2k --duration 1s --load never";
+
+/// A join file for its user alone.
+fn write_private(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// The value of a line of the join file.
+fn word(join: &str, name: &str) -> String {
+    let line = join.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split('"').nth(1).unwrap().to_owned()
+}
+
+/// An agent with the join file `text`, which is not the lab's.
+fn stranger(lab: &Lab, name: &str, text: &str) -> Agent {
+    let path = lab.path(&format!("{name}.join"));
+    write_private(&path, text);
+    Agent::start(lab, name, &format!("agent --join {}", path.display()), program())
+}
+
+#[test]
+fn an_agent_without_the_right_token_gets_no_work() {
+    let peer = Peer::memcached("");
+    let lab = Lab::new("token");
+    let join = fs::read_to_string(lab.join()).unwrap();
+    let token = word(&join, "token");
+    let other: String = token.chars().rev().collect();
+    let agent = stranger(&lab, "liar", &join.replace(&token, &other));
+    let json = lab.path("run.json");
+    let run = lab.start(&peer, "1", "--expect 2s", &json).finish();
+    run.fails(3, &["0 of 1 agents came", "token"]);
+    for text in [&run.err, &run.out, &agent.said()] {
+        assert!(!text.contains(&token) && !text.contains(&other), "{text}");
+    }
+    is_untouched(&peer);
+}
+
+#[test]
+fn an_agent_obeys_no_master_with_another_key() {
+    let peer = Peer::memcached("");
+    let (lab, foreign) = (Lab::new("pin"), Lab::new("pin-other"));
+    // It dials this master, but knows the other's key.
+    let join = fs::read_to_string(foreign.join()).unwrap();
+    let (theirs, ours) = (foreign.port.to_string(), lab.port.to_string());
+    let agent = stranger(&lab, "dials", &join.replace(&theirs, &ours));
+    let run = lab.start(&peer, "1", "--expect 2s", &lab.path("run.json")).finish();
+    run.fails(3, &["0 of 1 agents came"]);
+    until(|| agent.said().contains("key"), || agent.said());
+    // It waits for the other, and this one comes.
+    let (waits, address) = foreign.listening("waits");
+    let run = lab.start(&peer, &address, "--expect 2s", &lab.path("run.json")).finish();
+    run.fails(3, &["0 of 1 agents came", &address]);
+    assert!(!waits.said().contains("begins"), "{}", waits.said());
+    is_untouched(&peer);
+}
+
+#[test]
+fn targets_that_are_not_allowed_are_refused_by_the_agent() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let port = peer.address().port();
+    let (v4, v6) = (
+        Lab::within("v4", "--allow-target 127.0.0.0/8:1"),
+        Lab::within("v6", "--allow-target [::]/0:*"),
+    );
+    let agents = [v4.agent("a0"), v6.agent("a0")];
+    for (lab, server) in [
+        (&v4, format!("127.0.0.1:{port}")),
+        (&v4, format!("localhost:{port}")),
+        (&v4, format!("[::ffff:127.0.0.1]:{port}")),
+        // Every IPv6 address is allowed, but this one is of IPv4.
+        (&v6, format!("[::ffff:127.0.0.1]:{port}")),
+        (&v4, "unix:/tmp/memtide-none.sock".to_owned()),
+    ] {
+        let line = format!("run -s {server} --quiet --keys 50 --agents 1 {WORDS}");
+        lab.refuses(&line, 2, &["a0", "not among the targets that this agent allows"]);
+    }
+    for agent in agents {
+        assert!(agent.said().contains("not among the targets"), "{}", agent.said());
+    }
+    is_untouched(&peer);
+}
+
+#[test]
+fn limits_hold_whether_they_are_flags_or_in_the_join_file() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let limits = "--rate-max 1k --connections-max 4 --duration-max 2s --threads-max 1";
+    let targets = "--allow-target 127.0.0.0/8:*";
+    let in_join = Lab::within("limits", &format!("{targets} {limits}"));
+    let by_flag = Lab::new("limits-flag");
+    let agents = [in_join.agent("a0"), by_flag.agent_with("a0", limits)];
+    for lab in [&in_join, &by_flag] {
+        for (words, name) in [
+            ("--rate 2k --duration 1s", "(rate-max)"),
+            ("--rate 0 --duration 1s", "(rate-max)"),
+            ("--rate 500 --duration 9s", "(duration-max)"),
+            ("--rate 500 --duration 1s --warmup 0 --connections 9", "(connections-max)"),
+            ("--rate 500 --duration 1s --warmup 0 --threads 2 --connections 4", "(threads-max)"),
+        ] {
+            let line =
+                format!("run -s {} --quiet --keys 50 --load never --agents 1 {words}", peer.name);
+            lab.refuses(&line, 2, &["a0", name]);
+        }
+        is_untouched(&peer);
+    }
+    let words = "--rate 500 --duration 1s --warmup 0 --connections 4 --load never --arrival fixed";
+    let (_, record) = by_flag.run(&peer, "1", words);
+    assert_eq!(record.totals.intended, 500);
+    drop(agents);
+}
+
+/// Sends `bytes` to an address; what comes back until the other end closes.
+fn poke(address: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    drop(stream.write_all(bytes));
+    let mut back = Vec::new();
+    drop(stream.read_to_end(&mut back));
+    back
+}
+
+#[test]
+fn strangers_learn_nothing_and_disturb_nothing() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("strangers"), Peer::memcached(""));
+    let (agent, address) = lab.listening("a0");
+    let noise: Vec<u8> =
+        (0..4_096_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let pokes: [&[u8]; 4] =
+        [b"GET / HTTP/1.1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &noise, b"stats\r\n"];
+    let join = fs::read_to_string(lab.join()).unwrap();
+    let told = |place: &str| {
+        for bytes in pokes {
+            let back = poke(place, bytes);
+            // At most the alert of TLS.
+            assert!(back.len() < 32 && !back.windows(3).any(|it| it == b"a0,"), "{back:?}");
+        }
+    };
+    told(&address);
+    until(|| agent.said().contains("127.0.0.1:"), || agent.said());
+    let other = lab.agent("z");
+    drop(other);
+    let master = lab.start(&peer, "1", "--rate 1k --duration 500ms --warmup 0", &lab.path("j"));
+    let place = format!("127.0.0.1:{}", lab.port);
+    until(|| TcpStream::connect(&place).is_ok(), || "the master does not listen".to_owned());
+    told(&place);
+    is_untouched(&peer);
+    // Its own agents can still come.
+    let _late = lab.agent("late");
+    let finished = master.finish().exits(0);
+    assert!(!finished.err.contains(&word(&join, "token")), "{finished}");
+    lab.run(&peer, &address, "--rate 1k --duration 500ms --warmup 0");
+}
+
+#[test]
+fn secrets_are_nowhere_but_in_their_files() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("secrets"), Peer::memcached(""));
+    let (join, pem) = (lab.join(), lab.path("key/master.pem"));
+    let token = word(&fs::read_to_string(&join).unwrap(), "token");
+    let pem_text = fs::read_to_string(&pem).unwrap();
+    let key = pem_text.split("PRIVATE KEY-----").nth(1).unwrap().lines().nth(1).unwrap().to_owned();
+    assert!(token.len() == 32 && key.len() >= 32);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&join), mode(&pem)), (0o600, 0o600));
+    assert_eq!(mode(&lab.path("key")), 0o700);
+    let (agent, json) = (lab.agent("a0"), lab.path("run.json"));
+    let words = "--rate 2k --duration 2s --mix get=1";
+    let master = lab.start(&peer, "1", words, &json);
+    peer.await_figure("cmd_get", 2_000);
+    let place = format!("/proc/{}", agent.id());
+    // What cannot be read shows nothing.
+    let read = |name: &str| fs::read(format!("{place}/{name}")).unwrap_or_default();
+    let limits = String::from_utf8(read("limits")).unwrap();
+    let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().nth(4), Some("0"), "{core}");
+    let shown = [read("cmdline"), read("environ"), read("comm")].concat();
+    let finished = master.finish().exits(0);
+    record(&json);
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    let written = fs::read_to_string(&json).unwrap();
+    for text in [&shown, &written, &finished.out, &finished.err, &agent.said()] {
+        assert!(!text.contains(&token) && !text.contains(&key), "a secret is in {text}");
+    }
+}
+
+#[test]
+fn files_that_others_can_read_are_refused() {
+    let (lab, peer) = (Lab::new("modes"), Peer::memcached(""));
+    fs::set_permissions(lab.join(), fs::Permissions::from_mode(0o640)).unwrap();
+    let join = lab.join().display().to_string();
+    memtide(&format!("agent --join {join}")).complains(2, &[&join, "chmod 600"]);
+    let pem = lab.path("key/master.pem");
+    fs::set_permissions(&pem, fs::Permissions::from_mode(0o604)).unwrap();
+    lab.refuses(&format!("run -s {} --agents 1", peer.name), 2, &["master.pem", "chmod 600"]);
+    is_untouched(&peer);
+    // Nothing is overwritten, and an agent needs to know what it may load.
+    let again = format!("key new {} --address 127.0.0.1:{}", lab.key(), free_port());
+    memtide(&again).complains(2, &[&lab.key()]);
+    let open = Lab::within("no-targets", "");
+    let line = format!("agent --join {}", open.join().display());
+    memtide(&line).complains(2, &["--allow-target"]);
+}
