@@ -128,5 +128,5 @@ fn failure(end: &RoundEnd, count: usize, of: usize) -> Failure {
         0 => "there is no result".to_owned(),
         count => format!("the result is of {count} of {of} agents and partial"),
     };
-    Failure { exit, sentence: Sentence::new(format!("{}; {rest}", whom.join("; ")) }
+    Failure { exit, sentence: Sentence::new(format!("{}; {rest}", whom.join("; "))) }
 }
