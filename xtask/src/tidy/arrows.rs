@@ -20,7 +20,7 @@ const ALLOWED: &[Arrows] = &[
     Arrows { package: "base", inside: &[], outside: &[] },
     Arrows { package: "codec", inside: &[], outside: &[] },
     Arrows { package: "workload", inside: &["base"], outside: &["rand_distr", "rand_core"] },
-    Arrows { package: "metrics", inside: &["base"], outside: &["hdrhistogram"] },
+    Arrows { package: "metrics", inside: &["base"], outside: &["hdrhistogram", "flate2"] },
     Arrows { package: "server", inside: &["base", "codec"], outside: &[] },
     Arrows { package: "engine", inside: &["base", "codec", "workload", "metrics"], outside: &[] },
     Arrows {

@@ -12,6 +12,8 @@ const PING_EVERY: Span = Span::from_s(1);
 const BURST: u32 = 256;
 /// Pings by which they are compared again before the load of each later step.
 const BURST_AGAIN: u32 = 32;
+/// How long the pings of one agent may take.
+const BURST_MAX: Span = Span::from_s(1);
 /// From the last comparison to the beginning of the load: every agent must hear of it.
 const LEAD: Span = Span::from_s(2);
 
@@ -42,6 +44,10 @@ impl Master {
         member.clock.ping(sent.ns(), now.ns(), pong.clock_ns);
         if member.burst > 0 {
             member.burst -= 1;
+            // Over a long way, fewer pings have to do: no agent holds up the others.
+            if now.since(member.burst_began) >= BURST_MAX {
+                member.burst = 0;
+            }
             member.is_compared = member.burst == 0;
             if member.burst > 0 {
                 return self.ping(number, now);
@@ -81,6 +87,7 @@ impl Master {
         let is_first = self.rounds == 1;
         let member = &mut self.members[number];
         if member.burst == 0 {
+            member.burst_began = now;
             member.burst = if is_first { BURST } else { BURST_AGAIN };
             if member.ping.is_none() {
                 self.ping(number, now);

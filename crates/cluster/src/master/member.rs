@@ -23,6 +23,8 @@ pub(super) struct Member {
     pub(super) ping_at: Instant,
     /// How many pings of a burst are left.
     pub(super) burst: u32,
+    /// When the burst began.
+    pub(super) burst_began: Instant,
     /// Its clock has been compared for this round.
     pub(super) is_compared: bool,
     /// Why it is gone, after it has done its part of this round.
@@ -89,6 +91,7 @@ impl Member {
             pings: 0,
             ping_at: now,
             burst: 0,
+            burst_began: now,
             is_compared: false,
             gone: None,
             seconds: VecDeque::new(),

@@ -2,8 +2,10 @@
 //! counting is what every operation pays for several times, so it is a shift, an index and an
 //! addition. What buckets look like in files is the library's.
 
+use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use std::io::Read;
 
 /// The largest value told apart: one hour, in nanoseconds.
 pub(super) const VALUE_MAX: u64 = 3_600_000_000_000;
@@ -129,10 +131,12 @@ impl Buckets<u64> {
 
     /// `None` when `bytes` are not what [`Buckets::to_bytes`] makes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        // The library makes room for as many bytes as the head says, before it reads them.
-        let head = bytes.get(..HEAD_BYTES)?;
-        let length = u32::from_be_bytes(head[4..8].try_into().ok()?);
-        if length as usize > bytes.len() - HEAD_BYTES {
+        // The library makes room for as many bytes as a head says, before it reads them.
+        let mut head = [0; HEAD_BYTES];
+        ZlibDecoder::new(bytes.get(OUTER_BYTES..)?).read_exact(&mut head).ok()?;
+        let length = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
+        // The library rounds its number of buckets up to a power of two.
+        if length as usize > 2 * COUNT_BYTES_MAX * BUCKETS {
             return None;
         }
         let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).ok()?;
@@ -151,9 +155,13 @@ impl Buckets<u64> {
     }
 }
 
-/// The head of a histogram's bytes: its kind, the length of what follows, and its bounds. Source:
-/// the HdrHistogram V2 encoding.
-const HEAD_BYTES: usize = 40;
+/// What stands before the compressed bytes: their kind and length. Source: the HdrHistogram V2
+/// encoding with DEFLATE.
+const OUTER_BYTES: usize = 8;
+/// The first of the compressed bytes: their kind, and the length of what follows.
+const HEAD_BYTES: usize = 8;
+/// The most bytes of one count (LEB128 of 64 bits).
+const COUNT_BYTES_MAX: usize = 9;
 
 fn library() -> Histogram<u64> {
     Histogram::new_with_bounds(1, VALUE_MAX, DIGITS)
@@ -163,7 +171,10 @@ fn library() -> Histogram<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
     use memtide_base::Random;
+    use std::io::Write;
 
     #[test]
     fn every_bucket_is_the_librarys() {
@@ -197,5 +208,18 @@ mod tests {
         assert!(ours.to_bytes() == bytes, "the same counts make other bytes");
         let back = Buckets::from_bytes(&bytes).unwrap();
         assert!(back.recorded().eq(ours.recorded()));
+    }
+
+    #[test]
+    fn a_few_bytes_do_not_take_memory_for_many() {
+        let mut bytes = Buckets::<u64>::new().to_bytes();
+        let mut inner = Vec::new();
+        ZlibDecoder::new(&bytes[OUTER_BYTES..]).read_to_end(&mut inner).unwrap();
+        inner[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
+        let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(&inner).unwrap();
+        bytes.truncate(OUTER_BYTES);
+        bytes.extend(packed.finish().unwrap());
+        assert!(Buckets::from_bytes(&bytes).is_none());
     }
 }
