@@ -115,6 +115,8 @@ enum Phase {
     Comparing,
     /// The load has begun, or will at an instant that is agreed.
     Running,
+    /// The agents were let go.
+    Over,
 }
 
 impl Master {
@@ -250,6 +252,11 @@ impl Master {
         }
     }
 
+    /// Whether the round ends early.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.is_some()
+    }
+
     /// The record of an agent belongs to the run.
     pub fn fit(&mut self, number: u32) {
         let run = self.run();
@@ -267,8 +274,9 @@ impl Master {
         self.look(now);
     }
 
-    /// Lets all agents go.
+    /// Lets all agents go, and lets no other in.
     pub fn dismiss(&mut self) {
+        self.phase = Phase::Over;
         for number in 0..self.members.len() {
             if self.members[number].is_there() {
                 let peer = self.members[number].peer;

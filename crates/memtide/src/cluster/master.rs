@@ -3,7 +3,7 @@
 
 use super::agent::{Local, Own, task_of};
 use super::folder::state_folder;
-use super::merged::{Seconds, Taking};
+use super::merged::{Seconds, Taking, lost_sentence};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
@@ -15,7 +15,7 @@ use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::{Runner, plan_step};
 use memtide_run::{Failure, Observer, Outcome, Surroundings, lower};
-use memtide_schema::record::Aborted;
+use memtide_schema::record::{Aborted, EndedBy};
 use memtide_schema::scenario::{Agents, AgentsWord};
 use memtide_schema::{Event, Scenario, Settings, scenario_digest};
 use std::path::PathBuf;
@@ -37,6 +37,8 @@ pub(crate) struct Fleet {
     /// By what each machine decides alike.
     around: Surroundings,
     samples: bool,
+    /// What became of agents that were lost in the last round.
+    lost: Vec<String>,
     /// The agent in this process, if the master has a share.
     _own: Option<Local>,
 }
@@ -92,6 +94,7 @@ impl Fleet {
             scenario,
             around,
             samples: settings.outputs.samples.is_some(),
+            lost: Vec::new(),
             _own: own,
         })
     }
@@ -136,7 +139,12 @@ impl Fleet {
         };
         // What is acknowledged must leave.
         self.turn(Some(&mut taking), observer);
+        self.lost = end.lost.iter().map(lost_sentence).collect();
         let outcome = taking.finish(&end, self.master.agents().len())?;
+        if self.stop.is_raised() && outcome.record.ended_by == EndedBy::NotRun {
+            let sentence = Sentence::new("interrupted before the load began");
+            return Err(Failure { exit: INTERRUPTED, sentence });
+        }
         observer.on(&Event::WrongValues(Box::new(outcome.wrong_values.clone())));
         observer.on(&Event::Done(Box::new(outcome.record.clone())));
         Ok(outcome)
@@ -155,12 +163,13 @@ impl Fleet {
         Ok(scenario_digest(&lowered.document))
     }
 
-    /// Lets the agents go.
-    pub(crate) fn dismiss(mut self) {
+    /// Lets the agents go. Returns what became of those that were lost in the last round.
+    pub(crate) fn dismiss(mut self) -> Vec<String> {
         self.master.dismiss();
         while let Some(Action::Send(peer, message)) = self.master.poll() {
             self.net.send(peer, message);
         }
+        self.lost
     }
 
     /// Takes what has come, or waits a little.
@@ -203,7 +212,8 @@ impl Fleet {
                 Action::Record(number, record) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
                     let agents = self.master.agents();
-                    match taking.record(&record, number, &agents) {
+                    let is_stopping = self.master.is_stopping();
+                    match taking.record(&record, number, (&agents, is_stopping)) {
                         Ok(()) => self.master.fit(number),
                         Err(why) => self.master.unfit(number, why, now()),
                     }

@@ -2,7 +2,7 @@
 
 use memtide_base::Sentence;
 use memtide_base::Span;
-use memtide_cluster::master::{AgentFacts, RoundEnd};
+use memtide_cluster::master::{AgentFacts, Lost, RoundEnd};
 use memtide_run::{Failure, Outcome};
 use memtide_schema::event::LoadSoFar;
 use memtide_schema::record::Aborted;
@@ -62,7 +62,7 @@ impl Taking {
         Ok(Some(Seconds { interval, progress, aborted }))
     }
 
-    /// Takes the record of agent `number`.
+    /// Takes the record of agent `number`; of a run that is stopping it may be of no load.
     ///
     /// Cause: The record is damaged, or belongs to another share or run.
     ///
@@ -71,7 +71,7 @@ impl Taking {
         &mut self,
         bytes: &[u8],
         number: u32,
-        agents: &[AgentFacts],
+        (agents, is_stopping): (&[AgentFacts], bool),
     ) -> Result<(), String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
         let record = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
@@ -86,7 +86,7 @@ impl Taking {
         if share.scenario_digest != self.digest {
             return Err("its record is of another scenario than the run's".to_owned());
         }
-        if let Some(why) = &share.not_run {
+        if let (Some(why), false) = (&share.not_run, is_stopping) {
             return Err(format!("it did not run: {why}"));
         }
         let name = |at: usize| if at == 0 && self.first.is_some() { "the first" } else { "it" };
@@ -121,12 +121,16 @@ impl Taking {
 
 /// What the loss of agents means for the run.
 fn failure(end: &RoundEnd, count: usize, of: usize) -> Failure {
-    let whom: Vec<String> =
-        end.lost.iter().map(|(_, label, lost)| format!("agent {label}: {}", lost.why)).collect();
+    let whom: Vec<String> = end.lost.iter().map(lost_sentence).collect();
     let exit = end.lost.first().map_or(1, |(_, _, lost)| lost.exit);
     let rest = match count {
         0 => "there is no result".to_owned(),
         count => format!("the result is of {count} of {of} agents and partial"),
     };
     Failure { exit, sentence: Sentence::new(format!("{}; {rest}", whom.join("; "))) }
+}
+
+/// What became of an agent that was lost.
+pub(super) fn lost_sentence((_, label, lost): &(u32, String, Lost)) -> String {
+    format!("agent {label}: {}", lost.why)
 }

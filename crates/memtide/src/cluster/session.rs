@@ -2,7 +2,8 @@
 //! its own.
 
 use super::master::Fleet;
-use crate::exit::{INTERRUPTED, Stop};
+use crate::exit::{FAILED, INTERRUPTED, Stop};
+use crate::output::complain;
 use crate::session::audience::Audience;
 use crate::session::host::HostWorld;
 use crate::session::{Came, Ended, Front, Opened, Steps, Task, World, caught};
@@ -11,6 +12,7 @@ use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::steps;
 use memtide_run::{Doors, Failure, Observer, Share, Surroundings};
+use memtide_schema::record::{EndedBy, GoalResult};
 use memtide_schema::scenario::Target;
 use memtide_schema::{Outputs, Settings};
 use std::collections::BTreeMap;
@@ -55,7 +57,7 @@ impl MasterSession {
             return Err(stop);
         }
         let came = carry_out(task, &mut fleet, settings, &mut audience);
-        fleet.dismiss();
+        let lost = fleet.dismiss();
         let came = match came {
             Ok(came) => came,
             Err(failure) => {
@@ -66,7 +68,12 @@ impl MasterSession {
         };
         let mut trouble = Vec::new();
         let (doubted, is_recorded) = audience.close(&mut trouble);
-        front.end(settings, Ended { came, doubted, trouble, is_recorded })
+        let is_forgiven = trouble.is_empty() && misses_only_agents(&came);
+        if is_forgiven {
+            lost.iter().for_each(|who| complain(who));
+        }
+        let code = front.end(settings, Ended { came, doubted, trouble, is_recorded })?;
+        Ok(if is_forgiven && code == FAILED { 0 } else { code })
     }
 }
 
@@ -87,6 +94,17 @@ fn carry_out(
             Came::Steps(steps(fleet, &plan, &mut **course, observer))
         }
     })
+}
+
+/// Whether nothing is wrong with a run but that agents were lost, as many as the user allows.
+fn misses_only_agents(came: &Came) -> bool {
+    let Came::Run(outcome) = came else { return false };
+    let record = &outcome.record;
+    outcome.failure.is_none()
+        && record.missing.is_some()
+        && matches!(record.ended_by, EndedBy::Duration | EndedBy::Operations)
+        && record.goals.iter().all(|goal| goal.result == GoalResult::Met)
+        && record.phases.verification().wrong() == 0
 }
 
 /// Refuses what agents cannot do.

@@ -21,7 +21,7 @@ use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet};
 use memtide_run::{Barrier, CpuPlacement, Failure, Lowered, NotRun, Share, Surroundings};
 use memtide_schema::record::{
-    Aborted, AgentRecord, ClockRecord, MachineCpu, MachineRecord, ReferenceClock, ShareStart,
+    Aborted, AgentRecord, ClockRecord, MachineCpu, MachineRecord, ReferenceClock, ShareStart, Wide,
 };
 use memtide_schema::scenario::Problem;
 use memtide_schema::{Event, Scenario, Settings, Warning};
@@ -60,6 +60,13 @@ pub(super) struct Told {
 impl Told {
     pub(super) fn arm(&self, clock_ns: u64) {
         *locked(&self.armed_ns) = Some(clock_ns);
+    }
+
+    /// How much later than the agreed instant the schedules began whose window began at `start`,
+    /// by the kernel's monotonic clock.
+    fn late_ns(&self, start: Wide, warmup: Span) -> Option<u64> {
+        let began = u64::try_from(start.0).ok()?.checked_sub(warmup.ns())?;
+        Some(began.saturating_sub((*locked(&self.armed_ns))?))
     }
 
     pub(super) fn abort(&self, aborted: Aborted) {
@@ -106,7 +113,7 @@ impl Work {
     /// Carries it out to its end; the agent hears how it goes.
     pub(super) fn run(self) {
         let Self { settings, sent, task, share, law, name, told, events } = self;
-        let front = AgentFront { name, events: events.clone() };
+        let front = AgentFront { name, told: Arc::clone(&told), events: events.clone() };
         let mut host = HostWorld::new(Some(Division::of(share)));
         if let Some(law) = &law {
             host = host.within(guard(law));
@@ -133,6 +140,7 @@ fn guard(law: &Arc<Law>) -> ConnectGuard {
 /// Speaks with the agent in place of a user.
 struct AgentFront {
     name: String,
+    told: Arc<Told>,
     events: Sender<FromShare>,
 }
 
@@ -187,7 +195,7 @@ impl Front for AgentFront {
         true
     }
 
-    fn end(&self, _settings: &Settings, ended: Ended) -> Result<u8, Stop> {
+    fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
         ended.trouble.iter().for_each(|stop| self.tell(FromShare::Note(stop.message.clone())));
         let Came::Run(outcome) = ended.came else { return Ok(0) };
         if let Some(failure) = &outcome.failure {
@@ -196,7 +204,10 @@ impl Front for AgentFront {
         let mut record = outcome.record;
         if let Some(share) = &mut record.share {
             let name = self.name.clone();
-            share.agent = Some(AgentRecord { name, ..AgentRecord::default() });
+            let window = record.clock.as_ref().and_then(|clock| clock.window_start_monotonic_ns);
+            let warmup = settings.scenario.warmup;
+            let began_late_ns = window.and_then(|start| self.told.late_ns(start, warmup));
+            share.agent = Some(AgentRecord { name, began_late_ns });
         }
         self.tell(FromShare::Ended(record.to_json()));
         Ok(0)

@@ -12,9 +12,10 @@ use std::time::Duration;
 const LONG: &str = "--rate 2k --duration 40s --mix get=1";
 
 /// Starts a run by the agents `agents` and waits until its load goes on.
+/// Each share asks for a sample of 2 000 keys before its load.
 fn under_way(lab: &Lab, peer: &Peer, agents: &str, words: &str) -> Running {
     let running = lab.start(peer, agents, words, &lab.path("run.json"));
-    peer.await_figure("cmd_get", peer.figure("cmd_get") + 3_000);
+    peer.await_figure("cmd_get", peer.figure("cmd_get") + 9_000);
     running
 }
 
@@ -57,8 +58,8 @@ fn the_rest_goes_on_if_so_many_may_be_lost_and_who_comes_late_is_told() {
     agents[2].kill();
     let restarted = lab.agent("a2");
     restarted.await_log("the run has all its agents; this one can take part in the next");
-    // What merge says of a run without one of its shares: it is partial.
-    let finished = running.finish().exits(1);
+    // The user allows it, as with merge --allow-missing.
+    let finished = running.finish().exits(0);
     let record = record(&lab.path("run.json"));
     assert_eq!((record.ended_by, names(&record).len()), (EndedBy::Duration, 2), "{finished}");
     // Each keeps its own rate: two thirds of the load, and what is not known is counted.

@@ -45,7 +45,7 @@ fn the_load_ends_when_its_master_is_killed_and_its_records_are_kept() {
     let (lab, peer) = (Lab::new("orphans"), Peer::memcached(""));
     let agents = lab.agents(2);
     let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
-    peer.await_figure("cmd_get", 3_000);
+    peer.await_figure("cmd_get", 9_000);
     master.signal(Signal::KILL);
     let lasts = load_lasts(&peer);
     assert!(lasts < ALONE_MAX, "{lasts:?}");
@@ -59,7 +59,7 @@ fn the_load_ends_when_its_master_is_silent() {
     let (lab, peer) = (Lab::new("silent"), Peer::memcached(""));
     let agents = lab.agents(2);
     let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
-    peer.await_figure("cmd_get", 3_000);
+    peer.await_figure("cmd_get", 9_000);
     master.signal(Signal::STOP);
     let lasts = load_lasts(&peer);
     assert!(lasts < ALONE_MAX, "{lasts:?}");
@@ -74,7 +74,7 @@ fn an_interrupted_master_has_the_record_so_far_and_its_agents_are_free() {
     let _agents = lab.agents(2);
     let json = lab.path("run.json");
     let master = lab.start(&peer, "2", LONG, &json);
-    peer.await_figure("cmd_get", 3_000);
+    peer.await_figure("cmd_get", 9_000);
     master.signal(Signal::INT);
     master.finish().fails(130, &[]);
     let partial = record(&json);

@@ -69,7 +69,7 @@ fn the_masters_record_is_what_merge_makes_of_the_agents_own() {
     let (agents, json) = (lab.agents(2), lab.path("run.json"));
     let words = "--rate 2k --duration 3s --load always --mix get=1";
     let master: Running = lab.start(&peer, "2", words, &json);
-    peer.await_figure("cmd_get", 2_000);
+    peer.await_figure("cmd_get", 5_500);
     // A master that is stopped acknowledges no record, so each agent keeps its own.
     master.signal(Signal::STOP);
     let is_kept = || agents.iter().all(|agent| agent.kept().len() == 1);
