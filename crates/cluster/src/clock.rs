@@ -2,11 +2,8 @@
 //! estimate.
 //!
 //! A ping leaves at `sent` and its answer arrives at `received` on the master's clock; the agent
-//! answered in between, when its own clock said `agent`. So the master's clock was ahead of it by at
-//! least `sent - agent` and by at most `received - agent`, however long each way took. Two clocks
-//! drift apart, so that a bound becomes wider by [`DRIFT_PPM`] of the time that has passed since.
-//! All bounds are true at once: what they have in common is the bound that counts. When they have
-//! nothing in common, a clock has jumped.
+//! answered in between, when its own clock said `agent`. So the master's clock was ahead of it by
+//! `sent - agent` to `received - agent`, however long each way took.
 
 mod estimates;
 
@@ -14,9 +11,11 @@ pub use estimates::Estimates;
 
 /// The most by which two clocks of machines drift apart, in millionths: the kernel may slew a clock
 /// by 500, and quartz itself is off by less than 100.
-pub const DRIFT_PPM: u64 = 600;
+const DRIFT_PPM: u64 = 600;
 
-/// What is known of an agent's clock.
+/// What is known of an agent's clock. Two clocks drift apart, so that a bound becomes wider by
+/// [`DRIFT_PPM`] of the time since. All bounds are true at once: what they have in common counts.
+/// When they have nothing in common, a clock has jumped.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClockBounds {
     known: Option<Known>,
@@ -66,7 +65,8 @@ impl ClockBounds {
     }
 
     /// Whether a clock has jumped, so that nothing is known any more.
-    pub fn has_jumped(&self) -> bool {
+    #[cfg(test)]
+    fn has_jumped(&self) -> bool {
         self.has_jumped
     }
 

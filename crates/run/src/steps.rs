@@ -12,7 +12,7 @@ mod runner;
 
 pub use aim::{Aim, Measured, Time};
 pub use course::{Course, Decision, StepResult, Trial};
-pub use runner::{FleetRunner, Runner, plan_step, run_step};
+pub use runner::{FleetRunner, RestedStep, Runner, plan_step, run_step};
 pub use scan::{Rates, Scan};
 pub use search::{Bisect, Bracket, Limits};
 

@@ -1,3 +1,5 @@
+//! Bounds of clocks: the truth is always inside, and a clock that jumps is found.
+
 use super::*;
 use crate::message;
 use memtide_base::rng::Random;

@@ -55,7 +55,7 @@ pub enum Gathered {
     Missing(String),
 }
 
-/// What is known of those who are not there.
+/// What is known of the agents that are not there.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
     /// Addresses, and why the agents there could not take part the last time they tried.

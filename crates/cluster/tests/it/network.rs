@@ -1,4 +1,4 @@
-//! The network between them: latency, connections that are lost, directions that are cut, machines
+//! The network between them: delays, connections that are lost, directions that are cut, machines
 //! that stop, crash and come again. Within a stream nothing is reordered; streams do not wait for
 //! each other.
 
@@ -40,7 +40,7 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug)]
 pub enum When {
     At(u64),
-    /// After so many messages.
+    /// After this many messages.
     Message(u64),
 }
 
@@ -79,7 +79,7 @@ pub struct World {
     events: BTreeMap<(u64, u64), Event>,
     pub nodes: Vec<Node>,
     links: Vec<Link>,
-    latency: Vec<[u64; 2]>,
+    delays: Vec<[u64; 2]>,
     /// Until when each direction is cut.
     cut: Vec<[u64; 2]>,
     pub conductor: Conductor,
@@ -95,7 +95,7 @@ impl World {
         let nodes = (0..agents).map(|_| node(&mut random)).collect();
         let scales = [50_000, 500_000, 20 * MS, 100 * MS];
         let mut way = || scales[random.below(4) as usize];
-        let latency = (0..agents).map(|_| [way(), way()]).collect();
+        let delays = (0..agents).map(|_| [way(), way()]).collect();
         let mut world = Self {
             now: 0,
             number: 0,
@@ -103,7 +103,7 @@ impl World {
             events: BTreeMap::new(),
             nodes,
             links: vec![Link::default(); agents],
-            latency,
+            delays,
             cut: vec![[0, 0]; agents],
             conductor,
             faults: Vec::new(),
@@ -282,7 +282,7 @@ impl World {
 
     /// When a message that is sent now arrives at the master (0) or the agent (1).
     fn arrival(&mut self, of: usize, way: usize) -> u64 {
-        let mean = self.latency[of][way];
+        let mean = self.delays[of][way];
         let jitter = (-self.random.unit().ln() * mean as f64 * 0.2) as u64;
         let at = (self.now + mean + jitter).max(self.cut[of][way]);
         let link = &mut self.links[of];

@@ -5,7 +5,6 @@ use super::kept::Kept;
 use super::worker::{FromShare, Part, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
-use crate::session::StepAtAgent;
 use memtide_base::{Instant, Span};
 use memtide_cluster::MASTER_SILENT_MAX;
 use memtide_cluster::agent::{Action, Agent};
@@ -17,6 +16,7 @@ use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::Share;
+use memtide_run::steps::RestedStep;
 use memtide_schema::record::Aborted;
 use memtide_schema::scenario::Secret;
 use memtide_schema::{Scenario, Settings, from_toml, scenario_digest};
@@ -412,8 +412,8 @@ fn check_step(step: &Step) -> Result<(), String> {
 }
 
 /// A step of a search or scan.
-fn step_of(step: &Step) -> StepAtAgent {
-    StepAtAgent { task: task_of(step), rest: Span::from_ns(step.rest_ns) }
+fn step_of(step: &Step) -> RestedStep {
+    RestedStep { task: task_of(step), rest: Span::from_ns(step.rest_ns) }
 }
 
 /// What the plans of a step need to know of it.

@@ -9,8 +9,8 @@ use crate::session::host::HostWorld;
 use crate::session::outlets::{RowsBy, open};
 use crate::session::world::Gauge;
 use crate::session::{
-    Came, Ended, Front, InStep, Manner, Opened, Rows, Screen, Session, StepAtAgent, Task, World,
-    room, unfit_natively,
+    Came, Ended, Front, InStep, Manner, Opened, Rows, Screen, Session, Task, World, room,
+    unfit_natively,
 };
 use memtide_base::{Instant, Span};
 use memtide_cluster::clock::Estimates;
@@ -19,6 +19,7 @@ use memtide_cluster::message;
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
 use memtide_host::{Clock, ConnectGuard, HostFleet};
+use memtide_run::steps::RestedStep;
 use memtide_run::{Barrier, CpuPlacement, Failure, Lowered, NotRun, Share, Surroundings};
 use memtide_schema::record::{
     Aborted, AgentRecord, ClockRecord, MachineCpu, MachineRecord, ReferenceClock, ShareStart, Wide,
@@ -90,7 +91,7 @@ pub(super) enum Part {
     /// One run.
     Run,
     /// A step of a search or scan.
-    Step(StepAtAgent),
+    Step(RestedStep),
 }
 
 /// A share, and all that carrying it out needs.

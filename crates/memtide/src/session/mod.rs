@@ -24,17 +24,13 @@ use crate::exit::{INTERRUPTED, Stop, unwritable};
 use crate::output::{columns, say, show};
 use crate::placement::barrier::Refused;
 use audience::Audience;
-#[cfg(feature = "cluster")]
-use memtide_base::Span;
 use memtide_base::{Remedy, Words};
 use memtide_engine::Fleet;
-#[cfg(feature = "cluster")]
-use memtide_engine::plan::StepTask;
 use memtide_host::signal::StopFlag;
 use memtide_report::plan_text;
 use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 #[cfg(feature = "cluster")]
-use memtide_run::steps::{plan_step, run_step};
+use memtide_run::steps::{RestedStep, plan_step, run_step};
 use memtide_run::{
     Barrier, Failure, Lowered, NotRun, Observer, Outcome, Share, Surroundings, lower,
     record_not_run,
@@ -66,17 +62,7 @@ pub(crate) enum Task {
     Steps(Steps),
     /// A step of a search or scan that another process conducts.
     #[cfg(feature = "cluster")]
-    Step(StepAtAgent),
-}
-
-/// A step of a search or scan that another process conducts.
-#[cfg(feature = "cluster")]
-#[derive(Clone, Copy)]
-pub(crate) struct StepAtAgent {
-    /// Which step, and at which rate.
-    pub(crate) task: StepTask,
-    /// How long the servers rest before it.
-    pub(crate) rest: Span,
+    Step(RestedStep),
 }
 
 /// Runs at one rate after the other.
@@ -170,8 +156,8 @@ impl Task {
         observer: &mut impl Observer,
     ) -> Result<Outcome, Failure> {
         #[cfg(feature = "cluster")]
-        if let Self::Step(StepAtAgent { task, rest }) = self {
-            return run_step(fleet, (scenario, around), (*task, *rest), barrier, observer);
+        if let Self::Step(step) = self {
+            return run_step(fleet, (scenario, around), *step, barrier, observer);
         }
         let load_only = matches!(self, Self::Load);
         memtide_run::run(fleet, scenario, lowered, load_only, barrier, observer)

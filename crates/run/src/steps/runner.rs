@@ -49,8 +49,17 @@ impl<F: Fleet> Runner for FleetRunner<'_, F> {
         observer: &mut impl Observer,
     ) -> Result<Outcome, Failure> {
         let asked = (self.scenario, self.around);
-        run_step(self.fleet, asked, (task, rest), None, observer)
+        run_step(self.fleet, asked, RestedStep { task, rest }, None, observer)
     }
+}
+
+/// A step, and how long the servers are left alone before it.
+#[derive(Clone, Copy, Debug)]
+pub struct RestedStep {
+    /// The step.
+    pub task: StepTask,
+    /// The rest.
+    pub rest: Span,
 }
 
 /// The plan of one step of `scenario`, as [`run_step`] carries it out.
@@ -73,7 +82,7 @@ pub fn plan_step(
 pub fn run_step<F: Fleet>(
     fleet: &mut F,
     (scenario, around): (&Scenario, &Surroundings),
-    (task, length): (StepTask, Span),
+    RestedStep { task, rest: length }: RestedStep,
     barrier: Option<&mut dyn Barrier>,
     observer: &mut impl Observer,
 ) -> Result<Outcome, Failure> {

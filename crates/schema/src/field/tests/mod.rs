@@ -105,6 +105,11 @@ const GOOD: &[(&str, &[&str])] = &[
     ("start-at", &["2026-01-31T12:00:00.25Z", "@1769860800", "2026-01-31 12:00:00-08:00"]),
     ("barrier", &["pmi", "dir:/shared/a b", "dir:start"]),
     ("barrier-timeout", &["60s", "1500ms"]),
+    ("agents", &["2", "lab1,lab2:11299", "[::1]:7"]),
+    ("key", &["/keys/master"]),
+    ("expect", &["30s", "2m"]),
+    ("master-share", &["true", "false"]),
+    ("allow-lost", &["0", "3"]),
 ];
 
 /// For each field, words that it must refuse, naming what it would take.
@@ -203,6 +208,11 @@ const BAD: &[(&str, &[&str])] = &[
     ("start-at", &["", "12:00", "2026-01-31T12:00:00", "@", "@1.", "@-1", "1769860800"]),
     ("barrier", &["", "dir:", "pmi2", "/shared/start"]),
     ("barrier-timeout", &["60", "never"]),
+    ("agents", &["", "0", "a,,b", "a:x", "::1"]),
+    ("key", &[""]),
+    ("expect", &["30", "never"]),
+    ("master-share", &["perhaps"]),
+    ("allow-lost", &["", "-1", "some"]),
 ];
 
 fn layer(words: &[(&str, &str)], origin: &Origin) -> Layer {
