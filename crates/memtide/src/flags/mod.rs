@@ -436,7 +436,7 @@ fn profile() -> [Arg; 2] {
             .value_name("WORD")
             .value_parser(|word: &str| word.parse::<Behaviour>())
             .default_value("instant")
-            .help("When replies leave: at once, or after a delay, a queue or a pause")
+            .help("When replies leave: after a delay, queue or pause")
             .long_help(BEHAVIOUR_HELP),
         Arg::new("fault")
             .long("fault")
