@@ -12,8 +12,9 @@ const PING_EVERY: Span = Span::from_s(1);
 const BURST: u32 = 256;
 /// Pings by which they are compared again before the load of each later step.
 const BURST_AGAIN: u32 = 32;
-/// How long the pings of one agent may take.
+/// How long the pings of one agent may take, and those of all agents together.
 const BURST_MAX: Span = Span::from_s(1);
+const BURSTS_MAX: Span = Span::from_s(10);
 /// From the last comparison to the beginning of the load: every agent must hear of it.
 const LEAD: Span = Span::from_s(2);
 
@@ -35,6 +36,8 @@ impl Master {
     }
 
     pub(super) fn pong(&mut self, number: usize, pong: &Pong, now: Instant) {
+        let part = Span::from_ns(BURSTS_MAX.ns() / self.members.len() as u64);
+        let burst_max = BURST_MAX.min(part);
         let member = &mut self.members[number];
         let Some((_, sent)) = member.ping.filter(|(expected, _)| *expected == pong.number) else {
             return;
@@ -45,7 +48,7 @@ impl Master {
         if member.burst > 0 {
             member.burst -= 1;
             // Over a long way, fewer pings have to do: no agent holds up the others.
-            if now.since(member.burst_began) >= BURST_MAX {
+            if now.since(member.burst_began) >= burst_max {
                 member.burst = 0;
             }
             member.is_compared = member.burst == 0;

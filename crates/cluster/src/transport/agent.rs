@@ -15,7 +15,7 @@ use ring::rand::SystemRandom;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::net::TcpStream;
 use tokio::select;
 use tokio::sync::watch;
@@ -250,10 +250,15 @@ impl Shared {
             };
             match dialed {
                 Ok((handle, link)) => {
-                    (pause, said) = (REDIAL.0, String::new());
+                    said.clear();
                     *locked(&self.current) =
                         Some(Current { handle: Some(handle), since: unix_s() });
+                    let opened = Instant::now();
                     self.keep(address.clone(), link).await;
+                    // A master that has no use for this agent is not asked at once again.
+                    if opened.elapsed() >= REDIAL.1 {
+                        pause = REDIAL.0;
+                    }
                 }
                 Err(why) if why != said => {
                     said.clone_from(&why);

@@ -138,6 +138,33 @@ fn whatever_happens_is_named_and_what_is_left_is_exact() {
     assert!(fleets < 100 || (whole > 20 && partial > 20), "{whole} whole, {partial} partial");
 }
 
+/// A fleet of 100 agents, of which a tenth have a fault; with `MEMTIDE_LARGE`, that many
+/// seeds of 1 000 agents.
+#[test]
+fn the_counts_of_a_large_fleet_add_up() {
+    let large = number("MEMTIDE_LARGE");
+    let agents = if large.is_some() { 1_000 } else { 100 };
+    for seed in 1..=large.unwrap_or(1) {
+        let mut random = Random::new(seed ^ 0x1A46E);
+        let conductor = Conductor::new(agents as u32, agents as u32, (1, false), seed);
+        let mut world = World::new(seed, agents as usize, conductor);
+        for _ in 0..agents / 10 {
+            let of = random.below(agents) as usize;
+            let agents_own = loop {
+                match fault(&mut random) {
+                    Fault::MasterCrash { .. } | Fault::Interrupt => {}
+                    of_agent => break of_agent,
+                }
+            };
+            world.faults.push((When::At(4 * S + random.below(60 * S)), of, agents_own));
+        }
+        world.run();
+        check(&world);
+        let found = world.conductor.rounds.last().map(|found| found.records.len());
+        say(&format!("seed {seed}: {found:?} of {agents} records"));
+    }
+}
+
 #[test]
 fn without_faults_all_shares_arrive_and_begin_at_one_instant() {
     for seed in 1..=40 {
