@@ -34,7 +34,8 @@ pub(crate) fn run(matches: &ArgMatches, load_only: bool) -> Result<u8, Stop> {
         ));
     }
     let division = division(settings.placement.shard, &variable)?;
-    if division.is_some() {
+    // A share of a run by agents is refused with the rest of the settings.
+    if division.is_some() && settings.placement.agents.which.is_none() {
         check_share(&settings, load_only)?;
     }
     let task = if load_only { Task::Load } else { Task::Once };
