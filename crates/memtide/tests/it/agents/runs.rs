@@ -65,7 +65,7 @@ fn agents_that_wait_are_listed_and_say_whether_they_are_free() {
     // Shares are numbered in the order of the list.
     assert_eq!((names(&record), record.totals.intended), (vec!["zoe".into(), "amy".into()], 2_000));
     let busy = lab.start(&peer, &first, "--rate 1k --duration 20s --mix get=1", &lab.path("b"));
-    peer.await_figure("cmd_get", 2_000);
+    peer.await_figure("cmd_get", peer.figure("cmd_get") + 2_000);
     let told = memtide(&status).exits(1);
     assert!(told.out.contains("busy since @") && told.out.contains("free: amy"), "{told}");
     drop(busy);
