@@ -141,7 +141,7 @@ fn next(driver: &mut impl Driver) -> (u32, Heard) {
 fn open(driver: &mut impl Driver, id: u32) -> TcpStream {
     let (listener, address) = listener();
     connect(driver, id, &address);
-    let (stream, _) = listener.accept().expect("somebody connects");
+    let (stream, _) = listener.accept().expect("a client connects");
     assert_eq!(next(driver), (id, Heard::Connected));
     stream
 }
@@ -185,7 +185,7 @@ fn an_address_that_is_refused_hears_nothing<D: Make>() {
     let guard = ConnectGuard::new(move |address| *address == only);
     let mut driver = D::make(Wait::Sleep, 2, None).guarded(guard.clone());
     connect(&mut driver, 0, &allowed);
-    let (_stream, _) = listener.accept().expect("somebody connects");
+    let (_stream, _) = listener.accept().expect("a client connects");
     assert_eq!(next(&mut driver), (0, Heard::Connected));
     assert_eq!(guard.refused(), None);
 
@@ -212,7 +212,7 @@ fn small_sends_are_held_back_only_if_they_may_be<D: Make>() {
         let sockets = SocketOptions { nagle, ..SocketOptions::default() };
         let connect = Submission::Connect { connection, address: &address, source: None, sockets };
         assert_eq!(driver.submit(connect), Ok(Submitted::Done));
-        let (_stream, client) = listener.accept().expect("somebody connects");
+        let (_stream, client) = listener.accept().expect("a client connects");
         assert_eq!(next(&mut driver), (0, Heard::Connected));
         assert_eq!(has_nodelay(client), !nagle);
     }
@@ -545,7 +545,7 @@ fn the_next_connection_of_a_number_does_not_hear_of_the_last_one<D: Make>() {
     connect(&mut driver, 0, &address);
     assert_eq!(heard(&mut driver), None, "what was ready belonged to the old socket");
     assert_eq!(next(&mut driver), (0, Heard::Connected));
-    let (mut new, _) = listener.accept().expect("somebody connects");
+    let (mut new, _) = listener.accept().expect("a client connects");
     new.write_all(b"fresh").expect("it is sent");
     assert_eq!(next(&mut driver), (0, Heard::Received(b"fresh".to_vec())));
 }
