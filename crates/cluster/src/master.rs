@@ -285,7 +285,7 @@ impl Master {
         }
     }
 
-    /// The name of the present run. All shares of a run have the same name, and no other run has it.
+    /// The name of the present run: all its shares have the same, and no other run has it.
     fn run(&self) -> Vec<u8> {
         let name = [self.rules.seed, rng::mix(self.rules.seed ^ self.rounds)];
         name.iter().flat_map(|half| half.to_be_bytes()).collect()
