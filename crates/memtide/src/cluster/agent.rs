@@ -130,7 +130,7 @@ pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
         busy: None,
         watched,
         has_served: false,
-        cpus: memtide_host::machine::look().cpus_allowed.len() as u32,
+        cpus: memtide_host::machine::look().cpus_allowed,
         ending: None,
     };
     shell.introduce();
@@ -150,7 +150,7 @@ struct Shell {
     /// A master has been served.
     has_served: bool,
     /// CPUs that it may use.
-    cpus: u32,
+    cpus: Vec<usize>,
     /// When the agent was told to end, by the kernel's monotonic clock.
     ending: Option<u64>,
 }
@@ -335,6 +335,7 @@ impl Shell {
             task,
             share: Share { number: share.number, of: share.of },
             law: self.law.clone(),
+            cpus: self.cpus.clone(),
             name: self.setup.name.clone(),
             told: Arc::clone(&told),
             events,
@@ -374,7 +375,7 @@ impl Shell {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             token: Vec::new(),
             name: self.setup.name.clone(),
-            cpus: self.cpus,
+            cpus: self.cpus.len() as u32,
             busy_since_unix_s: self.busy.as_ref().map(|busy| busy.since_unix_s),
             kept: kept.collect(),
         });
