@@ -46,7 +46,6 @@ pub(super) enum FromShare {
 }
 
 /// What the agent tells the share that it carries out.
-#[derive(Default)]
 pub(super) struct Told {
     /// When its load begins, by the kernel's monotonic clock in nanoseconds.
     armed_ns: Mutex<Option<u64>>,
@@ -54,11 +53,16 @@ pub(super) struct Told {
     aborted: Mutex<Option<Aborted>>,
     /// How the master's clock compares.
     clock: Mutex<Estimates>,
-    /// Raised when the load is to end.
+    /// Raised when the load is to end: by the agent, or by the master's silence.
     pub(super) stop: StopFlag,
 }
 
 impl Told {
+    pub(super) fn new(stop: StopFlag) -> Self {
+        let (armed_ns, aborted, clock) = Default::default();
+        Self { armed_ns, aborted, clock, stop }
+    }
+
     pub(super) fn arm(&self, clock_ns: u64) {
         *locked(&self.armed_ns) = Some(clock_ns);
     }
