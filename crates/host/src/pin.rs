@@ -56,9 +56,9 @@ pub(crate) fn keep(thread: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
     sched_setaffinity(thread, &only)
 }
 
-/// Lets all threads that this process has now run on `cpus` and nowhere else; threads that they start
-/// inherit it. Without a processor in `cpus` nothing changes. A thread for which it is forbidden stays
-/// where it is, which costs little because threads beside the workers sleep.
+/// Lets all threads that this process has now run on `cpus` and nowhere else; threads that they
+/// start inherit it. Without a processor in `cpus` nothing changes. A thread for which it is
+/// forbidden stays where it is, which costs little because threads beside the workers sleep.
 pub fn keep_process_on(cpus: &[usize]) {
     let mut mask = CpuSet::new();
     cpus.iter().for_each(|&cpu| mask.set(cpu));

@@ -78,9 +78,9 @@ impl StopFlag {
         Ok(stop)
     }
 
-    /// A flag that is also raised as soon as it is looked at and nothing was heard for `silent_max`.
-    /// `heard_ns` is the instant of the last message by the kernel's monotonic clock. It needs no
-    /// thread that wakes up first, so it holds after the whole process was stopped.
+    /// A flag that is also raised as soon as it is looked at and nothing was heard for
+    /// `silent_max`. `heard_ns` is the instant of the last message by the kernel's monotonic clock.
+    /// It needs no thread that wakes up first, so it holds after the whole process was stopped.
     pub fn on_silence(heard_ns: Arc<AtomicU64>, silent_max: Span) -> Self {
         Self { heard: Some(Heard { at_ns: heard_ns, silent_max }), ..Self::default() }
     }
