@@ -34,6 +34,8 @@ const COLLECT_STEP: Span = Span::from_ms(20);
 /// Connections that a worker begins to open before it looks at those that are open: with thousands
 /// to one server each takes the kernel long.
 const OPENED_AT_ONCE: u32 = 256;
+/// How long replies are awaited at most once silence has ended the load.
+const SILENT_GRACE: Span = Span::from_s(1);
 /// Measured operations that may wait to be written, per worker.
 const SAMPLES_WAITING: usize = 1 << 16;
 
@@ -147,6 +149,7 @@ impl HostFleet {
             cpu,
             samples,
             guard: self.guard.clone(),
+            stop: self.stop.clone(),
         };
         let handle = thread::Builder::new()
             .name(format!("worker-{worker}"))
@@ -291,6 +294,7 @@ struct Job {
     cpu: Option<usize>,
     samples: Option<SyncSender<Sample>>,
     guard: ConnectGuard,
+    stop: StopFlag,
 }
 
 impl Job {
@@ -358,6 +362,11 @@ impl Job {
             }
             if now >= handover {
                 handover = now + HANDOVER_EVERY;
+                // A process that was stopped must not send first what was due meanwhile.
+                if begun && stops_at == Instant::NEVER && self.stop.is_silent() {
+                    stops_at = now;
+                    worker.stop(now, SILENT_GRACE.min(self.plan.timeout));
+                }
                 let report = meter.complete(worker.report(), false);
                 self.giver.give(worker.tally_mut(), report);
             }

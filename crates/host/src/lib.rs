@@ -23,5 +23,5 @@ pub use clock::Clock;
 pub use driver::ConnectGuard;
 pub use export::{SampleSink, Sampled};
 pub use fleet::HostFleet;
-pub use pin::stay_off;
+pub use pin::{keep_process_on, stay_off};
 pub use serve::{ServeOptions, Serving};

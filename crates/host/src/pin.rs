@@ -56,6 +56,23 @@ pub(crate) fn keep(thread: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
     sched_setaffinity(thread, &only)
 }
 
+/// Lets all threads that this process has now run on `cpus` and nowhere else; threads that they
+/// start inherit it. Without a processor in `cpus` nothing changes. A thread for which it is
+/// forbidden stays where it is, which costs little because threads beside the workers sleep.
+pub fn keep_process_on(cpus: &[usize]) {
+    let mut mask = CpuSet::new();
+    cpus.iter().for_each(|&cpu| mask.set(cpu));
+    if cpus.is_empty() {
+        return;
+    }
+    for thread in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+        let number = thread.file_name().to_str().and_then(|name| name.parse().ok());
+        if let Some(thread) = number.and_then(Pid::from_raw) {
+            let _ = sched_setaffinity(Some(thread), &mask);
+        }
+    }
+}
+
 /// Keeps the calling thread, and the threads that it starts, off `cpus`, if another processor is
 /// left. If that is forbidden the thread stays where it is, which costs little because it sleeps.
 pub fn stay_off(cpus: &[usize]) {

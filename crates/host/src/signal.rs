@@ -2,20 +2,32 @@
 //! end by the signal, as the program that it imitates would. A file that grows beyond the shell's
 //! limit is a write error, not the end of the program.
 
+use crate::clock::monotonic_ns;
+use memtide_base::Span;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// A flag that is raised when the user asks to stop. Clones share it.
+/// A flag that is raised when the user asks to stop, or when silence does. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag {
     raised: Arc<AtomicBool>,
     /// The number of the last signal; 0 for none.
     signal: Arc<AtomicUsize>,
+    /// Whose silence raises it.
+    heard: Option<Heard>,
+}
+
+/// When another process was last heard.
+#[derive(Clone, Debug)]
+struct Heard {
+    /// By the kernel's monotonic clock, in nanoseconds.
+    at_ns: Arc<AtomicU64>,
+    silent_max: Span,
 }
 
 /// A signal that was caught.
@@ -66,6 +78,13 @@ impl StopFlag {
         Ok(stop)
     }
 
+    /// A flag that is also raised as soon as it is looked at and nothing was heard for
+    /// `silent_max`. `heard_ns` is the instant of the last message by the kernel's monotonic clock.
+    /// It needs no thread that wakes up first, so it holds after the whole process was stopped.
+    pub fn on_silence(heard_ns: Arc<AtomicU64>, silent_max: Span) -> Self {
+        Self { heard: Some(Heard { at_ns: heard_ns, silent_max }), ..Self::default() }
+    }
+
     /// Raises it, as a signal would.
     pub fn raise(&self) {
         self.raised.store(true, Ordering::Relaxed);
@@ -73,7 +92,18 @@ impl StopFlag {
 
     /// True if it is raised.
     pub fn is_raised(&self) -> bool {
-        self.raised.load(Ordering::Relaxed)
+        self.raised.load(Ordering::Relaxed) || self.is_silent()
+    }
+
+    /// True if silence has lasted for so long that it raises the flag.
+    pub(crate) fn is_silent(&self) -> bool {
+        let Some(heard) = &self.heard else { return false };
+        let silent_ns = monotonic_ns().saturating_sub(heard.at_ns.load(Ordering::Relaxed));
+        let is_silent = silent_ns >= heard.silent_max.ns();
+        if is_silent {
+            self.raise();
+        }
+        is_silent
     }
 
     /// The signal that raised it, if one of [`on_deadly_signals`](Self::on_deadly_signals) did.
@@ -129,5 +159,18 @@ mod tests {
         let stop = StopFlag::default();
         stop.die();
         assert_eq!((stop.is_raised(), stop.caught()), (false, None));
+    }
+
+    #[test]
+    fn silence_raises_it_for_good() {
+        let heard = Arc::new(AtomicU64::new(monotonic_ns()));
+        assert!(!StopFlag::on_silence(Arc::clone(&heard), Span::from_s(60)).is_raised());
+        let stop = StopFlag::on_silence(Arc::clone(&heard), Span::from_ns(1));
+        let clone = stop.clone();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        assert!(clone.is_raised());
+        // A late message changes nothing.
+        heard.store(u64::MAX, Ordering::Relaxed);
+        assert!(stop.is_raised() && !stop.is_silent());
     }
 }

@@ -7,6 +7,7 @@ use super::queue::{Events, Inbox, events, locked, outgoing};
 use super::stream::{join, once, serve};
 use super::thread::{NetThread, Stop, runtime};
 use super::{REDIAL, tls};
+use crate::MASTER_SILENT_MAX;
 use crate::identity::Identity;
 use crate::join::Join;
 use crate::message::agent_server::AgentServer;
@@ -144,6 +145,8 @@ impl AgentNet {
     }
 
     /// When the master's last message came, by the clock that was passed in; 0 before the first.
+    /// After [`MASTER_SILENT_MAX`] of silence it stays as it is until the next connection: messages
+    /// that waited while this process was stopped do not show that the master was heard.
     #[must_use]
     pub fn heard(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.shared.heard)
@@ -223,7 +226,10 @@ impl Shared {
     /// Answers a ping, and hears that the master lives; anything else is for the caller.
     fn take(&self, message: ToAgent) -> Option<FromMaster> {
         let clock_ns = (self.clock)();
-        self.heard.store(clock_ns, Ordering::Relaxed);
+        let silent_ns = clock_ns.saturating_sub(self.heard.load(Ordering::Relaxed));
+        if silent_ns < MASTER_SILENT_MAX.ns() {
+            self.heard.store(clock_ns, Ordering::Relaxed);
+        }
         let ping = match &message.what {
             Some(to_agent::What::Ping(ping)) => ping,
             Some(to_agent::What::Alive(_)) => return None,

@@ -1,6 +1,7 @@
 //! The files of a master and of its agents, as `memtide key new` writes them.
 //!
-//! Secrets are written for their owner alone, and refused if anybody else may read them.
+//! Secrets are written for their owner alone, and refused if users beyond it and the groups of this
+//! process may read them.
 
 use crate::identity::Identity;
 use crate::join::{Join, Token, checked_address};
@@ -53,7 +54,7 @@ pub fn make_folder(
         .create(dir)
         .map_err(|error| format!("cannot make the folder {}: {error}", dir.display()))?;
     let metadata = dir.metadata().map_err(|error| format!("{}: {error}", dir.display()))?;
-    private(dir, &metadata, "700")?;
+    private(dir, &metadata)?;
     write(&dir.join(IDENTITY), identity.text())?;
     write(&dir.join(JOIN), &join.text())?;
     write(&dir.join(BIND), &format!("{bind}\n"))?;
@@ -63,7 +64,7 @@ pub fn make_folder(
 /// Reads a master's folder.
 ///
 /// # Errors
-/// When a file is missing, damaged or readable by others than its owner, or when the join file is
+/// When a file is missing, damaged or readable by others, or when the join file is
 /// not of this key.
 pub fn read_identity(dir: &Path) -> Result<Keys, String> {
     let path = dir.join(IDENTITY);
@@ -89,35 +90,72 @@ pub fn read_identity(dir: &Path) -> Result<Keys, String> {
 /// Reads an agent's join file.
 ///
 /// # Errors
-/// When it is missing, damaged, or readable by others than its owner.
+/// When it is missing, damaged, or readable by others. A group of this process may read it.
 pub fn read_join(path: &Path) -> Result<Join, String> {
     Join::parse(&read_secret(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Refuses what group or others may read or write. `mode` is what to set instead.
-fn private(path: &Path, metadata: &Metadata, mode: &str) -> Result<(), String> {
-    let (owner, ours) = (metadata.uid(), rustix::process::geteuid().as_raw());
-    if owner != ours && owner != 0 {
-        let path = path.display();
-        return Err(format!(
-            "{path}: it belongs to another user (number {owner}), who could replace it; use a copy \
-             of your own"
-        ));
+/// Refuses a folder that group or others may use.
+fn private(path: &Path, metadata: &Metadata) -> Result<(), String> {
+    owned(path, metadata)?;
+    match metadata.mode() & 0o077 {
+        0 => Ok(()),
+        _ => Err(open_to_others(path, metadata, "700")),
     }
-    let found = metadata.mode() & 0o777;
-    if found & 0o077 == 0 {
+}
+
+/// Refuses a file that others may read or write. A group of this process may read it: that is how
+/// Kubernetes hands a secret to a process that is not root.
+fn secret(path: &Path, metadata: &Metadata, groups: &[u32]) -> Result<(), String> {
+    owned(path, metadata)?;
+    let group = metadata.gid();
+    match metadata.mode() & 0o077 {
+        0 => Ok(()),
+        0o040 if groups.contains(&group) => Ok(()),
+        0o040 => {
+            let path = path.display();
+            Err(format!(
+                "{path}: group {group} can read it (mode {:03o}), it is secret, and this process \
+                 is not in that group; run chmod 600 '{path}'",
+                metadata.mode() & 0o777
+            ))
+        }
+        _ => Err(open_to_others(path, metadata, "600")),
+    }
+}
+
+/// Refuses what belongs neither to this user nor to root.
+fn owned(path: &Path, metadata: &Metadata) -> Result<(), String> {
+    let (owner, ours) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    if owner == ours || owner == 0 {
         return Ok(());
     }
     let path = path.display();
     Err(format!(
+        "{path}: it belongs to another user (number {owner}), who could replace it; use a copy of \
+         your own"
+    ))
+}
+
+/// `mode` is what to set instead.
+fn open_to_others(path: &Path, metadata: &Metadata, mode: &str) -> String {
+    let (path, found) = (path.display(), metadata.mode() & 0o777);
+    format!(
         "{path}: others than its owner have access (mode {found:03o}), and it is secret; run \
          chmod {mode} '{path}'"
-    ))
+    )
+}
+
+/// The groups of this process.
+fn groups() -> Vec<u32> {
+    let more = rustix::process::getgroups().unwrap_or_default();
+    let own = rustix::process::getegid();
+    more.into_iter().chain([own]).map(|group| group.as_raw()).collect()
 }
 
 fn read_secret(path: &Path) -> Result<String, String> {
     let metadata = path.metadata().map_err(|error| format!("{}: {error}", path.display()))?;
-    private(path, &metadata, "600")?;
+    secret(path, &metadata, &groups())?;
     read(path)
 }
 

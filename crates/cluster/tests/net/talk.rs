@@ -4,11 +4,12 @@ use crate::peers::{
     Keys, LIMIT, at_master, clock, closed, closed_at, hello, named, note, opened, opened_at, ping,
     said, said_at,
 };
+use memtide_base::Span;
 use memtide_cluster::message::{
     Acknowledged, FromAgent, RecordPart, Stop, ToAgent, from_agent, to_agent,
 };
 use memtide_cluster::transport::{AgentNet, FromNet, MasterNet};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,28 @@ fn a_master_dials_its_agents_and_they_talk() {
     drop(master);
     for agent in &agents {
         assert_eq!(closed_at(agent), "it closed the connection");
+    }
+}
+
+/// The clock of an agent's machine, in nanoseconds.
+static CLOCK: AtomicU64 = AtomicU64::new(1);
+
+/// A process that was stopped finds, when it goes on, pings that waited for it.
+#[test]
+fn what_waited_through_a_long_silence_does_not_end_it() {
+    let keys = Keys::new();
+    let master = keys.waiting();
+    let agent = AgentNet::dial(&keys.join_of(&master), || CLOCK.load(Ordering::Relaxed)).unwrap();
+    let agent = named(agent, "a1");
+    let (peer, _) = opened(&master);
+    opened_at(&agent);
+    let heard = agent.heard();
+    for (at, expected) in [(2, 2), (6, 6), (11, 6), (12, 6)] {
+        CLOCK.store(Span::from_s(at).ns(), Ordering::Relaxed);
+        master.send(peer, ping(at));
+        let from_agent::What::Pong(pong) = said(&master) else { panic!("another message") };
+        assert_eq!((pong.number, pong.clock_ns), (at, Span::from_s(at).ns()));
+        assert_eq!(heard.load(Ordering::Relaxed), Span::from_s(expected).ns());
     }
 }
 

@@ -22,16 +22,14 @@ use memtide_schema::scenario::Secret;
 use memtide_schema::{Scenario, Settings, from_toml, scenario_digest};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// How often the agent looks at what its share says.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How often the watch looks whether the master is silent.
-const WATCH_EVERY: Duration = Duration::from_millis(200);
 /// The highest rate of a step, in operations per second.
 const RATE_MAX: f64 = 1e9;
 /// The longest rest of the servers before a step.
@@ -119,8 +117,6 @@ impl Drop for Local {
 
 /// Serves masters over `net` until it is to stop, or has served one.
 pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
-    let watched = Arc::new(Watched::default());
-    watch(&watched, net.heard());
     let law = setup.law.clone().map(Arc::new);
     let mut shell = Shell {
         setup,
@@ -128,9 +124,8 @@ pub(crate) fn serve(setup: Setup, net: AgentNet, stop: &StopFlag) {
         net,
         agent: Agent::new(),
         busy: None,
-        watched,
         has_served: false,
-        cpus: memtide_host::machine::look().cpus_allowed.len() as u32,
+        cpus: memtide_host::machine::look().cpus_allowed,
         ending: None,
     };
     shell.introduce();
@@ -146,11 +141,10 @@ struct Shell {
     agent: Agent,
     /// The share that is carried out.
     busy: Option<Busy>,
-    watched: Arc<Watched>,
     /// A master has been served.
     has_served: bool,
     /// CPUs that it may use.
-    cpus: u32,
+    cpus: Vec<usize>,
     /// When the agent was told to end, by the kernel's monotonic clock.
     ending: Option<u64>,
 }
@@ -328,13 +322,15 @@ impl Shell {
             (false, None) => Part::Run,
         };
         let line = line_of(share, &settings);
-        let (told, (events, heard)) = (Arc::new(Told::default()), channel());
+        let stop = StopFlag::on_silence(self.net.heard(), MASTER_SILENT_MAX);
+        let (told, (events, heard)) = (Arc::new(Told::new(stop)), channel());
         let work = Work {
             settings,
             sent,
             task,
             share: Share { number: share.number, of: share.of },
             law: self.law.clone(),
+            cpus: self.cpus.clone(),
             name: self.setup.name.clone(),
             told: Arc::clone(&told),
             events,
@@ -342,7 +338,6 @@ impl Shell {
         let spawned = thread::Builder::new().name("share".to_owned()).spawn(move || work.run());
         spawned.map_err(|error| format!("no thread can be started for the share: {error}"))?;
         self.log(&format!("begins {line}"));
-        self.watched.set(Some(Arc::downgrade(&told)));
         let since_unix_s = memtide_host::clock::since_unix().ns() / 1_000_000_000;
         self.busy = Some(Busy { told, events: heard, line, since_unix_s });
         self.has_served = true;
@@ -352,7 +347,6 @@ impl Shell {
 
     /// The share has ended.
     fn rest(&mut self, how: &str) {
-        self.watched.set(None);
         if let Some(busy) = self.busy.take() {
             self.log(&format!("done with {}: {how}", busy.line));
         }
@@ -374,7 +368,7 @@ impl Shell {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             token: Vec::new(),
             name: self.setup.name.clone(),
-            cpus: self.cpus,
+            cpus: self.cpus.len() as u32,
             busy_since_unix_s: self.busy.as_ref().map(|busy| busy.since_unix_s),
             kept: kept.collect(),
         });
@@ -433,38 +427,4 @@ fn line_of(share: &ShareMessage, settings: &Settings) -> String {
         &scenario_digest(&settings.scenario)[..16],
         targets.join(",")
     )
-}
-
-/// The share that a thread of its own watches: a busy agent must still see that its master is
-/// silent.
-#[derive(Default)]
-struct Watched(Mutex<Option<Weak<Told>>>);
-
-impl Watched {
-    fn set(&self, told: Option<Weak<Told>>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = told;
-    }
-
-    fn get(&self) -> Option<Arc<Told>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.upgrade()
-    }
-}
-
-/// Ends the load of the watched share when nothing was `heard` for too long. Without the thread,
-/// the agent itself looks at the time.
-fn watch(watched: &Arc<Watched>, heard: Arc<AtomicU64>) {
-    let watched = Arc::downgrade(watched);
-    let look = move || {
-        while let Some(watched) = watched.upgrade() {
-            let silent_ns = monotonic_ns().saturating_sub(heard.load(Ordering::Relaxed));
-            if let Some(told) = watched.get()
-                && silent_ns >= MASTER_SILENT_MAX.ns()
-            {
-                told.stop.raise();
-            }
-            drop(watched);
-            thread::sleep(WATCH_EVERY);
-        }
-    };
-    drop(thread::Builder::new().name("watch".to_owned()).spawn(look));
 }

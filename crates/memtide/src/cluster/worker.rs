@@ -18,7 +18,7 @@ use memtide_cluster::law::{Asked, AskedServer, Endpoint, Law};
 use memtide_cluster::message;
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::signal::StopFlag;
-use memtide_host::{Clock, ConnectGuard, HostFleet};
+use memtide_host::{Clock, ConnectGuard, HostFleet, keep_process_on};
 use memtide_run::steps::RestedStep;
 use memtide_run::{Barrier, CpuPlacement, Failure, Lowered, NotRun, Share, Surroundings};
 use memtide_schema::record::{
@@ -46,7 +46,6 @@ pub(super) enum FromShare {
 }
 
 /// What the agent tells the share that it carries out.
-#[derive(Default)]
 pub(super) struct Told {
     /// When its load begins, by the kernel's monotonic clock in nanoseconds.
     armed_ns: Mutex<Option<u64>>,
@@ -54,11 +53,16 @@ pub(super) struct Told {
     aborted: Mutex<Option<Aborted>>,
     /// How the master's clock compares.
     clock: Mutex<Estimates>,
-    /// Raised when the load is to end.
+    /// Raised when the load is to end: by the agent, or by the master's silence.
     pub(super) stop: StopFlag,
 }
 
 impl Told {
+    pub(super) fn new(stop: StopFlag) -> Self {
+        let (armed_ns, aborted, clock) = Default::default();
+        Self { armed_ns, aborted, clock, stop }
+    }
+
     pub(super) fn arm(&self, clock_ns: u64) {
         *locked(&self.armed_ns) = Some(clock_ns);
     }
@@ -104,6 +108,8 @@ pub(super) struct Work {
     pub(super) share: Share,
     /// What this machine's operator allows; none if all is allowed.
     pub(super) law: Option<Arc<Law>>,
+    /// CPUs that this process may use.
+    pub(super) cpus: Vec<usize>,
     /// What the agent is called.
     pub(super) name: String,
     pub(super) told: Arc<Told>,
@@ -113,7 +119,9 @@ pub(super) struct Work {
 impl Work {
     /// Carries it out to its end; the agent hears how it goes.
     pub(super) fn run(self) {
-        let Self { settings, sent, task, share, law, name, told, events } = self;
+        let Self { settings, sent, task, share, law, cpus, name, told, events } = self;
+        // The share before may have had other CPUs for its workers.
+        keep_process_on(&cpus);
         let front = AgentFront { name, told: Arc::clone(&told), events: events.clone() };
         let mut host = HostWorld::new(Some(Division::of(share)));
         if let Some(law) = &law {
@@ -124,7 +132,7 @@ impl Work {
             Part::Run => (Task::Once, false),
             Part::Step(step) => (Task::Step(step), false),
         };
-        let world = AgentWorld { host, sent, load_only, law, told, events };
+        let world = AgentWorld { host, sent, load_only, law, cpus, told, events };
         Session { settings, task, front: Box::new(front), world }.run();
     }
 }
@@ -257,6 +265,8 @@ struct AgentWorld {
     sent: Settings,
     load_only: bool,
     law: Option<Arc<Law>>,
+    /// CPUs that this process may use.
+    cpus: Vec<usize>,
     told: Arc<Told>,
     events: Sender<FromShare>,
 }
@@ -310,6 +320,11 @@ impl World for AgentWorld {
     }
 
     fn settle(&self, placement: &CpuPlacement) -> Result<(), Stop> {
+        // The threads of the network and of the agent have the CPUs that pinned workers leave.
+        if !placement.workers.is_empty() {
+            let left = self.cpus.iter().filter(|cpu| !placement.workers.contains(cpu));
+            keep_process_on(&left.copied().collect::<Vec<_>>());
+        }
         self.host.settle(placement)
     }
 

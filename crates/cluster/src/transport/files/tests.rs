@@ -51,7 +51,7 @@ fn what_others_may_read_is_refused() {
     let dir = &folder.0;
     make_folder(dir, "lab:7411", None, LawWords::default()).unwrap();
     assert_eq!(read_identity(dir).unwrap().bind, "lab:7411");
-    for open in [0o640, 0o604, 0o620] {
+    for open in [0o604, 0o620, 0o644, 0o444, 0o660, 0o650] {
         for file in [IDENTITY, JOIN] {
             let path = dir.join(file);
             fs::set_permissions(&path, Permissions::from_mode(open)).unwrap();
@@ -66,6 +66,27 @@ fn what_others_may_read_is_refused() {
     fs::set_permissions(&open.0, Permissions::from_mode(0o755)).unwrap();
     let error = make_folder(&open.0, "lab:7411", None, LawWords::default()).unwrap_err();
     assert!(error.contains("chmod 700"), "{error}");
+}
+
+/// A secret of Kubernetes with fsGroup belongs to root and to a group of the process (0440).
+#[test]
+fn a_group_of_this_process_may_read_and_no_other() {
+    let folder = Folder::new("group");
+    let dir = &folder.0;
+    make_folder(dir, "lab:7411", None, LawWords::default()).unwrap();
+    for file in [IDENTITY, JOIN] {
+        for open in [0o640, 0o440] {
+            let path = dir.join(file);
+            fs::set_permissions(&path, Permissions::from_mode(open)).unwrap();
+            read_identity(dir).unwrap();
+            let metadata = path.metadata().unwrap();
+            let group = metadata.gid();
+            secret(&path, &metadata, &[group + 1, group]).unwrap();
+            let error = secret(&path, &metadata, &[group + 1]).unwrap_err();
+            let said = format!("group {group} can read it (mode {open:03o})");
+            assert!(error.contains(&said) && error.contains("chmod 600"), "{error}");
+        }
+    }
 }
 
 #[test]

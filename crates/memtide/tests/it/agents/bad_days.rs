@@ -96,9 +96,10 @@ fn an_agent_that_is_stopped_for_long_is_lost_and_makes_no_load_afterwards() {
     agents[0].signal(Signal::CONT);
     agents[0].await_log("done with share");
     load_lasts(&peer);
-    // At most what was due while it was stopped, until it sees that its master is gone.
+    // More than 10 000 were due while it was stopped. Its workers saw first that their master had
+    // been silent; what was on its way when it was stopped may still arrive.
     let after = peer.figure("cmd_get") - before;
-    assert!(after <= 14_000, "{after} operations came after it was lost");
+    assert!(after <= 64, "{after} operations came after it was lost");
     let still = peer.figure("cmd_get");
     sleep(Duration::from_millis(300));
     assert_eq!(peer.figure("cmd_get"), still);

@@ -6,6 +6,7 @@ mod bad_days;
 mod masters;
 mod security;
 mod clocks;
+mod threads;
 
 use crate::child::{Finished, Running, memtide, program, read_record, scratch};
 use crate::peer::{Peer, free_port};

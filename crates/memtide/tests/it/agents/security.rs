@@ -201,7 +201,7 @@ fn secrets_are_nowhere_but_in_their_files() {
 #[test]
 fn files_that_others_can_read_are_refused() {
     let (lab, peer) = (Lab::new("modes"), Peer::memcached(""));
-    fs::set_permissions(lab.join(), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::set_permissions(lab.join(), fs::Permissions::from_mode(0o644)).unwrap();
     let join = lab.join().display().to_string();
     memtide(&format!("agent --join {join}")).complains(2, &[&join, "chmod 600"]);
     let pem = lab.path("key/master.pem");

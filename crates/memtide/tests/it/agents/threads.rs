@@ -1,0 +1,77 @@
+//! Where the threads of an agent run: its network must not take the CPUs of pinned workers.
+
+use super::{Agent, Lab};
+use crate::child::shared;
+use crate::peer::Peer;
+use rustix::thread::{CpuSet, sched_getaffinity};
+use std::fs;
+use std::io::Write;
+
+/// The threads of an agent by name, each with the CPUs that it may use, as the kernel writes them.
+fn threads(agent: &Agent) -> Vec<(String, String)> {
+    let folder = fs::read_dir(format!("/proc/{}/task", agent.id())).unwrap();
+    let facts = folder.flatten().filter_map(|thread| {
+        // A thread can end at any time.
+        let status = fs::read_to_string(thread.path().join("status")).ok()?;
+        let field = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        };
+        Some((field("Name")?, field("Cpus_allowed_list")?))
+    });
+    facts.collect()
+}
+
+/// How many CPUs this process may use.
+fn cpus() -> usize {
+    let mask = sched_getaffinity(None).unwrap();
+    (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).count()
+}
+
+#[test]
+fn the_network_stays_off_the_cpus_of_pinned_workers() {
+    let _turn = shared();
+    if cpus() < 2 {
+        drop(writeln!(std::io::stderr(), "skipped: this process may use one CPU only"));
+        return;
+    }
+    let (lab, peer) = (Lab::new("threads"), Peer::memcached(""));
+    let agent = lab.agent("a0");
+    let all = |name: &str| {
+        let found = threads(&agent);
+        let of = found.iter().filter(|(found, _)| found.starts_with(name));
+        (of.map(|(_, cpus)| cpus.clone()).collect::<Vec<_>>(), format!("{found:?}"))
+    };
+    agent.await_log("dials its master");
+    let free = all("memtide-net").0;
+    let load = |words: &str| {
+        let before = peer.figure("cmd_get");
+        let json = lab.path("run.json");
+        let words = format!("--rate 2k --duration 3s --mix get=1 --load always {words}");
+        let running = lab.start(&peer, "1", &words, &json);
+        peer.await_figure("cmd_get", before + 2_000);
+        running
+    };
+    let running = load("--pin");
+    let (workers, shown) = all("worker-");
+    assert_eq!(workers.len(), 1, "{shown}");
+    let (nets, shown) = all("memtide-net");
+    assert_eq!(nets.len(), 1, "{shown}");
+    let is_among = |cpu: &str, list: &str| {
+        list.split(',').any(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let [cpu, first, last] = [cpu, first, last].map(|word| word.parse::<u32>().unwrap());
+            (first..=last).contains(&cpu)
+        })
+    };
+    assert!(!is_among(&workers[0], &nets[0]), "{shown}");
+    running.finish().exits(0);
+    // Where nothing is pinned, nothing is kept away.
+    let running = load("");
+    assert_eq!(all("memtide-net").0, free);
+    running.finish().exits(0);
+    // Where workers have every CPU, it stays where it is.
+    let running = load(&format!("--pin --threads {0} --connections {0}", cpus()));
+    assert_eq!(all("memtide-net").0, free);
+    running.finish().exits(0);
+}
