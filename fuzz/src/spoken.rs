@@ -5,7 +5,7 @@ use crate::conversation::hello;
 use memtide_cluster::message::from_agent::What as Says;
 use memtide_cluster::message::to_agent::What as Hears;
 use memtide_cluster::message::{
-    Acknowledged, Armed, Bye, Clock, Failed, Fetch, FromAgent, Note, Ping, Pong, Prepared,
+    Acknowledged, Alive, Armed, Bye, Clock, Failed, Fetch, FromAgent, Note, Ping, Pong, Prepared,
     RecordPart, Refused, Second, Share, Step, Stop, ToAgent, Welcome,
 };
 use prost::Message;
@@ -68,6 +68,7 @@ pub static TO_AGENT: LazyLock<Vec<&'static [u8]>> = LazyLock::new(|| {
         Hears::Acknowledged(Acknowledged { run: run() }),
         Hears::Fetch(Fetch { run: run() }),
         Hears::Bye(Bye {}),
+        Hears::Alive(Alive {}),
     ];
     let messages = spoken.into_iter().map(|what| ToAgent { what: Some(what) });
     words(messages.chain([ToAgent { what: None }]))

@@ -3,12 +3,12 @@
 //! It is pure. What carries messages answers pings by itself, at once; what carries out shares
 //! tells the agent how they go on. Both are driven by the [`Action`]s.
 
-use crate::MASTER_SILENT_MAX;
 use crate::message::from_agent::What as Says;
 use crate::message::to_agent::What as Hears;
 use crate::message::{Aborted, Failed, FromAgent, Note, Prepared, Refused, Second, Share, ToAgent};
 use crate::parts::parts;
 use crate::text::printable;
+use crate::{EXIT_UNREACHABLE, MASTER_SILENT_MAX};
 use memtide_base::Instant;
 use std::collections::VecDeque;
 
@@ -145,6 +145,8 @@ impl Agent {
     /// taken for dead.
     pub fn tick(&mut self, now: Instant, heard: Instant) {
         if self.has_master && now.since(heard) >= MASTER_SILENT_MAX {
+            let why = format!("it heard nothing of its master for {MASTER_SILENT_MAX}");
+            self.say(Says::Failed(Failed { exit: EXIT_UNREACHABLE.into(), why }));
             let why = format!("the master has been silent for {MASTER_SILENT_MAX}");
             self.act(Action::Close(why));
             self.closed();
@@ -172,8 +174,9 @@ impl Agent {
                 self.leave(format!("it refused: {}", printable(&refused.why, TEXT_CHARS_MAX)));
             }
             Some(Hears::Bye(_)) => self.leave("it has no more work".to_owned()),
-            // Pings are answered where they arrive.
-            Some(Hears::Welcome(_) | Hears::Ping(_) | Hears::Acknowledged(_)) | None => {}
+            // These end where they arrive.
+            Some(Hears::Ping(_) | Hears::Alive(_)) => {}
+            Some(Hears::Welcome(_) | Hears::Acknowledged(_)) | None => {}
         }
     }
 

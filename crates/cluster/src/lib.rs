@@ -33,3 +33,6 @@ pub const MASTER_SILENT_MAX: Span = Span::from_s(5);
 /// A master gives an agent up that has been silent for so long. A busy agent answers within
 /// seconds, because its answers come from a thread of their own.
 pub const AGENT_SILENT_MAX: Span = Span::from_s(10);
+
+/// The exit code of a run when one end cannot reach the other any more.
+pub(crate) const EXIT_UNREACHABLE: u8 = 3;

@@ -29,6 +29,10 @@ const UNPROVEN_MAX: usize = 64;
 const WAITING_MAX: u32 = 1024;
 /// A peer that has read none of the messages that wait for it for so long is disconnected.
 const UNREAD_MAX: Duration = Duration::from_secs(10);
+/// How often agents hear that their master lives, whatever else it tells them.
+const ALIVE_EVERY: Duration = Duration::from_secs(1);
+/// A master whose caller has taken no event for so long is not said to live: it stands still.
+const BUSY_MAX: Duration = Duration::from_secs(30);
 /// How long a connection that is being closed waits for its peer to read what was sent.
 const CLOSE_MAX: Duration = Duration::from_millis(600);
 /// The first and the longest pause between two attempts to reach a peer.

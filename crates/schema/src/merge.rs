@@ -40,6 +40,7 @@ pub enum Scenarios {
 
 /// Records that become one, read one after the other. Of shares of one run it keeps sums and a
 /// little for each share, so that thousands of them need little memory.
+#[derive(Clone)]
 pub struct Merging {
     scenarios: Scenarios,
     /// Whole runs, which keep their rows.
@@ -55,7 +56,8 @@ impl Merging {
         Self { scenarios, runs: Vec::new(), shares: None, count: 0 }
     }
 
-    /// Takes in the next record. After an error there is nothing to merge any more.
+    /// Takes in the next record. After an error there is nothing to merge any more; a clone made
+    /// before can go on.
     ///
     /// # Errors
     /// When it does not belong to those before, or is damaged.

@@ -45,7 +45,7 @@ fn many(root: &Path, options: &Options, cpus: &Cpus) -> Result<(), String> {
         (0..count).map(|number| lab.agent(number)).collect::<Result<_, _>>()?;
     println!("run   joined   load began   merged   PSS of an agent: mean   most");
     for number in 1..=2 {
-        let rate = 100 * count;
+        let rate = 10 * count;
         let words = format!(
             "run -s {} --keys {KEYS} --rate {rate} --duration {}s --warmup 0 --threads 1 \
              --connections {count} --mix get=1",

@@ -71,7 +71,7 @@ pub struct Lost {
 
 impl Lost {
     /// The exit code of an agent that cannot be reached any more.
-    pub const UNREACHABLE: u8 = 3;
+    pub const UNREACHABLE: u8 = crate::EXIT_UNREACHABLE;
     /// The exit code of an agent that may not or cannot do what it is asked.
     pub const REFUSED: u8 = 2;
     /// The exit code of an agent whose figures cannot be used.

@@ -34,7 +34,7 @@ pub enum FromMaster {
         /// SHA-256 of its certificate.
         key: [u8; 32],
     },
-    /// A message of the master. Pings are not among them.
+    /// A message of the master. Pings and signs of life are not among them.
     Message(ToAgent),
     /// The connection has ended.
     Closed {
@@ -223,15 +223,17 @@ impl Shared {
         }
     }
 
-    /// Answers a ping; anything else is for the caller.
+    /// Answers a ping, and hears that the master lives; anything else is for the caller.
     fn take(&self, message: ToAgent) -> Option<FromMaster> {
         let clock_ns = (self.clock)();
         let silent_ns = clock_ns.saturating_sub(self.heard.load(Ordering::Relaxed));
         if silent_ns < MASTER_SILENT_MAX.ns() {
             self.heard.store(clock_ns, Ordering::Relaxed);
         }
-        let Some(to_agent::What::Ping(ping)) = &message.what else {
-            return Some(FromMaster::Message(message));
+        let ping = match &message.what {
+            Some(to_agent::What::Ping(ping)) => ping,
+            Some(to_agent::What::Alive(_)) => return None,
+            _ => return Some(FromMaster::Message(message)),
         };
         let pong = Pong { number: ping.number, clock_ns };
         let current = locked(&self.current);

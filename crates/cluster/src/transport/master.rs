@@ -6,16 +6,16 @@ use super::link::{Ended, Handle, Link};
 use super::queue::{Events, Inbox, events, locked, outgoing};
 use super::stream::{call_agent, once, serve, why};
 use super::thread::{NetThread, Stop, runtime};
-use super::{REDIAL, tls};
+use super::{ALIVE_EVERY, BUSY_MAX, REDIAL, tls};
 use crate::identity::Identity;
 use crate::join::Token;
 use crate::message::master_server::MasterServer;
-use crate::message::{FromAgent, Hello, ToAgent, from_agent};
+use crate::message::{Alive, FromAgent, Hello, ToAgent, from_agent, to_agent};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::select;
 use tokio::time::sleep;
@@ -98,7 +98,8 @@ impl MasterNet {
         let door = Door::new(inbox.clone(), turned);
         drop(inside);
         let peers = Mutex::new(HashMap::new());
-        let shared = Arc::new(Shared { inbox, token, peers, number: AtomicU64::new(1) });
+        let (number, called) = (AtomicU64::new(1), Mutex::new(Instant::now()));
+        let shared = Arc::new(Shared { inbox, token, peers, number, called });
         let local = listener.as_ref().map(|(_, local)| *local);
         let thread = NetThread::start(runtime, |runtime, stop| {
             if let Some((listener, _)) = listener {
@@ -107,6 +108,7 @@ impl MasterNet {
                     move |tls, guest| Arc::clone(&shared).welcome(tls, guest, stop_peer.clone());
                 runtime.spawn(door.accept(listener, acceptor, stop.clone(), serve));
             }
+            runtime.spawn(Arc::clone(&shared).say_alive(stop.clone()));
             for address in dial {
                 let (shared, connector) = (Arc::clone(&shared), connector.clone());
                 runtime.spawn(shared.reach(address, connector, stop.clone()));
@@ -122,8 +124,10 @@ impl MasterNet {
     }
 
     /// What happened next; none if nothing happens within `timeout`. A caller that is slow lets
-    /// agents wait: at most 1024 events, or 64 MiB, are kept for it.
+    /// agents wait: at most 1024 events, or 64 MiB, are kept for it. Agents hear all the same that
+    /// their master lives, unless the caller does not come back for 30 s.
     pub fn next(&self, timeout: Duration) -> Option<FromNet> {
+        *locked(&self.shared.called) = Instant::now();
         self.events.next(timeout)
     }
 
@@ -153,9 +157,27 @@ struct Shared {
     token: Token,
     peers: Mutex<HashMap<u64, Handle<ToAgent>>>,
     number: AtomicU64,
+    /// When the caller last asked for an event.
+    called: Mutex<Instant>,
 }
 
 impl Shared {
+    /// Lets all agents hear each second that their master lives, however busy its caller is.
+    async fn say_alive(self: Arc<Self>, mut stop: Stop) {
+        loop {
+            select! {
+                () = sleep(ALIVE_EVERY) => {}
+                () = stop.asked() => return,
+            }
+            if locked(&self.called).elapsed() < BUSY_MAX {
+                for handle in locked(&self.peers).values() {
+                    let alive = Some(to_agent::What::Alive(Alive {}));
+                    handle.send(ToAgent { what: alive });
+                }
+            }
+        }
+    }
+
     /// Serves an agent that has dialed, once it has proved itself.
     async fn welcome(
         self: Arc<Self>,

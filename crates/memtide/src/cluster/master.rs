@@ -3,7 +3,7 @@
 
 use super::agent::{Local, Own, task_of};
 use super::folder::state_folder;
-use super::merged::{Seconds, Taking, lost_sentence};
+use super::merged::{Seconds, Taking, lost_sentences};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
@@ -139,7 +139,7 @@ impl Fleet {
         };
         // What is acknowledged must leave.
         self.turn(Some(&mut taking), observer);
-        self.lost = end.lost.iter().map(lost_sentence).collect();
+        self.lost = lost_sentences(&end.lost);
         let outcome = taking.finish(&end, self.master.agents().len())?;
         if self.stop.is_raised() && outcome.record.ended_by == EndedBy::NotRun {
             let sentence = Sentence::new("interrupted before the load began");
@@ -188,8 +188,6 @@ impl Fleet {
                 }
             }
             self.act(taking.as_deref_mut(), observer);
-            // Agents must hear of their master while it is busy with what they sent.
-            self.master.tick(now());
             next = self.net.next(Duration::ZERO);
         }
         let at = now();

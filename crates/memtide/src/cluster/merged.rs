@@ -9,6 +9,9 @@ use memtide_schema::record::Aborted;
 use memtide_schema::scenario::Goal;
 use memtide_schema::{Interval, Merging, Progress, Record, Scenario, Scenarios, WrongValues};
 
+/// How many agents that were lost for one reason are named.
+const NAMED_MAX: usize = 4;
+
 /// What was taken of the agents of one run.
 pub(super) struct Taking {
     merging: Merging,
@@ -16,8 +19,6 @@ pub(super) struct Taking {
     count: usize,
     /// What all shares of the run have: the digest of their scenario.
     digest: String,
-    /// The first record: all others must be of the same run.
-    first: Option<Record>,
     so_far: LoadSoFar,
     /// Conditions that end the run, and how long operations wait for their answers.
     abort_on: Vec<Goal>,
@@ -39,7 +40,6 @@ impl Taking {
             merging: Merging::new(Scenarios::Same),
             count: 0,
             digest,
-            first: None,
             so_far: LoadSoFar::new(scenario.warmup, scenario.duration, scenario.ops_max),
             abort_on: scenario.trust.abort_on.clone(),
             timeout: scenario.timeout,
@@ -89,12 +89,10 @@ impl Taking {
         if let (Some(why), false) = (&share.not_run, is_stopping) {
             return Err(format!("it did not run: {why}"));
         }
-        let name = |at: usize| if at == 0 && self.first.is_some() { "the first" } else { "it" };
-        let both: Vec<Record> = self.first.iter().chain([&record]).cloned().collect();
-        memtide_schema::merge(&both, Scenarios::Same)
-            .map_err(|error| error.message(|at| name(at).to_owned()))?;
-        self.first.get_or_insert_with(|| record.clone());
-        self.merging.add(record).map_err(|error| error.message(|_| "it".to_owned()))?;
+        // One that does not fit leaves nothing of itself behind.
+        let mut with_it = self.merging.clone();
+        with_it.add(record).map_err(|error| error.message(|_| "its record".to_owned()))?;
+        self.merging = with_it;
         self.count += 1;
         Ok(())
     }
@@ -121,16 +119,51 @@ impl Taking {
 
 /// What the loss of agents means for the run.
 fn failure(end: &RoundEnd, count: usize, of: usize) -> Failure {
-    let whom: Vec<String> = end.lost.iter().map(lost_sentence).collect();
     let exit = end.lost.first().map_or(1, |(_, _, lost)| lost.exit);
     let rest = match count {
         0 => "there is no result".to_owned(),
         count => format!("the result is of {count} of {of} agents and partial"),
     };
-    Failure { exit, sentence: Sentence::new(format!("{}; {rest}", whom.join("; "))) }
+    let text = format!("{}; {rest}", lost_sentences(&end.lost).join("; "));
+    Failure { exit, sentence: Sentence::new(text) }
 }
 
-/// What became of an agent that was lost.
-pub(super) fn lost_sentence((_, label, lost): &(u32, String, Lost)) -> String {
-    format!("agent {label}: {}", lost.why)
+/// What became of agents that were lost: a sentence, without its full stop, for each reason, with
+/// the first of those that have it.
+pub(super) fn lost_sentences(lost: &[(u32, String, Lost)]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (_, label, Lost { why, .. }) in lost {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, labels)) => labels.push(label),
+            None => reasons.push((why, vec![label])),
+        }
+    }
+    let sentence = |(why, labels): &(&str, Vec<&str>)| match labels.len() {
+        1 => format!("agent {}: {why}", labels[0]),
+        count if count <= NAMED_MAX => format!("agents {}: {why}", labels.join(", ")),
+        count => {
+            let (named, others) = (labels[..NAMED_MAX].join(", "), count - NAMED_MAX);
+            format!("agents {named} and {others} more: {why}")
+        }
+    };
+    reasons.iter().map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lost, lost_sentences};
+
+    #[test]
+    fn lost_agents_are_named_by_reason_and_not_all_of_many() {
+        let lost = |number: u32, why: &str| {
+            (number, format!("a{number}"), Lost { exit: 3, why: why.to_owned() })
+        };
+        let mut all: Vec<_> = (0..6).map(|number| lost(number, "it was silent")).collect();
+        all.push(lost(6, "its disk is full"));
+        let sentences = lost_sentences(&all);
+        assert_eq!(
+            sentences,
+            ["agents a0, a1, a2, a3 and 2 more: it was silent", "agent a6: its disk is full"]
+        );
+    }
 }

@@ -23,7 +23,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Shares that were read so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Shares {
     sums: Sums,
     rows: Rows,

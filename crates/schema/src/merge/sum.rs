@@ -12,7 +12,7 @@ use memtide_metrics::Histogram;
 use std::collections::BTreeMap;
 
 /// The sums over some records.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Sums {
     phases: Phases,
     response: BTreeMap<Kind, DistributionSum>,
@@ -118,7 +118,7 @@ fn absorb_kinds(
 }
 
 /// The sum of distributions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct DistributionSum {
     answered: Histogram<u64>,
     unanswered: u64,
@@ -145,7 +145,7 @@ impl DistributionSum {
 }
 
 /// The sum of connections that were the load.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Churn {
     concurrent_max: u64,
     phases: [ChurnCounts; 3],
@@ -188,7 +188,7 @@ impl Churn {
 }
 
 /// The sum of a server's rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Server {
     seen: bool,
     address: Option<String>,

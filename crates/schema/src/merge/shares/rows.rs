@@ -12,7 +12,7 @@ use super::super::seconds::of_load;
 use super::super::window::absorb;
 
 /// The sums of rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Rows {
     intervals: Series,
     slices: Series,
@@ -20,7 +20,7 @@ pub(super) struct Rows {
 }
 
 /// Rows of one width.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Series {
     /// None until two rows tell it.
     width_ns: Option<u64>,
