@@ -13,6 +13,7 @@ pub use ending::RoundEnd;
 pub use gathering::{Gathered, Wanted};
 pub use member::Lost;
 
+use crate::clock::RoundTrip;
 use crate::message::from_agent::What as Hears;
 use crate::message::to_agent::What as Says;
 use crate::message::{
@@ -164,12 +165,24 @@ impl Master {
         self.look(now);
     }
 
-    /// Takes a message of a peer.
+    /// Takes a message of a peer. The answer to a ping arrives `now`.
     pub fn handle(&mut self, peer: u64, message: FromAgent, now: Instant) {
+        self.handle_timed(peer, message, None, now);
+    }
+
+    /// Takes a message of a peer, `now`. If it answers a ping, `trip` is when the ping really left
+    /// and when the answer really arrived: the network may know that better than its caller.
+    pub fn handle_timed(
+        &mut self,
+        peer: u64,
+        message: FromAgent,
+        trip: Option<RoundTrip>,
+        now: Instant,
+    ) {
         let Some(number) = self.number_of(peer) else { return };
         self.members[number].heard = now;
         match message.what {
-            Some(Hears::Pong(pong)) => self.pong(number, &pong, now),
+            Some(Hears::Pong(pong)) => self.pong(number, &pong, trip, now),
             Some(Hears::Note(note)) => self.noted(number, &note.text),
             Some(Hears::Prepared(_)) => self.prepared(number, now),
             Some(Hears::Second(second)) => self.second(number, second.interval, now),

@@ -69,7 +69,8 @@ impl Fleet {
             (None, _) => return Err(Stop::usage("--agents is missing; name their number")),
         };
         let dial = wanted.listed().to_vec();
-        let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);
+        let net =
+            MasterNet::start(&key.identity, key.join.token.clone(), listen, dial, monotonic_ns);
         let net = net.map_err(Stop::usage)?;
         let own = match (master_share, net.local_address()) {
             (true, Some(address)) => {
@@ -181,7 +182,9 @@ impl Fleet {
                 FromNet::Opened { peer, address, hello } => {
                     self.master.opened(peer, &address, &hello, at);
                 }
-                FromNet::Message { peer, message } => self.master.handle(peer, message, at),
+                FromNet::Message { peer, message, trip } => {
+                    self.master.handle_timed(peer, message, trip, at);
+                }
                 FromNet::Closed { peer, why } => self.master.closed(peer, &why, at),
                 FromNet::Turned { address, why } | FromNet::Unreachable { address, why } => {
                     self.master.turned(&address, &why);
