@@ -56,6 +56,9 @@ pub struct Round {
     pub step: Option<Step>,
     /// Write measured operations to each agent's own folder.
     pub samples: bool,
+    /// The longest from the beginning of the load until every share's load has ended, with what it
+    /// waits for replies; none if that is not known beforehand.
+    pub load_max: Option<Span>,
 }
 
 /// What a master wants done, or tells.
@@ -98,6 +101,9 @@ pub struct Master {
     /// How many rounds have begun.
     rounds: u64,
     phase: Phase,
+    /// The longest that the load of a share may take, and when that is over, once it is armed.
+    load_max: Option<Span>,
+    load_until: Option<Instant>,
     /// Why the round ends early, if it does, and since when.
     stopping: Option<(String, Instant)>,
     actions: VecDeque<Action>,
@@ -130,6 +136,8 @@ impl Master {
             gathering: gathering::Gathering::default(),
             rounds: 0,
             phase: Phase::Gathering,
+            load_max: None,
+            load_until: None,
             stopping: None,
             actions: VecDeque::new(),
         }
@@ -227,6 +235,7 @@ impl Master {
     pub fn begin(&mut self, round: &Round, now: Instant) {
         self.rounds += 1;
         self.phase = Phase::Preparing;
+        (self.load_max, self.load_until) = (round.load_max, None);
         self.stopping = None;
         let (run, of) = (self.run(), self.members.len() as u32);
         for number in 0..self.members.len() {

@@ -110,6 +110,7 @@ impl Master {
     fn arm(&mut self, now: Instant) {
         self.phase = Phase::Running;
         let start = now + LEAD;
+        self.load_until = self.load_max.map(|most| start + most);
         for number in 0..self.members.len() {
             if self.members[number].stage != Stage::Prepared {
                 continue;

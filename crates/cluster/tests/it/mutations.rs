@@ -105,6 +105,16 @@ fn a_record_that_never_ends_holds_nobody_up() {
     assert!(lost(&half).contains("hand over"));
 }
 
+/// Its network answers, but its load never ends.
+#[test]
+fn a_share_that_stands_still_is_awaited_only_until_it_must_be_over() {
+    let mut world = world();
+    world.nodes[0].length = 10_000_000_000_000;
+    world.run();
+    check(&world);
+    assert!(lost(&world).contains("its load has not ended"));
+}
+
 #[test]
 fn a_beginning_in_the_past_gives_a_record_without_load() {
     let world = agent_hears(|what| {

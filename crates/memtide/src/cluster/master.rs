@@ -14,7 +14,7 @@ use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::{Runner, plan_step};
-use memtide_run::{Failure, Observer, Outcome, Surroundings, lower};
+use memtide_run::{Failure, Lowered, Observer, Outcome, Surroundings, load_max, lower};
 use memtide_schema::record::{Aborted, EndedBy};
 use memtide_schema::scenario::{Agents, AgentsWord};
 use memtide_schema::{Event, Scenario, Settings, scenario_digest};
@@ -125,8 +125,10 @@ impl Fleet {
         observer: &mut impl Observer,
     ) -> Result<Outcome, Failure> {
         let (document, samples) = (self.document.clone(), self.samples);
-        let digest = self.digest(step.as_ref())?;
-        let round = Round { scenario: document, load_only, step, samples };
+        let lowered = self.lowered(step.as_ref())?;
+        let digest = scenario_digest(&lowered.document);
+        let load_max = load_max(&lowered.plan).filter(|_| !load_only);
+        let round = Round { scenario: document, load_only, step, samples, load_max };
         self.master.begin(&round, now());
         let mut taking = Taking::new(&self.scenario, digest);
         let end = loop {
@@ -151,17 +153,16 @@ impl Fleet {
         Ok(outcome)
     }
 
-    /// What all shares of the run, or of a step of it, have in common.
-    fn digest(&self, step: Option<&Step>) -> Result<String, Failure> {
+    /// The run, or a step of it, as all shares decide it alike.
+    fn lowered(&self, step: Option<&Step>) -> Result<Lowered, Failure> {
         let lowered = match step {
             Some(step) => plan_step(&self.scenario, task_of(step), &self.around),
             None => lower(&self.scenario, &self.around),
         };
-        let lowered = lowered.map_err(|problem| {
+        lowered.map_err(|problem| {
             let sentence = Sentence::new(problem.to_string());
             Failure { exit: USAGE, sentence }
-        })?;
-        Ok(scenario_digest(&lowered.document))
+        })
     }
 
     /// Lets the agents go. Returns what became of those that were lost in the last round.
