@@ -36,7 +36,7 @@ pub fn from_agent(data: &[u8]) {
         load_only: false,
         step: None,
         samples: false,
-        load_max: Some(memtide_base::Span::from_s(1)),
+        load_max: Some(Span::from_s(1)),
     };
     master.begin(&round, now);
     for (message, peer) in messages::<FromAgent>(data).zip(PEERS.into_iter().cycle()) {
@@ -74,7 +74,8 @@ fn obey_master(master: &mut Master, now: Instant) {
                 0 => master.fit(number),
                 _ => master.unfit(number, "it is no record".to_owned(), now),
             },
-            Some(master::Action::Note(_) | master::Action::Begins(_)) => {}
+            Some(master::Action::Note(_) | master::Action::Trouble(_)) => {}
+            Some(master::Action::Begins(_)) => {}
         }
     }
     panic!("a master has ever more to do");

@@ -17,7 +17,7 @@ use crate::clock::RoundTrip;
 use crate::message::from_agent::What as Hears;
 use crate::message::to_agent::What as Says;
 use crate::message::{
-    Aborted, Acknowledged, FromAgent, Hello, Refused, Share, Step, Stop, ToAgent,
+    Aborted, Acknowledged, FromAgent, Hello, Note, Refused, Share, Step, Stop, ToAgent,
 };
 use crate::text::printable;
 use crate::{AGENT_SILENT_MAX, PROTOCOL};
@@ -70,6 +70,9 @@ pub enum Action {
     Close(u64),
     /// Something is worth saying, as a sentence without its full stop.
     Note(String),
+    /// An agent could not do what the user asked for beside the load, as a sentence without its
+    /// full stop: the run has failed, whatever its figures say.
+    Trouble(String),
     /// The load of all agents begins at this instant of the master's clock.
     Begins(Instant),
     /// Another second of the load is over: of each agent, by its number, in the form of
@@ -191,7 +194,7 @@ impl Master {
         self.members[number].heard = now;
         match message.what {
             Some(Hears::Pong(pong)) => self.pong(number, &pong, trip, now),
-            Some(Hears::Note(note)) => self.noted(number, &note.text),
+            Some(Hears::Note(note)) => self.noted(number, &note),
             Some(Hears::Prepared(_)) => self.prepared(number, now),
             Some(Hears::Second(second)) => self.second(number, second.interval, now),
             Some(Hears::Record(part)) => self.part(number, &part, now),
@@ -318,13 +321,13 @@ impl Master {
     }
 
     /// An agent has something to say. One that never stops is heard no more.
-    fn noted(&mut self, number: usize, text: &str) {
+    fn noted(&mut self, number: usize, note: &Note) {
         let member = &mut self.members[number];
         member.notes += 1;
         if member.notes <= NOTES_MAX {
-            let text = printable(text, TEXT_CHARS_MAX);
-            let label = member.label();
-            self.note(format!("agent {label}: {text}"));
+            let text = printable(&note.text, TEXT_CHARS_MAX);
+            let text = format!("agent {}: {text}", member.label());
+            self.act(if note.is_trouble { Action::Trouble(text) } else { Action::Note(text) });
         }
     }
 

@@ -138,7 +138,7 @@ impl Conductor {
         match action {
             Action::Send(peer, message) => wishes.push(Wish::Send(peer, message)),
             Action::Close(peer) => wishes.push(Wish::Close(peer)),
-            Action::Note(text) => self.notes.push(text),
+            Action::Note(text) | Action::Trouble(text) => self.notes.push(text),
             Action::Begins(at) => found.expect("a round").begins = Some(at.ns()),
             Action::Seconds(seconds) => {
                 for (number, bytes) in seconds {

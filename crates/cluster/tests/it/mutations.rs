@@ -172,7 +172,8 @@ fn an_agent_that_leaves_at_a_breach_is_named() {
 fn pings_without_answers_hold_nobody_up() {
     let silent = agent_says(|what| {
         let FromWhat::Pong(_) = what else { return None };
-        Some(vec![from(FromWhat::Note(Note { text: "here".to_owned() }))])
+        let note = Note { text: "here".to_owned(), is_trouble: false };
+        Some(vec![from(FromWhat::Note(note))])
     });
     assert!(!lost(&silent).is_empty());
     let wrong = agent_says(|what| {

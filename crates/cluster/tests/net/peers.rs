@@ -169,7 +169,7 @@ pub(crate) fn said_at(net: &AgentNet) -> to_agent::What {
 }
 
 pub(crate) fn note(text: impl Into<String>) -> FromAgent {
-    FromAgent { what: Some(from_agent::What::Note(Note { text: text.into() })) }
+    FromAgent { what: Some(from_agent::What::Note(Note { text: text.into(), is_trouble: false })) }
 }
 
 pub(crate) fn ping(number: u64) -> ToAgent {

@@ -4,7 +4,7 @@
 use super::agent::{Local, Own, task_of};
 use super::folder::state_folder;
 use super::merged::{Seconds, Taking, lost_sentences};
-use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, USAGE};
+use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
 use memtide_cluster::master::{Action, Gathered, Master, Round, Rules, Wanted};
@@ -39,6 +39,8 @@ pub(crate) struct Fleet {
     samples: bool,
     /// What became of agents that were lost in the last round.
     lost: Vec<String>,
+    /// What agents could not do beside the load.
+    trouble: Vec<Stop>,
     /// The agent in this process, if the master has a share.
     _own: Option<Local>,
 }
@@ -96,6 +98,7 @@ impl Fleet {
             around,
             samples: settings.outputs.samples.is_some(),
             lost: Vec::new(),
+            trouble: Vec::new(),
             _own: own,
         })
     }
@@ -165,13 +168,14 @@ impl Fleet {
         })
     }
 
-    /// Lets the agents go. Returns what became of those that were lost in the last round.
-    pub(crate) fn dismiss(mut self) -> Vec<String> {
+    /// Lets the agents go. Returns what became of those that were lost in the last round, and what
+    /// agents could not do beside the load.
+    pub(crate) fn dismiss(mut self) -> (Vec<String>, Vec<Stop>) {
         self.master.dismiss();
         while let Some(Action::Send(peer, message)) = self.master.poll() {
             self.net.send(peer, message);
         }
-        self.lost
+        (self.lost, self.trouble)
     }
 
     /// Takes what has come, or waits a little.
@@ -206,6 +210,7 @@ impl Fleet {
                 Action::Send(peer, message) => self.net.send(peer, message),
                 Action::Close(peer) => self.net.close(peer),
                 Action::Note(text) => observer.on(&Event::Note(text)),
+                Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
                 Action::Begins(_) => {}
                 Action::Seconds(seconds) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };

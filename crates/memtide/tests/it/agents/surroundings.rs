@@ -46,6 +46,11 @@ fn a_full_disk_at_the_agent_does_not_cost_the_master_its_record() {
     let (finished, record) = lab.run(&peer, "1", words);
     assert_eq!((record.totals.intended, record.ended_by), (1_000, EndedBy::Duration), "{finished}");
     agent.await_log("its record could not be kept until it is acknowledged: No space left");
+    // Samples are what the user asked for, so the run fails; the figures are there all the same.
+    let json = lab.path("samples.json");
+    let sampled = lab.start(&peer, "1", &format!("{words} --samples agents"), &json).finish();
+    assert!(sampled.code == Some(1), "{sampled}");
+    assert!(sampled.err.contains("No space left") && sampled.err.contains("a0"), "{sampled}");
     let (_, next) = lab.run(&peer, "1", words);
     assert_eq!(next.totals.intended, 1_000, "{}", agent.said());
 }
