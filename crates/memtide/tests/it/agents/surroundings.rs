@@ -1,9 +1,9 @@
 //! Agents whose surroundings fail them: a full disk, a time of day that jumps, a flood of
 //! connections.
 
-use super::{Agent, Lab, record, until};
+use super::{Agent, Lab, is_untouched, record, until};
 use crate::child::{cleared, shared};
-use crate::peer::Peer;
+use crate::peer::{Peer, free_port};
 use memtide_schema::record::EndedBy;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
@@ -141,4 +141,47 @@ fn ten_thousand_half_open_connections_keep_no_master_away() {
     assert_eq!(record.ended_by, EndedBy::Duration);
     assert_eq!(held.len() as u64, count);
     until(|| agent.said().contains("done with share"), || agent.said());
+}
+
+/// Runs the program with the rest of its words where the file `$1` says which names there are.
+const WITH_NAMES: &str = r#"
+mount --bind "$1" /etc/hosts || exit 99
+program=$2
+shift 2
+exec "$program" "$@"
+"#;
+
+#[test]
+fn a_name_that_changes_its_address_does_not_lead_past_the_limits() {
+    let _turn = shared();
+    let lab = Lab::within("names", "--allow-target 127.0.0.1/32:*");
+    let hosts = lab.path("hosts");
+    // The same file is written again, because it is the file that is mounted.
+    let name = |address: &str| fs::write(&hosts, format!("{address} cache.example\n")).unwrap();
+    name("127.0.0.1");
+    let words = ["--mount", "sh", "-c", WITH_NAMES, "sh"];
+    let mut tried = Command::new("unshare");
+    tried.args(words).arg(&hosts).args(["getent", "hosts", "cache.example"]);
+    if !tried.output().is_ok_and(|tried| tried.stdout.starts_with(b"127.0.0.1")) {
+        return skip("names cannot be given by a file of hosts here");
+    }
+    let near = Peer::memcached("");
+    let far = Peer::memcached_at(SocketAddr::from(([127, 0, 0, 2], free_port())), "").unwrap();
+    let mut command = cleared(Command::new("unshare"));
+    command.args(words).arg(&hosts).arg(env!("CARGO_BIN_EXE_memtide"));
+    let line = format!("agent --join {}", lab.join().display());
+    let agent = Agent::start(&lab, "a0", &line, command);
+    let run = |port: u16| {
+        format!(
+            "run -s cache.example:{port} --quiet --keys 50 --agents 1 --rate 1k --duration 500ms \
+             --warmup 0 --arrival fixed"
+        )
+    };
+    lab.master(&run(near.address().port())).finish().exits(0);
+    assert!(near.figure("cmd_get") > 0, "{}", agent.said());
+    name("127.0.0.2");
+    let words =
+        ["a0", "cache.example", "127.0.0.2:", "not among the targets that this agent allows"];
+    lab.refuses(&run(far.address().port()), 2, &words);
+    is_untouched(&far);
 }
