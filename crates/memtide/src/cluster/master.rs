@@ -3,11 +3,12 @@
 
 use super::agent::{Local, Own, task_of};
 use super::folder::state_folder;
-use super::merged::{Seconds, Taking, lost_sentences};
+use super::merged::{Seconds, TakenPart, Taking, lost_sentences};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, USAGE};
+use crate::session::front::division::{Division, OwnRate};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
-use memtide_cluster::master::{Action, Gathered, Master, Round, Rules, Wanted};
+use memtide_cluster::master::{Action, Gathered, Master, Part, Round, Rules, Wanted};
 use memtide_cluster::message::{self, Step};
 use memtide_cluster::transport::{FromNet, MasterNet, files};
 use memtide_engine::plan::StepTask;
@@ -31,34 +32,37 @@ pub(crate) struct Fleet {
     master: Master,
     net: MasterNet,
     stop: StopFlag,
-    /// The scenario as TOML.
-    document: String,
-    scenario: Scenario,
+    /// What is to be done; how it is divided is known once the agents are there.
+    division: Division,
     /// By what each machine decides alike.
     around: Surroundings,
     samples: bool,
     /// What became of agents that were lost in the last round.
     lost: Vec<String>,
-    /// The agent in this process, if the master has a share.
+    /// The agent in this process, if the master makes load.
     _own: Option<Local>,
 }
 
 impl Fleet {
-    /// Begins to wait for the agents that `settings` name.
+    /// Begins to wait for the agents that `settings` name, and for one more in this process if the
+    /// master has a load of its own.
     ///
     /// Cause: The master's key cannot be read, or its address is taken.
     pub(crate) fn open(
         settings: &Settings,
         around: Surroundings,
+        has_own: bool,
         stop: &StopFlag,
     ) -> Result<Self, Stop> {
-        let Agents { which, key, expect, master_share, allow_lost } = &settings.placement.agents;
+        let Agents { which, key, expect, master_share, allow_lost, .. } =
+            &settings.placement.agents;
+        let makes_load = *master_share || has_own;
         let folder = match key {
             Some(folder) => PathBuf::from(folder),
             None => own_key()?,
         };
         let key = files::read_identity(&folder).map_err(Stop::usage)?;
-        let (wanted, listen) = match (which, *master_share) {
+        let (wanted, listen) = match (which, makes_load) {
             (Some(AgentsWord::Listed(all)), false) => (Wanted::Listed(all.clone()), None),
             (Some(AgentsWord::Listed(all)), true) => {
                 (Wanted::ListedAndOwn(all.clone()), Some("127.0.0.1:0"))
@@ -71,9 +75,15 @@ impl Fleet {
         let dial = wanted.listed().to_vec();
         let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);
         let net = net.map_err(Stop::usage)?;
-        let own = match (master_share, net.local_address()) {
+        // No agent elsewhere is taken for it.
+        let own_name = match has_own {
+            true => format!("master-{}", std::process::id()),
+            false => "master".to_owned(),
+        };
+        let own = match (makes_load, net.local_address()) {
             (true, Some(address)) => {
-                Some(Local::start(&key.join, address, Own::of(&settings.scenario))?)
+                let login = Own::of(&settings.scenario);
+                Some(Local::start(&key.join, address, (&own_name, login))?)
             }
             _ => None,
         };
@@ -81,17 +91,17 @@ impl Fleet {
             wanted,
             expect: *expect,
             allow_lost: *allow_lost,
+            own: has_own.then_some(own_name),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seed: memtide_base::rng::mix(memtide_host::clock::since_unix().ns())
                 ^ u64::from(std::process::id()),
         };
-        let scenario = settings.scenario.clone();
+        let agents = settings.scenario.clone();
         Ok(Self {
             master: Master::new(rules, now()),
             net,
             stop: stop.clone(),
-            document: document(&scenario),
-            scenario,
+            division: Division { agents, units: Vec::new(), own: None },
             around,
             samples: settings.outputs.samples.is_some(),
             lost: Vec::new(),
@@ -116,6 +126,17 @@ impl Fleet {
         }
     }
 
+    /// How many shares each agent would take by itself, in their order.
+    pub(crate) fn units(&self) -> Vec<u32> {
+        let agents = self.master.agents();
+        agents.iter().filter(|agent| !agent.is_own).map(|agent| agent.units).collect()
+    }
+
+    /// Sets how the run is divided.
+    pub(crate) fn divide(&mut self, division: Division) {
+        self.division = division;
+    }
+
     /// Lets all agents carry out the run, or a step of a search or scan.
     pub(crate) fn carry_out(
         &mut self,
@@ -123,11 +144,10 @@ impl Fleet {
         step: Option<Step>,
         observer: &mut impl Observer,
     ) -> Result<Outcome, Failure> {
-        let (document, samples) = (self.document.clone(), self.samples);
-        let digest = self.digest(step.as_ref())?;
-        let round = Round { scenario: document, load_only, step, samples };
+        let (parts, taken) = self.parts(load_only, step)?;
+        let round = Round { parts, load_only, samples: self.samples };
         self.master.begin(&round, now());
-        let mut taking = Taking::new(&self.scenario, digest);
+        let mut taking = Taking::new(&self.division.agents, taken);
         let end = loop {
             if let Some(end) = self.master.round_end() {
                 break end;
@@ -150,11 +170,55 @@ impl Fleet {
         Ok(outcome)
     }
 
-    /// What all shares of the run, or of a step of it, have in common.
-    fn digest(&self, step: Option<&Step>) -> Result<String, Failure> {
+    /// The loads of a round, and by what their records are known. A fill is of all, the master's
+    /// own agent included.
+    fn parts(
+        &self,
+        load_only: bool,
+        step: Option<Step>,
+    ) -> Result<(Vec<Part>, Vec<TakenPart>), Failure> {
+        let Division { agents, units, own } = &self.division;
+        let facts = self.master.agents();
+        let (own_members, members): (Vec<_>, Vec<_>) =
+            facts.iter().partition(|agent| agent.is_own && !load_only);
+        let units = units.iter().copied().chain(std::iter::repeat(1));
+        let members = members.iter().map(|agent| agent.number).zip(units).collect();
+        let divided = |step: Step, rate: OwnRate| {
+            let (agents, master) = rate.divide(task_of(&step));
+            let with = |task: StepTask| Step { rate_per_s: task.rate_per_s, ..step };
+            (with(agents), with(master))
+        };
+        let own = own.as_ref().zip(own_members.first());
+        let steps = match (own, step) {
+            (Some((own, _)), Some(step)) => {
+                let (agents, master) = divided(step, own.rate);
+                (Some(agents), Some(master))
+            }
+            (_, step) => (step, step),
+        };
+        let mut all = vec![self.part(agents, steps.0, members)?];
+        if let Some((own, agent)) = own {
+            all.push(self.part(&own.scenario, steps.1, vec![(agent.number, 1)])?);
+        }
+        Ok(all.into_iter().unzip())
+    }
+
+    fn part(
+        &self,
+        scenario: &Scenario,
+        step: Option<Step>,
+        members: Vec<(u32, u32)>,
+    ) -> Result<(Part, TakenPart), Failure> {
+        let digest = self.digest(scenario, step.as_ref())?;
+        let taken = TakenPart::new(digest, &members);
+        Ok((Part { scenario: document(scenario), step, members }, taken))
+    }
+
+    /// What all shares of a load, or of a step of it, have in common.
+    fn digest(&self, scenario: &Scenario, step: Option<&Step>) -> Result<String, Failure> {
         let lowered = match step {
-            Some(step) => plan_step(&self.scenario, task_of(step), &self.around),
-            None => lower(&self.scenario, &self.around),
+            Some(step) => plan_step(scenario, task_of(step), &self.around),
+            None => lower(scenario, &self.around),
         };
         let lowered = lowered.map_err(|problem| {
             let sentence = Sentence::new(problem.to_string());
@@ -209,9 +273,7 @@ impl Fleet {
                 }
                 Action::Record(number, record) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
-                    let agents = self.master.agents();
-                    let is_stopping = self.master.is_stopping();
-                    match taking.record(&record, number, (&agents, is_stopping)) {
+                    match taking.record(&record, number, self.master.is_stopping()) {
                         Ok(()) => self.master.fit(number),
                         Err(why) => self.master.unfit(number, why, now()),
                     }
