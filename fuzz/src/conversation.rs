@@ -34,7 +34,8 @@ pub fn from_agent(data: &[u8]) {
     let scenario = "server = '10.0.0.5'".to_owned();
     let members = vec![(0, 1), (1, 2)];
     let parts = vec![Part { scenario, step: None, members }];
-    master.begin(&Round { parts, load_only: false, samples: false }, now);
+    let load_max = Some(Span::from_s(1));
+    master.begin(&Round { parts, load_only: false, samples: false, load_max }, now);
     for (message, peer) in messages::<FromAgent>(data).zip(PEERS.into_iter().cycle()) {
         now += Span::from_ms(10);
         master.handle(peer, message, now);
@@ -70,7 +71,8 @@ fn obey_master(master: &mut Master, now: Instant) {
                 0 => master.fit(number),
                 _ => master.unfit(number, "it is no record".to_owned(), now),
             },
-            Some(master::Action::Note(_) | master::Action::Begins(_)) => {}
+            Some(master::Action::Note(_) | master::Action::Trouble(_)) => {}
+            Some(master::Action::Begins(_)) => {}
         }
     }
     panic!("a master has ever more to do");

@@ -4,7 +4,7 @@
 use super::agent::{Local, Own, task_of};
 use super::folder::state_folder;
 use super::merged::{Seconds, TakenPart, Taking, lost_sentences};
-use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, USAGE};
+use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use crate::session::front::division::{Division, OwnRate};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
@@ -15,7 +15,7 @@ use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::{Runner, plan_step};
-use memtide_run::{Failure, Observer, Outcome, Surroundings, lower};
+use memtide_run::{Failure, Lowered, Observer, Outcome, Surroundings, load_max, lower};
 use memtide_schema::record::{Aborted, EndedBy};
 use memtide_schema::scenario::{Agents, AgentsWord};
 use memtide_schema::{Event, Scenario, Settings, scenario_digest};
@@ -26,6 +26,10 @@ use std::time::Duration;
 const OWN_ADDRESS: &str = "127.0.0.1:11298";
 /// How often the master looks at the time while nothing comes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The loads of a round, by what their records are known, and how long the longest may last; none
+/// if that is not known.
+type Parts = (Vec<Part>, (Vec<TakenPart>, Option<Span>));
 
 /// The agents of a run, and their master.
 pub(crate) struct Fleet {
@@ -39,6 +43,8 @@ pub(crate) struct Fleet {
     samples: bool,
     /// What became of agents that were lost in the last round.
     lost: Vec<String>,
+    /// What agents could not do beside the load.
+    trouble: Vec<Stop>,
     /// The agent in this process, if the master makes load.
     _own: Option<Local>,
 }
@@ -73,7 +79,8 @@ impl Fleet {
             (None, _) => return Err(Stop::usage("--agents is missing; name their number")),
         };
         let dial = wanted.listed().to_vec();
-        let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);
+        let net =
+            MasterNet::start(&key.identity, key.join.token.clone(), listen, dial, monotonic_ns);
         let net = net.map_err(Stop::usage)?;
         // No agent elsewhere is taken for it.
         let own_name = match has_own {
@@ -105,6 +112,7 @@ impl Fleet {
             around,
             samples: settings.outputs.samples.is_some(),
             lost: Vec::new(),
+            trouble: Vec::new(),
             _own: own,
         })
     }
@@ -144,8 +152,9 @@ impl Fleet {
         step: Option<Step>,
         observer: &mut impl Observer,
     ) -> Result<Outcome, Failure> {
-        let (parts, taken) = self.parts(load_only, step)?;
-        let round = Round { parts, load_only, samples: self.samples };
+        let (parts, (taken, load_max)) = self.parts(load_only, step)?;
+        let load_max = load_max.filter(|_| !load_only);
+        let round = Round { parts, load_only, samples: self.samples, load_max };
         self.master.begin(&round, now());
         let mut taking = Taking::new(&self.division.agents, taken);
         let end = loop {
@@ -170,13 +179,9 @@ impl Fleet {
         Ok(outcome)
     }
 
-    /// The loads of a round, and by what their records are known. A fill is of all, the master's
-    /// own agent included.
-    fn parts(
-        &self,
-        load_only: bool,
-        step: Option<Step>,
-    ) -> Result<(Vec<Part>, Vec<TakenPart>), Failure> {
+    /// The loads of a round, by what their records are known, and how long the longest may last. A
+    /// fill is of all, the master's own agent included.
+    fn parts(&self, load_only: bool, step: Option<Step>) -> Result<Parts, Failure> {
         let Division { agents, units, own } = &self.division;
         let facts = self.master.agents();
         let (own_members, members): (Vec<_>, Vec<_>) =
@@ -200,7 +205,9 @@ impl Fleet {
         if let Some((own, agent)) = own {
             all.push(self.part(&own.scenario, steps.1, vec![(agent.number, 1)])?);
         }
-        Ok(all.into_iter().unzip())
+        let longest = all.iter().map(|(.., max)| *max).reduce(|a, b| Some(a?.max(b?))).flatten();
+        let (parts, taken) = all.into_iter().map(|(part, taken, _)| (part, taken)).unzip();
+        Ok((parts, (taken, longest)))
     }
 
     fn part(
@@ -208,32 +215,33 @@ impl Fleet {
         scenario: &Scenario,
         step: Option<Step>,
         members: Vec<(u32, u32)>,
-    ) -> Result<(Part, TakenPart), Failure> {
-        let digest = self.digest(scenario, step.as_ref())?;
-        let taken = TakenPart::new(digest, &members);
-        Ok((Part { scenario: document(scenario), step, members }, taken))
+    ) -> Result<(Part, TakenPart, Option<Span>), Failure> {
+        let lowered = self.lowered(scenario, step.as_ref())?;
+        let taken = TakenPart::new(scenario_digest(&lowered.document), &members);
+        let part = Part { scenario: document(scenario), step, members };
+        Ok((part, taken, load_max(&lowered.plan)))
     }
 
-    /// What all shares of a load, or of a step of it, have in common.
-    fn digest(&self, scenario: &Scenario, step: Option<&Step>) -> Result<String, Failure> {
+    /// A load, or a step of it, as all its shares decide it alike.
+    fn lowered(&self, scenario: &Scenario, step: Option<&Step>) -> Result<Lowered, Failure> {
         let lowered = match step {
             Some(step) => plan_step(scenario, task_of(step), &self.around),
             None => lower(scenario, &self.around),
         };
-        let lowered = lowered.map_err(|problem| {
+        lowered.map_err(|problem| {
             let sentence = Sentence::new(problem.to_string());
             Failure { exit: USAGE, sentence }
-        })?;
-        Ok(scenario_digest(&lowered.document))
+        })
     }
 
-    /// Lets the agents go. Returns what became of those that were lost in the last round.
-    pub(crate) fn dismiss(mut self) -> Vec<String> {
+    /// Lets the agents go. Returns what became of those that were lost in the last round, and what
+    /// agents could not do beside the load.
+    pub(crate) fn dismiss(mut self) -> (Vec<String>, Vec<Stop>) {
         self.master.dismiss();
         while let Some(Action::Send(peer, message)) = self.master.poll() {
             self.net.send(peer, message);
         }
-        self.lost
+        (self.lost, self.trouble)
     }
 
     /// Takes what has come, or waits a little.
@@ -245,7 +253,9 @@ impl Fleet {
                 FromNet::Opened { peer, address, hello } => {
                     self.master.opened(peer, &address, &hello, at);
                 }
-                FromNet::Message { peer, message } => self.master.handle(peer, message, at),
+                FromNet::Message { peer, message, trip } => {
+                    self.master.handle_timed(peer, message, trip, at);
+                }
                 FromNet::Closed { peer, why } => self.master.closed(peer, &why, at),
                 FromNet::Turned { address, why } | FromNet::Unreachable { address, why } => {
                     self.master.turned(&address, &why);
@@ -266,6 +276,7 @@ impl Fleet {
                 Action::Send(peer, message) => self.net.send(peer, message),
                 Action::Close(peer) => self.net.close(peer),
                 Action::Note(text) => observer.on(&Event::Note(text)),
+                Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
                 Action::Begins(_) => {}
                 Action::Seconds(seconds) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };

@@ -60,7 +60,7 @@ impl MasterSession {
             front.divide(settings, &fleet.units()).map_err(|problem| front.refuse(&problem))?;
         fleet.divide(division);
         let came = carry_out(task, &mut fleet, settings, &mut audience);
-        let lost = fleet.dismiss();
+        let (lost, mut trouble) = fleet.dismiss();
         let came = match came {
             Ok(came) => came,
             Err(failure) => {
@@ -69,7 +69,6 @@ impl MasterSession {
                 return Err(front.fail(&failure));
             }
         };
-        let mut trouble = Vec::new();
         let (doubted, is_recorded) = audience.close(&mut trouble);
         let is_forgiven = trouble.is_empty() && misses_only_agents(&came);
         if is_forgiven {
