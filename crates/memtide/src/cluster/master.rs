@@ -17,7 +17,7 @@ use memtide_run::steps::{Runner, plan_step};
 use memtide_run::{Failure, Observer, Outcome, Surroundings, lower};
 use memtide_schema::record::{Aborted, EndedBy};
 use memtide_schema::scenario::{Agents, AgentsWord};
-use memtide_schema::{Event, Scenario, Settings, scenario_digest};
+use memtide_schema::{Event, OutputKind, Scenario, Settings, scenario_digest};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -93,7 +93,7 @@ impl Fleet {
             document: document(&scenario),
             scenario,
             around,
-            samples: settings.outputs.samples.is_some(),
+            samples: settings.outputs.first(OutputKind::Samples).is_some(),
             lost: Vec::new(),
             _own: own,
         })
