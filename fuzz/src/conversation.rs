@@ -31,7 +31,14 @@ pub fn from_agent(data: &[u8]) {
     }
     assert_eq!(master.gathered(now), master::Gathered::All);
     let scenario = "server = '10.0.0.5'".to_owned();
-    master.begin(&Round { scenario, load_only: false, step: None, samples: false }, now);
+    let round = Round {
+        scenario,
+        load_only: false,
+        step: None,
+        samples: false,
+        load_max: Some(Span::from_s(1)),
+    };
+    master.begin(&round, now);
     for (message, peer) in messages::<FromAgent>(data).zip(PEERS.into_iter().cycle()) {
         now += Span::from_ms(10);
         master.handle(peer, message, now);
@@ -67,7 +74,8 @@ fn obey_master(master: &mut Master, now: Instant) {
                 0 => master.fit(number),
                 _ => master.unfit(number, "it is no record".to_owned(), now),
             },
-            Some(master::Action::Note(_) | master::Action::Begins(_)) => {}
+            Some(master::Action::Note(_) | master::Action::Trouble(_)) => {}
+            Some(master::Action::Begins(_)) => {}
         }
     }
     panic!("a master has ever more to do");

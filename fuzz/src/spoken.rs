@@ -23,7 +23,7 @@ pub static FROM_AGENT: LazyLock<Vec<&'static [u8]>> = LazyLock::new(|| {
     let mut spoken = vec![
         Says::Hello(hello()),
         Says::Refused(Refused { why: why() }),
-        Says::Note(Note { text: why() }),
+        Says::Note(Note { text: why(), is_trouble: false }),
         Says::Prepared(Prepared {}),
         Says::Second(Second { interval: b"{}".to_vec() }),
         Says::Second(Second { interval: Vec::new() }),

@@ -195,7 +195,12 @@ impl Agent {
 
     /// Something is worth saying.
     pub fn note(&mut self, text: String) {
-        self.say(Says::Note(Note { text }));
+        self.say(Says::Note(Note { text, is_trouble: false }));
+    }
+
+    /// What the user asked for beside the load could not be done, such as an output.
+    pub fn trouble(&mut self, text: String) {
+        self.say(Says::Note(Note { text, is_trouble: true }));
     }
 
     /// The share has ended with this record.

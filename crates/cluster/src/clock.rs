@@ -9,6 +9,8 @@ mod estimates;
 
 pub use estimates::Estimates;
 
+use memtide_base::Instant;
+
 /// The most by which two clocks of machines drift apart, in millionths: the kernel may slew a clock
 /// by 500, and quartz itself is off by less than 100.
 const DRIFT_PPM: u64 = 600;
@@ -41,6 +43,15 @@ pub struct Offset {
     pub error_ns: u64,
     /// The instant of the agent's clock for which this holds, in nanoseconds.
     pub agent_clock_ns: u64,
+}
+
+/// When a ping left and when its answer arrived, by the master's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// Just before the ping was sent.
+    pub sent: Instant,
+    /// Just after the answer was received.
+    pub received: Instant,
 }
 
 impl ClockBounds {

@@ -13,10 +13,11 @@ pub use ending::RoundEnd;
 pub use gathering::{Gathered, Wanted};
 pub use member::Lost;
 
+use crate::clock::RoundTrip;
 use crate::message::from_agent::What as Hears;
 use crate::message::to_agent::What as Says;
 use crate::message::{
-    Aborted, Acknowledged, FromAgent, Hello, Refused, Share, Step, Stop, ToAgent,
+    Aborted, Acknowledged, FromAgent, Hello, Note, Refused, Share, Step, Stop, ToAgent,
 };
 use crate::text::printable;
 use crate::{AGENT_SILENT_MAX, PROTOCOL};
@@ -55,6 +56,9 @@ pub struct Round {
     pub step: Option<Step>,
     /// Write measured operations to each agent's own folder.
     pub samples: bool,
+    /// The longest from the beginning of the load until every share's load has ended, with what it
+    /// waits for replies; none if that is not known beforehand.
+    pub load_max: Option<Span>,
 }
 
 /// What a master wants done, or tells.
@@ -66,6 +70,9 @@ pub enum Action {
     Close(u64),
     /// Something is worth saying, as a sentence without its full stop.
     Note(String),
+    /// An agent could not do what the user asked for beside the load, as a sentence without its
+    /// full stop: the run has failed, whatever its figures say.
+    Trouble(String),
     /// The load of all agents begins at this instant of the master's clock.
     Begins(Instant),
     /// Another second of the load is over: of each agent, by its number, in the form of
@@ -97,6 +104,9 @@ pub struct Master {
     /// How many rounds have begun.
     rounds: u64,
     phase: Phase,
+    /// The longest that the load of a share may take, and when that is over, once it is armed.
+    load_max: Option<Span>,
+    load_until: Option<Instant>,
     /// Why the round ends early, if it does, and since when.
     stopping: Option<(String, Instant)>,
     actions: VecDeque<Action>,
@@ -129,6 +139,8 @@ impl Master {
             gathering: gathering::Gathering::default(),
             rounds: 0,
             phase: Phase::Gathering,
+            load_max: None,
+            load_until: None,
             stopping: None,
             actions: VecDeque::new(),
         }
@@ -164,13 +176,25 @@ impl Master {
         self.look(now);
     }
 
-    /// Takes a message of a peer.
+    /// Takes a message of a peer. The answer to a ping arrives `now`.
     pub fn handle(&mut self, peer: u64, message: FromAgent, now: Instant) {
+        self.handle_timed(peer, message, None, now);
+    }
+
+    /// Takes a message of a peer, `now`. If it answers a ping, `trip` is when the ping really left
+    /// and when the answer really arrived: the network may know that better than its caller.
+    pub fn handle_timed(
+        &mut self,
+        peer: u64,
+        message: FromAgent,
+        trip: Option<RoundTrip>,
+        now: Instant,
+    ) {
         let Some(number) = self.number_of(peer) else { return };
         self.members[number].heard = now;
         match message.what {
-            Some(Hears::Pong(pong)) => self.pong(number, &pong, now),
-            Some(Hears::Note(note)) => self.noted(number, &note.text),
+            Some(Hears::Pong(pong)) => self.pong(number, &pong, trip, now),
+            Some(Hears::Note(note)) => self.noted(number, &note),
             Some(Hears::Prepared(_)) => self.prepared(number, now),
             Some(Hears::Second(second)) => self.second(number, second.interval, now),
             Some(Hears::Record(part)) => self.part(number, &part, now),
@@ -214,6 +238,7 @@ impl Master {
     pub fn begin(&mut self, round: &Round, now: Instant) {
         self.rounds += 1;
         self.phase = Phase::Preparing;
+        (self.load_max, self.load_until) = (round.load_max, None);
         self.stopping = None;
         let (run, of) = (self.run(), self.members.len() as u32);
         for number in 0..self.members.len() {
@@ -296,13 +321,13 @@ impl Master {
     }
 
     /// An agent has something to say. One that never stops is heard no more.
-    fn noted(&mut self, number: usize, text: &str) {
+    fn noted(&mut self, number: usize, note: &Note) {
         let member = &mut self.members[number];
         member.notes += 1;
         if member.notes <= NOTES_MAX {
-            let text = printable(text, TEXT_CHARS_MAX);
-            let label = member.label();
-            self.note(format!("agent {label}: {text}"));
+            let text = printable(&note.text, TEXT_CHARS_MAX);
+            let text = format!("agent {}: {text}", member.label());
+            self.act(if note.is_trouble { Action::Trouble(text) } else { Action::Note(text) });
         }
     }
 

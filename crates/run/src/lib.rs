@@ -24,5 +24,6 @@ pub use controller::{Outcome, run};
 pub use failure::Failure;
 pub use lower::{CpuPlacement, Doors, Lowered, Planner, Surroundings, Unplannable, Wanted, lower};
 pub use observer::Observer;
+pub use run_plan::load_max;
 pub use seal::record_not_run;
 pub use share::{Barrier, NotRun, Share};

@@ -18,7 +18,7 @@ use beginning::{Begun, begin};
 use memtide_base::{Instant, Span};
 use memtide_engine::fleet::{Command, Fleet, Interval, TroubleKind, WorkerReport};
 use memtide_engine::plan::segment;
-use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage};
+use memtide_engine::{Closed, Pacing, PeerError, Plan, Reconnect, Stage, Window};
 use memtide_metrics::{Counters, ErrorClass, TallySum};
 use memtide_schema::record::Aborted;
 
@@ -33,6 +33,15 @@ const OVERTIME: Span = Span::from_s(5);
 /// How much longer than the timeout nothing may end where only endings lead on: by then every
 /// operation in flight has timed out.
 const STILL_MAX: Span = Span::from_s(1);
+
+/// The longest that `plan` takes from the beginning of its load until the last reply of its servers
+/// was awaited; none if only the number of operations ends the load.
+pub fn load_max(plan: &Plan) -> Option<Span> {
+    let Window { warmup, duration, .. } = plan.window;
+    // Of the last operation, of those in flight at the stop, and of the last questions.
+    let replies = plan.timeout + plan.timeout + plan.timeout + OVERTIME;
+    (duration != Span::MAX).then(|| warmup + duration + replies)
+}
 
 /// A plan that is over.
 pub(crate) struct Ended {

@@ -2,6 +2,7 @@
 
 use super::member::{Lost, Stage};
 use super::{Action, Master, Phase};
+use crate::clock::RoundTrip;
 use crate::message::to_agent::What as Says;
 use crate::message::{Armed, Clock, Ping, Pong};
 use memtide_base::{Instant, Span};
@@ -35,7 +36,13 @@ impl Master {
         }
     }
 
-    pub(super) fn pong(&mut self, number: usize, pong: &Pong, now: Instant) {
+    pub(super) fn pong(
+        &mut self,
+        number: usize,
+        pong: &Pong,
+        trip: Option<RoundTrip>,
+        now: Instant,
+    ) {
         let part = Span::from_ns(BURSTS_MAX.ns() / self.members.len() as u64);
         let burst_max = BURST_MAX.min(part);
         let member = &mut self.members[number];
@@ -44,7 +51,8 @@ impl Master {
         };
         member.ping = None;
         member.ping_at = now + PING_EVERY;
-        member.clock.ping(sent.ns(), now.ns(), pong.clock_ns);
+        let RoundTrip { sent, received } = trip.unwrap_or(RoundTrip { sent, received: now });
+        member.clock.ping(sent.ns(), received.ns(), pong.clock_ns);
         if member.burst > 0 {
             member.burst -= 1;
             // Over a long way, fewer pings have to do: no agent holds up the others.
@@ -102,6 +110,7 @@ impl Master {
     fn arm(&mut self, now: Instant) {
         self.phase = Phase::Running;
         let start = now + LEAD;
+        self.load_until = self.load_max.map(|most| start + most);
         for number in 0..self.members.len() {
             if self.members[number].stage != Stage::Prepared {
                 continue;

@@ -39,12 +39,18 @@ impl Master {
         self.look_at_beginning(now);
         self.report_seconds();
         let stopping = self.stopping.as_ref().map(|(_, since)| *since);
+        let is_overdue = self.load_until.is_some_and(|until| now >= until + HAND_OVER_MAX);
         for number in 0..self.members.len() {
             // One that is alive may still never end what it has begun to say.
             let member = &self.members[number];
             let mut since = stopping.into_iter().chain(member.handing_since);
             if member.is_at_work() && since.any(|since| now.since(since) >= HAND_OVER_MAX) {
                 let why = format!("it did not hand over its record within {HAND_OVER_MAX}");
+                self.lose(number, None, why, now);
+            } else if is_overdue && member.is_loading() && member.handing_since.is_none() {
+                let why = format!(
+                    "its load has not ended {HAND_OVER_MAX} after the latest end that was planned"
+                );
                 self.lose(number, None, why, now);
             }
         }

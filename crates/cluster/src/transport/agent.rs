@@ -289,7 +289,7 @@ impl Shared {
         stop: &Stop,
     ) -> Result<(Handle<FromAgent>, Link<ToAgent>), String> {
         let tls = connect(address, connector).await?;
-        let (outbox, outgoing) = outgoing();
+        let (outbox, outgoing) = outgoing(|_| {});
         let (handle, end) = Handle::new(outbox);
         handle.send(self.hello(None));
         let refused = |_| {
@@ -322,7 +322,7 @@ impl Shared {
             Ok(call) => call,
             Err(why) => return guest.turn_away(why),
         };
-        let (outbox, outgoing) = outgoing();
+        let (outbox, outgoing) = outgoing(|_| {});
         let (handle, end) = Handle::new(outbox);
         let backlog = handle.outbox.backlog();
         let busy_since = {

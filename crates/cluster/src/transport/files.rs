@@ -7,7 +7,7 @@ use crate::identity::Identity;
 use crate::join::{Join, Token, checked_address};
 use crate::law::LawWords;
 use ring::rand::SystemRandom;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -153,21 +153,35 @@ fn groups() -> Vec<u32> {
     more.into_iter().chain([own]).map(|group| group.as_raw()).collect()
 }
 
+/// Reads a file whose owner and mode are those of a secret. What is looked at is what is read, also
+/// where the file is replaced in between.
 fn read_secret(path: &Path) -> Result<String, String> {
-    let metadata = path.metadata().map_err(|error| format!("{}: {error}", path.display()))?;
-    secret(path, &metadata, &groups())?;
-    read(path)
+    let groups = groups();
+    read_if(path, |metadata| secret(path, metadata, &groups))
 }
 
 fn read(path: &Path) -> Result<String, String> {
+    read_if(path, |_| Ok(()))
+}
+
+/// Reads a short file that `allows` accepts.
+fn read_if(
+    path: &Path,
+    allows: impl FnOnce(&Metadata) -> Result<(), String>,
+) -> Result<String, String> {
     let wrong = |what: &str| format!("{}: {what}", path.display());
-    let metadata = path.metadata().map_err(|error| wrong(&error.to_string()))?;
+    // A pipe without a writer must not be waited for.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let opened = OpenOptions::new().read(true).custom_flags(nonblocking).open(path);
+    let file = opened.map_err(|error| wrong(&error.to_string()))?;
+    let metadata = file.metadata().map_err(|error| wrong(&error.to_string()))?;
+    allows(&metadata)?;
     if !metadata.is_file() {
         return Err(wrong("it is not a file"));
     }
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
         .map_err(|error| wrong(&error.to_string()))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(wrong("it is longer than 64 KiB: memtide key new did not write it"));

@@ -7,15 +7,17 @@ use super::queue::{Events, Inbox, events, locked, outgoing};
 use super::stream::{call_agent, once, serve, why};
 use super::thread::{NetThread, Stop, runtime};
 use super::{ALIVE_EVERY, BUSY_MAX, REDIAL, tls};
+use crate::clock::RoundTrip;
 use crate::identity::Identity;
 use crate::join::Token;
 use crate::message::master_server::MasterServer;
 use crate::message::{Alive, FromAgent, Hello, ToAgent, from_agent, to_agent};
+use memtide_base::Instant;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::{self, Duration};
 use tokio::net::TcpStream;
 use tokio::select;
 use tokio::time::sleep;
@@ -40,6 +42,8 @@ pub enum FromNet {
         peer: u64,
         /// The message.
         message: FromAgent,
+        /// When the ping that it answers left, and when it arrived.
+        trip: Option<RoundTrip>,
     },
     /// A connection has ended.
     Closed {
@@ -79,7 +83,8 @@ pub struct MasterNet {
 
 impl MasterNet {
     /// Waits for agents on `listen`, and dials the agents listed in `dial`, until they
-    /// answer. Port 0 takes a free port.
+    /// answer. Port 0 takes a free port. `clock` is the monotonic clock in nanoseconds, read when a
+    /// ping leaves and when its answer arrives.
     ///
     /// # Errors
     /// When the address cannot be bound or the thread cannot be started.
@@ -88,6 +93,7 @@ impl MasterNet {
         token: Token,
         listen: Option<&str>,
         dial: Vec<String>,
+        clock: fn() -> u64,
     ) -> Result<Self, String> {
         let runtime = runtime()?;
         let (inbox, events) = events();
@@ -98,8 +104,8 @@ impl MasterNet {
         let door = Door::new(inbox.clone(), turned);
         drop(inside);
         let peers = Mutex::new(HashMap::new());
-        let (number, called) = (AtomicU64::new(1), Mutex::new(Instant::now()));
-        let shared = Arc::new(Shared { inbox, token, peers, number, called });
+        let (number, called) = (AtomicU64::new(1), Mutex::new(time::Instant::now()));
+        let shared = Arc::new(Shared { inbox, token, clock, peers, number, called });
         let local = listener.as_ref().map(|(_, local)| *local);
         let thread = NetThread::start(runtime, |runtime, stop| {
             if let Some((listener, _)) = listener {
@@ -127,7 +133,7 @@ impl MasterNet {
     /// agents wait: at most 1024 events, or 64 MiB, are kept for it. Agents hear all the same that
     /// their master lives, unless the caller does not come back for 30 s.
     pub fn next(&self, timeout: Duration) -> Option<FromNet> {
-        *locked(&self.shared.called) = Instant::now();
+        *locked(&self.shared.called) = time::Instant::now();
         self.events.next(timeout)
     }
 
@@ -152,13 +158,57 @@ impl Drop for MasterNet {
     }
 }
 
+/// A connection to an agent that has proved itself.
+struct Connected {
+    handle: Handle<ToAgent>,
+    link: Link<FromAgent>,
+    left: Left,
+}
+
+/// When the last ping to an agent left, and its number. It is written and read in the net thread,
+/// so that no other thread's delay makes the comparison of clocks worse.
+#[derive(Clone)]
+struct Left {
+    clock: fn() -> u64,
+    last: Arc<Mutex<Option<(u64, Instant)>>>,
+}
+
+impl Left {
+    fn new(clock: fn() -> u64) -> Self {
+        Self { clock, last: Arc::default() }
+    }
+
+    fn now(&self) -> Instant {
+        Instant::from_ns((self.clock)())
+    }
+
+    /// Notes each ping that leaves.
+    fn stamp(&self) -> impl FnMut(&ToAgent) + Send + 'static {
+        let this = self.clone();
+        move |message| {
+            if let Some(to_agent::What::Ping(ping)) = &message.what {
+                *locked(&this.last) = Some((ping.number, this.now()));
+            }
+        }
+    }
+
+    /// The way of the ping that `message` answers, if it answers the last one.
+    fn trip(&self, message: &FromAgent) -> Option<RoundTrip> {
+        let Some(from_agent::What::Pong(pong)) = &message.what else { return None };
+        let received = self.now();
+        let (_, sent) = locked(&self.last).filter(|(number, _)| *number == pong.number)?;
+        Some(RoundTrip { sent, received })
+    }
+}
+
 struct Shared {
     inbox: Inbox<FromNet>,
     token: Token,
+    clock: fn() -> u64,
     peers: Mutex<HashMap<u64, Handle<ToAgent>>>,
     number: AtomicU64,
     /// When the caller last asked for an event.
-    called: Mutex<Instant>,
+    called: Mutex<time::Instant>,
 }
 
 impl Shared {
@@ -198,12 +248,14 @@ impl Shared {
             Err(why) => return guest.turn_away(why),
         };
         guest.proved();
-        let (outbox, outgoing) = outgoing();
+        let left = Left::new(self.clock);
+        let (outbox, outgoing) = outgoing(left.stamp());
         let incoming = call.answer(outgoing);
         let (handle, end) = Handle::new(outbox);
         let backlog = handle.outbox.backlog();
         let link = Link { incoming, driver, end, backlog, stop };
-        self.keep(guest.address.to_string(), hello, handle, link).await;
+        let address = guest.address.to_string();
+        self.keep(address, hello, Connected { handle, link, left }).await;
     }
 
     /// The first message, if it proves that the agent knows the token.
@@ -229,14 +281,16 @@ impl Shared {
         &self,
         address: String,
         hello: Hello,
-        handle: Handle<ToAgent>,
-        mut link: Link<FromAgent>,
+        Connected { handle, mut link, left }: Connected,
     ) -> bool {
         let peer = self.number.fetch_add(1, Ordering::Relaxed);
         locked(&self.peers).insert(peer, handle);
         self.inbox.put(FromNet::Opened { peer, address, hello }, 1).await;
-        let ended =
-            link.carry(&self.inbox, |message| Some(FromNet::Message { peer, message })).await;
+        let event = |message| {
+            let trip = left.trip(&message);
+            Some(FromNet::Message { peer, message, trip })
+        };
+        let ended = link.carry(&self.inbox, event).await;
         locked(&self.peers).remove(&peer);
         let asked = matches!(ended, Ended::Asked);
         let why = link.finish(ended).await;
@@ -254,9 +308,9 @@ impl Shared {
                 () = stop.asked() => return,
             };
             match dialed {
-                Ok((hello, handle, link)) => {
+                Ok((hello, connected)) => {
                     (pause, said) = (REDIAL.0, String::new());
-                    if self.keep(address.clone(), hello, handle, link).await {
+                    if self.keep(address.clone(), hello, connected).await {
                         return;
                     }
                 }
@@ -279,7 +333,7 @@ impl Shared {
         address: &str,
         connector: &TlsConnector,
         stop: &Stop,
-    ) -> Result<(Hello, Handle<ToAgent>, Link<FromAgent>), String> {
+    ) -> Result<(Hello, Connected), String> {
         // An agent of another master may close before its alert is read, so that both are one
         // sentence, which is said once.
         let silent = |_| {
@@ -288,11 +342,13 @@ impl Shared {
                 .to_owned()
         };
         let tls = connect(address, connector).await?;
-        let (outbox, outgoing) = outgoing();
+        let left = Left::new(self.clock);
+        let (outbox, outgoing) = outgoing(left.stamp());
         let (mut incoming, driver) = call_agent(tls, outgoing).await.map_err(silent)?;
         let hello = self.first_message(&mut incoming).await?;
         let (handle, end) = Handle::new(outbox);
         let backlog = handle.outbox.backlog();
-        Ok((hello, handle, Link { incoming, driver, end, backlog, stop: stop.clone() }))
+        let link = Link { incoming, driver, end, backlog, stop: stop.clone() };
+        Ok((hello, Connected { handle, link, left }))
     }
 }

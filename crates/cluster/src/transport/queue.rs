@@ -136,6 +136,7 @@ impl Backlog {
 pub(super) struct Outgoing<T> {
     receiver: UnboundedReceiver<(T, OwnedSemaphorePermit)>,
     taken: Arc<AtomicU64>,
+    leaves: Box<dyn FnMut(&T) + Send>,
 }
 
 impl<T> Stream for Outgoing<T> {
@@ -144,15 +145,18 @@ impl<T> Stream for Outgoing<T> {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = ready!(self.receiver.poll_recv(context));
         self.taken.fetch_add(1, Ordering::Relaxed);
-        Poll::Ready(next.map(|(message, _room)| message))
+        let next = next.map(|(message, _room)| message);
+        next.iter().for_each(|message| (self.leaves)(message));
+        Poll::Ready(next)
     }
 }
 
-/// A queue to a peer.
-pub(super) fn outgoing<T>() -> (Outbox<T>, Outgoing<T>) {
+/// A queue to a peer. `leaves` sees each message just before it is sent, in the net thread.
+pub(super) fn outgoing<T>(leaves: impl FnMut(&T) + Send + 'static) -> (Outbox<T>, Outgoing<T>) {
     let (sender, receiver) = unbounded_channel();
     let taken = Arc::new(AtomicU64::new(0));
     let room = Arc::new(Semaphore::new(WAITING_MAX as usize));
     let backlog = Backlog { room, taken: Arc::clone(&taken) };
-    (Outbox { sender, backlog }, Outgoing { receiver, taken })
+    let leaves = Box::new(leaves);
+    (Outbox { sender, backlog }, Outgoing { receiver, taken, leaves })
 }

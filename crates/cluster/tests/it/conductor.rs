@@ -7,6 +7,8 @@ use memtide_cluster::message::ToAgent;
 use std::collections::BTreeMap;
 
 pub const VERSION: &str = "1.2.3";
+/// No share's load is to be longer.
+const LOAD_MAX: Span = Span::from_s(10);
 
 /// What came of a round.
 #[derive(Debug, Default)]
@@ -106,7 +108,13 @@ impl Conductor {
         let agents = self.master.agents().into_iter().map(|agent| agent.name).collect();
         self.rounds.push(Found { agents, ..Found::default() });
         let load_only = self.load_only;
-        let round = Round { scenario: String::new(), load_only, step: None, samples: false };
+        let round = Round {
+            scenario: String::new(),
+            load_only,
+            step: None,
+            samples: false,
+            load_max: Some(LOAD_MAX),
+        };
         self.master.begin(&round, now);
     }
 
@@ -130,7 +138,7 @@ impl Conductor {
         match action {
             Action::Send(peer, message) => wishes.push(Wish::Send(peer, message)),
             Action::Close(peer) => wishes.push(Wish::Close(peer)),
-            Action::Note(text) => self.notes.push(text),
+            Action::Note(text) | Action::Trouble(text) => self.notes.push(text),
             Action::Begins(at) => found.expect("a round").begins = Some(at.ns()),
             Action::Seconds(seconds) => {
                 for (number, bytes) in seconds {

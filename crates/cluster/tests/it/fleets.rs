@@ -73,6 +73,10 @@ fn world(seed: u64) -> World {
     let of_rounds = (rounds, load_only);
     let conductor = Conductor::new(agents as u32, allow_lost as u32, of_rounds, seed);
     let mut world = World::new(seed, agents as usize, conductor);
+    if seed.is_multiple_of(16) {
+        // A share that stands still: only an order to end, or the loss of its master, ends it.
+        world.nodes[random.below(agents) as usize].length = 10_000 * S;
+    }
     for _ in 0..random.below(5) {
         let of = random.below(agents) as usize;
         if random.below(8) == 0 {

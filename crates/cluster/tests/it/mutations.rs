@@ -105,6 +105,16 @@ fn a_record_that_never_ends_holds_nobody_up() {
     assert!(lost(&half).contains("hand over"));
 }
 
+/// Its network answers, but its load never ends.
+#[test]
+fn a_share_that_stands_still_is_awaited_only_until_it_must_be_over() {
+    let mut world = world();
+    world.nodes[0].length = 10_000_000_000_000;
+    world.run();
+    check(&world);
+    assert!(lost(&world).contains("its load has not ended"));
+}
+
 #[test]
 fn a_beginning_in_the_past_gives_a_record_without_load() {
     let world = agent_hears(|what| {
@@ -162,7 +172,8 @@ fn an_agent_that_leaves_at_a_breach_is_named() {
 fn pings_without_answers_hold_nobody_up() {
     let silent = agent_says(|what| {
         let FromWhat::Pong(_) = what else { return None };
-        Some(vec![from(FromWhat::Note(Note { text: "here".to_owned() }))])
+        let note = Note { text: "here".to_owned(), is_trouble: false };
+        Some(vec![from(FromWhat::Note(note))])
     });
     assert!(!lost(&silent).is_empty());
     let wrong = agent_says(|what| {

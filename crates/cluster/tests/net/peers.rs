@@ -55,14 +55,14 @@ impl Keys {
 
     pub(crate) fn waiting_on(&self, address: &str) -> MasterNet {
         let token = self.join.token.clone();
-        MasterNet::start(&self.identity, token, Some(address), Vec::new()).unwrap()
+        MasterNet::start(&self.identity, token, Some(address), Vec::new(), clock).unwrap()
     }
 
     /// A master that dials agents.
     pub(crate) fn dialing(&self, agents: &[&AgentNet]) -> MasterNet {
         let agents = agents.iter().map(|agent| agent.local_address().unwrap().to_string());
         let token = self.join.token.clone();
-        MasterNet::start(&self.identity, token, None, agents.collect()).unwrap()
+        MasterNet::start(&self.identity, token, None, agents.collect(), clock).unwrap()
     }
 
     /// The join file for a master that waits.
@@ -169,7 +169,7 @@ pub(crate) fn said_at(net: &AgentNet) -> to_agent::What {
 }
 
 pub(crate) fn note(text: impl Into<String>) -> FromAgent {
-    FromAgent { what: Some(from_agent::What::Note(Note { text: text.into() })) }
+    FromAgent { what: Some(from_agent::What::Note(Note { text: text.into(), is_trouble: false })) }
 }
 
 pub(crate) fn ping(number: u64) -> ToAgent {

@@ -130,6 +130,35 @@ fn a_ping_is_answered_while_the_caller_sleeps() {
 }
 
 #[test]
+fn the_way_of_a_ping_does_not_depend_on_the_callers_time() {
+    let keys = Keys::new();
+    let master = keys.waiting();
+    let agent = keys.agent(&master, "a1");
+    let (peer, _) = opened(&master);
+    opened_at(&agent);
+    for number in 1..=5 {
+        let before = clock();
+        master.send(peer, ping(number));
+        thread::sleep(Duration::from_millis(200));
+        let slept = clock();
+        let (pong, trip) = at_master(&master, |event| match event {
+            FromNet::Message { message, trip, .. } => Some((message.clone(), *trip)),
+            _ => None,
+        });
+        let Some(from_agent::What::Pong(pong)) = pong.what else { panic!("another message") };
+        let trip = trip.unwrap();
+        assert!(before <= trip.sent.ns() && trip.sent.ns() <= pong.clock_ns);
+        assert!(pong.clock_ns <= trip.received.ns() && trip.received.ns() <= clock());
+        // The answer came while this thread slept, unless the machine stood still.
+        if trip.received.ns() > slept {
+            continue;
+        }
+        return;
+    }
+    panic!("no answer came within 200 ms");
+}
+
+#[test]
 fn an_agent_hears_of_a_master_whose_caller_is_busy() {
     let keys = Keys::new();
     let master = keys.waiting();
@@ -209,7 +238,8 @@ fn an_agent_that_is_not_there_is_unreachable_once() {
     let address = agent.local_address().unwrap();
     drop(agent);
     let token = keys.join.token.clone();
-    let master = MasterNet::start(&keys.identity, token, None, vec![address.to_string()]).unwrap();
+    let master =
+        MasterNet::start(&keys.identity, token, None, vec![address.to_string()], clock).unwrap();
     let why = at_master(&master, |event| match event {
         FromNet::Unreachable { address: at, why } if *at == address.to_string() => {
             Some(why.clone())

@@ -221,6 +221,10 @@ impl Shell {
             FromShare::Prepared => self.agent.prepared(),
             FromShare::Second(interval) => self.agent.second(interval),
             FromShare::Note(text) => self.agent.note(text),
+            FromShare::Trouble(text) => {
+                self.log(&text);
+                self.agent.trouble(text);
+            }
             FromShare::Ended(record) => {
                 self.rest("ended");
                 self.agent.ended(record.into_bytes());

@@ -4,7 +4,7 @@
 use super::agent::{Local, Own, task_of};
 use super::folder::state_folder;
 use super::merged::{Seconds, Taking, lost_sentences};
-use crate::exit::{INTERRUPTED, Stop, UNREACHABLE, USAGE};
+use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
 use memtide_cluster::master::{Action, Gathered, Master, Round, Rules, Wanted};
@@ -14,7 +14,7 @@ use memtide_engine::plan::StepTask;
 use memtide_host::clock::monotonic_ns;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::{Runner, plan_step};
-use memtide_run::{Failure, Observer, Outcome, Surroundings, lower};
+use memtide_run::{Failure, Lowered, Observer, Outcome, Surroundings, load_max, lower};
 use memtide_schema::record::{Aborted, EndedBy};
 use memtide_schema::scenario::{Agents, AgentsWord};
 use memtide_schema::{Event, OutputKind, Scenario, Settings, scenario_digest};
@@ -39,6 +39,8 @@ pub(crate) struct Fleet {
     samples: bool,
     /// What became of agents that were lost in the last round.
     lost: Vec<String>,
+    /// What agents could not do beside the load.
+    trouble: Vec<Stop>,
     /// The agent in this process, if the master has a share.
     _own: Option<Local>,
 }
@@ -69,7 +71,8 @@ impl Fleet {
             (None, _) => return Err(Stop::usage("--agents is missing; name their number")),
         };
         let dial = wanted.listed().to_vec();
-        let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);
+        let net =
+            MasterNet::start(&key.identity, key.join.token.clone(), listen, dial, monotonic_ns);
         let net = net.map_err(Stop::usage)?;
         let own = match (master_share, net.local_address()) {
             (true, Some(address)) => {
@@ -95,6 +98,7 @@ impl Fleet {
             around,
             samples: settings.outputs.first(OutputKind::Samples).is_some(),
             lost: Vec::new(),
+            trouble: Vec::new(),
             _own: own,
         })
     }
@@ -124,8 +128,10 @@ impl Fleet {
         observer: &mut impl Observer,
     ) -> Result<Outcome, Failure> {
         let (document, samples) = (self.document.clone(), self.samples);
-        let digest = self.digest(step.as_ref())?;
-        let round = Round { scenario: document, load_only, step, samples };
+        let lowered = self.lowered(step.as_ref())?;
+        let digest = scenario_digest(&lowered.document);
+        let load_max = load_max(&lowered.plan).filter(|_| !load_only);
+        let round = Round { scenario: document, load_only, step, samples, load_max };
         self.master.begin(&round, now());
         let mut taking = Taking::new(&self.scenario, digest);
         let end = loop {
@@ -150,26 +156,26 @@ impl Fleet {
         Ok(outcome)
     }
 
-    /// What all shares of the run, or of a step of it, have in common.
-    fn digest(&self, step: Option<&Step>) -> Result<String, Failure> {
+    /// The run, or a step of it, as all shares decide it alike.
+    fn lowered(&self, step: Option<&Step>) -> Result<Lowered, Failure> {
         let lowered = match step {
             Some(step) => plan_step(&self.scenario, task_of(step), &self.around),
             None => lower(&self.scenario, &self.around),
         };
-        let lowered = lowered.map_err(|problem| {
+        lowered.map_err(|problem| {
             let sentence = Sentence::new(problem.to_string());
             Failure { exit: USAGE, sentence }
-        })?;
-        Ok(scenario_digest(&lowered.document))
+        })
     }
 
-    /// Lets the agents go. Returns what became of those that were lost in the last round.
-    pub(crate) fn dismiss(mut self) -> Vec<String> {
+    /// Lets the agents go. Returns what became of those that were lost in the last round, and what
+    /// agents could not do beside the load.
+    pub(crate) fn dismiss(mut self) -> (Vec<String>, Vec<Stop>) {
         self.master.dismiss();
         while let Some(Action::Send(peer, message)) = self.master.poll() {
             self.net.send(peer, message);
         }
-        self.lost
+        (self.lost, self.trouble)
     }
 
     /// Takes what has come, or waits a little.
@@ -181,7 +187,9 @@ impl Fleet {
                 FromNet::Opened { peer, address, hello } => {
                     self.master.opened(peer, &address, &hello, at);
                 }
-                FromNet::Message { peer, message } => self.master.handle(peer, message, at),
+                FromNet::Message { peer, message, trip } => {
+                    self.master.handle_timed(peer, message, trip, at);
+                }
                 FromNet::Closed { peer, why } => self.master.closed(peer, &why, at),
                 FromNet::Turned { address, why } | FromNet::Unreachable { address, why } => {
                     self.master.turned(&address, &why);
@@ -202,6 +210,7 @@ impl Fleet {
                 Action::Send(peer, message) => self.net.send(peer, message),
                 Action::Close(peer) => self.net.close(peer),
                 Action::Note(text) => observer.on(&Event::Note(text)),
+                Action::Trouble(message) => self.trouble.push(Stop { code: FAILED, message }),
                 Action::Begins(_) => {}
                 Action::Seconds(seconds) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };

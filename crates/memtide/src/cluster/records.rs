@@ -16,6 +16,7 @@ use memtide_cluster::message::{
 use memtide_cluster::parts::Assembly;
 use memtide_cluster::text::printable;
 use memtide_cluster::transport::{FromNet, MasterNet, files};
+use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
 use memtide_schema::scenario::AgentsWord;
@@ -171,7 +172,7 @@ impl Fetching {
                 self.peers.insert(peer, new);
                 self.ask(net, peer);
             }
-            FromNet::Message { peer, message } => match message.what {
+            FromNet::Message { peer, message, .. } => match message.what {
                 Some(Says::Record(part)) => self.part(net, peer, &part)?,
                 Some(Says::Refused(refused)) => {
                     say(&format!("memtide: {}: {}", self.name(peer), printable(&refused.why, 600)));
@@ -267,7 +268,7 @@ fn open(matches: &ArgMatches, waits: Option<()>, dial: Vec<String>) -> Result<Ma
     };
     let key = files::read_identity(&folder).map_err(Stop::usage)?;
     let listen = waits.map(|()| &*key.bind);
-    let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial);
+    let net = MasterNet::start(&key.identity, key.join.token.clone(), listen, dial, monotonic_ns);
     net.map_err(Stop::usage)
 }
 

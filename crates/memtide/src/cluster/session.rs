@@ -57,7 +57,7 @@ impl MasterSession {
             return Err(stop);
         }
         let came = carry_out(task, &mut fleet, settings, &mut audience);
-        let lost = fleet.dismiss();
+        let (lost, mut trouble) = fleet.dismiss();
         let came = match came {
             Ok(came) => came,
             Err(failure) => {
@@ -66,7 +66,6 @@ impl MasterSession {
                 return Err(front.fail(&failure));
             }
         };
-        let mut trouble = Vec::new();
         let (doubted, is_recorded) = audience.close(&mut trouble);
         let is_forgiven = trouble.is_empty() && misses_only_agents(&came);
         if is_forgiven {

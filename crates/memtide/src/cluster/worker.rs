@@ -39,6 +39,8 @@ pub(super) enum FromShare {
     Second(Vec<u8>),
     /// Something is worth saying.
     Note(String),
+    /// An output of this share could not be written.
+    Trouble(String),
     /// It has ended with this record, as JSON.
     Ended(String),
     /// It has ended without one.
@@ -205,7 +207,7 @@ impl Front for AgentFront {
     }
 
     fn end(&self, settings: &Settings, ended: Ended) -> Result<u8, Stop> {
-        ended.trouble.iter().for_each(|stop| self.tell(FromShare::Note(stop.message.clone())));
+        ended.trouble.iter().for_each(|stop| self.tell(FromShare::Trouble(stop.message.clone())));
         let Came::Run(outcome) = ended.came else { return Ok(0) };
         if let Some(failure) = &outcome.failure {
             self.tell(FromShare::Note(failure.message()));

@@ -98,6 +98,11 @@ impl Running {
         Self { child, words: format!("{command:?}"), out, err, started: Instant::now() }
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends `signal` to it.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();

@@ -1,6 +1,6 @@
 //! Agents that are missing, stopped, killed or started again.
 
-use super::{Lab, load_lasts, names, record};
+use super::{Lab, load_lasts, names, record, until};
 use crate::child::{Running, shared};
 use crate::peer::Peer;
 use memtide_schema::record::EndedBy;
@@ -82,6 +82,25 @@ fn an_agent_that_is_stopped_for_two_seconds_is_not_lost() {
     let record = record(&lab.path("run.json"));
     assert_eq!((record.ended_by, record.shards.len()), (EndedBy::Duration, 2), "{finished}");
     assert_eq!(record.totals.answered + record.totals.unanswered(), record.totals.intended);
+}
+
+/// Its master has sent pings all the while, and they are there when it goes on.
+#[test]
+fn an_agent_that_is_stopped_for_seven_seconds_ends_its_load_and_says_why() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("seven"), Peer::memcached(""));
+    let agents = lab.agents(1);
+    let running = under_way(&lab, &peer, "1", LONG);
+    agents[0].signal(Signal::STOP);
+    sleep(Duration::from_millis(500));
+    let before = peer.figure("cmd_get");
+    sleep(Duration::from_millis(6_500));
+    agents[0].signal(Signal::CONT);
+    running.finish().fails(3, &["a0", "it heard nothing of its master for 5s"]);
+    load_lasts(&peer);
+    let after = peer.figure("cmd_get") - before;
+    assert!(after <= 64, "{after} operations came after it went on");
+    until(|| agents[0].kept().len() == 1, || agents[0].said());
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use super::{Agent, Lab, load_lasts, names, record, until};
 use crate::child::{memtide, shared};
 use crate::peer::Peer;
+use memtide_cluster::message::Hello;
+use memtide_cluster::transport::{AgentNet, files};
 use memtide_schema::record::EndedBy;
 use rustix::process::Signal;
 use std::fs;
@@ -87,6 +89,62 @@ fn an_interrupted_master_has_the_record_so_far_and_its_agents_are_free() {
     std::thread::sleep(Duration::from_millis(500));
     waiting.signal(Signal::INT);
     waiting.finish().fails(130, &["interrupted while it waited for agents"]);
+}
+
+#[test]
+fn a_second_interrupt_ends_the_master_at_once_and_the_load_with_it() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("twice"), Peer::memcached(""));
+    let agents = lab.agents(2);
+    let master = lab.start(&peer, "2", LONG, &lab.path("run.json"));
+    peer.await_figure("cmd_get", 9_000);
+    // Its record is awaited, so that there is time for the second.
+    agents[1].signal(Signal::STOP);
+    master.signal(Signal::INT);
+    std::thread::sleep(Duration::from_millis(300));
+    master.signal(Signal::INT);
+    master.finish().fails(130, &[]);
+    agents[1].signal(Signal::CONT);
+    assert!(load_lasts(&peer) < ALONE_MAX);
+    // What the master has not taken is there to be fetched.
+    until(|| agents[1].kept().len() == 1, || agents[1].said());
+}
+
+#[test]
+fn an_agent_that_is_interrupted_hands_over_what_it_has() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("agent-interrupted"), Peer::memcached(""));
+    let mut agents = lab.agents(2);
+    let json = lab.path("run.json");
+    let words = "--rate 2k --duration 8s --mix get=1 --warmup 0";
+    let master = lab.start(&peer, "2", words, &json);
+    peer.await_figure("cmd_get", 6_000);
+    let leaver = agents.remove(1);
+    leaver.signal(Signal::INT);
+    assert_eq!(leaver.code(), Some(0));
+    let finished = master.finish();
+    let record = record(&json);
+    assert_eq!((names(&record).len(), record.partial), (2, true), "{finished}");
+    assert_eq!(record.totals.answered + record.totals.unanswered(), record.totals.intended);
+}
+
+/// An agent with this library and another version: no other memtide is installed here.
+#[test]
+fn an_agent_of_another_version_is_told_to_install_the_same() {
+    let (lab, peer) = (Lab::new("versions"), Peer::memcached(""));
+    let join = files::read_join(&lab.join()).unwrap();
+    let agent = AgentNet::dial(&join, || 1).unwrap();
+    let (protocol, version) = (memtide_cluster::PROTOCOL, "0.0.1".to_owned());
+    agent.set_hello(Hello { protocol, version, name: "old".to_owned(), ..Hello::default() });
+    let run = lab.start(&peer, "1", "--expect 3s", &lab.path("run.json")).finish();
+    run.fails(3, &["0 of 1 agents came", "memtide 0.0.1", "install the same version on both"]);
+    let mut heard = Vec::new();
+    while let Some(event) = agent.next(Duration::from_millis(200)) {
+        heard.push(format!("{event:?}"));
+    }
+    let heard = heard.concat();
+    assert!(heard.contains("install the same version on both"), "{heard}");
+    super::is_untouched(&peer);
 }
 
 #[test]

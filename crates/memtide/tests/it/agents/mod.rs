@@ -7,6 +7,8 @@ mod masters;
 mod security;
 mod clocks;
 mod threads;
+mod cuts;
+mod surroundings;
 
 use crate::child::{Finished, Running, memtide, program, read_record, scratch};
 use crate::peer::{Peer, free_port};

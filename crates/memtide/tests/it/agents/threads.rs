@@ -1,15 +1,15 @@
 //! Where the threads of an agent run: its network must not take the CPUs of pinned workers.
 
-use super::{Agent, Lab};
+use super::Lab;
 use crate::child::shared;
 use crate::peer::Peer;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::fs;
 use std::io::Write;
 
-/// The threads of an agent by name, each with the CPUs that it may use, as the kernel writes them.
-fn threads(agent: &Agent) -> Vec<(String, String)> {
-    let folder = fs::read_dir(format!("/proc/{}/task", agent.id())).unwrap();
+/// The threads of a process by name, each with the CPUs that it may use, as the kernel writes them.
+fn threads(process: u32) -> Vec<(String, String)> {
+    let folder = fs::read_dir(format!("/proc/{process}/task")).unwrap();
     let facts = folder.flatten().filter_map(|thread| {
         // A thread can end at any time.
         let status = fs::read_to_string(thread.path().join("status")).ok()?;
@@ -20,6 +20,30 @@ fn threads(agent: &Agent) -> Vec<(String, String)> {
         Some((field("Name")?, field("Cpus_allowed_list")?))
     });
     facts.collect()
+}
+
+/// What the threads of a process may use whose names begin like this, and all its threads.
+fn cpus_of(process: u32, name: &str) -> (Vec<String>, String) {
+    let found = threads(process);
+    let of = found.iter().filter(|(found, _)| found.starts_with(name));
+    (of.map(|(_, cpus)| cpus.clone()).collect(), format!("{found:?}"))
+}
+
+fn is_among(cpu: &str, list: &str) -> bool {
+    list.split(',').any(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let [cpu, first, last] = [cpu, first, last].map(|word| word.parse::<u32>().unwrap());
+        (first..=last).contains(&cpu)
+    })
+}
+
+/// None of a process's threads of the network may use the CPU of its one worker.
+fn stays_off(process: u32, nets: usize) {
+    let (workers, shown) = cpus_of(process, "worker-");
+    assert_eq!(workers.len(), 1, "{shown}");
+    let (found, shown) = cpus_of(process, "memtide-net");
+    assert_eq!(found.len(), nets, "{shown}");
+    assert!(!found.iter().any(|net| is_among(&workers[0], net)), "{shown}");
 }
 
 /// How many CPUs this process may use.
@@ -37,13 +61,9 @@ fn the_network_stays_off_the_cpus_of_pinned_workers() {
     }
     let (lab, peer) = (Lab::new("threads"), Peer::memcached(""));
     let agent = lab.agent("a0");
-    let all = |name: &str| {
-        let found = threads(&agent);
-        let of = found.iter().filter(|(found, _)| found.starts_with(name));
-        (of.map(|(_, cpus)| cpus.clone()).collect::<Vec<_>>(), format!("{found:?}"))
-    };
     agent.await_log("dials its master");
-    let free = all("memtide-net").0;
+    let net = || cpus_of(agent.id(), "memtide-net").0;
+    let free = net();
     let load = |words: &str| {
         let before = peer.figure("cmd_get");
         let json = lab.path("run.json");
@@ -53,25 +73,18 @@ fn the_network_stays_off_the_cpus_of_pinned_workers() {
         running
     };
     let running = load("--pin");
-    let (workers, shown) = all("worker-");
-    assert_eq!(workers.len(), 1, "{shown}");
-    let (nets, shown) = all("memtide-net");
-    assert_eq!(nets.len(), 1, "{shown}");
-    let is_among = |cpu: &str, list: &str| {
-        list.split(',').any(|range| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            let [cpu, first, last] = [cpu, first, last].map(|word| word.parse::<u32>().unwrap());
-            (first..=last).contains(&cpu)
-        })
-    };
-    assert!(!is_among(&workers[0], &nets[0]), "{shown}");
+    stays_off(agent.id(), 1);
+    running.finish().exits(0);
+    // A master with a share of its own has two networks: its own and that of the share's agent.
+    let running = load("--pin --master-share");
+    stays_off(running.id(), 2);
     running.finish().exits(0);
     // Where nothing is pinned, nothing is kept away.
     let running = load("");
-    assert_eq!(all("memtide-net").0, free);
+    assert_eq!(net(), free);
     running.finish().exits(0);
     // Where workers have every CPU, it stays where it is.
     let running = load(&format!("--pin --threads {0} --connections {0}", cpus()));
-    assert_eq!(all("memtide-net").0, free);
+    assert_eq!(net(), free);
     running.finish().exits(0);
 }
