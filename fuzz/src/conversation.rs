@@ -5,7 +5,7 @@
 use memtide_base::{Instant, Span};
 use memtide_cluster::PROTOCOL;
 use memtide_cluster::agent::{self, Agent};
-use memtide_cluster::master::{self, Master, Round, Rules, Wanted};
+use memtide_cluster::master::{self, Master, Part, Round, Rules, Wanted};
 use memtide_cluster::message::{FromAgent, Hello, ToAgent};
 use memtide_schema::Interval;
 use prost::Message;
@@ -21,6 +21,7 @@ pub fn from_agent(data: &[u8]) {
         wanted: Wanted::Count(2),
         expect: Span::from_s(1),
         allow_lost: u32::from(data.len().is_multiple_of(2)),
+        own: None,
         version: VERSION.to_owned(),
         seed: 1,
     };
@@ -31,14 +32,10 @@ pub fn from_agent(data: &[u8]) {
     }
     assert_eq!(master.gathered(now), master::Gathered::All);
     let scenario = "server = '10.0.0.5'".to_owned();
-    let round = Round {
-        scenario,
-        load_only: false,
-        step: None,
-        samples: false,
-        load_max: Some(Span::from_s(1)),
-    };
-    master.begin(&round, now);
+    let members = vec![(0, 1), (1, 2)];
+    let parts = vec![Part { scenario, step: None, members }];
+    let load_max = Some(Span::from_s(1));
+    master.begin(&Round { parts, load_only: false, samples: false, load_max }, now);
     for (message, peer) in messages::<FromAgent>(data).zip(PEERS.into_iter().cycle()) {
         now += Span::from_ms(10);
         master.handle(peer, message, now);
@@ -149,5 +146,6 @@ pub(crate) fn hello() -> Hello {
         cpus: 2,
         busy_since_unix_s: None,
         kept: Vec::new(),
+        units: 0,
     }
 }

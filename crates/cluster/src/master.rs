@@ -39,6 +39,8 @@ pub struct Rules {
     pub expect: Span,
     /// How many agents of a run may be lost.
     pub allow_lost: u32,
+    /// The name of the agent in the master's own process, if it makes load; no other may have it.
+    pub own: Option<String>,
     /// The version of memtide, which agents must have too.
     pub version: String,
     /// A number that no other master has.
@@ -48,17 +50,33 @@ pub struct Rules {
 /// One run that all agents carry out together: a step of a search or scan, or a whole one.
 #[derive(Clone, Debug)]
 pub struct Round {
-    /// The scenario as TOML.
-    pub scenario: String,
+    /// Its loads, which begin together. Each agent takes part in one of them.
+    pub parts: Vec<Part>,
     /// Fill the servers and do nothing else.
     pub load_only: bool,
-    /// The step of a search or scan.
-    pub step: Option<Step>,
     /// Write measured operations to each agent's own folder.
     pub samples: bool,
     /// The longest from the beginning of the load until every share's load has ended, with what it
     /// waits for replies; none if that is not known beforehand.
     pub load_max: Option<Span>,
+}
+
+/// One load of a round, and who makes it.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The scenario as TOML.
+    pub scenario: String,
+    /// The step of a search or scan.
+    pub step: Option<Step>,
+    /// Agents by their numbers, and how many of its shares each has, at least 1.
+    pub members: Vec<(u32, u32)>,
+}
+
+impl Part {
+    /// How many shares it has.
+    pub fn units(&self) -> u32 {
+        self.members.iter().map(|(_, units)| units).sum()
+    }
 }
 
 /// What a master wants done, or tells.
@@ -86,12 +104,16 @@ pub enum Action {
 /// An agent that takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFacts {
-    /// The number of its share.
+    /// Its number, by which agents of a run are ordered.
     pub number: u32,
     /// What its machine is called.
     pub name: String,
     /// Where it is.
     pub address: String,
+    /// How many shares it takes where a master leaves that to it, at least 1.
+    pub units: u32,
+    /// It is in the master's own process.
+    pub is_own: bool,
 }
 
 /// A master, its agents, and what they are at.
@@ -151,12 +173,14 @@ impl Master {
         self.actions.pop_front()
     }
 
-    /// The agents that take part, by the number of their share.
+    /// The agents that take part, by their number.
     pub fn agents(&self) -> Vec<AgentFacts> {
         let facts = |(number, member): (usize, &Member)| AgentFacts {
             number: number as u32,
             name: member.name.clone(),
             address: member.address.clone(),
+            units: member.units,
+            is_own: self.is_own(member),
         };
         self.members.iter().enumerate().map(facts).collect()
     }
@@ -240,25 +264,36 @@ impl Master {
         self.phase = Phase::Preparing;
         (self.load_max, self.load_until) = (round.load_max, None);
         self.stopping = None;
-        let (run, of) = (self.run(), self.members.len() as u32);
-        for number in 0..self.members.len() {
-            let share = Share {
-                run: run.clone(),
-                scenario: round.scenario.clone(),
-                number: number as u32,
-                of,
-                load_only: round.load_only,
-                step: round.step,
-                samples: round.samples,
-            };
-            if self.members[number].begin(round.load_only) {
-                self.say(self.members[number].peer, Says::Share(share));
-            }
+        for part in &round.parts {
+            self.begin_part(round, part);
         }
         if self.has_lost_too_many() {
             self.stop(None, "agents were lost before it began", now);
         }
         self.look(now);
+    }
+
+    fn begin_part(&mut self, round: &Round, part: &Part) {
+        let (run, of) = (self.run(), part.units());
+        let mut first = 0;
+        for &(member, units) in &part.members {
+            let share = Share {
+                run: run.clone(),
+                scenario: part.scenario.clone(),
+                number: first,
+                of,
+                units,
+                load_only: round.load_only,
+                step: part.step,
+                samples: round.samples,
+            };
+            first += units;
+            let member = &mut self.members[member as usize];
+            if member.begin(round.load_only) {
+                let peer = member.peer;
+                self.say(peer, Says::Share(share));
+            }
+        }
     }
 
     /// Ends the round early; records are collected all the same. `aborted` is the condition that
@@ -314,6 +349,10 @@ impl Master {
     fn run(&self) -> Vec<u8> {
         let name = [self.rules.seed, rng::mix(self.rules.seed ^ self.rounds)];
         name.iter().flat_map(|half| half.to_be_bytes()).collect()
+    }
+
+    fn is_own(&self, member: &Member) -> bool {
+        self.rules.own.as_ref() == Some(&member.name)
     }
 
     fn number_of(&self, peer: u64) -> Option<usize> {

@@ -40,7 +40,9 @@ fn shares(out: &mut Sheet, record: &Record, alignment: &AlignmentRecord) {
     let ran: Vec<&ShardRecord> = record.shards.iter().filter(|shard| shard.has_run()).collect();
     let share = record.shards[0].share.as_ref();
     let of = share.map_or(0, |share| u64::from(share.of));
-    let mut text = format!("{} of {} merged", whole(ran.len() as u64), counted(of, "share"));
+    let units = |shard: &&ShardRecord| shard.share.as_ref().map_or(1, |share| share.units);
+    let there: u32 = ran.iter().map(units).sum();
+    let mut text = format!("{} of {} merged", whole(u64::from(there)), counted(of, "share"));
     let why = &alignment.why;
     match record.start_skew_ns {
         Some(skew_ns) if record.is_one_load() => text.push_str(&format!(

@@ -46,7 +46,12 @@ pub fn text_for(record: &Record, columns: Option<usize>) -> String {
         verification(&mut out, record);
     }
     judgement(&mut out, record);
-    out.into_text()
+    let mut text = out.into_text();
+    if let Some(own) = &record.own {
+        text.push_str("\nmeasured by the master's own load, beside that of the agents:\n\n");
+        text.push_str(&text_for(own, columns));
+    }
+    text
 }
 
 /// What was run, in a few lines.

@@ -143,7 +143,7 @@ fn conditions(scenario: &Scenario, start: ShareStart) -> &[Goal] {
 /// of the other shares of this run.
 fn writer(began: &Began, lowered: &Lowered) -> u32 {
     let of_run = rng::mix(began.unix_ns) as u32;
-    let Some(Share { number, of }) = lowered.share else { return of_run };
+    let Some(Share { number, of, .. }) = lowered.share else { return of_run };
     // Each server that is named takes a number of its own.
     let servers = lowered.plan.servers.len() as u32;
     let bits = of.saturating_mul(servers).next_power_of_two().ilog2();

@@ -127,10 +127,11 @@ fn lanes(plan: &Plan) -> Lanes {
 
 /// Which share of its run this was, if the run is divided.
 fn share(lowered: &Lowered, start: ShareStart, not_run: Option<&NotRun>) -> Option<ShareRecord> {
-    let Share { number, of } = lowered.share?;
+    let Share { number, of, units } = lowered.share?;
     Some(ShareRecord {
         number,
         of,
+        units,
         scenario_digest: memtide_schema::scenario_digest(&lowered.document),
         start,
         not_run: not_run.map(|NotRun(why)| why.clone()),

@@ -4,14 +4,24 @@
 use memtide_base::{Instant, Span};
 use memtide_schema::record::{Aborted, ShareStart};
 
-/// One of the equal parts of a run. A run of `of` shares has as many lanes as all of their workers
-/// together; share `number` has those that follow the lanes of the shares before it.
+/// Some of the equal shares of a run, mostly one. A run of `of` shares has as many lanes as all of
+/// their workers together; share `number` has those that follow the lanes of the shares before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// Its number, from 0, below `of`.
     pub number: u32,
     /// How many shares there are, at least 1.
     pub of: u32,
+    /// How many of them are carried out here, `number` and those that follow it: at least 1, and
+    /// not beyond the last.
+    pub units: u32,
+}
+
+impl Share {
+    /// One share of `of`.
+    pub const fn one(number: u32, of: u32) -> Self {
+        Self { number, of, units: 1 }
+    }
 }
 
 /// Where the shares of a run wait for each other, prepared, before their load begins. Nothing in it

@@ -45,7 +45,7 @@ pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};
 pub use file::from_toml;
 pub use judge::judge;
 pub use kind::Kind;
-pub use merge::{MergeError, Merging, Scenarios, merge};
+pub use merge::{MergeError, Merging, Scenarios, beside, merge};
 pub use record::Record;
 pub use sample::{Sample, SampleOutcome};
 pub use scenario::{Output, OutputKind, Outputs, Scenario, Settings, scenario_digest};

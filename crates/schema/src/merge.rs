@@ -23,6 +23,7 @@ use sum::Sums;
 use window::Windows;
 
 pub use agree::MergeError;
+pub use shares::beside;
 
 /// How many whole runs one record can hold, because it has the rows of each. Shares of one run are
 /// not limited: their rows are sums.

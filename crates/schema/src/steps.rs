@@ -163,7 +163,7 @@ pub struct Point {
 impl Step {
     /// The step's place on the curve.
     pub fn point(&self) -> Point {
-        let Record { response, service, lag, .. } = &self.record;
+        let Record { response, service, lag, .. } = self.record.judged();
         let at = |times: Option<&Distribution>, percentile| {
             times.and_then(|times| times.percentile(percentile))
         };

@@ -141,6 +141,7 @@ const REFUSED: &[(&str, Why)] = &[
     ("key", Why::Meeting),
     ("expect", Why::Meeting),
     ("master-share", Why::Meeting),
+    ("master-rate", Why::Meeting),
     ("allow-lost", Why::Meeting),
 ];
 

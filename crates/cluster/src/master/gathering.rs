@@ -108,8 +108,14 @@ impl Master {
             return Err("the run has all its agents; this one can take part in the next".to_owned());
         }
         let name = name(&hello.name);
+        let is_there = |member: &Member| member.name == name;
+        if self.rules.own.as_ref() == Some(&name) && self.members.iter().any(is_there) {
+            let why = format!("the master's own agent is called {name}; use another --name");
+            self.turned(address, &why);
+            return Err(why);
+        }
         self.gathering.turned.retain(|(known, _)| known != address);
-        self.members.push(Member::new(peer, &name, address, now));
+        self.members.push(Member::new(peer, (&name, address), hello.units, now));
         self.say(peer, Says::Welcome(Welcome { version: self.rules.version.clone() }));
         let (here, wanted) = (self.members.len(), self.rules.wanted.count());
         self.note(format!("agent {name} ({address}) is here, {here} of {wanted}"));
@@ -134,12 +140,13 @@ impl Master {
         }
     }
 
-    /// Orders the agents: as they are listed, or by name. Their order is the number of their share.
+    /// Orders the agents: as they are listed, or by name; the master's own load comes last.
     fn number(&mut self) {
-        let listed = self.rules.wanted.listed();
+        let (listed, own) = (self.rules.wanted.listed(), self.rules.own.as_ref());
         self.members.sort_by_key(|member| {
             let at = listed.iter().position(|address| *address == member.address);
-            (at.is_none(), at, member.name.clone(), member.address.clone(), member.peer)
+            let is_own = own == Some(&member.name);
+            (is_own, at.is_none(), at, member.name.clone(), member.address.clone(), member.peer)
         });
     }
 

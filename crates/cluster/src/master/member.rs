@@ -12,6 +12,8 @@ pub(super) struct Member {
     pub(super) peer: u64,
     pub(super) name: String,
     pub(super) address: String,
+    /// How many shares it takes where that is left to it.
+    pub(super) units: u32,
     pub(super) stage: Stage,
     /// When it was last heard.
     pub(super) heard: Instant,
@@ -79,11 +81,12 @@ impl Lost {
 }
 
 impl Member {
-    pub(super) fn new(peer: u64, name: &str, address: &str, now: Instant) -> Self {
+    pub(super) fn new(peer: u64, (name, address): (&str, &str), units: u32, now: Instant) -> Self {
         Self {
             peer,
             name: name.to_owned(),
             address: address.to_owned(),
+            units: units.max(1),
             stage: Stage::Resting,
             heard: now,
             clock: ClockBounds::new(),

@@ -2,7 +2,7 @@
 
 use crate::node::read;
 use memtide_base::{Instant, Span};
-use memtide_cluster::master::{Action, Gathered, Master, Round, RoundEnd, Rules, Wanted};
+use memtide_cluster::master::{Action, Gathered, Master, Part, Round, RoundEnd, Rules, Wanted};
 use memtide_cluster::message::ToAgent;
 use std::collections::BTreeMap;
 
@@ -49,6 +49,7 @@ impl Conductor {
             wanted: Wanted::Count(agents),
             expect: Span::from_s(30),
             allow_lost,
+            own: None,
             version: VERSION.to_owned(),
             seed,
         };
@@ -108,13 +109,9 @@ impl Conductor {
         let agents = self.master.agents().into_iter().map(|agent| agent.name).collect();
         self.rounds.push(Found { agents, ..Found::default() });
         let load_only = self.load_only;
-        let round = Round {
-            scenario: String::new(),
-            load_only,
-            step: None,
-            samples: false,
-            load_max: Some(LOAD_MAX),
-        };
+        let members = self.master.agents().iter().map(|agent| (agent.number, 1)).collect();
+        let parts = vec![Part { scenario: String::new(), step: None, members }];
+        let round = Round { parts, load_only, samples: false, load_max: Some(LOAD_MAX) };
         self.master.begin(&round, now);
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Setup {
     pub(crate) law: Option<Law>,
     /// What the agent is called.
     pub(crate) name: String,
+    /// How many shares it takes of a run whose master leaves that to its agents.
+    pub(crate) units: u32,
     /// Where records are kept until they are acknowledged; none if they are not.
     pub(crate) kept: Option<Kept>,
     /// Where measured operations may be written.
@@ -81,12 +83,17 @@ impl Local {
     /// An agent that dials the master at `address`. It may do what the user of this process may.
     ///
     /// Cause: No thread can be started.
-    pub(super) fn start(join: &Join, address: SocketAddr, own: Own) -> Result<Self, Stop> {
+    pub(super) fn start(
+        join: &Join,
+        address: SocketAddr,
+        (name, own): (&str, Own),
+    ) -> Result<Self, Stop> {
         let join = Join { address: address.to_string(), ..join.clone() };
         let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
         let setup = Setup {
             law: None,
-            name: "master".to_owned(),
+            name: name.to_owned(),
+            units: 1,
             kept: None,
             samples: None,
             own,
@@ -294,7 +301,7 @@ impl Shell {
         let mut settings = Settings::default();
         let applied = layer.and_then(|layer| settings.apply(&layer));
         applied.map_err(|error| error.to_string())?;
-        if share.number >= share.of {
+        if share.units == 0 || share.number >= share.of || share.units > share.of - share.number {
             return Err(format!(
                 "there is no share {} of {}; use the same version of memtide on both machines",
                 share.number, share.of
@@ -332,7 +339,7 @@ impl Shell {
             settings,
             sent,
             task,
-            share: Share { number: share.number, of: share.of },
+            share: Share { number: share.number, of: share.of, units: share.units },
             law: self.law.clone(),
             cpus: self.cpus.clone(),
             name: self.setup.name.clone(),
@@ -375,6 +382,7 @@ impl Shell {
             cpus: self.cpus.len() as u32,
             busy_since_unix_s: self.busy.as_ref().map(|busy| busy.since_unix_s),
             kept: kept.collect(),
+            units: self.setup.units,
         });
     }
 

@@ -3,11 +3,12 @@
 
 use super::agent::{Local, Own, task_of};
 use super::folder::state_folder;
-use super::merged::{Seconds, Taking, lost_sentences};
+use super::merged::{Seconds, TakenPart, Taking, lost_sentences};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
+use crate::session::front::division::{Division, OwnRate};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
-use memtide_cluster::master::{Action, Gathered, Master, Round, Rules, Wanted};
+use memtide_cluster::master::{Action, Gathered, Master, Part, Round, Rules, Wanted};
 use memtide_cluster::message::{self, Step};
 use memtide_cluster::transport::{FromNet, MasterNet, files};
 use memtide_engine::plan::StepTask;
@@ -26,14 +27,17 @@ const OWN_ADDRESS: &str = "127.0.0.1:11298";
 /// How often the master looks at the time while nothing comes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// The loads of a round, by what their records are known, and how long the longest may last; none
+/// if that is not known.
+type Parts = (Vec<Part>, (Vec<TakenPart>, Option<Span>));
+
 /// The agents of a run, and their master.
 pub(crate) struct Fleet {
     master: Master,
     net: MasterNet,
     stop: StopFlag,
-    /// The scenario as TOML.
-    document: String,
-    scenario: Scenario,
+    /// What is to be done; how it is divided is known once the agents are there.
+    division: Division,
     /// By what each machine decides alike.
     around: Surroundings,
     samples: bool,
@@ -41,26 +45,30 @@ pub(crate) struct Fleet {
     lost: Vec<String>,
     /// What agents could not do beside the load.
     trouble: Vec<Stop>,
-    /// The agent in this process, if the master has a share.
+    /// The agent in this process, if the master makes load.
     _own: Option<Local>,
 }
 
 impl Fleet {
-    /// Begins to wait for the agents that `settings` name.
+    /// Begins to wait for the agents that `settings` name, and for one more in this process if the
+    /// master has a load of its own.
     ///
     /// Cause: The master's key cannot be read, or its address is taken.
     pub(crate) fn open(
         settings: &Settings,
         around: Surroundings,
+        has_own: bool,
         stop: &StopFlag,
     ) -> Result<Self, Stop> {
-        let Agents { which, key, expect, master_share, allow_lost } = &settings.placement.agents;
+        let Agents { which, key, expect, master_share, allow_lost, .. } =
+            &settings.placement.agents;
+        let makes_load = *master_share || has_own;
         let folder = match key {
             Some(folder) => PathBuf::from(folder),
             None => own_key()?,
         };
         let key = files::read_identity(&folder).map_err(Stop::usage)?;
-        let (wanted, listen) = match (which, *master_share) {
+        let (wanted, listen) = match (which, makes_load) {
             (Some(AgentsWord::Listed(all)), false) => (Wanted::Listed(all.clone()), None),
             (Some(AgentsWord::Listed(all)), true) => {
                 (Wanted::ListedAndOwn(all.clone()), Some("127.0.0.1:0"))
@@ -74,9 +82,15 @@ impl Fleet {
         let net =
             MasterNet::start(&key.identity, key.join.token.clone(), listen, dial, monotonic_ns);
         let net = net.map_err(Stop::usage)?;
-        let own = match (master_share, net.local_address()) {
+        // No agent elsewhere is taken for it.
+        let own_name = match has_own {
+            true => format!("master-{}", std::process::id()),
+            false => "master".to_owned(),
+        };
+        let own = match (makes_load, net.local_address()) {
             (true, Some(address)) => {
-                Some(Local::start(&key.join, address, Own::of(&settings.scenario))?)
+                let login = Own::of(&settings.scenario);
+                Some(Local::start(&key.join, address, (&own_name, login))?)
             }
             _ => None,
         };
@@ -84,17 +98,17 @@ impl Fleet {
             wanted,
             expect: *expect,
             allow_lost: *allow_lost,
+            own: has_own.then_some(own_name),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seed: memtide_base::rng::mix(memtide_host::clock::since_unix().ns())
                 ^ u64::from(std::process::id()),
         };
-        let scenario = settings.scenario.clone();
+        let agents = settings.scenario.clone();
         Ok(Self {
             master: Master::new(rules, now()),
             net,
             stop: stop.clone(),
-            document: document(&scenario),
-            scenario,
+            division: Division { agents, units: Vec::new(), own: None },
             around,
             samples: settings.outputs.first(OutputKind::Samples).is_some(),
             lost: Vec::new(),
@@ -120,6 +134,17 @@ impl Fleet {
         }
     }
 
+    /// How many shares each agent would take by itself, in their order.
+    pub(crate) fn units(&self) -> Vec<u32> {
+        let agents = self.master.agents();
+        agents.iter().filter(|agent| !agent.is_own).map(|agent| agent.units).collect()
+    }
+
+    /// Sets how the run is divided.
+    pub(crate) fn divide(&mut self, division: Division) {
+        self.division = division;
+    }
+
     /// Lets all agents carry out the run, or a step of a search or scan.
     pub(crate) fn carry_out(
         &mut self,
@@ -127,13 +152,11 @@ impl Fleet {
         step: Option<Step>,
         observer: &mut impl Observer,
     ) -> Result<Outcome, Failure> {
-        let (document, samples) = (self.document.clone(), self.samples);
-        let lowered = self.lowered(step.as_ref())?;
-        let digest = scenario_digest(&lowered.document);
-        let load_max = load_max(&lowered.plan).filter(|_| !load_only);
-        let round = Round { scenario: document, load_only, step, samples, load_max };
+        let (parts, (taken, load_max)) = self.parts(load_only, step)?;
+        let load_max = load_max.filter(|_| !load_only);
+        let round = Round { parts, load_only, samples: self.samples, load_max };
         self.master.begin(&round, now());
-        let mut taking = Taking::new(&self.scenario, digest);
+        let mut taking = Taking::new(&self.division.agents, taken);
         let end = loop {
             if let Some(end) = self.master.round_end() {
                 break end;
@@ -156,11 +179,54 @@ impl Fleet {
         Ok(outcome)
     }
 
-    /// The run, or a step of it, as all shares decide it alike.
-    fn lowered(&self, step: Option<&Step>) -> Result<Lowered, Failure> {
+    /// The loads of a round, by what their records are known, and how long the longest may last. A
+    /// fill is of all, the master's own agent included.
+    fn parts(&self, load_only: bool, step: Option<Step>) -> Result<Parts, Failure> {
+        let Division { agents, units, own } = &self.division;
+        let facts = self.master.agents();
+        let (own_members, members): (Vec<_>, Vec<_>) =
+            facts.iter().partition(|agent| agent.is_own && !load_only);
+        let units = units.iter().copied().chain(std::iter::repeat(1));
+        let members = members.iter().map(|agent| agent.number).zip(units).collect();
+        let divided = |step: Step, rate: OwnRate| {
+            let (agents, master) = rate.divide(task_of(&step));
+            let with = |task: StepTask| Step { rate_per_s: task.rate_per_s, ..step };
+            (with(agents), with(master))
+        };
+        let own = own.as_ref().zip(own_members.first());
+        let steps = match (own, step) {
+            (Some((own, _)), Some(step)) => {
+                let (agents, master) = divided(step, own.rate);
+                (Some(agents), Some(master))
+            }
+            (_, step) => (step, step),
+        };
+        let mut all = vec![self.part(agents, steps.0, members)?];
+        if let Some((own, agent)) = own {
+            all.push(self.part(&own.scenario, steps.1, vec![(agent.number, 1)])?);
+        }
+        let longest = all.iter().map(|(.., max)| *max).reduce(|a, b| Some(a?.max(b?))).flatten();
+        let (parts, taken) = all.into_iter().map(|(part, taken, _)| (part, taken)).unzip();
+        Ok((parts, (taken, longest)))
+    }
+
+    fn part(
+        &self,
+        scenario: &Scenario,
+        step: Option<Step>,
+        members: Vec<(u32, u32)>,
+    ) -> Result<(Part, TakenPart, Option<Span>), Failure> {
+        let lowered = self.lowered(scenario, step.as_ref())?;
+        let taken = TakenPart::new(scenario_digest(&lowered.document), &members);
+        let part = Part { scenario: document(scenario), step, members };
+        Ok((part, taken, load_max(&lowered.plan)))
+    }
+
+    /// A load, or a step of it, as all its shares decide it alike.
+    fn lowered(&self, scenario: &Scenario, step: Option<&Step>) -> Result<Lowered, Failure> {
         let lowered = match step {
-            Some(step) => plan_step(&self.scenario, task_of(step), &self.around),
-            None => lower(&self.scenario, &self.around),
+            Some(step) => plan_step(scenario, task_of(step), &self.around),
+            None => lower(scenario, &self.around),
         };
         lowered.map_err(|problem| {
             let sentence = Sentence::new(problem.to_string());
@@ -218,9 +284,7 @@ impl Fleet {
                 }
                 Action::Record(number, record) => {
                     let Some(taking) = taking.as_deref_mut() else { continue };
-                    let agents = self.master.agents();
-                    let is_stopping = self.master.is_stopping();
-                    match taking.record(&record, number, (&agents, is_stopping)) {
+                    match taking.record(&record, number, self.master.is_stopping()) {
                         Ok(()) => self.master.fit(number),
                         Err(why) => self.master.unfit(number, why, now()),
                     }

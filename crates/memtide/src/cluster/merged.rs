@@ -2,27 +2,113 @@
 
 use memtide_base::Sentence;
 use memtide_base::Span;
-use memtide_cluster::master::{AgentFacts, Lost, RoundEnd};
+use memtide_cluster::master::{Lost, RoundEnd};
 use memtide_run::{Failure, Outcome};
 use memtide_schema::event::LoadSoFar;
 use memtide_schema::record::Aborted;
 use memtide_schema::scenario::Goal;
-use memtide_schema::{Interval, Merging, Progress, Record, Scenario, Scenarios, WrongValues};
+use memtide_schema::{
+    Interval, Merging, Progress, Record, Scenario, Scenarios, WrongValues, beside,
+};
+use std::ops::Range;
 
 /// How many agents that were lost for one reason are named.
 const NAMED_MAX: usize = 4;
 
 /// What was taken of the agents of one run.
 pub(super) struct Taking {
-    merging: Merging,
-    /// How many records are in it.
-    count: usize,
-    /// What all shares of the run have: the digest of their scenario.
-    digest: String,
+    /// The agents' load, and then the master's own, if it has one.
+    parts: Vec<TakenPart>,
     so_far: LoadSoFar,
     /// Conditions that end the run, and how long operations wait for their answers.
     abort_on: Vec<Goal>,
     timeout: Span,
+}
+
+/// What was taken of one load of a run.
+pub(super) struct TakenPart {
+    /// What all its shares have: the digest of their scenario.
+    digest: String,
+    /// Its agents by their numbers, with the first of their shares and how many they have.
+    members: Vec<(u32, Range<u32>)>,
+    merging: Merging,
+    /// The record of the one process that makes all of it, as it came.
+    whole: Option<Record>,
+    /// How many records are in it.
+    count: usize,
+}
+
+impl TakenPart {
+    /// Nothing was taken yet of a load whose scenario has this digest; `members` are its agents,
+    /// with how many shares each has.
+    pub(super) fn new(digest: String, members: &[(u32, u32)]) -> Self {
+        let mut first = 0;
+        let range = |&(number, units): &(u32, u32)| {
+            let range = first..first + units;
+            first = range.end;
+            (number, range)
+        };
+        let members = members.iter().map(range).collect();
+        Self { digest, members, merging: Merging::new(Scenarios::Same), whole: None, count: 0 }
+    }
+
+    fn of(&self) -> u32 {
+        self.members.last().map_or(0, |(_, range)| range.end)
+    }
+
+    /// The shares of an agent, if it belongs to this load.
+    fn range(&self, number: u32) -> Option<&Range<u32>> {
+        self.members.iter().find(|(member, _)| *member == number).map(|(_, range)| range)
+    }
+
+    /// Takes a record of the shares in `range`; of a run that is stopping it may be of no load.
+    ///
+    /// Cause: The record is damaged, or belongs to another share or run.
+    ///
+    /// To do: use the same version of memtide on all machines; if it is, report it.
+    fn record(
+        &mut self,
+        bytes: &[u8],
+        range: &Range<u32>,
+        is_stopping: bool,
+    ) -> Result<(), String> {
+        let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
+        let record = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
+        let share = record.share.as_ref().ok_or("its record is not of a share")?;
+        let given = (range.start, range.len() as u32, self.of());
+        if (share.number, share.units, share.of) != given {
+            let theirs = (share.number, share.units, share.of);
+            let words = |(number, units, of): (u32, u32, u32)| match units {
+                1 => format!("{number} of {of}"),
+                _ => format!("{number} to {} of {of}", number.saturating_add(units) - 1),
+            };
+            return Err(format!(
+                "its record is of share {}, but it was given {}",
+                words(theirs),
+                words(given)
+            ));
+        }
+        if share.scenario_digest != self.digest {
+            return Err("its record is of another scenario than the run's".to_owned());
+        }
+        if let (Some(why), false) = (&share.not_run, is_stopping) {
+            return Err(format!("it did not run: {why}"));
+        }
+        // One that does not fit leaves nothing of itself behind.
+        let mut with_it = self.merging.clone();
+        with_it.add(record.clone()).map_err(|error| error.message(|_| "its record".to_owned()))?;
+        self.merging = with_it;
+        self.whole = (self.of() == 1).then_some(record);
+        self.count += 1;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Record, Failure> {
+        self.merging.finish().map_err(|error| {
+            let message = error.message(|at| format!("the record of agent {at}"));
+            Failure { exit: 1, sentence: Sentence::new(message) }
+        })
+    }
 }
 
 /// A second of the load of all agents.
@@ -34,12 +120,10 @@ pub(super) struct Seconds {
 }
 
 impl Taking {
-    /// Nothing was taken yet of a run of `scenario` with this digest.
-    pub(super) fn new(scenario: &Scenario, digest: String) -> Self {
+    /// Nothing was taken yet of a run whose agents make `scenario` together.
+    pub(super) fn new(scenario: &Scenario, parts: Vec<TakenPart>) -> Self {
         Self {
-            merging: Merging::new(Scenarios::Same),
-            count: 0,
-            digest,
+            parts,
             so_far: LoadSoFar::new(scenario.warmup, scenario.duration, scenario.ops_max),
             abort_on: scenario.trust.abort_on.clone(),
             timeout: scenario.timeout,
@@ -63,57 +147,37 @@ impl Taking {
     }
 
     /// Takes the record of agent `number`; of a run that is stopping it may be of no load.
-    ///
-    /// Cause: The record is damaged, or belongs to another share or run.
-    ///
-    /// To do: use the same version of memtide on all machines; if it is, report it.
     pub(super) fn record(
         &mut self,
         bytes: &[u8],
         number: u32,
-        (agents, is_stopping): (&[AgentFacts], bool),
+        is_stopping: bool,
     ) -> Result<(), String> {
-        let text = std::str::from_utf8(bytes).map_err(|_| "its record is not text".to_owned())?;
-        let record = Record::from_json(text).map_err(|why| format!("its record: {why}"))?;
-        let share = record.share.as_ref().ok_or("its record is not of a share")?;
-        let of = agents.len() as u32;
-        if (share.number, share.of) != (number, of) {
-            let (theirs, all) = (share.number, share.of);
-            return Err(format!(
-                "its record is of share {theirs} of {all}, but it was given {number} of {of}"
-            ));
-        }
-        if share.scenario_digest != self.digest {
-            return Err("its record is of another scenario than the run's".to_owned());
-        }
-        if let (Some(why), false) = (&share.not_run, is_stopping) {
-            return Err(format!("it did not run: {why}"));
-        }
-        // One that does not fit leaves nothing of itself behind.
-        let mut with_it = self.merging.clone();
-        with_it.add(record).map_err(|error| error.message(|_| "its record".to_owned()))?;
-        self.merging = with_it;
-        self.count += 1;
-        Ok(())
+        let mut parts = self.parts.iter_mut();
+        let found = parts.find_map(|part| Some((part.range(number)?.clone(), part)));
+        let (range, part) = found.ok_or("it has no share of this run")?;
+        part.record(bytes, &range, is_stopping)
     }
 
-    /// The result of the round that ended so.
+    /// The result of the round that ended so, of `of` agents.
     ///
     /// Cause: Agents were lost, and more than --allow-lost allows.
     ///
     /// To do: see why each was lost, and start the run again.
     pub(super) fn finish(self, end: &RoundEnd, of: usize) -> Result<Outcome, Failure> {
-        let failure = end.has_failed.then(|| failure(end, self.count, of));
-        match failure {
-            Some(failure) if self.count == 0 => Err(failure),
-            failure => {
-                let record = self.merging.finish().map_err(|error| {
-                    let message = error.message(|at| format!("the record of agent {at}"));
-                    Failure { exit: 1, sentence: Sentence::new(message) }
-                })?;
-                Ok(Outcome { record, failure, wrong_values: WrongValues::default() })
-            }
-        }
+        let count = self.parts.iter().map(|part| part.count).sum();
+        let failure = end.has_failed.then(|| failure(end, count, of));
+        let mut parts = self.parts.into_iter();
+        let none = || Failure { exit: 1, sentence: Sentence::new("no agent has sent a record") };
+        let agents = match parts.next() {
+            Some(agents) if agents.count > 0 => agents.finish()?,
+            _ => return Err(failure.unwrap_or_else(none)),
+        };
+        let record = match parts.next().and_then(|own| own.whole) {
+            Some(own) => beside(agents, own),
+            None => agents,
+        };
+        Ok(Outcome { record, failure, wrong_values: WrongValues::default() })
     }
 }
 

@@ -48,7 +48,7 @@ impl MasterSession {
         let Opened { outlets, reader, .. } =
             front.open(&Settings { outputs: own, ..settings.clone() })?;
         *stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
-        let mut fleet = Fleet::open(settings, around, stop)?;
+        let mut fleet = Fleet::open(settings, around, front.has_own_load(settings), stop)?;
         let gauge = HostWorld::new(None).gauge();
         let mut audience = Audience::new(gauge, settings.outputs.quiet, outlets, reader);
         audience.show(front.screens(settings));
@@ -56,6 +56,9 @@ impl MasterSession {
             drop(audience);
             return Err(stop);
         }
+        let division =
+            front.divide(settings, &fleet.units()).map_err(|problem| front.refuse(&problem))?;
+        fleet.divide(division);
         let came = carry_out(task, &mut fleet, settings, &mut audience);
         let (lost, mut trouble) = fleet.dismiss();
         let came = match came {
@@ -121,6 +124,12 @@ fn check(settings: &Settings) -> Result<(), Stop> {
     } else if outputs.first(OutputKind::Samples).is_some_and(|it| it.place != "agents") {
         "with --agents, each agent writes its own samples: use --samples agents, and start the \
          agents with --samples DIR"
+    } else if placement.agents.master_rate.is_some()
+        && (scenario.ops_max.is_some() && scenario.duration.is_none())
+    {
+        "--master-rate with --ops-max needs a --duration: the master's own load has no other end"
+    } else if placement.agents.master_rate.is_some() && scenario.churn.calls.is_some() {
+        "--master-rate is for loads of operations; remove --calls, or --master-rate"
     } else if placement.agents.which.is_none() {
         "--agents is missing; name their number"
     } else {
@@ -148,6 +157,6 @@ fn surroundings(settings: &Settings) -> Surroundings {
         cpu_quota: None,
         io: Doors::Simulated,
         outputs: (&settings.outputs).into(),
-        share: Some(Share { number: 0, of: 1 }),
+        share: Some(Share::one(0, 1)),
     }
 }

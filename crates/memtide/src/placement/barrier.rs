@@ -225,7 +225,7 @@ mod tests {
     use memtide_run::Share;
 
     fn division(number: u32, of: u32) -> Division {
-        Division { share: Share { number, of }, restarts: 0, key: None }
+        Division { share: Share::one(number, of), restarts: 0, key: None }
     }
 
     fn at(word: &str) -> Placement {

@@ -65,7 +65,7 @@ pub(crate) fn division(
                 format!("add --shard auto to divide it, or --shard none to send it {count} times")
             });
         }
-        Some(ShardWord::One { number, of }) => Share { number, of },
+        Some(ShardWord::One { number, of }) => Share::one(number, of),
         Some(ShardWord::Auto { of }) => automatic(of, variable)?,
     };
     Ok(Some(Division { share, restarts: restarts(variable), key: key(variable) }))
@@ -148,7 +148,7 @@ fn automatic(of: Option<u32>, variable: &impl Fn(&str) -> Option<String>) -> Res
              of processes that {launcher} starts",
             of - 1
         )),
-        (Some(of), _) | (None, Some(of)) => Ok(Share { number: rank, of }),
+        (Some(of), _) | (None, Some(of)) => Ok(Share::one(rank, of)),
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) mod room;
 pub(crate) mod outlets;
 pub(crate) mod audience;
 pub(crate) mod world;
-mod front;
+pub(crate) mod front;
 #[cfg(feature = "plot")]
 pub(crate) mod plot;
 pub(crate) mod late;
@@ -75,13 +75,15 @@ pub(crate) struct Steps {
     pub(crate) data: Data,
     /// The most steps.
     pub(crate) steps_max: Option<u32>,
+    /// Whether a step's rate counts a load of the master's own, too.
+    pub(crate) counts_own: bool,
 }
 
 impl Steps {
     /// What all steps have in common.
     pub(crate) fn plan<'a>(&self, scenario: &'a Scenario) -> StepsPlan<'a> {
-        let (aim, data, steps_max) = (self.aim.clone(), self.data, self.steps_max);
-        StepsPlan { scenario, aim, data, steps_max }
+        let Self { data, steps_max, counts_own, .. } = *self;
+        StepsPlan { scenario, aim: self.aim.clone(), data, steps_max, counts_own }
     }
 }
 
@@ -251,7 +253,7 @@ fn meeting(task: &Task, world: &impl World, settings: &Settings) -> Result<Meeti
 
 /// Which lanes of the whole run are this process's, for a plan; nothing if the run is not divided.
 fn lanes_text(around: &Surroundings, lowered: &Lowered) -> String {
-    let Some(Share { number, of }) = around.share else { return String::new() };
+    let Some(Share { number, of, .. }) = around.share else { return String::new() };
     let lanes = lowered.plan.own_workers();
     let (first, last) = (lanes.start, lanes.end - 1);
     let total = lowered.plan.workers;

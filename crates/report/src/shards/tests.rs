@@ -99,6 +99,7 @@ fn of_agent(number: u32, name: &str, skew_us: u64, busy: f64) -> Record {
     let mut times = Histogram::<u64>::new();
     (0..40_000).for_each(|at: u64| times.record(900 + at % 997));
     let share = ShareRecord {
+        units: 1,
         number,
         of: 3,
         scenario_digest: "d".to_owned(),

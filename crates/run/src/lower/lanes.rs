@@ -52,7 +52,7 @@ fn of_share(
     if total <= u64::from(workers_max.min(LANES_MAX)) {
         let (total, each) = (total as u16, workers as u16);
         let first = share.number as u16 * each;
-        return Ok(Lanes { total, here: Some(first..first + each) });
+        return Ok(Lanes { total, here: Some(first..first + each * share.units as u16) });
     }
     let (field, what) = match () {
         () if workers_max > LANES_MAX => ("threads", format!("at most {LANES_MAX} are possible")),

@@ -233,6 +233,7 @@ pub static FIELDS: &[Field] = &[
     placement::KEY,
     placement::EXPECT,
     placement::MASTER_SHARE,
+    placement::MASTER_RATE,
     placement::ALLOW_LOST,
 ];
 

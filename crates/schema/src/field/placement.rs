@@ -6,6 +6,7 @@
 use super::parse::{count, given, one, parsed, span};
 use super::{Field, Section, Set, Show};
 use crate::scenario::{parse_switch, span_word};
+use memtide_base::units;
 
 pub(super) const SHARD: Field = Field {
     name: "shard",
@@ -160,6 +161,27 @@ pub(super) const MASTER_SHARE: Field = Field {
         Ok(())
     }),
     show: Show::Placement(|placement| one(placement.agents.master_share)),
+};
+
+pub(super) const MASTER_RATE: Field = Field {
+    name: "master-rate",
+    short: None,
+    value: Some("RATE"),
+    default: "",
+    help: "Measure on this machine at this rate while agents load",
+    long: "This machine then makes a load of its own, in operations per second, beside the \
+           agents' load: with one worker, as many connections as an agent has, and times that \
+           no busy agent has disturbed. Goals, and the answer of a search, are judged by it; \
+           `rate` is the agents' alone. The record has it as `own`, and the report shows it \
+           after the agents' load. Needs `agents`; excludes `master-share`.",
+    section: Section::Placement,
+    many: false,
+    set: Set::Placement(|placement, word| {
+        let rate = (!word.is_empty()).then(|| units::parse_rate(word)).transpose();
+        placement.agents.master_rate = rate.map_err(|error| error.to_string())?;
+        Ok(())
+    }),
+    show: Show::Placement(|placement| given(&placement.agents.master_rate)),
 };
 
 pub(super) const ALLOW_LOST: Field = Field {

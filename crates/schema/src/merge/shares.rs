@@ -7,13 +7,16 @@
 mod clocks;
 mod counters;
 mod rows;
+mod own;
+
+pub use own::beside;
 
 use super::sum::Sums;
 use super::{MergeError, agree, exit, facts, judgement, worse};
 use crate::judge::judge;
 use crate::record::{
     Check, CheckKind, CheckResult, ClientRecord, EndedBy, Lanes, MissingRecord, RateRecord, Reason,
-    Record, ServerCounters, ShardRecord, Verdict,
+    Record, ServerCounters, ShardRecord, ShareRecord, Verdict, WarningRecord,
 };
 use clocks::Compared;
 use memtide_base::Span;
@@ -124,22 +127,9 @@ impl Shares {
 fn judged(record: &mut Record, shards: &[ShardRecord]) {
     let ran: Vec<ShardRecord> = shards.iter().filter(|s| s.has_run()).cloned().collect();
     record.believable = judgement::believable(&ran);
+    let warnings = judge_counters(record, &ran);
     let believable = &mut record.believable;
-    believable.checks.retain(|check| check.code != CheckKind::ServerCounters);
-    believable.reasons.retain(|reason| reason.code != CheckKind::ServerCounters);
-    let (check, warnings) = counters::judged(record, &ran);
-    let failed = check.result == CheckResult::Failed;
-    let believable = &mut record.believable;
-    if failed {
-        believable.reasons.push(Reason {
-            code: check.code,
-            message: check.message.clone(),
-            measured: check.measured,
-            allowed: check.allowed,
-        });
-    }
-    believable.checks.push(check);
-    if ran.is_empty() || failed {
+    if ran.is_empty() {
         believable.verdict = Verdict::No;
     }
     if let Some(missing) = &record.missing {
@@ -164,6 +154,26 @@ fn judged(record: &mut Record, shards: &[ShardRecord]) {
     if record.exit == 0 && record.missing.is_some() {
         record.exit = crate::Exit::Failed.code();
     }
+}
+
+/// Compares the servers' counters with what was sent; returns what there is to warn of.
+fn judge_counters(record: &mut Record, ran: &[ShardRecord]) -> Option<WarningRecord> {
+    let believable = &mut record.believable;
+    believable.checks.retain(|check| check.code != CheckKind::ServerCounters);
+    believable.reasons.retain(|reason| reason.code != CheckKind::ServerCounters);
+    let (check, warning) = counters::judged(record, ran);
+    let believable = &mut record.believable;
+    if check.result == CheckResult::Failed {
+        believable.verdict = Verdict::No;
+        believable.reasons.push(Reason {
+            code: check.code,
+            message: check.message.clone(),
+            measured: check.measured,
+            allowed: check.allowed,
+        });
+    }
+    believable.checks.push(check);
+    warning
 }
 
 /// At most this many shares are named one by one.
@@ -252,10 +262,12 @@ fn plausible(shard: &ShardRecord) -> Result<(), String> {
         return Err("it does not say which lanes its share has".to_owned());
     };
     // Every share has as many lanes, and they follow each other.
-    let all = u64::from(lanes.count) * u64::from(share.of);
-    let first = u64::from(lanes.count) * u64::from(share.number);
-    let fits = all == u64::from(lanes.total) && first == u64::from(lanes.first);
-    if lanes.count == 0 || !fits || share.number >= share.of || lanes.total > LANES_MAX {
+    let each = u64::from(lanes.count) / u64::from(share.units.max(1));
+    let all = each * u64::from(share.of);
+    let (first, count) = (each * u64::from(share.number), each * u64::from(share.units));
+    let fits = [all, first, count] == [lanes.total, lanes.first, lanes.count].map(u64::from);
+    let is_of_run = share.number < share.of && share.units <= share.of - share.number;
+    if each == 0 || !fits || !is_of_run || lanes.total > LANES_MAX {
         return Err(format!(
             "share {} of {} cannot have {} lanes from {} on of {}",
             share.number, share.of, lanes.count, lanes.first, lanes.total
@@ -344,8 +356,9 @@ fn missing(shards: &[ShardRecord], intended: u64) -> Option<MissingRecord> {
     if gone.is_empty() {
         return None;
     }
+    let numbers = |share: &ShareRecord| share.number..share.number + share.units;
     let there: BTreeSet<u32> =
-        ran().filter_map(|shard| Some(shard.share.as_ref()?.number)).collect();
+        ran().filter_map(|shard| shard.share.as_ref()).flat_map(numbers).collect();
     Some(MissingRecord {
         shares: (0..of).filter(|number| !there.contains(number)).collect(),
         lanes_total: total,

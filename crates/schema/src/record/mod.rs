@@ -117,6 +117,10 @@ pub struct Record {
     /// The shares that are missing; absent unless it was merged from some of a run's shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingRecord>,
+    /// What the master measured by a load of its own, beside that of its agents, of whom all else
+    /// tells; absent unless it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Box<Self>>,
     /// Operations that the schedule called for in the measured window; `totals.intended` is what
     /// was seen of them. None where no schedule says how many: in a closed loop, and where
     /// connections are the load. Of merged shares it is `totals.intended` and `missing.unreported`.
@@ -349,6 +353,11 @@ impl Record {
             Some(alignment) => alignment.common_ns > 0,
             None => ShardRecord::are_one_load(&self.shards),
         }
+    }
+
+    /// The record whose times are judged: that of the master's own load, if it had one.
+    pub fn judged(&self) -> &Self {
+        self.own.as_deref().unwrap_or(self)
     }
 
     /// The record as JSON for files and pipes: indented, ending with a line break.

@@ -14,7 +14,7 @@ const EXPECT_MAX: Span = Span::from_s(24 * 3600);
 const AGENT_PORT: u16 = 11_299;
 
 /// What a user says of the agents of a run. Each is a field by its own name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Agents {
     /// The agents that carry it out; none if it is carried out here.
     pub which: Option<AgentsWord>,
@@ -24,6 +24,9 @@ pub struct Agents {
     pub expect: Span,
     /// Whether the master has a share of the load too.
     pub master_share: bool,
+    /// Operations per second of a load of the master's own, beside that of its agents; none if it
+    /// has no such load.
+    pub master_rate: Option<f64>,
     /// How many agents may be lost while the others go on.
     pub allow_lost: u32,
 }
@@ -31,7 +34,14 @@ pub struct Agents {
 impl Default for Agents {
     fn default() -> Self {
         let expect = Span::from_s(30);
-        Self { which: None, key: None, expect, master_share: false, allow_lost: 0 }
+        Self {
+            which: None,
+            key: None,
+            expect,
+            master_share: false,
+            master_rate: None,
+            allow_lost: 0,
+        }
     }
 }
 
@@ -43,6 +53,7 @@ impl Agents {
             ("key", self.key != none.key),
             ("expect", self.expect != none.expect),
             ("master-share", self.master_share),
+            ("master-rate", self.master_rate.is_some()),
             ("allow-lost", self.allow_lost != none.allow_lost),
         ] {
             if is_given && self.which.is_none() {
@@ -54,6 +65,15 @@ impl Agents {
                     ),
                 );
             }
+        }
+        if self.master_share && self.master_rate.is_some() {
+            let message = "master-rate is a load of the master's own and master-share a share of \
+                           its agents' load: use one of them";
+            problems.add("master-rate", message);
+        }
+        if self.master_rate == Some(0.0) {
+            let message = "master-rate 0 is no load: use a rate above 0, or leave it out";
+            problems.add("master-rate", message);
         }
         if self.expect == Span::ZERO || self.expect > EXPECT_MAX {
             problems.add("expect", "expect is out of range: use a time above 0 and up to 24h");

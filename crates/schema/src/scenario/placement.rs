@@ -19,7 +19,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 const S_PER_DAY: i64 = 86_400;
 
 /// Where a run is carried out, if several processes share it. Each is a field by its own name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
     /// The share that the user asks for; none if the user says nothing.
     pub shard: Option<ShardWord>,

@@ -18,7 +18,7 @@ fn world(words: &[(&'static str, &str)], share: Option<Share>) -> World {
 
 /// The shares of a run, each in a world of its own.
 fn divided(words: &[(&'static str, &str)], of: u32) -> Vec<Rehearsal> {
-    (0..of).map(|number| world(words, Some(Share { number, of })).rehearse()).collect()
+    (0..of).map(|number| world(words, Some(Share::one(number, of))).rehearse()).collect()
 }
 
 fn decided(rehearsals: &[Rehearsal]) -> Vec<Decided> {
@@ -103,7 +103,7 @@ fn every_kind_of_load_is_divided() {
         };
         let whole = make(None, &[("threads", "3")]).rehearse();
         let shares: Vec<Rehearsal> =
-            (0..3).map(|number| make(Some(Share { number, of: 3 }), &[]).rehearse()).collect();
+            (0..3).map(|number| make(Some(Share::one(number, 3)), &[]).rehearse()).collect();
         let loaded = |runs: &[Rehearsal]| -> u64 {
             runs.iter().map(|run| run.record.phases.load.totals.replies["stored"]).sum()
         };
@@ -149,7 +149,7 @@ fn poisson_shares_together_are_a_poisson_process() {
 
 #[test]
 fn lanes_that_nothing_is_left_for_are_refused() {
-    let world = world(&[("threads", "4"), ("rate", "1k")], Some(Share { number: 1, of: 3 }));
+    let world = world(&[("threads", "4"), ("rate", "1k")], Some(Share::one(1, 3)));
     let refused = memtide_run::lower(&world.scenario(), &world.around()).map(drop);
     let problem = refused.expect_err("8 connections are fewer than 12 workers");
     assert_eq!(problem.field, "connections");

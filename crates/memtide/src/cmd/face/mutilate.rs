@@ -172,7 +172,7 @@ const fn course(mode: &Mode) -> Option<CourseKind> {
 /// The kind of run.
 fn task(options: &Options) -> Task {
     let in_steps = |course: Box<dyn Course>, aim| {
-        Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None })
+        Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None, counts_own: false })
     };
     match &options.mode {
         Mode::LoadOnly => Task::Load,
@@ -204,7 +204,8 @@ fn aim(search: &Search, is_response: bool) -> Aim {
         Statistic::Percentile(percent) => Measure::Percentile(percent),
     };
     let time = if is_response { Time::Response } else { Time::Service };
-    Aim::AtMost { measured: Measured { kinds, measure, time }, bound_ns: search.bound_us * 1e3 }
+    let measured = Measured { kinds, measure, time, with_agents: false };
+    Aim::AtMost { measured, bound_ns: search.bound_us * 1e3 }
 }
 
 /// The outputs of single operations, if they are saved.

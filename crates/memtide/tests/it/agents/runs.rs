@@ -3,7 +3,7 @@
 use super::{Agent, Lab, is_untouched, names, record, until};
 use crate::child::{assert_counters_equal, memtide, program, shared};
 use crate::peer::Peer;
-use memtide_schema::record::{EndedBy, GoalResult, ShareStart};
+use memtide_schema::record::{CheckKind, CheckResult, EndedBy, GoalResult, ShareStart};
 
 const WORDS: &str = "--rate 2k --duration 1s --arrival fixed";
 
@@ -171,4 +171,39 @@ fn an_agent_for_one_master_ends_after_its_runs() {
     let json = lab.path("none.json");
     lab.start(&peer, "1", "--expect 500ms", &json).finish().fails(3, &["0 of 1 agents came"]);
     assert!(!json.exists() || record(&json).totals.intended == 0);
+}
+
+#[test]
+fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("own"), Peer::memcached(""));
+    let _agents = lab.agents(2);
+    let words = format!("{WORDS} --master-rate 500 --goal all.p99<5s --warmup 0");
+    let (finished, record) = lab.run(&peer, "2", &words);
+    assert_eq!((record.totals.intended, record.shards.len()), (2_000, 2), "{finished}");
+    let own = record.own.as_ref().expect("the master has a record of its own");
+    assert_eq!((own.totals.intended, own.rate.target_per_s), (500, Some(500.0)), "{finished}");
+    assert_eq!((own.goals.len(), &own.goals), (1, &record.goals));
+    assert_eq!(record.goals[0].result, GoalResult::Met);
+    assert!(finished.out.contains("measured by the master's own load"), "{finished}");
+    // Both together are what the servers saw.
+    let code = CheckKind::ServerCounters;
+    let mut checks = record.believable.checks.iter();
+    let counters = checks.find(|check| check.code == code).unwrap();
+    assert_eq!(counters.result, CheckResult::Passed, "{}", counters.message);
+    // A goal that the master misses is missed, whatever the agents see.
+    let words = "--rate 1k --duration 500ms --warmup 0 --master-rate 200 --goal all.p50<1ns";
+    let missed = lab.master(&format!("run -s {} --agents 2 {words}", peer.name)).finish();
+    missed.exits(1);
+    let scan = "--rates 400,800 --duration 500ms --warmup 0 --master-rate 200 --goal all.p50<1ns";
+    let scan = lab.master(&format!("scan -s {} --agents 2 {scan}", peer.name)).finish();
+    assert_eq!(scan.out.matches("missed").count(), 2, "{scan}");
+    for (wrong, said) in [
+        ("--agents 2 --master-rate 0", "above 0"),
+        ("--master-rate 10", "for runs by agents"),
+        ("--agents 2 --master-rate 10 --master-share", "use one of them"),
+        ("--agents 2 --master-rate 10 --ops-max 10", "needs a --duration"),
+    ] {
+        lab.refuses(&format!("run -s {} {wrong}", peer.name), 2, &[said]);
+    }
 }

@@ -110,6 +110,7 @@ const GOOD: &[(&str, &[&str])] = &[
     ("key", &["/keys/master"]),
     ("expect", &["30s", "2m"]),
     ("master-share", &["true", "false"]),
+    ("master-rate", &["", "1k", "20000"]),
     ("allow-lost", &["0", "3"]),
 ];
 
@@ -214,6 +215,7 @@ const BAD: &[(&str, &[&str])] = &[
     ("key", &[""]),
     ("expect", &["30", "never"]),
     ("master-share", &["perhaps"]),
+    ("master-rate", &["-1", "fast"]),
     ("allow-lost", &["", "-1", "some"]),
 ];
 

@@ -21,6 +21,7 @@ pub(super) fn share(number: u32, of: u32, length_s: u64) -> Record {
 fn as_share(mut record: Record, number: u32, of: u32, monotonic: u128) -> Record {
     record.lanes = Some(Lanes { first: number * 2, count: 2, total: of * 2 });
     record.share = Some(ShareRecord {
+        units: 1,
         number,
         of,
         scenario_digest: "d1".to_owned(),

@@ -7,13 +7,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The share of a run that one process carried out: some of the lanes of one scenario.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ShareRecord {
     /// The share's number, from 0.
     pub number: u32,
     /// How many shares the run has.
     pub of: u32,
+    /// How many of them were carried out together: this one and those that follow it. Absent if it
+    /// is one.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub units: u32,
     /// The SHA-256 of the scenario, in hexadecimal: shares of one run agree in it. Passwords and
     /// what each machine decides for itself are left out.
     pub scenario_digest: String,
@@ -26,6 +30,30 @@ pub struct ShareRecord {
     /// The agent that carried it out for a master; absent unless one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentRecord>,
+}
+
+impl Default for ShareRecord {
+    fn default() -> Self {
+        Self {
+            number: 0,
+            of: 0,
+            units: one(),
+            scenario_digest: String::new(),
+            start: ShareStart::default(),
+            not_run: None,
+            agent: None,
+        }
+    }
+}
+
+const fn one() -> u32 {
+    1
+}
+
+// serde hands over a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_one(units: &u32) -> bool {
+    *units == 1
 }
 
 /// The agent that carried out a share for a master.

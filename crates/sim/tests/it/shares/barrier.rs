@@ -75,7 +75,7 @@ fn condition() -> Aborted {
 
 fn world(barrier: impl Barrier + 'static) -> World {
     let words = [("rate", "1k"), ("duration", "500ms"), ("keys", "100"), ("connections", "4")];
-    let share = Some(Share { number: 1, of: 2 });
+    let share = Some(Share::one(1, 2));
     World { share, barrier: Some(Box::new(barrier)), ..World::new(&words) }
 }
 

@@ -145,7 +145,7 @@ impl ManyShares {
         ];
         let began = Instant::ZERO + (LEAD + SHIFT_MAX).saturating_sub(ahead);
         let mut world = World {
-            share: Some(Share { number, of: self.of }),
+            share: Some(Share::one(number, self.of)),
             barrier: Some(Box::new(AtTime { first: None, ahead })),
             ..World::new(&words)
         }
