@@ -13,12 +13,7 @@ pub(crate) fn judgement(out: &mut Sheet, record: &Record) {
         out.push('\n');
     }
     for goal in &record.goals {
-        let result = match goal.result {
-            GoalResult::Met => "met",
-            GoalResult::Missed => "missed",
-            GoalResult::Undecided => "undecided",
-        };
-        let text = format!("{}: {result}, {}", goal.goal, goal.why);
+        let text = format!("{}: {}, {}", goal.goal, goal_word(goal.result), goal.why);
         wrapped(out, "goal: ", "      ", &text);
     }
     out.push('\n');
@@ -31,6 +26,15 @@ pub(crate) fn judgement(out: &mut Sheet, record: &Record) {
         wrapped(out, "warning: ", "         ", &text);
     }
     unbroken(out, "believable: ", "            ", &believable(record));
+}
+
+/// What became of a goal, in a word.
+pub(crate) const fn goal_word(result: GoalResult) -> &'static str {
+    match result {
+        GoalResult::Met => "met",
+        GoalResult::Missed => "missed",
+        GoalResult::Undecided => "undecided",
+    }
 }
 
 /// True if the report should say that `check` was skipped: not if a warning already gives the
@@ -68,7 +72,7 @@ const fn subject(code: CheckKind) -> &'static str {
 }
 
 /// What the last line says, which programs and people look for.
-fn believable(record: &Record) -> String {
+pub(crate) fn believable(record: &Record) -> String {
     match record.believable.verdict {
         Verdict::Yes => "yes".to_owned(),
         Verdict::Within if record.missing.is_some() => {

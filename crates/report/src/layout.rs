@@ -117,6 +117,11 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// The cells of the heading and of each row.
+    pub(crate) fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// The table, two spaces between columns.
     pub(crate) fn render(&self, out: &mut Sheet) {
         let width = |column: usize| {

@@ -6,6 +6,8 @@
 //! the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
 
+mod files;
+
 mod text;
 
 mod plan;
@@ -33,6 +35,7 @@ mod fixture;
 #[cfg(test)]
 mod expect;
 
+pub use files::{StepsMarkdown, markdown};
 pub use plan::plan_text;
 pub use progress::progress_line;
 pub use text::{StepsText, step_progress_line, text, text_for};

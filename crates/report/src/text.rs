@@ -7,6 +7,7 @@ mod churn;
 mod returns;
 mod verification;
 
+pub(crate) use steps::{HEADING, cells};
 pub use steps::{StepsText, step_progress_line};
 
 use crate::counts::counts;
@@ -123,7 +124,8 @@ fn has_errors(record: &Record) -> bool {
     record.believable.reasons.iter().any(failed)
 }
 
-fn what(record: &Record) -> String {
+/// What kind of load a record is of, and for how long.
+pub(crate) fn what(record: &Record) -> String {
     let plan = &record.plan;
     let mut text = match record.loop_kind {
         _ if plan.churn.is_some() => churn_words(plan),
@@ -156,7 +158,8 @@ fn what(record: &Record) -> String {
     text
 }
 
-fn why_partial(record: &Record) -> String {
+/// Why a run ended before its scenario was done.
+pub(crate) fn why_partial(record: &Record) -> String {
     let why = match (record.ended_by, &record.aborted) {
         (EndedBy::Aborted, Some(Aborted { condition, why, after_s, .. })) => {
             return format!(

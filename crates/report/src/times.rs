@@ -19,7 +19,8 @@ const NAME: usize = 24;
 /// Response by kind, service, lag and its parts; then a row per server when there are several; then
 /// what the reader must know of the cells.
 pub(crate) fn times(out: &mut Sheet, record: &Record) {
-    let mut shown = responses(out, record);
+    let (table, mut shown) = response_table(record);
+    table.render(out);
     if record.servers.len() > 1 {
         out.push('\n');
         shown.extend(servers(out, record));
@@ -27,8 +28,8 @@ pub(crate) fn times(out: &mut Sheet, record: &Record) {
     footnotes(out, &shown);
 }
 
-/// The first table; returns what it shows. A kind of which there was nothing has no row.
-fn responses<'a>(out: &mut Sheet, record: &'a Record) -> Vec<&'a Distribution> {
+/// The first table, and what it shows. A kind of which there was nothing has no row.
+pub(crate) fn response_table(record: &Record) -> (Table, Vec<&Distribution>) {
     let mut table = table("response", "count", "rate");
     let mut shown = Vec::new();
     for (kind, response) in &record.response {
@@ -60,8 +61,7 @@ fn responses<'a>(out: &mut Sheet, record: &'a Record) -> Vec<&'a Distribution> {
         table.row(time_row(label, distribution));
         shown.push(distribution);
     }
-    table.render(out);
-    shown
+    (table, shown)
 }
 
 /// A row per server; returns what it shows.

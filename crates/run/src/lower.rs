@@ -24,7 +24,7 @@ use memtide_base::{Sentence, Span};
 use memtide_engine::plan::{RequestPlan, RowPlan};
 use memtide_engine::{Credentials, Io, Pacing, Plan, ServerPlan, Task, Transport, Verify, Window};
 use memtide_schema::record::{LoopKind, PlanRecord, PlannedServer};
-use memtide_schema::scenario::{self as word, Outputs, Problem, Tags};
+use memtide_schema::scenario::{self as word, OutputKind, Outputs, Problem, Tags};
 use memtide_schema::{Scenario, natively};
 use memtide_workload::{
     Expiring, Lifetimes, Mix, OpKind, Oracle, RateCurve, SourcePlan, Wave, WindowPlan,
@@ -68,7 +68,7 @@ pub struct Wanted {
 
 impl From<&Outputs> for Wanted {
     fn from(outputs: &Outputs) -> Self {
-        Self { samples: outputs.samples.is_some(), tags: outputs.tags.clone() }
+        Self { samples: outputs.first(OutputKind::Samples).is_some(), tags: outputs.tags.clone() }
     }
 }
 

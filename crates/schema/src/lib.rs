@@ -48,6 +48,6 @@ pub use kind::Kind;
 pub use merge::{MergeError, Merging, Scenarios, beside, merge};
 pub use record::Record;
 pub use sample::{Sample, SampleOutcome};
-pub use scenario::{Outputs, Scenario, Settings, scenario_digest};
+pub use scenario::{Output, OutputKind, Outputs, Scenario, Settings, scenario_digest};
 pub use warning::{Warning, natively};
 pub use wrong_value::{WrongValue, WrongValues};

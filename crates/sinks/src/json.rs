@@ -31,7 +31,7 @@ impl<D: Document> Sink for RecordJson<D> {
 }
 
 /// Writes the whole record, ending with a line break, and flushes. An error is the writer's.
-pub fn write_record(record: &Record, mut out: impl Write) -> io::Result<()> {
+fn write_record(record: &Record, mut out: impl Write) -> io::Result<()> {
     out.write_all(record.to_json().as_bytes())?;
     out.flush()
 }

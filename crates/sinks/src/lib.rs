@@ -13,7 +13,7 @@ mod sink;
 
 pub use csv::SampleCsv;
 pub use details::DetailsJson;
-pub use json::{RecordJson, write_record};
+pub use json::RecordJson;
 pub use outlet::{Ending, Outlets};
 pub use sink::{Document, Sink};
 pub use steps::StepsJson;

@@ -18,7 +18,7 @@ use memtide_run::steps::{Runner, plan_step};
 use memtide_run::{Failure, Lowered, Observer, Outcome, Surroundings, load_max, lower};
 use memtide_schema::record::{Aborted, EndedBy};
 use memtide_schema::scenario::{Agents, AgentsWord};
-use memtide_schema::{Event, Scenario, Settings, scenario_digest};
+use memtide_schema::{Event, OutputKind, Scenario, Settings, scenario_digest};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ impl Fleet {
             stop: stop.clone(),
             division: Division { agents, units: Vec::new(), own: None },
             around,
-            samples: settings.outputs.samples.is_some(),
+            samples: settings.outputs.first(OutputKind::Samples).is_some(),
             lost: Vec::new(),
             trouble: Vec::new(),
             _own: own,

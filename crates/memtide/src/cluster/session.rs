@@ -14,7 +14,7 @@ use memtide_run::steps::steps;
 use memtide_run::{Doors, Failure, Observer, Share, Surroundings};
 use memtide_schema::record::{EndedBy, GoalResult};
 use memtide_schema::scenario::Target;
-use memtide_schema::{Outputs, Settings};
+use memtide_schema::{OutputKind, Settings};
 use std::collections::BTreeMap;
 
 /// Everything that a run by agents needs to begin.
@@ -44,7 +44,7 @@ impl MasterSession {
         task.lower(&settings.scenario, &around).map_err(|problem| front.refuse(&problem))?;
         machine::hide_process().map_err(Stop::usage)?;
         // Each agent writes its own samples.
-        let own = Outputs { samples: None, ..settings.outputs.clone() };
+        let own = settings.outputs.without_samples();
         let Opened { outlets, reader, .. } =
             front.open(&Settings { outputs: own, ..settings.clone() })?;
         *stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
@@ -123,7 +123,7 @@ fn check(settings: &Settings) -> Result<(), Stop> {
          use --shard 0/N instead of --agents"
     } else if outputs.verify_details.is_some() {
         "--verify-details is of one process; remove it, or run without --agents"
-    } else if outputs.samples.as_deref().is_some_and(|place| place != "agents") {
+    } else if outputs.first(OutputKind::Samples).is_some_and(|it| it.place != "agents") {
         "with --agents, each agent writes its own samples: use --samples agents, and start the \
          agents with --samples DIR"
     } else if placement.agents.master_rate.is_some()

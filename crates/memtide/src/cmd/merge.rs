@@ -1,14 +1,18 @@
 //! `memtide merge`: the records of several runs become one record and one report.
 
 use crate::exit::{FAILED, Stop, unwritable};
+use crate::flags::check_pictures;
 use crate::output::{columns, complain, show};
-use crate::session::late::{check_distinct, finish};
-use crate::session::outlets::create;
+use crate::session::outlets::kinds::add_of_record;
+use crate::session::outlets::{check_places, close};
 use clap::ArgMatches;
 use memtide_report::text_for;
 use memtide_schema::record::GoalResult;
-use memtide_schema::{MergeError, Merging, Record, Scenarios};
-use memtide_sinks::write_record;
+use memtide_schema::{
+    Event, Layer, MergeError, Merging, Origin, OutputKind, Outputs, Record, Scenarios, Settings,
+    field,
+};
+use memtide_sinks::Outlets;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -18,8 +22,8 @@ use std::path::{Path, PathBuf};
 const RECORD_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
-    let json = matches.get_one::<String>("json").map(String::as_str);
-    check_distinct(&[("--json", json)], json != Some("-")).map_err(Stop::usage)?;
+    let outputs = outputs(matches)?;
+    let json = outputs.json.as_deref();
     let words = matches.get_many::<String>("record").into_iter().flatten();
     let mut paths = Vec::new();
     for word in words {
@@ -36,7 +40,7 @@ pub(crate) fn merge(matches: &ArgMatches) -> Result<u8, Stop> {
     }
     let record = merging.finish().map_err(refused)?;
     let allowed = matches.get_one::<u32>("allow-missing").copied().unwrap_or(0);
-    publish(&record, json, allowed)
+    publish(&record, &outputs, allowed)
 }
 
 /// The files that a word of the command line names: itself, every `*.json` of a folder, or all that
@@ -118,7 +122,7 @@ fn read(path: &str) -> Result<Record, Stop> {
 /// Cause: The file is no record, or too long for one.
 ///
 /// To do: Name files that `memtide run --json` wrote.
-fn read_text(path: &str) -> io::Result<String> {
+pub(super) fn read_text(path: &str) -> io::Result<String> {
     let mut file = BufReader::new(File::open(path)?).take(RECORD_BYTES_MAX + 1);
     if !file.fill_buf()?.trim_ascii_start().starts_with(b"{") {
         return Err(io::Error::other("it is not a record: it does not start with '{'"));
@@ -131,19 +135,45 @@ fn read_text(path: &str) -> io::Result<String> {
     }
 }
 
+/// The outputs of a command that makes them of records.
+///
+/// Cause: An output is wrong, goes where another one goes, or needs more than a record.
+pub(super) fn outputs(matches: &ArgMatches) -> Result<Outputs, Stop> {
+    let json = matches.try_get_one::<String>("json").ok().flatten().cloned();
+    let mut settings =
+        Settings { outputs: Outputs { json, ..Outputs::default() }, ..Settings::default() };
+    let words = matches.get_many::<String>("out").into_iter().flatten().cloned().collect();
+    let mut layer = Layer::new();
+    layer.push(field::find("out").expect("it is a field"), words, Origin::Flag);
+    settings.apply(&layer)?;
+    if let Some(output) = settings.outputs.first(OutputKind::Samples) {
+        return Err(Stop::usage(format!(
+            "{}: a record does not hold single operations; use memtide run --out {output}",
+            output.flag()
+        )));
+    }
+    if let Some(plot) = settings.outputs.first(OutputKind::Plot) {
+        check_pictures(&plot.flag())?;
+    }
+    if let Some(problem) = settings.check().into_iter().next() {
+        return Err(problem.into());
+    }
+    check_places(&settings.outputs, &[])?;
+    Ok(settings.outputs)
+}
+
 /// Shows the result everywhere it should go; one output that fails does not cost the other.
-fn publish(record: &Record, json: Option<&str>, allowed: u32) -> Result<u8, Stop> {
+fn publish(record: &Record, outputs: &Outputs, allowed: u32) -> Result<u8, Stop> {
     let mut trouble = Vec::new();
-    if json == Some("-") {
-        if let Err(error) = show(&record.to_json()) {
-            trouble.push(unwritable("stdout", &error));
-        }
-    } else if let Err(error) = show(&text_for(record, columns())) {
+    if !outputs.is_on_stdout()
+        && let Err(error) = show(&text_for(record, columns()))
+    {
         trouble.push(unwritable("stdout", &error));
     }
-    if let Some(path) = json.filter(|path| *path != "-") {
-        trouble.extend(write(record, path).err());
-    }
+    let mut outlets = Outlets::default();
+    trouble.extend(add_of_record(&mut outlets, outputs));
+    outlets.on(&Event::Done(Box::new(record.clone())));
+    trouble.extend(close(outlets).into_iter().map(|(_, stop)| stop));
     for stop in &trouble {
         complain(&stop.message);
     }
@@ -152,14 +182,4 @@ fn publish(record: &Record, json: Option<&str>, allowed: u32) -> Result<u8, Stop
     let missing = record.missing.as_ref().map_or(0, |missing| missing.shares.len());
     let all_there = missing <= allowed as usize;
     Ok(if trouble.is_empty() && goals_met && values_right && all_there { 0 } else { FAILED })
-}
-
-fn write(record: &Record, path: &str) -> Result<(), Stop> {
-    let mut file = create("--json", path)?;
-    match write_record(record, &mut file).and_then(|()| finish(file)) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(unwritable("--json", &error))
-        }
-        _ => Ok(()),
-    }
 }

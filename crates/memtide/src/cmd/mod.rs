@@ -1,6 +1,7 @@
 //! The subcommands.
 
 pub(crate) mod face;
+mod report;
 mod merge;
 mod steps;
 mod run;
@@ -23,6 +24,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
         Some(("scan", matches)) => steps::scan(matches),
         Some(("sim", matches)) => sim::sim(matches),
         Some(("merge", matches)) => merge::merge(matches),
+        Some(("report", matches)) => report::report(matches),
         Some(("serve", matches)) => serve::serve(matches),
         #[cfg(feature = "cluster")]
         Some(("agent", matches)) => agent::agent(matches),

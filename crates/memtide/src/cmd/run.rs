@@ -18,7 +18,7 @@ use memtide_report::text_for;
 use memtide_run::{Failure, Outcome};
 use memtide_schema::record::{ShareRecord, Verdict};
 use memtide_schema::scenario::Problem;
-use memtide_schema::{Event, Record, Scenario, Settings, Warning};
+use memtide_schema::{Event, OutputKind, Record, Scenario, Settings, Warning};
 use memtide_sinks::Sink;
 use std::io;
 
@@ -59,7 +59,7 @@ fn check_share(settings: &Settings, load_only: bool) -> Result<(), Stop> {
          time; remove it"
     } else if scenario.servers.is_empty() {
         "a share of a run needs a --server: an embedded server would serve this share alone"
-    } else if !load_only && !outputs.plan && outputs.json.is_none() {
+    } else if !load_only && !outputs.plan && outputs.first(OutputKind::Json).is_none() {
         "a share of a run needs --json FILE: only memtide merge shows the result of all shares, \
          and it reads their records"
     } else {

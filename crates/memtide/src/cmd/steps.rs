@@ -8,9 +8,8 @@ use crate::flags;
 use crate::output::{columns, complain, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
-use crate::session::outlets::{attach, check_places, plain};
-#[cfg(feature = "plot")]
-use crate::session::plot::CurveChart;
+use crate::session::outlets::check_places;
+use crate::session::outlets::kinds::{CourseFacts, add_of_steps};
 use crate::session::{
     Came, Ended, Front, InStep, Manner, Opened, Screen, Session, Steps, Task, room, unfit_natively,
 };
@@ -21,8 +20,8 @@ use memtide_run::Failure;
 use memtide_run::steps::{Aim, Bracket, Course, Data, Limits, Rates, Scan, StepsOutcome};
 use memtide_schema::scenario::{Goal, Problem, Relation, Subject};
 use memtide_schema::steps::{Conclusion, CourseKind};
-use memtide_schema::{Event, Settings, Warning};
-use memtide_sinks::{Outlets, Sink, StepsJson};
+use memtide_schema::{Event, Output, OutputKind, Settings, Warning};
+use memtide_sinks::{Outlets, Sink};
 use memtide_workload::Wave;
 use std::io;
 
@@ -73,7 +72,7 @@ fn settings(matches: &ArgMatches, (command, varies): (&str, &str)) -> Result<Set
             format!("wave {} changes the rate within a step: remove it", scenario.wave),
         ),
         (
-            outputs.samples.is_some(),
+            outputs.first(OutputKind::Samples).is_some(),
             "samples would mix the operations of all steps: remove it, and repeat one rate with \
              memtide run --samples"
                 .to_owned(),
@@ -179,15 +178,10 @@ impl Front for NativeSteps {
         let outputs = &settings.outputs;
         check_places(outputs, &[])?;
         let mut outlets = Outlets::default();
-        if let Some(out) = plain("--json", outputs.json.as_deref())? {
-            attach(&mut outlets, "--json", StepsJson::new(out, self.kind, self.goals.clone()))?;
-        }
-        #[cfg(feature = "plot")]
-        if let Some(path) = &outputs.plot {
-            attach(&mut outlets, "--plot", CurveChart::new(path, &settings.scenario.goals))?;
-        }
-        let reader = (outputs.json.as_deref() == Some("-")).then_some("--json");
-        Ok(Opened { samples: None, outlets, reader })
+        let course = CourseFacts { kind: self.kind, goals: &settings.scenario.goals };
+        add_of_steps(&mut outlets, outputs, &course)?;
+        let reader = outputs.files().into_iter().find(Output::is_stdout);
+        Ok(Opened { samples: None, outlets, reader: reader.map(|output| output.name()) })
     }
 
     fn manner(&self) -> Manner {
@@ -195,12 +189,13 @@ impl Front for NativeSteps {
     }
 
     fn screens<'a>(&'a self, settings: &'a Settings) -> Vec<InStep<'a>> {
-        let json = settings.outputs.json.as_deref();
-        if json == Some("-") {
+        let outputs = &settings.outputs;
+        if outputs.is_on_stdout() {
             return Vec::new();
         }
         let text = StepsText::new(&self.goals, columns());
-        let table = Table { text, steps: 0, is_only: json.is_none(), is_unread: false };
+        let is_only = outputs.files().iter().all(|output| output.kind == OutputKind::Plot);
+        let table = Table { text, steps: 0, is_only, is_unread: false };
         vec![InStep { name: "stdout", screen: Box::new(table) }]
     }
 

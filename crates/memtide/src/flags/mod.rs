@@ -14,7 +14,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
-use memtide_schema::{FIELDS, Field, Layer, Origin, Settings, from_toml};
+use memtide_schema::{FIELDS, Field, Layer, Origin, OutputKind, Settings, from_toml};
 use memtide_server::{Behaviour, Faults};
 use std::fs::File;
 use std::io::{self, Read};
@@ -35,6 +35,7 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommand(steps::search_command(length))
         .subcommand(steps::scan_command(length))
         .subcommand(merge_command())
+        .subcommand(report_command())
         .subcommand(sim_command(length))
         .subcommand(serve_command())
         .subcommands(agents())
@@ -182,9 +183,9 @@ pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {
              with the feature cluster",
         ));
     }
-    match settings.outputs.plot.is_some() {
-        true => check_pictures("--plot").map(|()| settings),
-        false => Ok(settings),
+    match settings.outputs.first(OutputKind::Plot) {
+        Some(plot) => check_pictures(&plot.flag()).map(|()| settings),
+        None => Ok(settings),
     }
 }
 
@@ -318,12 +319,44 @@ fn merge_command() -> Command {
                 .value_name("FILE")
                 .help("Write the merged record as JSON; - for stdout, in place of the report"),
         )
+        .arg(out_argument())
         .arg(
             Arg::new("force")
                 .long("force")
                 .action(ArgAction::SetTrue)
                 .help("Merge even if the runs had different scenarios"),
         )
+}
+
+/// The outputs of a command that makes them of records.
+fn out_argument() -> Arg {
+    Arg::new("out")
+        .long("out")
+        .value_name("KIND=WHERE")
+        .action(ArgAction::Append)
+        .help("Write an output, such as md=run.md; repeat it for more (see memtide run)")
+}
+
+fn report_command() -> Command {
+    Command::new("report")
+        .about("Show the report of a record again, or make outputs of it")
+        .long_about(
+            "Show the report of a record that memtide run --json wrote, or of the steps of a \
+             search or scan, and make the outputs of --out. Nothing is measured and nothing \
+             judged again. What a record does not hold cannot be made of it: single operations.",
+        )
+        .after_help(
+            "Exit codes:\n    0  done\n    1  an output could not be written\n    \
+             2  a file is not a record, or an output is not allowed",
+        )
+        .arg(
+            Arg::new("record")
+                .required(true)
+                .num_args(1..)
+                .value_name("RECORD")
+                .help("Files written by --json; --out takes one"),
+        )
+        .arg(out_argument())
 }
 
 fn serve_command() -> Command {

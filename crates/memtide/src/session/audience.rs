@@ -1,7 +1,7 @@
 //! The observers of a run: the user's terminal, the outputs, and the front's screens.
 
 use super::front::{InStep, Screen};
-use super::outlets::{close, failed};
+use super::outlets::{close, failed, is_record};
 use super::world::Gauge;
 use crate::exit::Stop;
 use crate::output::StatusLine;
@@ -22,7 +22,7 @@ pub(crate) struct Audience<'a> {
     status: Outlets,
     outlets: Outlets,
     /// The outlet whose reader decides on further steps: none is run once it has gone.
-    reader: Option<&'static str>,
+    reader: Option<String>,
     screens: Vec<Shown<'a>>,
     /// Rates of steps whose figures cannot be believed.
     doubted: Vec<f64>,
@@ -54,7 +54,7 @@ impl<'a> Audience<'a> {
         gauge: Box<dyn Gauge>,
         is_quiet: bool,
         outlets: Outlets,
-        reader: Option<&'static str>,
+        reader: Option<String>,
     ) -> Self {
         let mut status = Outlets::default();
         if let Some(line) = StatusLine::new(is_quiet) {
@@ -82,7 +82,7 @@ impl<'a> Audience<'a> {
             trouble.extend(failed(shown.name, shown.result));
         }
         let closed = close(self.outlets);
-        let is_recorded = closed.iter().all(|(name, _)| name != "--json");
+        let is_recorded = closed.iter().all(|(name, _)| !is_record(name));
         trouble.extend(closed.into_iter().map(|(_, stop)| stop));
         (self.doubted, is_recorded)
     }
@@ -157,7 +157,7 @@ impl Observer for Audience<'_> {
         if self.screens.iter().any(|shown| shown.screen.is_gone()) {
             return true;
         }
-        let Some(reader) = self.reader else { return false };
+        let Some(reader) = &self.reader else { return false };
         self.outlets.settle(SETTLING);
         self.outlets.is_gone(reader)
     }

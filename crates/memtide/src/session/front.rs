@@ -105,13 +105,13 @@ pub(crate) struct Opened {
     /// The sinks, each on a thread of its own.
     pub(crate) outlets: Outlets,
     /// The outlet whose reader decides on further steps: none is run once it has gone.
-    pub(crate) reader: Option<&'static str>,
+    pub(crate) reader: Option<String>,
 }
 
 /// The output of measured operations.
 pub(crate) struct Samples {
     /// Its name in messages.
-    pub(crate) flag: &'static str,
+    pub(crate) flag: String,
     /// The sink that takes them.
     pub(crate) rows: Box<dyn Rows>,
 }

@@ -112,6 +112,8 @@ impl Write for LateFile {
 pub(crate) enum Sheet {
     Stdout(io::Stdout),
     File(BufWriter<LateFile>),
+    /// A file that keeps what it holds.
+    Appended(File),
 }
 
 impl Document for Sheet {
@@ -119,6 +121,7 @@ impl Document for Sheet {
         match self {
             Self::Stdout(mut out) => out.flush(),
             Self::File(file) => finish(file),
+            Self::Appended(mut file) => file.flush(),
         }
     }
 }
@@ -128,6 +131,7 @@ impl Write for Sheet {
         match self {
             Self::Stdout(out) => out.write(bytes),
             Self::File(file) => file.write(bytes),
+            Self::Appended(file) => file.write(bytes),
         }
     }
 
@@ -135,6 +139,7 @@ impl Write for Sheet {
         match self {
             Self::Stdout(out) => out.flush(),
             Self::File(file) => file.flush(),
+            Self::Appended(file) => file.flush(),
         }
     }
 }

@@ -212,7 +212,7 @@ impl<W: World> Session<W> {
         if !front.waits(stop) {
             return Ok(INTERRUPTED);
         }
-        let (flag, rows) = samples.map_or(("", None), |it| (it.flag, Some(it.rows)));
+        let (flag, rows) = samples.map_or((String::new(), None), |it| (it.flag, Some(it.rows)));
         let mut fleet = world.fleet(&lowered, stop, rows)?;
         let meeting = meeting(task, world, settings)?;
         let mut audience = Audience::new(world.gauge(), outputs.quiet, outlets, reader);
@@ -229,7 +229,7 @@ impl<W: World> Session<W> {
         };
         let mut trouble = Vec::new();
         if front.keeps_partial() || !came.has_failed() {
-            trouble.extend(failed(flag, world.finish_samples(&mut fleet)));
+            trouble.extend(failed(&flag, world.finish_samples(&mut fleet)));
         }
         trouble.extend(world.finish(&mut fleet));
         let (doubted, is_recorded) = audience.close(&mut trouble);

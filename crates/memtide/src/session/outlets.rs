@@ -1,15 +1,16 @@
 //! The outputs of a command: files, opened before anything is measured, and the sinks that take its
 //! events.
 
+pub(crate) mod kinds;
+mod whole;
+
 use super::front::{Opened, Rows, Samples};
 use super::late::{LateFile, Sheet, check_distinct};
 use super::patient::Patient;
-#[cfg(feature = "plot")]
-use super::plot;
 use crate::exit::{FAILED, Stop, Worded, unwritable};
 use memtide_base::Instant;
-use memtide_schema::{Outputs, Sample, SampleOutcome, Settings};
-use memtide_sinks::{DetailsJson, Ending, Outlets, RecordJson, SampleCsv, Sink};
+use memtide_schema::{Output, OutputKind, Outputs, Sample, SampleOutcome, Settings};
+use memtide_sinks::{DetailsJson, Ending, Outlets, SampleCsv, Sink};
 use memtide_workload::Outcome as OpOutcome;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -17,31 +18,25 @@ use std::path::Path;
 /// Opens the files of a run and the sinks that write to them.
 pub(crate) fn open(settings: &Settings, rows_by: RowsBy) -> Result<Opened, Stop> {
     let outputs = &settings.outputs;
-    let json = plain("--json", outputs.json.as_deref())?;
-    let details = plain("--verify-details", outputs.verify_details.as_deref())?;
-    let samples = match outputs.samples.as_deref() {
-        None => None,
-        Some("-") => Some(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write + Send>),
-        Some(path) => Some(Box::new(stream("--samples", path)?) as Box<dyn Write + Send>),
-    };
-    let samples = samples.map(|rows| match rows_by {
-        RowsBy::Fleet => rows,
-        RowsBy::Themselves => Box::new(Patient::new(rows)),
-    });
-    let samples =
-        samples.map(|rows| Samples { flag: "--samples", rows: Box::new(SampleCsv::new(rows)) });
+    let samples = outputs.first(OutputKind::Samples);
+    let samples = samples.map(|output| open_samples(&output, rows_by)).transpose()?;
     let mut outlets = Outlets::default();
-    if let Some(out) = json {
-        attach(&mut outlets, "--json", RecordJson::new(out))?;
-    }
-    #[cfg(feature = "plot")]
-    if let Some(path) = &outputs.plot {
-        attach(&mut outlets, "--plot", plot::RunChart::new(path))?;
-    }
-    if let Some(out) = details {
+    kinds::add_of_run(&mut outlets, outputs)?;
+    if let Some(out) = plain("--verify-details", outputs.verify_details.as_deref())? {
         attach(&mut outlets, "--verify-details", DetailsJson::new(out))?;
     }
     Ok(Opened { samples, outlets, reader: None })
+}
+
+/// Opens the output of measured operations.
+fn open_samples(output: &Output, rows_by: RowsBy) -> Result<Samples, Stop> {
+    let flag = output.name();
+    let rows: Box<dyn Rows> = match (kinds::placed(output, LateFile::stream)?, rows_by) {
+        (Err(why), _) => Box::new(why),
+        (Ok(out), RowsBy::Fleet) => Box::new(SampleCsv::new(out)),
+        (Ok(out), RowsBy::Themselves) => Box::new(SampleCsv::new(Patient::new(out))),
+    };
+    Ok(Samples { flag, rows })
 }
 
 /// Only one plan of a run exports.
@@ -94,32 +89,39 @@ fn trouble(Ending { name, result, events_lost }: Ending) -> Option<Stop> {
     failed(&name, result.and(lost))
 }
 
-/// What went wrong with an output; a reader that has gone away has seen enough.
+/// True if `name` is the output of a record as JSON.
+pub(crate) fn is_record(name: &str) -> bool {
+    name == "--json" || name.starts_with("--out json=")
+}
+
+/// What went wrong with an output. A reader of stdout that has gone away has seen enough, and so
+/// has one of a short form.
 pub(crate) fn failed(output: &str, written: io::Result<()>) -> Option<Stop> {
-    let error = written.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe)?;
+    let may_close = !output.starts_with("--out ") || output.ends_with("=-");
+    let is_enough = |error: &io::Error| may_close && error.kind() == io::ErrorKind::BrokenPipe;
+    let error = written.err().filter(|error| !is_enough(error))?;
     match error.downcast::<Worded>() {
         Ok(Worded(stop)) => Some(stop),
         Err(error) => Some(unwritable(output, &error)),
     }
 }
 
-/// Refuses two outputs to one file, those of `beside` included; and a name for a picture
-/// that nothing can be written to, which is opened at the end.
+/// Refuses two outputs to one file, those of `beside` included.
 pub(crate) fn check_places(outputs: &Outputs, beside: &[(&str, Option<&str>)]) -> Result<(), Stop> {
-    let Outputs { json, plot, samples, verify_details, .. } = outputs;
-    let mut places = vec![
-        ("--json", json.as_deref()),
-        ("--plot", plot.as_deref()),
-        ("--samples", samples.as_deref()),
-        ("--verify-details", verify_details.as_deref()),
-    ];
-    let has_report = !outputs.is_on_stdout();
+    let files: Vec<(String, Output)> =
+        outputs.files().into_iter().map(|output| (output.flag(), output)).collect();
+    let mut places: Vec<(&str, Option<&str>)> =
+        files.iter().map(|(flag, output)| (&**flag, Some(&*output.place))).collect();
+    let summary = kinds::summary(outputs);
+    places.extend([
+        ("--verify-details", outputs.verify_details.as_deref()),
+        (kinds::SUMMARY, summary.as_deref()),
+    ]);
     places.extend(beside);
-    check_distinct(&places, has_report).map_err(Stop::usage)?;
-    plot.as_deref().map_or(Ok(()), |path| create("--plot", path).map(drop))
+    check_distinct(&places, !outputs.is_on_stdout()).map_err(Stop::usage)
 }
 
-pub(crate) fn plain(flag: &str, place: Option<&str>) -> Result<Option<Sheet>, Stop> {
+fn plain(flag: &str, place: Option<&str>) -> Result<Option<Sheet>, Stop> {
     Ok(match place {
         None => None,
         Some("-") => Some(Sheet::Stdout(io::stdout())),
@@ -138,12 +140,15 @@ pub(crate) fn stream(flag: &str, path: &str) -> Result<BufWriter<LateFile>, Stop
 }
 
 /// An output's file, or the error that names its flag.
+fn opened(flag: &str, path: &str, file: io::Result<LateFile>) -> Result<BufWriter<LateFile>, Stop> {
+    file.map(BufWriter::new).map_err(|error| no_file(flag, path, &error))
+}
+
+/// The end for an output whose file cannot be opened.
 ///
 /// Cause: The file cannot be created or opened for writing.
-fn opened(flag: &str, path: &str, file: io::Result<LateFile>) -> Result<BufWriter<LateFile>, Stop> {
-    file.map(BufWriter::new).map_err(|error| {
-        Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
-    })
+fn no_file(flag: &str, path: &str, error: &io::Error) -> Stop {
+    Stop::usage(format!("{flag} '{path}' cannot be written: {error}; name another file"))
 }
 
 /// An engine's sample as a row; `contents` are those of its plan.

@@ -9,7 +9,7 @@ use memtide_schema::steps::{Answer, Conclusion, Point, Step, StepRole, StepsEnd}
 use memtide_schema::{Progress, StepBegun};
 use std::collections::BTreeMap;
 
-const HEADING: [&str; 10] = [
+pub(crate) const HEADING: [&str; 10] = [
     "step",
     "target",
     "achieved",
@@ -70,29 +70,37 @@ impl StepsText {
     /// What stands below the rows; nothing when there is nothing to say.
     pub fn conclusion(&self, conclusion: &Conclusion) -> String {
         let mut out = Sheet::new(self.columns);
-        for (steps, first, warning) in self.warnings.values() {
-            let WarningRecord { message, remedy, .. } = warning;
-            let where_ = match steps {
-                1 => format!("in step {first}"),
-                _ => format!("in {} from step {first} on", counted(u64::from(*steps), "step")),
-            };
-            let text = format!("{where_}: {message}; {remedy}");
-            wrapped(&mut out, "warning: ", "         ", &text);
-        }
-        if let Some(why) = self.why_partial(conclusion.ended_by) {
-            wrapped(&mut out, "partial: ", "         ", why);
-        }
-        if let Some(answer) = &conclusion.answer {
-            for doubt in self.doubts_about(answer) {
-                wrapped(&mut out, "doubt: ", "       ", &doubt);
-            }
-            wrapped(&mut out, "result: ", "        ", &self.sentence(answer));
+        for (label, text) in self.sentences(conclusion) {
+            let first = format!("{label}: ");
+            wrapped(&mut out, &first, &" ".repeat(first.len()), &text);
         }
         let mut out = out.into_text();
         if !out.is_empty() && self.begun {
             out.insert(0, '\n');
         }
         out
+    }
+
+    /// What there is to say below the rows: a label and its sentence.
+    pub(crate) fn sentences(&self, conclusion: &Conclusion) -> Vec<(&'static str, String)> {
+        let mut sentences = Vec::new();
+        for (steps, first, warning) in self.warnings.values() {
+            let WarningRecord { message, remedy, .. } = warning;
+            let where_ = match steps {
+                1 => format!("in step {first}"),
+                _ => format!("in {} from step {first} on", counted(u64::from(*steps), "step")),
+            };
+            sentences.push(("warning", format!("{where_}: {message}; {remedy}")));
+        }
+        if let Some(why) = self.why_partial(conclusion.ended_by) {
+            sentences.push(("partial", why.to_owned()));
+        }
+        if let Some(answer) = &conclusion.answer {
+            let doubts = self.doubts_about(answer);
+            sentences.extend(doubts.into_iter().map(|doubt| ("doubt", doubt)));
+            sentences.push(("result", self.sentence(answer)));
+        }
+        sentences
     }
 
     fn why_partial(&self, ended_by: StepsEnd) -> Option<&'static str> {
@@ -153,7 +161,8 @@ pub fn step_progress_line(begun: &StepBegun, progress: &Progress) -> String {
     format!("step {} {rate}  {}", begun.number, crate::progress_line(progress))
 }
 
-fn cells(step: &Step) -> [String; 10] {
+/// The cells of a step's row, below [`HEADING`].
+pub(crate) fn cells(step: &Step) -> [String; 10] {
     let point = step.point();
     let ns = |ns: Option<u64>| ns.map_or_else(|| NONE.to_owned(), |ns| time(ns as f64));
     [

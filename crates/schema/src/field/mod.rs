@@ -210,6 +210,7 @@ pub static FIELDS: &[Field] = &[
     output::JSON,
     output::PLOT,
     output::SAMPLES,
+    output::OUT,
     output::TAG,
     output::PLAN,
     output::QUIET,

@@ -4,7 +4,7 @@
 
 use super::parse::{given, one, output_path};
 use super::{Field, Section, Set, Show};
-use crate::scenario::{parse_switch, parse_tags};
+use crate::scenario::{Output, parse_outputs, parse_switch, parse_tags};
 
 pub(super) const JSON: Field = Field {
     name: "json",
@@ -67,6 +67,26 @@ pub(super) const SAMPLES: Field = Field {
         Ok(())
     }),
     show: Show::Outputs(|outputs| given(&outputs.samples)),
+};
+
+pub(super) const OUT: Field = Field {
+    name: "out",
+    short: None,
+    value: Some("KIND=WHERE"),
+    default: "",
+    help: "Write an output, such as md=run.md; repeat it for more",
+    long: "WHERE is a file, or `-` for stdout, which one output can have in place of the report. \
+           Kinds: `json`, `plot` and `samples` are those of the flags of these names; `md` is the \
+           result as Markdown, which is also appended to the file that the variable \
+           `GITHUB_STEP_SUMMARY` names. An output that cannot be written costs no other one: \
+           memtide says why and exits with 1. See docs/outputs.md.",
+    section: Section::Output,
+    many: true,
+    set: Set::Outputs(|outputs, word| {
+        outputs.out = parse_outputs(word)?;
+        Ok(())
+    }),
+    show: Show::Outputs(|outputs| outputs.out.iter().map(Output::to_string).collect()),
 };
 
 pub(super) const VERIFY_DETAILS: Field = Field {

@@ -25,8 +25,8 @@ pub use memtide_base::choice::{
     Reconnect, Refill, Replicate, Sharing, Transport, Wait,
 };
 pub(crate) use memtide_base::units::span_word;
-pub(crate) use outputs::parse_tags;
-pub use outputs::{Outputs, Settings, Tags};
+pub use outputs::{Output, OutputKind, Outputs, Settings, Tags};
+pub(crate) use outputs::{parse_outputs, parse_tags};
 pub use placement::{BarrierWord, Placement, ShardWord, StartAt};
 pub use target::Target;
 pub(crate) use word::{parse_list, parse_switch};

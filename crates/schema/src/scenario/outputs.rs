@@ -1,6 +1,10 @@
 //! Where results go, and what they are called: all that a user says and that changes nothing of
 //! what is measured. A record keeps the scenario, and not this.
 
+mod output;
+
+pub use output::{Output, OutputKind};
+
 use super::check::{Problem, Problems};
 use super::{Placement, Scenario, parse_list};
 use std::collections::BTreeMap;
@@ -25,6 +29,8 @@ pub struct Outputs {
     pub plot: Option<String>,
     /// Where the samples go; `-` is stdout.
     pub samples: Option<String>,
+    /// The outputs of `--out`, in the order in which they were named.
+    pub out: Vec<Output>,
     /// Where the wrong values go that `verify` found; `-` is stdout.
     pub verify_details: Option<String>,
     /// What the record and every other output say of the run in the user's own words.
@@ -47,19 +53,48 @@ pub struct Settings {
 }
 
 impl Outputs {
-    /// The outputs that are files or streams: the field's name and the place.
-    pub fn places(&self) -> [(&'static str, Option<&str>); 4] {
-        [
-            ("json", self.json.as_deref()),
-            ("plot", self.plot.as_deref()),
-            ("samples", self.samples.as_deref()),
-            ("verify-details", self.verify_details.as_deref()),
-        ]
+    /// Every output with its kind: those with a flag of their own, then those of `--out`.
+    pub fn files(&self) -> Vec<Output> {
+        let short = [
+            (OutputKind::Json, &self.json),
+            (OutputKind::Plot, &self.plot),
+            (OutputKind::Samples, &self.samples),
+        ];
+        let short = short.into_iter().filter_map(|(kind, place)| Some((kind, place.as_deref()?)));
+        let short = short.map(|(kind, place)| Output::short(kind, place));
+        short.chain(self.out.iter().cloned()).collect()
     }
 
-    /// Whether one of them takes stdout, so that the report does not.
+    /// The first output of `kind`.
+    pub fn first(&self, kind: OutputKind) -> Option<Output> {
+        self.files().into_iter().find(|output| output.kind == kind)
+    }
+
+    /// These outputs without samples.
+    #[must_use]
+    pub fn without_samples(&self) -> Self {
+        let out = self.out.iter().filter(|output| output.kind != OutputKind::Samples);
+        Self { samples: None, out: out.cloned().collect(), ..self.clone() }
+    }
+
+    /// The fields and names of the outputs that go to stdout.
+    fn on_stdout(&self) -> Vec<(&'static str, String)> {
+        let files = self.files().into_iter().filter(Output::is_stdout);
+        let mut names: Vec<(&'static str, String)> = files
+            .map(|output| match output.is_general() {
+                true => ("out", format!("out {}", output.kind)),
+                false => (output.kind.name(), output.kind.to_string()),
+            })
+            .collect();
+        if self.verify_details.as_deref() == Some("-") {
+            names.push(("verify-details", "verify-details".to_owned()));
+        }
+        names
+    }
+
+    /// True if one of them takes stdout, so that the report does not.
     pub fn is_on_stdout(&self) -> bool {
-        self.places().iter().any(|(_, place)| *place == Some("-"))
+        !self.on_stdout().is_empty()
     }
 }
 
@@ -69,13 +104,18 @@ impl Settings {
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = Problems(self.scenario.check());
         self.placement.check(&mut problems);
-        let to_stdout = self.outputs.places().into_iter().filter(|(_, place)| *place == Some("-"));
-        let names: Vec<&str> = to_stdout.map(|(name, _)| name).collect();
-        if let [first, .., last] = names[..] {
+        if let [(_, first), .., (field, last)] = &self.outputs.on_stdout()[..] {
             problems.add(
-                last,
+                field,
                 format!("{last} and {first} cannot both go to stdout: name a file for one"),
             );
+        }
+        let mut samples = self.outputs.files();
+        samples.retain(|output| output.kind == OutputKind::Samples);
+        if let [first, second, ..] = &samples[..] {
+            let (first, second) = (first.name(), second.name());
+            problems
+                .add("out", format!("{second} and {first}: samples go to one place; remove one"));
         }
         let Scenario { verify, verify_expiry, .. } = self.scenario;
         if self.outputs.verify_details.is_some() && verify == 0.0 && !verify_expiry {
@@ -93,6 +133,20 @@ impl From<Scenario> for Settings {
     fn from(scenario: Scenario) -> Self {
         Self { scenario, ..Self::default() }
     }
+}
+
+/// The outputs of a comma list of `KIND=WHERE`.
+///
+/// # Errors
+/// A sentence that says which output is wrong, and what is allowed.
+pub(crate) fn parse_outputs(list: &str) -> Result<Vec<Output>, String> {
+    let outputs: Vec<Output> = parse_list(list)?;
+    for (number, output) in outputs.iter().enumerate() {
+        if outputs[..number].contains(output) {
+            return Err(format!("{output} is given twice; give each output once"));
+        }
+    }
+    Ok(outputs)
 }
 
 /// The tags of a comma list of `KEY=VALUE`.
@@ -165,6 +219,43 @@ mod tests {
             Settings { scenario: verified, outputs: alone, ..Settings::default() }.check(),
             []
         );
+    }
+
+    #[test]
+    fn an_output_is_a_kind_and_a_place_that_fits_it() {
+        let outputs = parse_outputs("json=r.json, plot=a=b.svg,md=-,samples=/dev/fd/3").unwrap();
+        let words: Vec<String> = outputs.iter().map(Output::to_string).collect();
+        assert_eq!(words, ["json=r.json", "plot=a=b.svg", "md=-", "samples=/dev/fd/3"]);
+        let cases = [
+            ("r.json", "'r.json' is not KIND=WHERE, such as json=run.json"),
+            ("json", "'json' has no place; write json=FILE"),
+            ("json=", "json needs a file's path after the ="),
+            ("png=x", "'png' is not a kind of output; use one of json, "),
+            ("plot=x.gif", "plot='x.gif' must end with .svg or .png"),
+            ("plot=-", "plot='-' must end with .svg or .png"),
+            ("samples=x.xls", "samples='x.xls' must end with .csv"),
+            ("json=r,json=r", "json=r is given twice; give each output once"),
+        ];
+        for (list, sentence) in cases {
+            let error = parse_outputs(list).unwrap_err();
+            assert!(error.starts_with(sentence), "{list}: {error}");
+        }
+    }
+
+    #[test]
+    fn outputs_of_both_forms_keep_to_the_same_rules() {
+        let with = |list: &str, json: Option<&str>| {
+            let json = json.map(str::to_owned);
+            let outputs = Outputs { json, out: parse_outputs(list).unwrap(), ..Outputs::default() };
+            let problems = Settings { outputs, ..Settings::default() }.check();
+            problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>()
+        };
+        assert_eq!(with("json=b.json,md=-", Some("a.json")), [""; 0]);
+        let both = "out md and json cannot both go to stdout: name a file for one";
+        assert_eq!(with("md=-", Some("-")), [both]);
+        let twice = "--out samples=b.csv and --out samples=a.csv: samples go to one place";
+        let found = with("samples=a.csv,samples=b.csv", None);
+        assert!(found.len() == 1 && found[0].starts_with(twice), "{found:?}");
     }
 
     #[test]

@@ -221,7 +221,7 @@ fn samples(options: &Options) -> Result<Option<Samples>, Stop> {
         }
     }
     let rows = (!files.is_empty()).then(|| Box::new(Saved { files }));
-    Ok(rows.map(|rows| Samples { flag: "--save", rows }))
+    Ok(rows.map(|rows| Samples { flag: "--save".to_owned(), rows }))
 }
 
 /// The files of `--save` and `--save_all`.

@@ -1,6 +1,8 @@
 //! Where results go: whole or as they were before, through links, pipes and full disks, and never
 //! two into one file.
 
+mod general;
+
 use crate::child::{Finished, Running, memtide, program, read_record, scratch, shared};
 use crate::peer::Peer;
 use rustix::process::Signal;

@@ -1,0 +1,107 @@
+//! `memtide report`: the report and the outputs of a result that is there: a record, or the steps
+//! of a search or scan. It measures and judges nothing.
+
+use super::merge::{outputs, read_text};
+use crate::exit::{FAILED, Stop, unwritable};
+use crate::output::{columns, complain, show};
+use crate::session::outlets::close;
+use crate::session::outlets::kinds::{CourseFacts, add_of_record, add_of_steps};
+use clap::ArgMatches;
+use memtide_report::{StepsText, text_for};
+use memtide_schema::scenario::Goal;
+use memtide_schema::steps::Steps;
+use memtide_schema::{Event, Outputs, Record};
+use memtide_sinks::Outlets;
+use std::iter;
+
+/// A result in a file.
+enum Found {
+    Run(Box<Record>),
+    Steps(Steps),
+}
+
+/// Shows each result, and makes the outputs of a single one.
+///
+/// Cause: Outputs were asked for of several records.
+pub(crate) fn report(matches: &ArgMatches) -> Result<u8, Stop> {
+    let outputs = outputs(matches)?;
+    let paths: Vec<&String> = matches.get_many::<String>("record").into_iter().flatten().collect();
+    if paths.len() > 1 && !outputs.files().is_empty() {
+        return Err(Stop::usage(format!(
+            "--out makes the outputs of one record, and {} were named: name one, or add \
+             them up with memtide merge --out",
+            paths.len()
+        )));
+    }
+    let mut code = 0;
+    for (number, path) in paths.iter().enumerate() {
+        let found = read(path)?;
+        if paths.len() > 1 {
+            let gap = if number > 0 { "\n" } else { "" };
+            drop(show(&format!("{gap}{path}\n")));
+        }
+        code = code.max(publish(&found, &outputs)?);
+    }
+    Ok(code)
+}
+
+/// Reads a record or the steps of a search or scan.
+///
+/// Cause: The file does not exist, cannot be read or is no result.
+///
+/// To do: Name a file that `memtide run --json` or `memtide search --json` wrote.
+fn read(path: &str) -> Result<Found, Stop> {
+    let text = read_text(path)
+        .map_err(|error| Stop::usage(format!("record '{path}' cannot be read: {error}")))?;
+    let head = &text.as_bytes()[..text.len().min(200)];
+    let is_steps = head.windows(13).any(|word| word == b"memtide.steps");
+    let found = match is_steps {
+        true => Steps::from_json(&text).map(Found::Steps),
+        false => Record::from_json(&text).map(|record| Found::Run(Box::new(record))),
+    };
+    found.map_err(|why| {
+        Stop::usage(format!("record '{path}': {why}; name a file that memtide --json wrote"))
+    })
+}
+
+/// Shows a result and makes its outputs; returns the exit code.
+fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
+    let mut trouble = Vec::new();
+    if !outputs.is_on_stdout()
+        && let Err(error) = show(&text(found))
+    {
+        trouble.push(unwritable("stdout", &error));
+    }
+    let mut outlets = Outlets::default();
+    match found {
+        Found::Run(record) => {
+            trouble.extend(add_of_record(&mut outlets, outputs));
+            outlets.on(&Event::Done(record.clone()));
+        }
+        Found::Steps(steps) => {
+            let goals: Result<Vec<Goal>, String> =
+                steps.goals.iter().map(|goal| goal.parse()).collect();
+            let course = CourseFacts { kind: steps.course, goals: &goals.map_err(Stop::usage)? };
+            add_of_steps(&mut outlets, outputs, &course)?;
+            for step in &steps.steps {
+                outlets.on(&Event::StepDone(Box::new(step.clone())));
+            }
+            outlets.on(&Event::StepsDone(steps.conclusion.clone()));
+        }
+    }
+    trouble.extend(close(outlets).into_iter().map(|(_, stop)| stop));
+    trouble.iter().for_each(|stop| complain(&stop.message));
+    Ok(if trouble.is_empty() { 0 } else { FAILED })
+}
+
+fn text(found: &Found) -> String {
+    match found {
+        Found::Run(record) => text_for(record, columns()),
+        Found::Steps(steps) => {
+            let mut text = StepsText::new(&steps.goals, columns());
+            let mut rows: Vec<String> = steps.steps.iter().map(|step| text.step(step)).collect();
+            rows.extend(iter::once(text.conclusion(&steps.conclusion)));
+            rows.concat()
+        }
+    }
+}

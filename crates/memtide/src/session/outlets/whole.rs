@@ -1,0 +1,124 @@
+//! Sinks of outputs that are one text, written when the result is there; and of outputs that cannot
+//! be written at all.
+
+use super::super::front::Rows;
+use super::super::late::Sheet;
+use memtide_report::{StepsMarkdown, markdown};
+use memtide_schema::steps::{Conclusion, Step};
+use memtide_schema::{Event, Record};
+use memtide_sinks::{Document, Sink};
+use std::io::{self, Write};
+
+/// A text of a run's record.
+pub(super) struct RecordText {
+    out: Option<Sheet>,
+    text: fn(&Record) -> String,
+}
+
+impl RecordText {
+    /// `text` of the first record goes to `out`.
+    pub(super) const fn new(out: Sheet, text: fn(&Record) -> String) -> Self {
+        Self { out: Some(out), text }
+    }
+
+    /// The record as Markdown.
+    pub(super) const fn markdown(out: Sheet) -> Self {
+        Self::new(out, markdown)
+    }
+}
+
+impl Sink for RecordText {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        let Event::Done(record) = event else { return Ok(()) };
+        write(&mut self.out, || (self.text)(record))
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::Done(_))
+    }
+}
+
+/// A text of a search or scan that is made from step to step.
+pub(super) trait StepsPage: Send {
+    /// Adds a step.
+    fn step(&mut self, step: &Step);
+
+    /// The whole text.
+    fn text(&self, conclusion: &Conclusion) -> String;
+}
+
+impl StepsPage for StepsMarkdown {
+    fn step(&mut self, step: &Step) {
+        self.step(step);
+    }
+
+    fn text(&self, conclusion: &Conclusion) -> String {
+        self.text(conclusion)
+    }
+}
+
+/// A text of a search or scan. One that never began leaves nothing behind.
+pub(super) struct StepsFile<P> {
+    out: Option<Sheet>,
+    page: P,
+    has_begun: bool,
+}
+
+impl<P: StepsPage> StepsFile<P> {
+    /// `page` goes to `out` when the last step is over.
+    pub(super) const fn new(out: Sheet, page: P) -> Self {
+        Self { out: Some(out), page, has_begun: false }
+    }
+}
+
+impl<P: StepsPage> Sink for StepsFile<P> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::StepDone(step) => {
+                self.has_begun = true;
+                self.page.step(step);
+                Ok(())
+            }
+            Event::StepsDone(conclusion) if self.has_begun || conclusion.failure.is_none() => {
+                write(&mut self.out, || self.page.text(conclusion))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::StepDone(_) | Event::StepsDone(_))
+    }
+}
+
+/// Writes `text` to `out`, once.
+fn write(out: &mut Option<Sheet>, text: impl FnOnce() -> String) -> io::Result<()> {
+    let Some(mut out) = out.take() else { return Ok(()) };
+    out.write_all(text().as_bytes())?;
+    out.complete()
+}
+
+/// An output whose place takes no file. The run goes on without it, and its end says why.
+pub(super) struct Unwritable(Option<io::Error>);
+
+impl Unwritable {
+    pub(super) const fn new(why: io::Error) -> Self {
+        Self(Some(why))
+    }
+}
+
+impl Sink for Unwritable {
+    fn on(&mut self, _event: &Event) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |_| false
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.0.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Rows for Unwritable {}

@@ -1,0 +1,136 @@
+//! `--out`: every kind in every kind of run, and what becomes of one that fails.
+
+use super::{SHORT, fifo, names, room, run_in};
+use crate::child::{Running, memtide, program, read_record, shared};
+use std::fs;
+use std::os::unix::process::CommandExt;
+
+#[test]
+fn one_flag_writes_every_kind_and_the_short_forms_stay() {
+    let folder = room("out");
+    let outs = "--out json=r.json --out plot=p.svg --out samples=s.csv --out md=r.md";
+    let run = run_in(&folder, &format!("{SHORT} {outs} --json short.json")).exits(0);
+    assert!(run.out.contains("\nbelievable: "), "{run}");
+    assert_eq!(names(&folder), ["p.svg", "r.json", "r.md", "s.csv", "short.json"]);
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    assert_eq!(text("r.json"), text("short.json"));
+    assert_eq!(read_record(&text("r.json")).unwrap().totals.intended, 200);
+    assert!(text("s.csv").lines().count() == 201 && text("p.svg").starts_with("<svg"));
+    assert!(text("r.md").starts_with("### memtide: "), "{}", text("r.md"));
+    // What stands in a file of a scenario is the same option.
+    fs::write(folder.join("s.toml"), "out = ['md=-']\nops-max = 50\nkeys = 10\n").unwrap();
+    let run = run_in(&folder, "run s.toml").exits(0);
+    assert!(run.out.starts_with("### memtide: ") && !run.out.contains("\nbelievable: "), "{run}");
+}
+
+#[test]
+fn searches_scans_and_records_that_are_there_have_outputs_too() {
+    let folder = room("out-steps");
+    let scan = "scan --rates 1k,2k --duration 100ms --keys 50 --goal all.p50<1s";
+    run_in(&folder, &format!("{scan} --out json=s.json --out md=s.md --out plot=s.svg"));
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    assert!(text("s.md").starts_with("### memtide: scan of 2 steps\n"), "{}", text("s.md"));
+    assert!(text("s.md").contains("**result:** "), "{}", text("s.md"));
+    let again = run_in(&folder, "report s.json --out md=again.md --out plot=again.svg").exits(0);
+    assert!(again.out.contains("\nresult: "), "{again}");
+    assert_eq!(text("again.md"), text("s.md"));
+    assert_eq!(text("again.svg"), text("s.svg"));
+    let run = run_in(&folder, &format!("{SHORT} --json r.json --out md=r.md --out plot=r.svg"));
+    let again = run_in(&folder, "report r.json --out md=a.md --out plot=a.svg").exits(0);
+    assert_eq!(again.out, run.out, "the report is the run's");
+    assert_eq!((text("a.md"), text("a.svg")), (text("r.md"), text("r.svg")));
+    let merged = run_in(&folder, "merge r.json --out json=m.json --out md=-").exits(0);
+    assert!(merged.out.starts_with("### memtide: "), "{merged}");
+    assert_eq!(read_record(&text("m.json")).unwrap().totals.intended, 200);
+    for (line, words) in [
+        ("report r.json --out samples=x.csv", &["--out samples", "memtide run"][..]),
+        ("report r.json s.json --out md=x.md", &["one record", "memtide merge"]),
+        ("report nothing.json", &["nothing.json", "cannot be read"]),
+        ("merge r.json --out json=m.json --out md=m.json", &["--out md 'm.json'", "same file"]),
+    ] {
+        run_in(&folder, line).complains(2, words);
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_meant_is_refused_with_what_is_allowed() {
+    for (flags, words) in [
+        ("--out run.json", &["--out", "'run.json'", "KIND=WHERE", "json=run.json"][..]),
+        ("--out jsn=x", &["'jsn'", "json, md, plot, samples"]),
+        ("--out json", &["no place", "json=FILE"]),
+        ("--out plot=x.gif", &["plot='x.gif'", ".svg or .png"]),
+        ("--out md=- --json -", &["out md and json", "stdout", "name a file"]),
+        ("--out md=/tmp/x.md --json /tmp/x.md", &["--out md '/tmp/x.md'", "the same file"]),
+        ("--out md=/no-such-folder/x.md", &["--out md", "/no-such-folder/x.md", "name another"]),
+        ("--samples a.csv --out samples=b.csv", &["samples go to one place"]),
+    ] {
+        memtide(&format!("run --quiet --ops-max 5 --keys 10 {flags}")).complains(2, words);
+    }
+    memtide("scan --rates 1k --out samples=x.csv").complains(2, &["samples", "memtide run"]);
+}
+
+#[test]
+fn an_output_that_fails_costs_no_other_one() {
+    let folder = room("out-fails");
+    let _turn = shared();
+    let outs = "--out json=/dev/full --out md=r.md --out plot=/sys/p.svg --out samples=pipe";
+    fifo(&folder.join("pipe"));
+    let mut command = program();
+    // More rows than a pipe holds: the last of them find it closed.
+    let line = format!("run --ops-max 5k --keys 50 {outs}");
+    command.current_dir(&folder).args(line.split_whitespace());
+    let pipe = folder.join("pipe");
+    // A reader that closes the pipe when it was opened.
+    let reader = std::thread::spawn(move || drop(fs::File::open(pipe).unwrap()));
+    let run = Running::of(&mut command).finish();
+    for lost in ["--out json=/dev/full", "--out plot=/sys/p.svg", "--out samples=pipe"] {
+        assert!(run.err.contains(&format!("{lost} could not be written: ")), "{lost}: {run}");
+    }
+    reader.join().unwrap();
+    assert!(run.out.contains("\nbelievable: ") && folder.join("r.md").exists(), "{run}");
+    let run = run.exits(1);
+    assert!(run.err.contains("choose a place that can be written"), "{run}");
+}
+
+#[test]
+fn a_full_disk_costs_what_does_not_fit_and_the_rest_is_there() {
+    let folder = room("out-full");
+    let _turn = shared();
+    let mut command = program();
+    let line = format!("{SHORT} --out json=r.json --out md=r.md --out json=-");
+    command.current_dir(&folder).args(line.split_whitespace());
+    // SAFETY: both calls may be made between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            let limit = libc::rlimit { rlim_cur: 6_000, rlim_max: 6_000 };
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
+            Ok(())
+        });
+    }
+    let run = Running::of(&mut command).finish().exits(1);
+    assert!(run.err.contains("--out json=r.json could not be written: "), "{run}");
+    assert_eq!(run.err.matches("could not be written").count(), 1, "{run}");
+    assert_eq!(names(&folder), ["r.md"], "{run}");
+    assert_eq!(run.record().totals.intended, 200);
+}
+
+#[test]
+fn a_job_on_github_gets_the_result_in_its_summary() {
+    let folder = room("out-summary");
+    fs::write(folder.join("summary"), "before\n").unwrap();
+    let _turn = shared();
+    let run = |line: String, summary: &str| {
+        let mut command = program();
+        command.current_dir(&folder).args(line.split_whitespace());
+        Running::of(command.env("GITHUB_STEP_SUMMARY", summary)).finish()
+    };
+    run(format!("{SHORT} --out md=r.md"), "summary").exits(0);
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    assert_eq!(text("summary"), format!("before\n{}", text("r.md")));
+    // Without Markdown nothing is appended; a summary that cannot be written is said.
+    run(format!("{SHORT} --json r.json"), "summary").exits(0);
+    assert_eq!(text("summary"), format!("before\n{}", text("r.md")));
+    let lost = run(format!("{SHORT} --out md=r.md"), "/no-such-folder/summary").exits(1);
+    assert!(lost.err.contains("GITHUB_STEP_SUMMARY could not be written"), "{lost}");
+}

@@ -1,0 +1,144 @@
+//! The outputs of `--out KIND=WHERE`: what each kind holds, and which places it can be written to.
+//!
+//! Words and their rules only. Nothing is opened here, and no format is known but by its ending.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What an output holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputKind {
+    /// The record, or the steps of a search or scan, as JSON.
+    Json,
+    /// The result as Markdown.
+    Md,
+    /// A chart.
+    Plot,
+    /// A row per measured operation.
+    Samples,
+}
+
+impl OutputKind {
+    /// Every kind, in the order of help and messages.
+    pub const ALL: [Self; 4] = [Self::Json, Self::Md, Self::Plot, Self::Samples];
+
+    /// The word before the `=` of `--out`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Md => "md",
+            Self::Plot => "plot",
+            Self::Samples => "samples",
+        }
+    }
+
+    /// The endings of which a file must have one. Without any, every name is allowed.
+    const fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Json | Self::Md => &[],
+            Self::Plot => &[".svg", ".png"],
+            Self::Samples => &[".csv"],
+        }
+    }
+
+    /// True if a place without an ending, such as a pipe or `-`, is allowed.
+    const fn is_text(self) -> bool {
+        !matches!(self, Self::Plot)
+    }
+}
+
+impl fmt::Display for OutputKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for OutputKind {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|kind| kind.name() == word).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("'{word}' is not a kind of output; use one of {names}")
+        })
+    }
+}
+
+/// An output that the user asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// What it holds.
+    pub kind: OutputKind,
+    /// Where it goes: a path, or `-` for stdout.
+    pub place: String,
+    /// True if it was asked for by a flag of its own, such as `--json`.
+    is_short: bool,
+}
+
+impl Output {
+    /// An output that was asked for by the flag of its kind.
+    pub(super) fn short(kind: OutputKind, place: &str) -> Self {
+        Self { kind, place: place.to_owned(), is_short: true }
+    }
+
+    /// The flag: `--json` or `--out json`.
+    pub fn flag(&self) -> String {
+        match self.is_short {
+            true => format!("--{}", self.kind),
+            false => format!("--out {}", self.kind),
+        }
+    }
+
+    /// What messages call it, which is unique: `--json` or `--out json=r.json`.
+    pub fn name(&self) -> String {
+        match self.is_short {
+            true => self.flag(),
+            false => format!("--out {self}"),
+        }
+    }
+
+    /// True if it was asked for by `--out`.
+    pub const fn is_general(&self) -> bool {
+        !self.is_short
+    }
+
+    /// True if it goes to stdout.
+    pub fn is_stdout(&self) -> bool {
+        self.place == "-"
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.kind, self.place)
+    }
+}
+
+impl FromStr for Output {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let Some((kind, place)) = word.split_once('=') else {
+            let kind = OutputKind::from_str(word);
+            return Err(match kind {
+                Ok(kind) => format!("'{word}' has no place; write {kind}=FILE"),
+                Err(_) => format!("'{word}' is not KIND=WHERE, such as json=run.json"),
+            });
+        };
+        let kind: OutputKind = kind.trim().parse()?;
+        let place = place.trim();
+        if place.is_empty() || place.contains('\0') {
+            return Err(format!("{kind} needs a file's path after the =, or - for stdout"));
+        }
+        let name = place.rsplit_once('/').map_or(place, |(_, name)| name);
+        let has_ending = name.trim_start_matches('.').contains('.');
+        let endings = kind.endings();
+        let is_one = endings.iter().any(|ending| name.ends_with(ending));
+        let is_agents = kind == OutputKind::Samples && place == "agents";
+        let is_plain = is_agents || (kind.is_text() && !has_ending);
+        if !endings.is_empty() && !is_one && !is_plain {
+            return Err(format!("{kind}='{place}' must end with {}", endings.join(" or ")));
+        }
+        Ok(Self { kind, place: place.to_owned(), is_short: false })
+    }
+}
