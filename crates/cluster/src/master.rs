@@ -110,7 +110,7 @@ pub struct AgentFacts {
     pub name: String,
     /// Where it is.
     pub address: String,
-    /// How many shares it takes where a master leaves that to it, at least 1.
+    /// How many of a run's equal shares it takes, at least 1.
     pub units: u32,
     /// It is in the master's own process.
     pub is_own: bool,

@@ -43,8 +43,6 @@ pub struct StepsPlan<'a> {
     pub data: Data,
     /// The most steps; `None` leaves it to the course.
     pub steps_max: Option<u32>,
-    /// Whether a step's rate counts a load of the master's own, beside that of its agents.
-    pub counts_own: bool,
 }
 
 /// What a step finds on the servers that is not the first.
@@ -180,12 +178,10 @@ const SHORT_MAX: f64 = 0.05;
 
 /// What a step's record says to a course.
 fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
-    let of = |record: &Record| match trial.rate > 0.0 {
+    let achieved_per_s = match trial.rate > 0.0 {
         true => record.rate.achieved_per_s,
         false => served_per_s(record),
     };
-    let own = record.own.as_deref().filter(|_| plan.counts_own).map_or(0.0, of);
-    let achieved_per_s = of(record) + own;
     let asked = trial.rate * record.measured_s;
     let by_chance = 4.0 / asked.max(1.0).sqrt();
     let behind = achieved_per_s < trial.rate * (1.0 - SHORT_MAX.max(by_chance));

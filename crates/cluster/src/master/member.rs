@@ -12,7 +12,7 @@ pub(super) struct Member {
     pub(super) peer: u64,
     pub(super) name: String,
     pub(super) address: String,
-    /// How many shares it takes where that is left to it.
+    /// How many of a run's equal shares it takes.
     pub(super) units: u32,
     pub(super) stage: Stage,
     /// When it was last heard.

@@ -43,8 +43,8 @@ pub(crate) struct Setup {
     pub(crate) law: Option<Law>,
     /// What the agent is called.
     pub(crate) name: String,
-    /// How many shares it takes of a run whose master leaves that to its agents.
-    pub(crate) units: u32,
+    /// How many of a run's equal shares it takes, at least 1.
+    pub(crate) shares: u32,
     /// Where records are kept until they are acknowledged; none if they are not.
     pub(crate) kept: Option<Kept>,
     /// Where measured operations may be written.
@@ -93,7 +93,7 @@ impl Local {
         let setup = Setup {
             law: None,
             name: name.to_owned(),
-            units: 1,
+            shares: 1,
             kept: None,
             samples: None,
             own,
@@ -382,7 +382,7 @@ impl Shell {
             cpus: self.cpus.len() as u32,
             busy_since_unix_s: self.busy.as_ref().map(|busy| busy.since_unix_s),
             kept: kept.collect(),
-            units: self.setup.units,
+            units: self.setup.shares,
         });
     }
 

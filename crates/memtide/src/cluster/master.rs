@@ -2,10 +2,10 @@
 //! load goes on, and makes one record of theirs.
 
 use super::agent::{Local, Own, task_of};
+use super::division::Division;
 use super::folder::state_folder;
 use super::merged::{Seconds, TakenPart, Taking, lost_sentences};
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
-use crate::session::front::division::{Division, OwnRate};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
 use memtide_cluster::master::{Action, Gathered, Master, Part, Round, Rules, Wanted};
@@ -36,7 +36,8 @@ pub(crate) struct Fleet {
     master: Master,
     net: MasterNet,
     stop: StopFlag,
-    /// What is to be done; how it is divided is known once the agents are there.
+    settings: Settings,
+    /// How the run is divided; known once the agents are there.
     division: Division,
     /// By what each machine decides alike.
     around: Surroundings,
@@ -57,11 +58,11 @@ impl Fleet {
     pub(crate) fn open(
         settings: &Settings,
         around: Surroundings,
-        has_own: bool,
         stop: &StopFlag,
     ) -> Result<Self, Stop> {
-        let Agents { which, key, expect, master_share, allow_lost, .. } =
+        let Agents { which, key, expect, master_share, master_rate, allow_lost } =
             &settings.placement.agents;
+        let has_own = master_rate.is_some();
         let makes_load = *master_share || has_own;
         let folder = match key {
             Some(folder) => PathBuf::from(folder),
@@ -103,12 +104,12 @@ impl Fleet {
             seed: memtide_base::rng::mix(memtide_host::clock::since_unix().ns())
                 ^ u64::from(std::process::id()),
         };
-        let agents = settings.scenario.clone();
         Ok(Self {
             master: Master::new(rules, now()),
             net,
             stop: stop.clone(),
-            division: Division { agents, units: Vec::new(), own: None },
+            settings: settings.clone(),
+            division: Division::of(settings, Vec::new()),
             around,
             samples: settings.outputs.first(OutputKind::Samples).is_some(),
             lost: Vec::new(),
@@ -123,7 +124,13 @@ impl Fleet {
     pub(crate) fn gather(&mut self, observer: &mut impl Observer) -> Result<(), Stop> {
         loop {
             match self.master.gathered(now()) {
-                Gathered::All => return Ok(()),
+                Gathered::All => {
+                    let agents = self.master.agents();
+                    let agents = agents.iter().filter(|agent| !agent.is_own);
+                    let shares = agents.map(|agent| agent.units).collect();
+                    self.division = Division::of(&self.settings, shares);
+                    return Ok(());
+                }
                 Gathered::Missing(message) => return Err(Stop { code: UNREACHABLE, message }),
                 Gathered::Waiting if self.stop.is_raised() => {
                     let message = "interrupted while it waited for agents".to_owned();
@@ -132,17 +139,6 @@ impl Fleet {
                 Gathered::Waiting => self.turn(None, observer),
             }
         }
-    }
-
-    /// How many shares each agent would take by itself, in their order.
-    pub(crate) fn units(&self) -> Vec<u32> {
-        let agents = self.master.agents();
-        agents.iter().filter(|agent| !agent.is_own).map(|agent| agent.units).collect()
-    }
-
-    /// Sets how the run is divided.
-    pub(crate) fn divide(&mut self, division: Division) {
-        self.division = division;
     }
 
     /// Lets all agents carry out the run, or a step of a search or scan.
@@ -182,28 +178,16 @@ impl Fleet {
     /// The loads of a round, by what their records are known, and how long the longest may last. A
     /// fill is of all, the master's own agent included.
     fn parts(&self, load_only: bool, step: Option<Step>) -> Result<Parts, Failure> {
-        let Division { agents, units, own } = &self.division;
+        let Division { agents, shares, own } = &self.division;
         let facts = self.master.agents();
         let (own_members, members): (Vec<_>, Vec<_>) =
             facts.iter().partition(|agent| agent.is_own && !load_only);
-        let units = units.iter().copied().chain(std::iter::repeat(1));
-        let members = members.iter().map(|agent| agent.number).zip(units).collect();
-        let divided = |step: Step, rate: OwnRate| {
-            let (agents, master) = rate.divide(task_of(&step));
-            let with = |task: StepTask| Step { rate_per_s: task.rate_per_s, ..step };
-            (with(agents), with(master))
-        };
-        let own = own.as_ref().zip(own_members.first());
-        let steps = match (own, step) {
-            (Some((own, _)), Some(step)) => {
-                let (agents, master) = divided(step, own.rate);
-                (Some(agents), Some(master))
-            }
-            (_, step) => (step, step),
-        };
-        let mut all = vec![self.part(agents, steps.0, members)?];
-        if let Some((own, agent)) = own {
-            all.push(self.part(&own.scenario, steps.1, vec![(agent.number, 1)])?);
+        let shares = shares.iter().copied().chain(std::iter::repeat(1));
+        let members = members.iter().map(|agent| agent.number).zip(shares).collect();
+        let mut all = vec![self.part(agents, step, members)?];
+        if let Some((own, agent)) = own.as_ref().zip(own_members.first()) {
+            let step = step.map(|step| Step { rate_per_s: own.rate, ..step });
+            all.push(self.part(own, step, vec![(agent.number, 1)])?);
         }
         let longest = all.iter().map(|(.., max)| *max).reduce(|a, b| Some(a?.max(b?))).flatten();
         let (parts, taken) = all.into_iter().map(|(part, taken, _)| (part, taken)).unzip();

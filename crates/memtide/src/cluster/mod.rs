@@ -10,4 +10,5 @@ pub(crate) mod agent;
 mod worker;
 pub(crate) mod kept;
 pub(crate) mod records;
+mod division;
 mod folder;

@@ -48,7 +48,7 @@ impl MasterSession {
         let Opened { outlets, reader, .. } =
             front.open(&Settings { outputs: own, ..settings.clone() })?;
         *stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
-        let mut fleet = Fleet::open(settings, around, front.has_own_load(settings), stop)?;
+        let mut fleet = Fleet::open(settings, around, stop)?;
         let gauge = HostWorld::new(None).gauge();
         let mut audience = Audience::new(gauge, settings.outputs.quiet, outlets, reader);
         audience.show(front.screens(settings));
@@ -56,9 +56,6 @@ impl MasterSession {
             drop(audience);
             return Err(stop);
         }
-        let division =
-            front.divide(settings, &fleet.units()).map_err(|problem| front.refuse(&problem))?;
-        fleet.divide(division);
         let came = carry_out(task, &mut fleet, settings, &mut audience);
         let came = match came {
             Ok(came) => came,

@@ -67,7 +67,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     let setup = Setup {
         law: Some(law),
         name: matches.get_one::<String>("name").cloned().unwrap_or_else(machine::host_name),
-        units: 1,
+        shares: *matches.get_one::<u32>("shares").expect("it has a default"),
         kept: Some(Kept::open(path(matches, "records").as_deref())?),
         samples: path(matches, "samples"),
         own: own()?,

@@ -3,6 +3,9 @@
 use clap::{Arg, ArgAction, Command, value_parser};
 use std::path::PathBuf;
 
+/// The most shares of one run that an agent takes.
+const SHARES_MAX: i64 = 1024;
+
 /// The exit codes of an agent.
 const AGENT_CODES: &str = "Exit codes:\n    0  ended by a signal, or with --once after the runs of \
                            one master\n    2  a flag or the join file is wrong, or the address \
@@ -83,6 +86,19 @@ pub(super) fn agent_command() -> Command {
             "DIR",
             "Where records are kept until a master has them [default: the user's state folder]",
         ))
+        .arg(
+            Arg::new("shares")
+                .long("shares")
+                .value_name("N")
+                .value_parser(value_parser!(u32).range(1..=SHARES_MAX))
+                .default_value("1")
+                .help("Take N of a run's equal shares, each with the run's --threads workers")
+                .long_help(
+                    "Take N of a run's equal shares, each with the run's --threads workers and \
+                     its part of rate and connections. All shares of a run are equal, so a \
+                     machine that can do twice as much as the others takes 2.",
+                ),
+        )
         .arg(
             Arg::new("once")
                 .long("once")

@@ -1,13 +1,8 @@
 //! The front of a session: what is shown and when, how it is worded, and which exit code the run
 //! ends with.
 
-#[cfg(feature = "cluster")]
-pub(crate) mod division;
-
 use crate::exit::Stop;
 use crate::output::complain;
-#[cfg(feature = "cluster")]
-use division::Division;
 use memtide_base::Span;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::StepsOutcome;
@@ -47,18 +42,6 @@ pub(crate) trait Front {
 
     /// Opens the outputs before the run, so that a wrong name is found first.
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop>;
-
-    /// Whether the master of a run by agents makes a load of its own.
-    #[cfg(feature = "cluster")]
-    fn has_own_load(&self, settings: &Settings) -> bool {
-        settings.placement.agents.master_rate.is_some()
-    }
-
-    /// How a run by agents is divided; by themselves they would take this many `units` each.
-    #[cfg(feature = "cluster")]
-    fn divide(&self, settings: &Settings, units: &[u32]) -> Result<Division, Problem> {
-        Ok(Division::of(settings, units.len() as u32))
-    }
 
     /// The way in which signals end the run.
     fn manner(&self) -> Manner;

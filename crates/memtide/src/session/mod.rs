@@ -11,7 +11,7 @@ pub(crate) mod room;
 pub(crate) mod outlets;
 pub(crate) mod audience;
 pub(crate) mod world;
-pub(crate) mod front;
+mod front;
 #[cfg(feature = "plot")]
 pub(crate) mod plot;
 pub(crate) mod late;
@@ -75,15 +75,13 @@ pub(crate) struct Steps {
     pub(crate) data: Data,
     /// The most steps.
     pub(crate) steps_max: Option<u32>,
-    /// Whether a step's rate counts a load of the master's own, too.
-    pub(crate) counts_own: bool,
 }
 
 impl Steps {
     /// What all steps have in common.
     pub(crate) fn plan<'a>(&self, scenario: &'a Scenario) -> StepsPlan<'a> {
-        let Self { data, steps_max, counts_own, .. } = *self;
-        StepsPlan { scenario, aim: self.aim.clone(), data, steps_max, counts_own }
+        let (aim, data, steps_max) = (self.aim.clone(), self.data, self.steps_max);
+        StepsPlan { scenario, aim, data, steps_max }
     }
 }
 

@@ -28,9 +28,6 @@ pub struct Measured {
     pub measure: Measure,
     /// Which of their times.
     pub time: Time,
-    /// Where a master has a load of its own beside its agents': whether theirs counts too. Then
-    /// the figure is the higher of both.
-    pub with_agents: bool,
 }
 
 /// From where to where an operation is timed.
@@ -92,12 +89,7 @@ fn judge(goal: &Goal, judged: &GoalRecord, record: &Record) -> GoalResult {
 
 impl Measured {
     fn figure_ns(&self, record: &Record) -> Option<f64> {
-        let own = self.figure_of(record.judged());
-        let theirs = self.with_agents.then(|| self.figure_of(record)).flatten();
-        own.into_iter().chain(theirs).max_by(f64::total_cmp)
-    }
-
-    fn figure_of(&self, record: &Record) -> Option<f64> {
+        let record = record.judged();
         let by = match self.time {
             Time::Response => &record.response,
             Time::Service => &record.service,

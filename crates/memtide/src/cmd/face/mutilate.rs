@@ -172,7 +172,7 @@ const fn course(mode: &Mode) -> Option<CourseKind> {
 /// The kind of run.
 fn task(options: &Options) -> Task {
     let in_steps = |course: Box<dyn Course>, aim| {
-        Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None, counts_own: false })
+        Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None })
     };
     match &options.mode {
         Mode::LoadOnly => Task::Load,
@@ -204,7 +204,7 @@ fn aim(search: &Search, is_response: bool) -> Aim {
         Statistic::Percentile(percent) => Measure::Percentile(percent),
     };
     let time = if is_response { Time::Response } else { Time::Service };
-    let measured = Measured { kinds, measure, time, with_agents: false };
+    let measured = Measured { kinds, measure, time };
     Aim::AtMost { measured, bound_ns: search.bound_us * 1e3 }
 }
 

@@ -207,3 +207,22 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
         lab.refuses(&format!("run -s {} {wrong}", peer.name), 2, &[said]);
     }
 }
+
+#[test]
+fn an_agent_takes_as_many_shares_as_it_is_told() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("units"), Peer::memcached(""));
+    let _one = lab.agent("a0");
+    let _three = lab.agent_with("a1", "--shares 3");
+    let (finished, record) = lab.run(&peer, "2", &format!("{WORDS} --warmup 0"));
+    let shares: Vec<_> = record.shards.iter().map(|shard| shard.share.clone().unwrap()).collect();
+    let units: Vec<_> = shares.iter().map(|it| (it.number, it.units, it.of)).collect();
+    assert_eq!(units, [(0, 1, 4), (1, 3, 4)], "{finished}");
+    let lanes: Vec<_> = record.shards.iter().map(|it| it.lanes.unwrap().count).collect();
+    assert_eq!((lanes, record.totals.intended), (vec![1, 3], 2_000), "{finished}");
+    assert_eq!(record.missing, None);
+    for (shard, rate) in record.shards.iter().zip([500.0, 1_500.0]) {
+        assert_eq!(shard.rate.target_per_s, Some(rate));
+    }
+    assert_counters_equal(&record);
+}

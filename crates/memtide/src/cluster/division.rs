@@ -1,0 +1,63 @@
+//! How a run by agents is divided: what the agents make together, and what their master makes
+//! beside them.
+
+use memtide_schema::scenario::{Goal, Load};
+use memtide_schema::{Scenario, Settings};
+use memtide_workload::Wave;
+
+/// The loads of one run.
+pub(crate) struct Division {
+    /// What the agents make together.
+    pub(crate) agents: Scenario,
+    /// How many shares of it each agent has, in their order, at least 1.
+    pub(crate) shares: Vec<u32>,
+    /// What the master makes beside them, at the same rate in all steps of a search or scan.
+    pub(crate) own: Option<Scenario>,
+}
+
+impl Division {
+    /// Of a run whose agents take these numbers of shares.
+    pub(crate) fn of(settings: &Settings, shares: Vec<u32>) -> Self {
+        let Settings { scenario, placement, .. } = settings;
+        let Some(rate) = placement.agents.master_rate else {
+            return Self { agents: scenario.clone(), shares, own: None };
+        };
+        // What is measured is judged; what agents see while they are busy is not.
+        let agents = Scenario { goals: Vec::<Goal>::new(), ..scenario.clone() };
+        let count = (shares.len() as u32).max(1);
+        let own = Scenario {
+            rate: Some(rate),
+            wave: Wave::Constant,
+            threads: Some(1),
+            connections: scenario.connections.map(|all| all.div_ceil(count)),
+            ops_max: None,
+            load: Load::Never,
+            before: None,
+            after: None,
+            ..scenario.clone()
+        };
+        Self { agents, shares, own: Some(own) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_master_that_measures_goes_beside_what_the_agents_make() {
+        let mut settings = Settings::default();
+        settings.scenario.rate = Some(1e5);
+        settings.scenario.connections = Some(10);
+        settings.scenario.goals = vec!["all.p99<1ms".parse().unwrap()];
+        let alone = Division::of(&settings, vec![1, 2]);
+        assert_eq!((alone.agents, alone.shares), (settings.scenario.clone(), vec![1, 2]));
+        assert_eq!(alone.own, None);
+        settings.placement.agents.master_rate = Some(500.0);
+        let beside = Division::of(&settings, vec![1, 2]);
+        let own = beside.own.unwrap();
+        assert_eq!((beside.agents.rate, beside.agents.goals), (Some(1e5), Vec::new()));
+        assert_eq!((own.rate, own.connections, own.threads), (Some(500.0), Some(5), Some(1)));
+        assert_eq!((own.load, own.goals), (Load::Never, settings.scenario.goals));
+    }
+}
