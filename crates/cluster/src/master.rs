@@ -317,14 +317,28 @@ impl Master {
         self.stopping.is_some()
     }
 
-    /// The record of an agent belongs to the run.
+    /// The record of an agent belongs to the run. The agent keeps it until
+    /// [`acknowledge`](Self::acknowledge).
     pub fn fit(&mut self, number: u32) {
-        let run = self.run();
         let member = &mut self.members[number as usize];
         if member.stage == Stage::Judged {
             member.stage = Stage::Done;
-            let peer = member.peer;
-            self.say(peer, Says::Acknowledged(Acknowledged { run }));
+            member.taken.push(self.rounds);
+        }
+    }
+
+    /// What the agents' records became is written: they need not keep them any more.
+    pub fn acknowledge(&mut self) {
+        for number in 0..self.members.len() {
+            let member = &mut self.members[number];
+            let (peer, taken) = (member.peer, std::mem::take(&mut member.taken));
+            if !member.is_there() {
+                continue;
+            }
+            for round in taken {
+                let run = self.run_of(round);
+                self.say(peer, Says::Acknowledged(Acknowledged { run }));
+            }
         }
     }
 
@@ -347,7 +361,11 @@ impl Master {
 
     /// The name of the present run: all its shares have the same, and no other run has it.
     fn run(&self) -> Vec<u8> {
-        let name = [self.rules.seed, rng::mix(self.rules.seed ^ self.rounds)];
+        self.run_of(self.rounds)
+    }
+
+    fn run_of(&self, round: u64) -> Vec<u8> {
+        let name = [self.rules.seed, rng::mix(self.rules.seed ^ round)];
         name.iter().flat_map(|half| half.to_be_bytes()).collect()
     }
 

@@ -39,6 +39,8 @@ pub(super) struct Member {
     pub(super) record: Assembly,
     /// When the last part of its record came that had something in it.
     pub(super) handing_since: Option<Instant>,
+    /// The rounds whose records of it are good and not acknowledged.
+    pub(super) taken: Vec<u64>,
 }
 
 /// What an agent is at.
@@ -101,6 +103,7 @@ impl Member {
             notes: 0,
             record: Assembly::default(),
             handing_since: None,
+            taken: Vec::new(),
         }
     }
 

@@ -118,6 +118,7 @@ impl Conductor {
     /// Lets the agents go, once it has said all.
     fn leave(&mut self) {
         self.is_over = true;
+        self.master.acknowledge();
         self.master.dismiss();
     }
 

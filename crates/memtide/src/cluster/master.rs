@@ -234,14 +234,22 @@ impl Fleet {
         })
     }
 
-    /// Lets the agents go. Returns what became of those that were lost in the last round, and what
-    /// agents could not do beside the load.
-    pub(crate) fn dismiss(mut self) -> (Vec<String>, Vec<Stop>) {
+    /// What agents could not do beside the load.
+    pub(crate) fn trouble(&mut self) -> Vec<Stop> {
+        std::mem::take(&mut self.trouble)
+    }
+
+    /// Lets the agents go, which need not keep their records any more if what was made of them
+    /// `is_written`. Returns what became of those that were lost in the last round.
+    pub(crate) fn dismiss(mut self, is_written: bool) -> Vec<String> {
+        if is_written {
+            self.master.acknowledge();
+        }
         self.master.dismiss();
         while let Some(Action::Send(peer, message)) = self.master.poll() {
             self.net.send(peer, message);
         }
-        (self.lost, self.trouble)
+        self.lost
     }
 
     /// Takes what has come, or waits a little.

@@ -60,16 +60,18 @@ impl MasterSession {
             front.divide(settings, &fleet.units()).map_err(|problem| front.refuse(&problem))?;
         fleet.divide(division);
         let came = carry_out(task, &mut fleet, settings, &mut audience);
-        let (lost, mut trouble) = fleet.dismiss();
         let came = match came {
             Ok(came) => came,
             Err(failure) => {
+                fleet.dismiss(false);
                 // The line on the terminal is cleared before anything else is said.
                 drop(audience);
                 return Err(front.fail(&failure));
             }
         };
+        let mut trouble = fleet.trouble();
         let (doubted, is_recorded) = audience.close(&mut trouble);
+        let lost = fleet.dismiss(is_recorded);
         let is_forgiven = trouble.is_empty() && misses_only_agents(&came);
         if is_forgiven {
             lost.iter().for_each(|who| complain(who));

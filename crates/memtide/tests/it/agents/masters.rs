@@ -1,7 +1,7 @@
 //! Masters that die, stop, are interrupted, or are two.
 
 use super::{Agent, Lab, load_lasts, names, record, until};
-use crate::child::{memtide, shared};
+use crate::child::{Running, cleared, memtide, shared};
 use crate::peer::Peer;
 use memtide_cluster::message::Hello;
 use memtide_cluster::transport::{AgentNet, files};
@@ -9,6 +9,7 @@ use memtide_schema::record::EndedBy;
 use rustix::process::Signal;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::Duration;
 
 /// A load that lasts until something ends it.
@@ -106,8 +107,29 @@ fn a_second_interrupt_ends_the_master_at_once_and_the_load_with_it() {
     master.finish().fails(130, &[]);
     agents[1].signal(Signal::CONT);
     assert!(load_lasts(&peer) < ALONE_MAX);
-    // What the master has not taken is there to be fetched.
-    until(|| agents[1].kept().len() == 1, || agents[1].said());
+    // One record was handed over, but what was to be made of it is nowhere.
+    are_fetched(&lab, &agents);
+}
+
+#[test]
+fn a_master_that_cannot_write_its_record_leaves_those_of_its_agents() {
+    let _turn = shared();
+    let (lab, peer) = (Lab::new("full"), Peer::memcached(""));
+    let agents = lab.agents(2);
+    // No file of the master's may be longer than a block.
+    let line = format!(
+        "run -s {} --quiet --keys 200 --agents 2 --rate 2k --duration 500ms --warmup 0 --key {} \
+         --json {}",
+        peer.name,
+        lab.key(),
+        lab.path("run.json").display()
+    );
+    let mut command = cleared(Command::new("sh"));
+    command.args(["-c", "ulimit -f 1; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_memtide")]);
+    let short = Running::of(command.args(line.split_whitespace())).finish();
+    short.fails(1, &["--json", "File too large"]);
+    let is_kept = || agents.iter().all(|agent| agent.kept().len() == 1);
+    until(is_kept, || agents.iter().map(Agent::said).collect());
 }
 
 #[test]
