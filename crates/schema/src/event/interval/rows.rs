@@ -40,7 +40,9 @@ impl IntervalRow {
             };
             let (response, service, lag) = (of(response), of(service), of(lag));
             let unanswered = unanswered.get(kind).copied().unwrap_or(0);
-            row.set("measured_sent", lag.count());
+            // Whether a get would hit is not known when it is sent.
+            let is_known_when_sent = !matches!(kind, Kind::GetHit | Kind::GetMiss);
+            row.set("measured_sent", is_known_when_sent.then_some(lag.count()));
             row.set("measured_answered", response.count());
             row.set("measured_unanswered", unanswered);
             row.times("response", &response, (unanswered, &RESPONSE));
