@@ -33,8 +33,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// The sample as a JSON object in one line, with the columns of a sample file. A key that is not
-    /// UTF-8 has replacement characters.
+    /// The sample as a JSON object in one line, with the columns of a sample file. A key that is
+    /// not UTF-8 has replacement characters.
     pub fn to_json(&self) -> String {
         let instant = |at: Option<Instant>| at.map(|at| at.since(self.begun).ns());
         serde_json::json!({

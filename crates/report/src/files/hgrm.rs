@@ -1,7 +1,7 @@
 //! The percentiles of a run's response as HdrHistogram prints them (`.hgrm`), for its plotter.
 //!
-//! Values are milliseconds. Ranks are those of the record: operations without an answer rank above all
-//! others, so the table then ends below 1.
+//! Values are milliseconds. Ranks are those of the record: operations without an answer rank above
+//! all others, so the table then ends below 1.
 
 use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;

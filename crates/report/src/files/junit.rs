@@ -31,8 +31,8 @@ impl StepsJunit {
         Self { kind, suites: Vec::new() }
     }
 
-    /// Adds a step. A search goes beyond what meets its goals to find where that ends, so that there
-    /// a goal that is missed fails no case.
+    /// Adds a step. A search goes beyond what meets its goals to find where that ends, so that
+    /// there a goal that is missed fails no case.
     pub fn step(&mut self, step: &Step) {
         let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
         let mut suite =

@@ -1,6 +1,7 @@
 //! Histograms as lines of an HdrHistogram log, version 1.3, which the HDR tools read.
 //!
-//! The buckets of a line are ours: two significant digits, at most 0.8 % wide, from 1 ns to an hour.
+//! The buckets of a line are ours: two significant digits, at most 0.8 % wide, from 1 ns to an
+//! hour.
 
 use super::Interval;
 use crate::kind::Kind;
@@ -25,8 +26,9 @@ pub fn log_head(start_unix_s: Option<f64>) -> String {
 }
 
 impl Interval {
-    /// A line for each kind with its response times, all operations first. The tag is the kind, for a
-    /// step of a search or scan such as `step3.get`. `before_s` is what passed before the load began.
+    /// A line for each kind with its response times, all operations first. The tag is the kind, for
+    /// a step of a search or scan such as `step3.get`. `before_s` is what passed before the load
+    /// began.
     pub fn log_lines(&self, step: Option<u32>, before_s: f64) -> String {
         let place = (before_s + self.start.as_s_f64(), self.length.as_s_f64());
         let mut lines = String::new();
@@ -40,8 +42,8 @@ impl Interval {
     }
 }
 
-/// The log of a record: the slices of its window for all operations, the whole window for each kind.
-/// It is empty but for its head if nothing was measured.
+/// The log of a record: the slices of its window for all operations, the whole window for each
+/// kind. It is empty but for its head if nothing was measured.
 pub fn log_of(record: &Record) -> String {
     let start = record.window_start_unix_ns.map(|start| start.0 as f64 / 1e9);
     let mut log = log_head(start);

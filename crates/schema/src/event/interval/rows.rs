@@ -21,8 +21,8 @@ const RESPONSE: [Percentile; 4] =
 const OTHERS: [Percentile; 2] = [Percentile::P50, Percentile::P99];
 
 impl IntervalRow {
-    /// The rows of `interval`: all operations, then each kind that it tells of. `step` is the step of
-    /// a search or scan, if it is of one.
+    /// The rows of `interval`: all operations, then each kind that it tells of. `step` is the step
+    /// of a search or scan, if it is of one.
     pub fn of_interval(interval: &Interval, step: Option<u32>) -> Vec<Self> {
         let Interval { response, service, lag, unanswered, .. } = interval;
         let is_there = |kind: &&Kind| {
@@ -73,8 +73,8 @@ impl IntervalRow {
         row
     }
 
-    /// The names of the columns, separated by commas. Units are the ends of the names; a name without
-    /// a unit counts operations, keys or connections.
+    /// The names of the columns, separated by commas. Units are the ends of the names; a name
+    /// without a unit counts operations, keys or connections.
     pub fn csv_header(&self) -> String {
         let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
         names.join(",")
