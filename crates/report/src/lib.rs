@@ -35,7 +35,9 @@ mod fixture;
 #[cfg(test)]
 mod expect;
 
-pub use files::{StepsMarkdown, markdown};
+#[cfg(feature = "junit")]
+pub use files::{StepsJunit, junit};
+pub use files::{StepsMarkdown, hgrm, markdown};
 pub use plan::plan_text;
 pub use progress::progress_line;
 pub use text::{StepsText, step_progress_line, text, text_for};

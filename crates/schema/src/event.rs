@@ -4,7 +4,7 @@
 
 mod interval;
 
-pub use interval::{Interval, LoadSoFar};
+pub use interval::{Interval, IntervalRow, LoadSoFar, log_head, log_of};
 
 use crate::kind::Kind;
 use crate::record::{IntervalRecord, Phase, PlanRecord, Record};

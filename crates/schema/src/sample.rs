@@ -32,6 +32,27 @@ pub struct Sample {
     pub connection: Option<u32>,
 }
 
+impl Sample {
+    /// The sample as a JSON object in one line, with the columns of a sample file. A key that is
+    /// not UTF-8 has replacement characters.
+    pub fn to_json(&self) -> String {
+        let instant = |at: Option<Instant>| at.map(|at| at.since(self.begun).ns());
+        serde_json::json!({
+            "intended_ns": instant(Some(self.intended)),
+            "sent_ns": instant(self.sent),
+            "received_ns": instant(self.received),
+            "op": self.kind,
+            "outcome": self.outcome.name(),
+            "bytes": self.bytes,
+            "connection": self.connection,
+            "index": self.index,
+            "key": String::from_utf8_lossy(&self.key),
+            "size": self.size,
+        })
+        .to_string()
+    }
+}
+
 /// What came of one operation. Every intended operation ends in exactly one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleOutcome {

@@ -6,6 +6,8 @@
 
 mod outlet;
 mod csv;
+mod lines;
+mod intervals;
 mod details;
 mod json;
 mod steps;
@@ -13,7 +15,9 @@ mod sink;
 
 pub use csv::SampleCsv;
 pub use details::DetailsJson;
+pub use intervals::{IntervalLog, IntervalRows, RowForm};
 pub use json::RecordJson;
+pub use lines::SampleLines;
 pub use outlet::{Ending, Outlets};
 pub use sink::{Document, Sink};
 pub use steps::StepsJson;

@@ -1,7 +1,7 @@
 //! `memtide merge`: the records of several runs become one record and one report.
 
 use crate::exit::{FAILED, Stop, unwritable};
-use crate::flags::check_pictures;
+use crate::flags::check_built;
 use crate::output::{columns, complain, show};
 use crate::session::outlets::kinds::add_of_record;
 use crate::session::outlets::{check_places, close};
@@ -152,9 +152,7 @@ pub(super) fn outputs(matches: &ArgMatches) -> Result<Outputs, Stop> {
             output.flag()
         )));
     }
-    if let Some(plot) = settings.outputs.first(OutputKind::Plot) {
-        check_pictures(&plot.flag())?;
-    }
+    check_built(&settings.outputs)?;
     if let Some(problem) = settings.check().into_iter().next() {
         return Err(problem.into());
     }

@@ -10,7 +10,7 @@ use clap::ArgMatches;
 use memtide_report::{StepsText, text_for};
 use memtide_schema::scenario::Goal;
 use memtide_schema::steps::Steps;
-use memtide_schema::{Event, Outputs, Record};
+use memtide_schema::{Event, Output, OutputKind, Outputs, Record};
 use memtide_sinks::Outlets;
 use std::iter;
 
@@ -66,6 +66,9 @@ fn read(path: &str) -> Result<Found, Stop> {
 
 /// Shows a result and makes its outputs; returns the exit code.
 fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
+    if let Found::Steps(_) = found {
+        check_steps(outputs)?;
+    }
     let mut trouble = Vec::new();
     if !outputs.is_on_stdout()
         && let Err(error) = show(&text(found))
@@ -82,7 +85,7 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
             let goals: Result<Vec<Goal>, String> =
                 steps.goals.iter().map(|goal| goal.parse()).collect();
             let course = CourseFacts { kind: steps.course, goals: &goals.map_err(Stop::usage)? };
-            add_of_steps(&mut outlets, outputs, &course)?;
+            add_of_steps(&mut outlets, outputs, &course, || None)?;
             for step in &steps.steps {
                 outlets.on(&Event::StepDone(Box::new(step.clone())));
             }
@@ -92,6 +95,26 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
     trouble.extend(close(outlets).into_iter().map(|(_, stop)| stop));
     trouble.iter().for_each(|stop| complain(&stop.message));
     Ok(if trouble.is_empty() { 0 } else { FAILED })
+}
+
+/// Refuses outputs that are of one run.
+///
+/// Cause: The file holds the steps of a search or scan, and the output is of one run.
+///
+/// To do: Repeat one rate with `memtide run`.
+fn check_steps(outputs: &Outputs) -> Result<(), Stop> {
+    let is_of_run = |output: &Output| {
+        use OutputKind::{Hgrm, Hlog, Intervals};
+        matches!(output.kind, Hgrm | Hlog | Intervals)
+    };
+    match outputs.files().iter().find(|output| is_of_run(output)) {
+        None => Ok(()),
+        Some(output) => Err(Stop::usage(format!(
+            "{} is of one run, and the file holds the steps of a search or scan; repeat one rate \
+             with memtide run",
+            output.flag()
+        ))),
+    }
 }
 
 fn text(found: &Found) -> String {

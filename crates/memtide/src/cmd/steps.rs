@@ -8,8 +8,8 @@ use crate::flags;
 use crate::output::{columns, complain, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
-use crate::session::outlets::check_places;
 use crate::session::outlets::kinds::{CourseFacts, add_of_steps};
+use crate::session::outlets::{check_places, unix_s};
 use crate::session::{
     Came, Ended, Front, InStep, Manner, Opened, Screen, Session, Steps, Task, room, unfit_natively,
 };
@@ -75,6 +75,11 @@ fn settings(matches: &ArgMatches, (command, varies): (&str, &str)) -> Result<Set
             outputs.first(OutputKind::Samples).is_some(),
             "samples would mix the operations of all steps: remove it, and repeat one rate with \
              memtide run --samples"
+                .to_owned(),
+        ),
+        (
+            outputs.first(OutputKind::Hgrm).is_some(),
+            "--out hgrm is of one run: remove it, and repeat one rate with memtide run --out hgrm"
                 .to_owned(),
         ),
         (
@@ -179,7 +184,7 @@ impl Front for NativeSteps {
         check_places(outputs, &[])?;
         let mut outlets = Outlets::default();
         let course = CourseFacts { kind: self.kind, goals: &settings.scenario.goals };
-        add_of_steps(&mut outlets, outputs, &course)?;
+        add_of_steps(&mut outlets, outputs, &course, unix_s)?;
         let reader = outputs.files().into_iter().find(Output::is_stdout);
         Ok(Opened { samples: None, outlets, reader: reader.map(|output| output.name()) })
     }

@@ -14,7 +14,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
-use memtide_schema::{FIELDS, Field, Layer, Origin, OutputKind, Settings, from_toml};
+use memtide_schema::{FIELDS, Field, Layer, Origin, OutputKind, Outputs, Settings, from_toml};
 use memtide_server::{Behaviour, Faults};
 use std::fs::File;
 use std::io::{self, Read};
@@ -183,9 +183,23 @@ pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {
              with the feature cluster",
         ));
     }
-    match settings.outputs.first(OutputKind::Plot) {
-        Some(plot) => check_pictures(&plot.flag()).map(|()| settings),
-        None => Ok(settings),
+    check_built(&settings.outputs).map(|()| settings)
+}
+
+/// Whether this program can make all of `outputs`.
+///
+/// Cause: The program was built without what an output needs.
+pub(crate) fn check_built(outputs: &Outputs) -> Result<(), Stop> {
+    if let Some(plot) = outputs.first(OutputKind::Plot) {
+        check_pictures(&plot.flag())?;
+    }
+    match (cfg!(feature = "junit"), outputs.first(OutputKind::Junit)) {
+        (false, Some(output)) => Err(Stop::usage(format!(
+            "{}: this program was built without JUnit; leave the flag out, or build memtide with \
+             the feature junit",
+            output.flag()
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ use super::patient::Patient;
 use crate::exit::{FAILED, Stop, Worded, unwritable};
 use memtide_base::Instant;
 use memtide_schema::{Output, OutputKind, Outputs, Sample, SampleOutcome, Settings};
-use memtide_sinks::{DetailsJson, Ending, Outlets, SampleCsv, Sink};
+use memtide_sinks::{DetailsJson, Ending, Outlets, SampleCsv, SampleLines, Sink};
 use memtide_workload::Outcome as OpOutcome;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -21,11 +21,21 @@ pub(crate) fn open(settings: &Settings, rows_by: RowsBy) -> Result<Opened, Stop>
     let samples = outputs.first(OutputKind::Samples);
     let samples = samples.map(|output| open_samples(&output, rows_by)).transpose()?;
     let mut outlets = Outlets::default();
-    kinds::add_of_run(&mut outlets, outputs)?;
+    let unix_s: fn() -> Option<f64> = match rows_by {
+        RowsBy::Fleet => unix_s,
+        // A simulation has no time of day.
+        RowsBy::Themselves => || None,
+    };
+    kinds::add_of_run(&mut outlets, outputs, unix_s)?;
     if let Some(out) = plain("--verify-details", outputs.verify_details.as_deref())? {
         attach(&mut outlets, "--verify-details", DetailsJson::new(out))?;
     }
     Ok(Opened { samples, outlets, reader: None })
+}
+
+/// The time of day in seconds since 1970.
+pub(crate) fn unix_s() -> Option<f64> {
+    Some(memtide_host::clock::since_unix().as_s_f64())
 }
 
 /// Opens the output of measured operations.
@@ -33,11 +43,21 @@ fn open_samples(output: &Output, rows_by: RowsBy) -> Result<Samples, Stop> {
     let flag = output.name();
     let rows: Box<dyn Rows> = match (kinds::placed(output, LateFile::stream)?, rows_by) {
         (Err(why), _) => Box::new(why),
-        (Ok(out), RowsBy::Fleet) => Box::new(SampleCsv::new(out)),
-        (Ok(out), RowsBy::Themselves) => Box::new(SampleCsv::new(Patient::new(out))),
+        (Ok(out), RowsBy::Fleet) => rows(output, out),
+        (Ok(out), RowsBy::Themselves) => rows(output, Patient::new(out)),
     };
     Ok(Samples { flag, rows })
 }
+
+/// The sink of samples in the form that the place of `output` says.
+fn rows(output: &Output, out: impl Write + Send + 'static) -> Box<dyn Rows> {
+    match output.is_json_lines() {
+        true => Box::new(SampleLines::new(out)),
+        false => Box::new(SampleCsv::new(out)),
+    }
+}
+
+impl<W: Write + Send> Rows for SampleLines<W> {}
 
 /// Only one plan of a run exports.
 impl<W: Write + Send> Rows for SampleCsv<W> {}

@@ -1,11 +1,15 @@
 //! A second of the load, which workers end together and agents tell their master.
 
 mod judged;
+mod log;
 mod progress;
+mod rows;
 mod sum;
 mod travel;
 
+pub use log::{log_head, log_of};
 pub use progress::LoadSoFar;
+pub use rows::IntervalRow;
 
 use crate::kind::Kind;
 use crate::record::{ServerSecond, SettledCounts, UnderWay, WorkerSecond};

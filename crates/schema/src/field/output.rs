@@ -78,7 +78,10 @@ pub(super) const OUT: Field = Field {
     long: "WHERE is a file, or `-` for stdout, which one output can have in place of the report. \
            Kinds: `json`, `plot` and `samples` are those of the flags of these names; `md` is the \
            result as Markdown, which is also appended to the file that the variable \
-           `GITHUB_STEP_SUMMARY` names. An output that cannot be written costs no other one: \
+           `GITHUB_STEP_SUMMARY` names; `junit` a test case for each goal, the verdict and each \
+           class of errors; `intervals` a row for each second and kind of operation (`.csv` or \
+           `.jsonl`); `hlog` a histogram for each, and `hgrm` the percentiles of a run, as the HDR \
+           tools read them. An output that cannot be written costs no other one: \
            memtide says why and exits with 1. See docs/outputs.md.",
     section: Section::Output,
     many: true,

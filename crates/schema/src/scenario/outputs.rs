@@ -233,7 +233,7 @@ mod tests {
             ("png=x", "'png' is not a kind of output; use one of json, "),
             ("plot=x.gif", "plot='x.gif' must end with .svg or .png"),
             ("plot=-", "plot='-' must end with .svg or .png"),
-            ("samples=x.xls", "samples='x.xls' must end with .csv"),
+            ("samples=x.xls", "samples='x.xls' must end with .csv or .jsonl"),
             ("json=r,json=r", "json=r is given twice; give each output once"),
         ];
         for (list, sentence) in cases {

@@ -6,11 +6,14 @@ use super::super::plot::{CurveChart, RunChart};
 use super::whole::{RecordText, StepsFile, Unwritable};
 use super::{attach, no_file};
 use crate::exit::Stop;
-use memtide_report::StepsMarkdown;
+#[cfg(feature = "junit")]
+use memtide_report::{StepsJunit, junit};
+use memtide_report::{StepsMarkdown, hgrm};
+use memtide_schema::event::{IntervalRow, log_of};
 use memtide_schema::scenario::Goal;
 use memtide_schema::steps::CourseKind;
-use memtide_schema::{Output, OutputKind, Outputs};
-use memtide_sinks::{Outlets, RecordJson, Sink, StepsJson};
+use memtide_schema::{Output, OutputKind, Outputs, Record};
+use memtide_sinks::{IntervalLog, IntervalRows, Outlets, RecordJson, RowForm, Sink, StepsJson};
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, ErrorKind};
 use std::path::Path;
@@ -30,8 +33,13 @@ impl CourseFacts<'_> {
     }
 }
 
-/// Adds the sinks of all outputs of a run but its samples.
-pub(super) fn add_of_run(outlets: &mut Outlets, outputs: &Outputs) -> Result<(), Stop> {
+/// Adds the sinks of all outputs of a run but its samples. `unix_s` is the time of day in seconds
+/// since 1970, where there is one.
+pub(super) fn add_of_run(
+    outlets: &mut Outlets,
+    outputs: &Outputs,
+    unix_s: fn() -> Option<f64>,
+) -> Result<(), Stop> {
     for output in outputs.files() {
         match output.kind {
             OutputKind::Json => whole(outlets, &output, RecordJson::new)?,
@@ -40,6 +48,12 @@ pub(super) fn add_of_run(outlets: &mut Outlets, outputs: &Outputs) -> Result<(),
                 #[cfg(feature = "plot")]
                 picture(outlets, &output, RunChart::new)?;
             }
+            OutputKind::Junit => {
+                #[cfg(feature = "junit")]
+                whole(outlets, &output, |out| RecordText::new(out, junit))?;
+            }
+            OutputKind::Hgrm => whole(outlets, &output, |out| RecordText::new(out, hgrm))?,
+            OutputKind::Hlog | OutputKind::Intervals => stream(outlets, &output, unix_s)?,
             OutputKind::Samples => {}
         }
     }
@@ -53,8 +67,19 @@ pub(super) fn add_of_run(outlets: &mut Outlets, outputs: &Outputs) -> Result<(),
 /// with those that cannot be opened.
 pub(crate) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Stop> {
     let files = outputs.files().into_iter();
-    let one = |output: Output| Outputs { out: vec![output], ..Outputs::default() };
-    files.filter_map(|output| add_of_run(outlets, &one(output)).err()).collect()
+    let mut add = |output: Output| match output.kind {
+        // What came second by second is now in the record alone.
+        OutputKind::Hlog => whole(outlets, &output, |out| RecordText::new(out, log_of)),
+        OutputKind::Intervals => {
+            let text = if output.is_json_lines() { lines_of } else { csv_of };
+            whole(outlets, &output, |out| RecordText::new(out, text))
+        }
+        _ => {
+            let one = Outputs { out: vec![output], ..Outputs::default() };
+            add_of_run(outlets, &one, || None)
+        }
+    };
+    files.filter_map(|output| add(output).err()).collect()
 }
 
 /// Adds the sinks of all outputs of a search or scan.
@@ -62,6 +87,7 @@ pub(crate) fn add_of_steps(
     outlets: &mut Outlets,
     outputs: &Outputs,
     course: &CourseFacts<'_>,
+    unix_s: fn() -> Option<f64>,
 ) -> Result<(), Stop> {
     let json = |out| StepsJson::new(out, course.kind, course.words());
     let markdown = |out| StepsFile::new(out, StepsMarkdown::new(course.kind, &course.words()));
@@ -73,7 +99,13 @@ pub(crate) fn add_of_steps(
                 #[cfg(feature = "plot")]
                 picture(outlets, &output, |path| CurveChart::new(path, course.goals))?;
             }
-            OutputKind::Samples => {}
+            OutputKind::Junit => {
+                #[cfg(feature = "junit")]
+                whole(outlets, &output, |out| StepsFile::new(out, StepsJunit::new(course.kind)))?;
+            }
+            OutputKind::Hlog | OutputKind::Intervals => stream(outlets, &output, unix_s)?,
+            // Refused: each step has operations and percentiles of its own.
+            OutputKind::Hgrm | OutputKind::Samples => {}
         }
     }
     match summary(outputs) {
@@ -86,6 +118,32 @@ pub(crate) fn add_of_steps(
 pub(crate) fn summary(outputs: &Outputs) -> Option<String> {
     outputs.first(OutputKind::Md)?;
     std::env::var(SUMMARY).ok().filter(|path| !path.is_empty())
+}
+
+/// The seconds of a record as CSV, with its heading.
+fn csv_of(record: &Record) -> String {
+    rows_of(record, RowForm::Csv)
+}
+
+/// The seconds of a record as JSON Lines.
+fn lines_of(record: &Record) -> String {
+    rows_of(record, RowForm::JsonLines)
+}
+
+fn rows_of(record: &Record, form: RowForm) -> String {
+    let rows = record.seconds.iter().map(|second| IntervalRow::of_second(second, None));
+    form.text(&rows.collect::<Vec<_>>(), true)
+}
+
+/// Adds the sink of an output that grows with each second of the load.
+fn stream(outlets: &mut Outlets, output: &Output, unix_s: fn() -> Option<f64>) -> Result<(), Stop> {
+    let name = output.name();
+    let form = if output.is_json_lines() { RowForm::JsonLines } else { RowForm::Csv };
+    match (placed(output, LateFile::stream)?, output.kind) {
+        (Err(why), _) => attach(outlets, &name, why),
+        (Ok(out), OutputKind::Hlog) => attach(outlets, &name, IntervalLog::new(out, unix_s)),
+        (Ok(out), _) => attach(outlets, &name, IntervalRows::new(out, form)),
+    }
 }
 
 /// Adds the sink of an output that is written as a whole.

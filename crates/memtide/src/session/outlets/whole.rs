@@ -3,6 +3,8 @@
 
 use super::super::front::Rows;
 use super::super::late::Sheet;
+#[cfg(feature = "junit")]
+use memtide_report::StepsJunit;
 use memtide_report::{StepsMarkdown, markdown};
 use memtide_schema::steps::{Conclusion, Step};
 use memtide_schema::{Event, Record};
@@ -48,6 +50,17 @@ pub(super) trait StepsPage: Send {
 }
 
 impl StepsPage for StepsMarkdown {
+    fn step(&mut self, step: &Step) {
+        self.step(step);
+    }
+
+    fn text(&self, conclusion: &Conclusion) -> String {
+        self.text(conclusion)
+    }
+}
+
+#[cfg(feature = "junit")]
+impl StepsPage for StepsJunit {
     fn step(&mut self, step: &Step) {
         self.step(step);
     }

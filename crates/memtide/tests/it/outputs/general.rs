@@ -2,6 +2,7 @@
 
 use super::{SHORT, fifo, names, room, run_in};
 use crate::child::{Running, memtide, program, read_record, shared};
+use memtide_schema::Kind;
 use std::fs;
 use std::os::unix::process::CommandExt;
 
@@ -52,11 +53,72 @@ fn searches_scans_and_records_that_are_there_have_outputs_too() {
     }
 }
 
+/// The sum of a column of a file of intervals over the rows of `kind`.
+fn sum(csv: &str, kind: &str, column: &str) -> u64 {
+    let mut lines = csv.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let at = |name: &str| names.iter().position(|known| *known == name).unwrap();
+    let (kind_at, column_at) = (at("kind"), at(column));
+    let rows = lines.map(|line| line.split(',').collect::<Vec<_>>());
+    let rows = rows.filter(|row| row[kind_at] == kind);
+    rows.map(|row| row[column_at].parse::<u64>().unwrap_or(0)).sum()
+}
+
+#[test]
+fn seconds_in_files_add_up_to_the_record() {
+    let folder = room("out-intervals");
+    let outs = "--json r.json --out intervals=i.csv --out intervals=i.jsonl --out hlog=r.hlog \
+                --out hgrm=r.hgrm --out junit=r.xml --out samples=s.jsonl";
+    let line = format!("run --rate 2k --duration 2500ms --warmup 500ms --keys 100 {outs}");
+    let run = run_in(&folder, &line);
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let record = read_record(&text("r.json")).unwrap();
+    let csv = text("i.csv");
+    for (kind, response) in &record.response {
+        let answered = sum(&csv, kind.name(), "measured_answered");
+        assert_eq!(answered, response.count - response.unanswered, "{kind}: {run}");
+        assert_eq!(sum(&csv, kind.name(), "measured_unanswered"), response.unanswered);
+    }
+    let load = [&record.phases.warmup, &record.phases.measure, &record.phases.cooldown];
+    let all = |of: fn(&memtide_schema::record::Totals) -> u64| {
+        load.iter().map(|phase| of(&phase.totals)).sum::<u64>()
+    };
+    assert_eq!(sum(&csv, "all", "answered"), all(|totals| totals.answered));
+    assert_eq!(sum(&csv, "all", "bytes_sent"), all(|totals| totals.bytes_sent));
+    // JSON Lines say the same, cell by cell.
+    let lines = text("i.jsonl");
+    assert_eq!(lines.lines().count() + 1, csv.lines().count());
+    for (object, row) in lines.lines().zip(csv.lines().skip(1)) {
+        let object: serde_json::Value = serde_json::from_str(object).unwrap();
+        let cells = object.as_object().unwrap().values().map(|cell| match cell {
+            serde_json::Value::Null => String::new(),
+            serde_json::Value::String(word) => word.clone(),
+            number => number.to_string(),
+        });
+        assert_eq!(cells.collect::<Vec<_>>().join(","), row);
+    }
+    let log = text("r.hlog");
+    let tagged = log.lines().filter(|line| line.starts_with("Tag=all,")).count();
+    assert!(tagged >= 2 && log.contains("\n#[StartTime: "), "{log}");
+    assert!(text("r.hgrm").contains(&format!("{:>12}]", record.response[&Kind::All].count)));
+    assert!(text("r.xml").contains("<testcase classname=\"memtide.verdict\""));
+    let samples = text("s.jsonl");
+    assert_eq!(samples.lines().count() as u64, record.totals.intended);
+    let first: serde_json::Value = serde_json::from_str(samples.lines().next().unwrap()).unwrap();
+    assert!(first["intended_ns"].is_u64() && first["key"].is_string(), "{first}");
+    // The same files of the record alone, as far as it holds what they say.
+    let outs = "--out intervals=a.csv --out hlog=a.hlog --out hgrm=a.hgrm --out junit=a.xml";
+    run_in(&folder, &format!("report r.json {outs}")).exits(0);
+    assert_eq!((text("a.hgrm"), text("a.xml")), (text("r.hgrm"), text("r.xml")));
+    assert_eq!(sum(&text("a.csv"), "all", "answered"), all(|totals| totals.answered));
+    assert!(text("a.hlog").contains("Tag=get,0.000,2.5"), "{}", text("a.hlog"));
+}
+
 #[test]
 fn an_output_that_cannot_be_meant_is_refused_with_what_is_allowed() {
     for (flags, words) in [
         ("--out run.json", &["--out", "'run.json'", "KIND=WHERE", "json=run.json"][..]),
-        ("--out jsn=x", &["'jsn'", "json, md, plot, samples"]),
+        ("--out jsn=x", &["'jsn'", "json, md, junit, plot, hlog, hgrm, intervals, samples"]),
         ("--out json", &["no place", "json=FILE"]),
         ("--out plot=x.gif", &["plot='x.gif'", ".svg or .png"]),
         ("--out md=- --json -", &["out md and json", "stdout", "name a file"]),
@@ -67,6 +129,7 @@ fn an_output_that_cannot_be_meant_is_refused_with_what_is_allowed() {
         memtide(&format!("run --quiet --ops-max 5 --keys 10 {flags}")).complains(2, words);
     }
     memtide("scan --rates 1k --out samples=x.csv").complains(2, &["samples", "memtide run"]);
+    memtide("scan --rates 1k --out hgrm=x").complains(2, &["hgrm", "memtide run"]);
 }
 
 #[test]

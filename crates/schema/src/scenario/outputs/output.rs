@@ -12,22 +12,43 @@ pub enum OutputKind {
     Json,
     /// The result as Markdown.
     Md,
+    /// A test case for each goal, the verdict and each class of errors, for continuous integration.
+    Junit,
     /// A chart.
     Plot,
+    /// A histogram for each second and kind of operation, as an HdrHistogram log.
+    Hlog,
+    /// The percentiles of response as HdrHistogram prints them.
+    Hgrm,
+    /// A row for each second and kind of operation.
+    Intervals,
     /// A row per measured operation.
     Samples,
 }
 
 impl OutputKind {
     /// Every kind, in the order of help and messages.
-    pub const ALL: [Self; 4] = [Self::Json, Self::Md, Self::Plot, Self::Samples];
+    pub const ALL: [Self; 8] = [
+        Self::Json,
+        Self::Md,
+        Self::Junit,
+        Self::Plot,
+        Self::Hlog,
+        Self::Hgrm,
+        Self::Intervals,
+        Self::Samples,
+    ];
 
     /// The word before the `=` of `--out`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
             Self::Md => "md",
+            Self::Junit => "junit",
             Self::Plot => "plot",
+            Self::Hlog => "hlog",
+            Self::Hgrm => "hgrm",
+            Self::Intervals => "intervals",
             Self::Samples => "samples",
         }
     }
@@ -35,9 +56,9 @@ impl OutputKind {
     /// The endings of which a file must have one. Without any, every name is allowed.
     const fn endings(self) -> &'static [&'static str] {
         match self {
-            Self::Json | Self::Md => &[],
+            Self::Json | Self::Md | Self::Junit | Self::Hlog | Self::Hgrm => &[],
             Self::Plot => &[".svg", ".png"],
-            Self::Samples => &[".csv"],
+            Self::Intervals | Self::Samples => &[".csv", JSON_LINES],
         }
     }
 
@@ -63,6 +84,9 @@ impl FromStr for OutputKind {
         })
     }
 }
+
+/// The ending of files of JSON Lines.
+const JSON_LINES: &str = ".jsonl";
 
 /// An output that the user asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +124,11 @@ impl Output {
     /// True if it was asked for by `--out`.
     pub const fn is_general(&self) -> bool {
         !self.is_short
+    }
+
+    /// True if its rows are JSON Lines, by the ending of its place; else they are CSV.
+    pub fn is_json_lines(&self) -> bool {
+        self.place.ends_with(JSON_LINES)
     }
 
     /// True if it goes to stdout.

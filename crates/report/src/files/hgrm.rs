@@ -1,0 +1,106 @@
+//! The percentiles of a run's response as HdrHistogram prints them (`.hgrm`), for its plotter.
+//!
+//! Values are milliseconds. Ranks are those of the record: operations without an answer rank above
+//! all others, so the table then ends below 1.
+
+use memtide_metrics::Histogram;
+use memtide_metrics::summary::rank;
+use memtide_schema::Kind;
+use memtide_schema::record::{Distribution, Record};
+
+const NS_PER_MS: f64 = 1e6;
+/// Rows for each halving of the distance to 1, as the HDR tools have by default.
+const TICKS_PER_HALF_DISTANCE: f64 = 5.0;
+/// The layout of the histogram: buckets of 256 values, each twice as wide as the one before.
+const BUCKETS: &str = "#[Buckets =           35, SubBuckets     =          256]\n";
+
+/// The response times of all operations.
+pub fn hgrm(record: &Record) -> String {
+    let response = record.response.get(&Kind::All);
+    let times = response.and_then(Distribution::times).unwrap_or_default();
+    let unanswered = response.map_or(0, |response| response.unanswered);
+    table(&times, unanswered)
+}
+
+fn table(times: &Histogram<u64>, unanswered: u64) -> String {
+    let total = times.count().saturating_add(unanswered);
+    let mut out = format!(
+        "{:>12} {:>14} {:>10} {:>14}\n\n",
+        "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
+    );
+    let mut buckets = times.recorded();
+    let (mut below, mut value) = (0, 0);
+    let mut level = 0.0;
+    while total > 0 {
+        let wanted = rank(level, total);
+        while below < wanted {
+            let Some((middle, count)) = buckets.next() else { break };
+            below += count;
+            value = middle.clamp(times.moments().min, times.moments().max);
+        }
+        // The last bucket has the row of 1; above it are operations without an answer.
+        if below < wanted || below == total {
+            break;
+        }
+        let distance = 1.0 / (1.0 - level);
+        let ms = value as f64 / NS_PER_MS;
+        out += &format!("{ms:>12.6} {level:>14.12} {below:>10} {distance:>14.2}\n");
+        level += (1.0 - level).log2().ceil().exp2() / TICKS_PER_HALF_DISTANCE / 2.0;
+    }
+    let moments = times.moments();
+    let max = moments.max as f64 / NS_PER_MS;
+    if unanswered > 0 {
+        out += &format!("#[Unanswered = {unanswered:>9}, which rank above every value]\n");
+    } else if total > 0 {
+        out += &format!("{max:>12.6} {:>14.12} {total:>10}\n", 1.0);
+    }
+    let mean = moments.mean().unwrap_or(0.0) / NS_PER_MS;
+    let deviation = moments.deviation().unwrap_or(0.0) / NS_PER_MS;
+    out += &format!("#[Mean    = {mean:>12.6}, StdDeviation   = {deviation:>12.6}]\n");
+    out += &format!("#[Max     = {max:>12.6}, Total count    = {total:>12}]\n");
+    out + BUCKETS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str) -> Vec<(f64, f64, u64)> {
+        let lines = text.lines().skip(2).filter(|line| !line.starts_with('#'));
+        let row = |line: &str| {
+            let mut cells = line.split_whitespace();
+            let mut next = || cells.next().unwrap().parse::<f64>().unwrap();
+            (next(), next(), next() as u64)
+        };
+        lines.map(row).collect()
+    }
+
+    #[test]
+    fn each_row_is_the_value_at_its_rank() {
+        let mut times = Histogram::new();
+        (1..=10_000).for_each(|n| times.record(n * 1_000));
+        let text = table(&times, 0);
+        let rows = rows(&text);
+        assert!(rows.len() > 40 && rows[0].1 == 0.0, "{text}");
+        assert!(rows.windows(2).all(|two| two[0].1 < two[1].1 && two[0].0 <= two[1].0), "{text}");
+        for (ms, level, count) in &rows[..rows.len() - 1] {
+            let exact = times.value_at_rank(rank(*level, 10_000)).unwrap();
+            assert!((ms * NS_PER_MS - exact as f64).abs() < 1.0, "{level}: {text}");
+            assert!(*count >= rank(*level, 10_000), "{text}");
+        }
+        assert_eq!(rows.last(), Some(&(10.0, 1.0, 10_000)));
+        assert!(text.contains("Total count    =        10000]"), "{text}");
+    }
+
+    #[test]
+    fn operations_without_an_answer_rank_above_the_table() {
+        let mut times = Histogram::new();
+        (0..900).for_each(|n| times.record(1_000 + n));
+        let text = table(&times, 100);
+        let rows = rows(&text);
+        assert!(rows.last().unwrap().1 <= 0.9 && rows.last().unwrap().2 <= 900, "{text}");
+        assert!(text.contains("#[Unanswered =       100, which rank above"), "{text}");
+        let nothing = table(&Histogram::new(), 0);
+        assert!(self::rows(&nothing).is_empty(), "{nothing}");
+    }
+}

@@ -1,0 +1,259 @@
+//! A result as a JUnit file, which continuous integration shows: a test case for each goal, for the
+//! verdict, and for each class of operations without a good answer.
+//!
+//! Nothing is judged here: a case fails where the record says so.
+
+use crate::judgement::{believable, goal_word};
+use crate::number::{percent, whole};
+use crate::text::what;
+use memtide_schema::record::{CheckKind, CheckResult, GoalResult, Record, Verdict};
+use memtide_schema::steps::{Conclusion, CourseKind, Step, StepsEnd};
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
+use std::io;
+
+/// The record of a run as a JUnit file with one suite.
+pub fn junit(record: &Record) -> String {
+    let name = format!("memtide: {}", what(record));
+    file(&[suite(&name, record)])
+}
+
+/// A search or scan as a JUnit file with a suite for each step, and one for its conclusion.
+#[derive(Clone, Debug)]
+pub struct StepsJunit {
+    kind: CourseKind,
+    suites: Vec<Suite>,
+}
+
+impl StepsJunit {
+    /// Of steps of `kind`.
+    pub const fn new(kind: CourseKind) -> Self {
+        Self { kind, suites: Vec::new() }
+    }
+
+    /// Adds a step. A search goes beyond what meets its goals to find where that ends, so that
+    /// there a goal that is missed fails no case.
+    pub fn step(&mut self, step: &Step) {
+        let rate = step.rate_per_s.unwrap_or(step.achieved_per_s);
+        let mut suite =
+            suite(&format!("memtide: step {} at {rate:.0}/s", step.number), &step.record);
+        if self.kind == CourseKind::Search {
+            for case in &mut suite.cases {
+                if let Fate::Failed(kind, why) = &case.fate {
+                    case.fate = Fate::Skipped(format!("{kind}: {why}"));
+                }
+            }
+        }
+        self.suites.push(suite);
+    }
+
+    /// The whole file.
+    pub fn text(&self, conclusion: &Conclusion) -> String {
+        let answer = conclusion.answer.as_ref();
+        let fate = match (&conclusion.failure, conclusion.ended_by, answer) {
+            (Some(why), _, _) => Fate::Failed("failed", why.clone()),
+            (None, StepsEnd::Done, Some(answer)) if answer.rate_per_s.is_none() => {
+                Fate::Failed("missed", "no tested rate meets the goals".to_owned())
+            }
+            (None, StepsEnd::Done, _) => Fate::Passed,
+            (None, _, _) => Fate::Failed("partial", "it ended early".to_owned()),
+        };
+        let name = match self.kind {
+            CourseKind::Search => "search",
+            CourseKind::Scan => "scan",
+        };
+        let case = Case { class: "memtide.conclusion", name: name.to_owned(), fate };
+        let last = Suite { name: format!("memtide: {name}"), seconds: 0.0, cases: vec![case] };
+        let suites: Vec<Suite> = self.suites.iter().cloned().chain([last]).collect();
+        file(&suites)
+    }
+}
+
+/// Cases of one run.
+#[derive(Clone, Debug)]
+struct Suite {
+    name: String,
+    seconds: f64,
+    cases: Vec<Case>,
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    class: &'static str,
+    name: String,
+    fate: Fate,
+}
+
+/// What became of a case; the type of a failure is a word.
+#[derive(Clone, Debug)]
+enum Fate {
+    Passed,
+    Skipped(String),
+    Failed(&'static str, String),
+}
+
+impl Suite {
+    fn count(&self, is_it: impl Fn(&Fate) -> bool) -> usize {
+        self.cases.iter().filter(|case| is_it(&case.fate)).count()
+    }
+}
+
+fn suite(name: &str, record: &Record) -> Suite {
+    let mut cases = Vec::new();
+    for goal in &record.goals {
+        let fate = match goal.result {
+            GoalResult::Met => Fate::Passed,
+            result => Fate::Failed(goal_word(result), goal.why.clone()),
+        };
+        cases.push(Case { class: "memtide.goal", name: goal.goal.clone(), fate });
+    }
+    let fate = match record.believable.verdict {
+        Verdict::Yes | Verdict::Within => Fate::Passed,
+        Verdict::No => Fate::Failed("not believable", believable(record)),
+    };
+    cases.push(Case { class: "memtide.verdict", name: "believable".to_owned(), fate });
+    cases.extend(error_cases(record));
+    Suite { name: name.to_owned(), seconds: record.measured_s, cases }
+}
+
+/// A case for each class. Errors that the run allows (`--errors-max`) are told and fail nothing.
+fn error_cases(record: &Record) -> Vec<Case> {
+    let totals = &record.totals;
+    let too_many = record.believable.checks.iter().any(|check| {
+        matches!(check.code, CheckKind::Errors | CheckKind::Answered)
+            && check.result == CheckResult::Failed
+    });
+    let classes = [
+        ("failed", totals.failed),
+        ("timed_out", totals.timed_out),
+        ("lost", totals.lost),
+        ("dropped", totals.dropped),
+        ("abandoned", totals.abandoned),
+    ];
+    let fraction = |count: u64| percent(count as f64 / totals.intended.max(1) as f64);
+    let of_class = |(class, count): (&str, u64)| {
+        let told = format!("{} operations, {}", whole(count), fraction(count));
+        let fate = match count {
+            0 => Fate::Passed,
+            _ if too_many => Fate::Failed("errors", told),
+            _ => Fate::Skipped(format!("{told}, which the run allows")),
+        };
+        Case { class: "memtide.errors", name: class.to_owned(), fate }
+    };
+    let mut cases: Vec<Case> = classes.into_iter().map(of_class).collect();
+    let wrong = record.phases.verification().wrong();
+    cases.push(Case {
+        class: "memtide.errors",
+        name: "wrong_values".to_owned(),
+        fate: match wrong {
+            0 => Fate::Passed,
+            _ => Fate::Failed("wrong values", format!("{} wrong values", whole(wrong))),
+        },
+    });
+    cases
+}
+
+fn file(suites: &[Suite]) -> String {
+    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
+    write(&mut writer, suites).expect("writing to memory succeeds");
+    let text = String::from_utf8(writer.into_inner()).expect("names and sentences are text");
+    text + "\n"
+}
+
+fn write(writer: &mut Writer<Vec<u8>>, suites: &[Suite]) -> io::Result<()> {
+    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let mut root = BytesStart::new("testsuites");
+    counts(&mut root, "memtide", suites);
+    writer.write_event(Event::Start(root))?;
+    for suite in suites {
+        let mut start = BytesStart::new("testsuite");
+        counts(&mut start, &suite.name, std::slice::from_ref(suite));
+        writer.write_event(Event::Start(start))?;
+        suite.cases.iter().try_for_each(|case| write_case(writer, case, suite.seconds))?;
+        writer.write_event(Event::End(BytesEnd::new("testsuite")))?;
+    }
+    writer.write_event(Event::End(BytesEnd::new("testsuites")))
+}
+
+/// The attributes that all suites together and each of them have.
+fn counts(start: &mut BytesStart<'_>, name: &str, suites: &[Suite]) {
+    let sum = |of: &dyn Fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>().to_string();
+    let seconds: f64 = suites.iter().map(|suite| suite.seconds).sum();
+    start.push_attribute(("name", &*printable(name)));
+    start.push_attribute(("tests", &*sum(&|suite| suite.cases.len())));
+    let failures = sum(&|suite| suite.count(|fate| matches!(fate, Fate::Failed(..))));
+    start.push_attribute(("failures", &*failures));
+    start.push_attribute(("errors", "0"));
+    let skipped = sum(&|suite| suite.count(|fate| matches!(fate, Fate::Skipped(_))));
+    start.push_attribute(("skipped", &*skipped));
+    start.push_attribute(("time", &*format!("{seconds:.3}")));
+}
+
+fn write_case(writer: &mut Writer<Vec<u8>>, case: &Case, seconds: f64) -> io::Result<()> {
+    let mut start = BytesStart::new("testcase");
+    start.push_attribute(("classname", case.class));
+    start.push_attribute(("name", &*printable(&case.name)));
+    start.push_attribute(("time", &*format!("{seconds:.3}")));
+    let mut inner = match &case.fate {
+        Fate::Passed => return writer.write_event(Event::Empty(start)),
+        Fate::Skipped(_) => BytesStart::new("skipped"),
+        Fate::Failed(..) => BytesStart::new("failure"),
+    };
+    writer.write_event(Event::Start(start))?;
+    match &case.fate {
+        Fate::Passed => {}
+        Fate::Skipped(why) => {
+            inner.push_attribute(("message", &*printable(why)));
+            writer.write_event(Event::Empty(inner))?;
+        }
+        Fate::Failed(kind, why) => {
+            let why = printable(why);
+            inner.push_attribute(("type", *kind));
+            inner.push_attribute(("message", &*why));
+            writer.write_event(Event::Start(inner))?;
+            writer.write_event(Event::Text(BytesText::new(&why)))?;
+            writer.write_event(Event::End(BytesEnd::new("failure")))?;
+        }
+    }
+    writer.write_event(Event::End(BytesEnd::new("testcase")))
+}
+
+/// A text without what XML cannot hold, escaped or not.
+fn printable(text: &str) -> String {
+    let is_held = |letter: char| !letter.is_control() && !matches!(letter, '\u{fffe}' | '\u{ffff}');
+    text.chars().map(|letter| if is_held(letter) { letter } else { ' ' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_bad_day_fails_cases_that_say_why() {
+        let text = junit(&fixture::bad_day());
+        for part in [
+            "<testsuites name=\"memtide\" tests=\"",
+            "<testcase classname=\"memtide.verdict\" name=\"believable\"",
+            "<failure type=\"not believable\" message=\"no — ",
+            "<testcase classname=\"memtide.errors\" name=\"timed_out\"",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_quiet_run_fails_nothing() {
+        let text = junit(&fixture::open());
+        assert!(text.contains(r#"failures="0""#) && !text.contains("<failure"), "{text}");
+    }
+
+    #[test]
+    fn names_that_mean_something_in_xml_are_escaped() {
+        let mut record = fixture::open();
+        record.goals = fixture::bad_day().goals;
+        record.goals[0].goal = "a<b&\"c\"\u{1}".to_owned();
+        let text = junit(&record);
+        assert!(text.contains(r#"name="a&lt;b&amp;&quot;c&quot; ""#), "{text}");
+    }
+}

@@ -1,0 +1,125 @@
+//! Seconds of the load, written as they end: rows as CSV or JSON Lines, histograms as an
+//! HdrHistogram log. What a row or a line holds is the schema's.
+
+use crate::Sink;
+use memtide_schema::event::{IntervalRow, log_head};
+use memtide_schema::{Event, Interval};
+use std::io::{self, Write};
+
+/// The form of a file of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowForm {
+    /// Comma-separated values with a heading.
+    Csv,
+    /// A JSON object in each line.
+    JsonLines,
+}
+
+impl RowForm {
+    /// `rows` as text; the heading stands before the first row of a file only.
+    pub fn text(self, rows: &[IntervalRow], is_first: bool) -> String {
+        let mut text = String::new();
+        for (number, row) in rows.iter().enumerate() {
+            if self == Self::Csv && is_first && number == 0 {
+                text += &(row.csv_header() + "\n");
+            }
+            text += &match self {
+                Self::Csv => row.to_csv(),
+                Self::JsonLines => row.to_json(),
+            };
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A row for each second and kind.
+#[derive(Debug)]
+pub struct IntervalRows<W> {
+    out: W,
+    form: RowForm,
+    step: Option<u32>,
+    begun: bool,
+}
+
+impl<W: Write> IntervalRows<W> {
+    /// Rows of this form go to `out`.
+    pub const fn new(out: W, form: RowForm) -> Self {
+        Self { out, form, step: None, begun: false }
+    }
+
+    fn write(&mut self, rows: &[IntervalRow]) -> io::Result<()> {
+        let text = self.form.text(rows, !self.begun);
+        self.begun = true;
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+impl<W: Write + Send> Sink for IntervalRows<W> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::StepBegun(step) => {
+                self.step = Some(step.number);
+                Ok(())
+            }
+            Event::Interval(interval) => self.write(&IntervalRow::of_interval(interval, self.step)),
+            _ => Ok(()),
+        }
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::StepBegun(_) | Event::Interval(_))
+    }
+}
+
+/// A tagged histogram for each second and kind.
+#[derive(Debug)]
+pub struct IntervalLog<W> {
+    out: W,
+    /// The time of day in seconds since 1970, where there is one.
+    unix_s: fn() -> Option<f64>,
+    step: Option<u32>,
+    /// From the beginning of the first load to the beginning of this one, in seconds.
+    before_s: f64,
+    /// Up to where this load has been written, in seconds after its beginning.
+    until_s: f64,
+    begun: bool,
+}
+
+impl<W: Write> IntervalLog<W> {
+    /// Lines go to `out`; their instants count from the beginning of the load.
+    pub const fn new(out: W, unix_s: fn() -> Option<f64>) -> Self {
+        Self { out, unix_s, step: None, before_s: 0.0, until_s: 0.0, begun: false }
+    }
+
+    fn write(&mut self, interval: &Interval) -> io::Result<()> {
+        self.until_s = (interval.start + interval.length).as_s_f64();
+        if !self.begun {
+            self.begun = true;
+            let start = (self.unix_s)().map(|now| now - self.until_s);
+            self.out.write_all(log_head(start).as_bytes())?;
+        }
+        self.out.write_all(interval.log_lines(self.step, self.before_s).as_bytes())?;
+        self.out.flush()
+    }
+}
+
+impl<W: Write + Send> Sink for IntervalLog<W> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::StepBegun(step) => {
+                self.step = Some(step.number);
+                self.before_s += self.until_s;
+                self.until_s = 0.0;
+                Ok(())
+            }
+            Event::Interval(interval) => self.write(interval),
+            _ => Ok(()),
+        }
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::StepBegun(_) | Event::Interval(_))
+    }
+}
