@@ -1,5 +1,5 @@
 //! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`, `docs`,
-//! `messages`, `proof`, `readme`.
+//! `messages`, `proof`, `readme`, `dist`.
 //!
 //! It calls tools that a developer could call by hand, prints each command, and knows nothing of
 //! memtide's internals.
@@ -8,6 +8,7 @@
 
 mod proof;
 mod bench;
+mod dist;
 mod setup;
 mod tidy;
 
@@ -56,6 +57,10 @@ fn main() -> ExitCode {
             _ => unreachable!("clap demands the name of a proof"),
         },
         Some(("readme", _)) => proof::readme(&root),
+        Some(("dist", words)) => {
+            let [image, deb] = ["image", "deb"].map(|name| words.get_flag(name));
+            dist::run(&root, &dist::Options { image, deb })
+        }
         _ => unreachable!("clap demands one of the words above"),
     };
     match outcome {
@@ -119,12 +124,17 @@ fn command() -> Command {
                 ),
         )
         .subcommand(Command::new("readme").about("Put the report of a first run into README.md"))
+        .subcommand(dist_command())
+}
+
+fn dist_command() -> Command {
+    Command::new("dist")
+        .about("Make and try a static program in target/dist, and what is installed from it")
+        .arg(switch("image", "Also make a container image"))
+        .arg(switch("deb", "Also make a Debian package"))
 }
 
 fn bench_command() -> Command {
-    let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-    };
     Command::new("bench")
         .about("Compare what memtide costs with what a bare client costs")
         .arg(number("rounds", "11", "Rounds; each gives one ratio of every client"))
@@ -156,6 +166,10 @@ fn bench_command() -> Command {
                 .value_parser(value_parser!(u32).range(1..=604_800))
                 .help("Instead: how long it takes to simulate so many seconds of load"),
         )
+}
+
+fn switch(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
 fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg {

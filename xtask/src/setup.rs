@@ -36,6 +36,13 @@ const CLUSTER: &[Need] = &[
 pub(crate) const INSTRUCTIONS: &[Need] =
     &[Need { program: "valgrind", package: "valgrind", why: "it counts instructions" }];
 
+/// The programs for `cargo xtask dist`.
+pub(crate) const STATIC: &[Need] = &[Need {
+    program: "musl-gcc",
+    package: "musl-tools",
+    why: "it compiles the C of the cryptography for a static program",
+}];
+
 /// Packaged servers live outside an ordinary user's PATH on some systems.
 const MORE_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 

@@ -37,7 +37,8 @@ impl Headers {
         // Now that no slice is added any more they do not move.
         let mut rest = &mut self.slices[..];
         for header in &mut self.headers {
-            let (slices, others) = rest.split_at_mut(header.msg_iovlen);
+            // A `size_t` with glibc, an `int` with musl; at most `SLICES_MAX`.
+            let (slices, others) = rest.split_at_mut(header.msg_iovlen as _);
             header.msg_iov = slices.as_mut_ptr();
             rest = others;
         }
@@ -54,6 +55,6 @@ fn header(count: usize) -> libc::msghdr {
     // SAFETY: all of its fields are numbers and pointers, for which zeros are valid.
     let mut header = unsafe { mem::zeroed::<libc::msghdr>() };
     header.msg_iov = ptr::null_mut();
-    header.msg_iovlen = count;
+    header.msg_iovlen = count as _;
     header
 }

@@ -2,6 +2,7 @@
 
 mod clocks;
 pub(crate) mod equal;
+mod manifests;
 mod pmi;
 
 use crate::child::{Finished, Running, check, memtide, program, read_record, scratch, shared};

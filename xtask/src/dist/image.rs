@@ -1,0 +1,152 @@
+//! A container image as a docker-archive, which `docker load`, `podman load` and `ctr images
+//! import` read. Written here, byte for byte the same each time; no daemon is asked.
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use tar::{Archive, Builder, EntryType, Header};
+
+/// The name by which manifests know the image.
+pub(crate) const NAME: &str = "localhost/memtide:latest";
+/// The user of the image: neither root nor a user of the machine.
+pub(crate) const USER: u32 = 65532;
+
+const MANIFEST: &str = "manifest.json";
+const LAYER: &str = "layer.tar";
+
+/// Writes an image of `program` alone to `file`.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub(super) fn write(file: &Path, program: &Path) -> Result<(), String> {
+    let failed = |error| format!("{}: {error}", file.display());
+    let bytes = fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
+    let archive = archive(&bytes).map_err(failed)?;
+    fs::write(file, archive).map_err(failed)
+}
+
+/// Unpacks the layer of the image in `file` into `folder`.
+///
+/// # Errors
+/// When the image cannot be read or a file cannot be written.
+pub(super) fn unpack(file: &Path, folder: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", file.display());
+    let mut archive = Archive::new(fs::File::open(file).map_err(failed)?);
+    for entry in archive.entries().map_err(failed)? {
+        let mut entry = entry.map_err(failed)?;
+        if entry.path().map_err(failed)?.ends_with(LAYER) {
+            let mut layer = Vec::new();
+            entry.read_to_end(&mut layer).map_err(failed)?;
+            let mut layer = Archive::new(layer.as_slice());
+            layer.set_preserve_permissions(true);
+            // As an ordinary user, a test owns what it unpacks.
+            return layer.unpack(folder).map_err(failed);
+        }
+    }
+    Err(format!("{}: the image has no {LAYER}", file.display()))
+}
+
+fn archive(program: &[u8]) -> std::io::Result<Vec<u8>> {
+    let layer = layer(program)?;
+    let config = json!({
+        "architecture": "amd64",
+        "os": "linux",
+        "config": {
+            "Entrypoint": ["/usr/bin/memtide"],
+            "Cmd": ["run"],
+            "Env": ["PATH=/usr/bin", "HOME=/tmp"],
+            "User": format!("{USER}:{USER}"),
+            "WorkingDir": "/tmp",
+        },
+        "rootfs": {"type": "layers", "diff_ids": [format!("sha256:{}", digest(&layer))]},
+        "history": [{"created_by": "cargo xtask dist --image"}],
+    });
+    let config = config.to_string().into_bytes();
+    let name = format!("{}.json", digest(&config));
+    let manifest = json!([{"Config": name, "RepoTags": [NAME], "Layers": [LAYER]}]);
+    let mut tar = Builder::new(Vec::new());
+    add(&mut tar, &name, &config, 0o644)?;
+    add(&mut tar, LAYER, &layer, 0o644)?;
+    add(&mut tar, MANIFEST, manifest.to_string().as_bytes(), 0o644)?;
+    tar.into_inner()
+}
+
+/// The files of the image: the program, its user, and a folder for temporary files.
+fn layer(program: &[u8]) -> std::io::Result<Vec<u8>> {
+    let passwd = format!("memtide:x:{USER}:{USER}:memtide:/tmp:/usr/sbin/nologin\n");
+    let group = format!("memtide:x:{USER}:\n");
+    let mut tar = Builder::new(Vec::new());
+    for (folder, mode) in [("etc/", 0o755), ("tmp/", 0o1777), ("usr/", 0o755), ("usr/bin/", 0o755)]
+    {
+        let mut header = header(0, mode);
+        header.set_entry_type(EntryType::Directory);
+        tar.append_data(&mut header, folder, std::io::empty())?;
+    }
+    add(&mut tar, "etc/passwd", passwd.as_bytes(), 0o644)?;
+    add(&mut tar, "etc/group", group.as_bytes(), 0o644)?;
+    add(&mut tar, "usr/bin/memtide", program, 0o755)?;
+    tar.into_inner()
+}
+
+fn add(tar: &mut Builder<Vec<u8>>, path: &str, bytes: &[u8], mode: u32) -> std::io::Result<()> {
+    tar.append_data(&mut header(bytes.len() as u64, mode), path, bytes)
+}
+
+fn header(size: u64, mode: u32) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_size(size);
+    header.set_mode(mode);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    header
+}
+
+/// The SHA-256 in hexadecimal digits.
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+    use std::collections::HashMap;
+
+    fn files(tar: &[u8]) -> HashMap<String, (Vec<u8>, u32)> {
+        let mut files = HashMap::new();
+        for entry in Archive::new(tar).entries().unwrap() {
+            let mut entry = entry.unwrap();
+            let (path, mode) = (entry.path().unwrap().display().to_string(), entry.header().mode());
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            files.insert(path, (bytes, mode.unwrap()));
+        }
+        files
+    }
+
+    #[test]
+    fn the_image_names_its_layer_by_digest_and_a_user_by_number() {
+        let image = files(&archive(b"program").unwrap());
+        let manifest: Value = serde_json::from_slice(&image[MANIFEST].0).unwrap();
+        let config = manifest[0]["Config"].as_str().unwrap();
+        assert_eq!(manifest[0]["RepoTags"][0], NAME);
+        assert_eq!(config, format!("{}.json", digest(&image[config].0)));
+        let config: Value = serde_json::from_slice(&image[config].0).unwrap();
+        let layer = &image[LAYER].0;
+        assert_eq!(config["rootfs"]["diff_ids"][0], format!("sha256:{}", digest(layer)));
+        // Kubernetes cannot tell that a user with a name is not root.
+        assert_eq!(config["config"]["User"], "65532:65532");
+        let layer = files(layer);
+        assert_eq!(layer["usr/bin/memtide"], (b"program".to_vec(), 0o755));
+        assert_eq!(layer["tmp/"].1, 0o1777);
+        assert!(layer["etc/passwd"].0.starts_with(b"memtide:x:65532:65532:"));
+    }
+
+    #[test]
+    fn the_same_program_makes_the_same_image() {
+        assert_eq!(archive(b"program").unwrap(), archive(b"program").unwrap());
+    }
+}

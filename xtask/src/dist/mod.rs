@@ -1,0 +1,112 @@
+//! `cargo xtask dist`: a static program, a container image and a Debian package in `target/dist`.
+//!
+//! Everything that it makes is tried before it counts as made: as an unprivileged user in a root
+//! that holds nothing else. It publishes nothing.
+
+mod debian;
+mod image;
+mod proof;
+
+use crate::setup;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// musl resolves names by `/etc/hosts` and DNS without any file of the machine's own C library.
+const TARGET: &str = "x86_64-unknown-linux-musl";
+/// The largest image, in bytes.
+const IMAGE_BYTES_MAX: u64 = 15_000_000;
+
+/// What is made beside the program.
+pub(crate) struct Options {
+    /// The container image.
+    pub(crate) image: bool,
+    /// The Debian package.
+    pub(crate) deb: bool,
+}
+
+/// Makes the static program and what else was asked for, tries each, and prints the sizes.
+///
+/// # Errors
+/// When a tool is missing or fails, the image is too large, or what was made does not work.
+pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
+    setup::install_missing(setup::STATIC)?;
+    add_target(root)?;
+    let built = ["build", "--locked", "--package", "memtide", "--profile", "static"];
+    crate::run(crate::cargo(root).args(built).args(["--target", TARGET]))?;
+    let folder = root.join("target/dist");
+    fs::create_dir_all(&folder).map_err(|error| format!("target/dist: {error}"))?;
+    let program = folder.join("memtide");
+    let built = root.join("target").join(TARGET).join("static/memtide");
+    fs::copy(&built, &program).map_err(|error| format!("{}: {error}", built.display()))?;
+    show(&program)?;
+    proof::program(&folder, &program)?;
+    if options.image {
+        let file = folder.join("memtide-image.tar");
+        image::write(&file, &program)?;
+        let size = show(&file)?;
+        if size > IMAGE_BYTES_MAX {
+            return Err(format!(
+                "the image has {size} bytes; at most {IMAGE_BYTES_MAX} are allowed"
+            ));
+        }
+        proof::image(&folder, &file)?;
+    }
+    if options.deb {
+        let file = debian::write(root, &folder, &program)?;
+        show(&file)?;
+        proof::package(&folder, &file)?;
+    }
+    Ok(())
+}
+
+/// Adds Rust's library for the static target, if it is not there.
+fn add_target(root: &Path) -> Result<(), String> {
+    let mut asked = Command::new("rustc");
+    asked.current_dir(root).args(["--print", "target-libdir", "--target", TARGET]);
+    if Path::new(&told(&mut asked)?).is_dir() {
+        return Ok(());
+    }
+    crate::run(Command::new("rustup").current_dir(root).args(["target", "add", TARGET]))
+}
+
+/// Prints a file's size, and returns it in bytes.
+fn show(file: &Path) -> Result<u64, String> {
+    let size = fs::metadata(file).map_err(|error| format!("{}: {error}", file.display()))?.len();
+    println!("{}: {:.2} MB", file.display(), size as f64 / 1e6);
+    Ok(size)
+}
+
+/// The trimmed output of a command that must succeed.
+fn told(command: &mut Command) -> Result<String, String> {
+    let words = crate::written(command);
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("cannot start `{words}`: {error}"))?;
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    if output.status.success() {
+        Ok(out)
+    } else {
+        Err(format!("`{words}` failed with {}: {err} {out}", output.status))
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+/// An empty folder; what it held before is gone.
+fn emptied(folder: PathBuf) -> Result<PathBuf, String> {
+    let failed = |error| format!("{}: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(failed)?;
+    }
+    fs::create_dir_all(&folder).map_err(failed)?;
+    Ok(folder)
+}
+
+/// Writes a file, and the folders above it.
+fn put(file: &Path, bytes: &[u8]) -> Result<(), String> {
+    let failed = |error| format!("{}: {error}", file.display());
+    fs::create_dir_all(file.parent().unwrap_or(file)).map_err(failed)?;
+    fs::write(file, bytes).map_err(failed)
+}

@@ -1,0 +1,270 @@
+//! Tries what was made, in a root that holds nothing else, as the user of the image: a first run,
+//! names by `/etc/hosts` and DNS, shares that are merged, an agent. Without root it only says so.
+
+use super::{emptied, image, put, text, told};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use std::fs;
+use std::net::{TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The name that only `/etc/hosts` knows, and the one that only DNS knows.
+const NAMES: [&str; 2] = ["cache.hosts.test", "cache.dns.test"];
+/// Where the guest's `/etc/resolv.conf` points to.
+const RESOLVER: &str = "127.0.0.77";
+/// No command of a proof takes this long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Tries the static program in a root that holds nothing but it.
+///
+/// # Errors
+/// When a command fails there.
+pub(super) fn program(folder: &Path, program: &Path) -> Result<(), String> {
+    let Some(root) = emptied_if_root(folder, "the program")? else { return Ok(()) };
+    fs::create_dir_all(root.join("usr/bin")).map_err(|error| format!("usr/bin: {error}"))?;
+    fs::copy(program, root.join("usr/bin/memtide")).map_err(|error| format!("copy: {error}"))?;
+    fs::create_dir(root.join("tmp")).map_err(|error| format!("tmp: {error}"))?;
+    told(Command::new("chmod").arg("1777").arg(root.join("tmp")))?;
+    everything(&root)
+}
+
+/// Unpacks the image in `file` and tries the program in it.
+///
+/// # Errors
+/// When the image cannot be unpacked or a command fails in it.
+pub(super) fn image(folder: &Path, file: &Path) -> Result<(), String> {
+    let Some(root) = emptied_if_root(folder, "the image")? else { return Ok(()) };
+    image::unpack(file, &root)?;
+    everything(&root)
+}
+
+/// Installs the package in `file` below an empty root, runs it there and removes it.
+///
+/// # Errors
+/// When dpkg fails, a command fails, or files stay behind.
+pub(super) fn package(folder: &Path, file: &Path) -> Result<(), String> {
+    let Some(root) = emptied_if_root(folder, "the package")? else { return Ok(()) };
+    for path in ["status", "available"] {
+        put(&root.join("var/lib/dpkg").join(path), b"")?;
+    }
+    for path in ["info", "updates", "triggers"] {
+        let path = root.join("var/lib/dpkg").join(path);
+        fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    let dpkg = |words: &[&str]| {
+        let mut command = Command::new("dpkg");
+        command.arg(format!("--root={}", root.display())).args(words);
+        told(&mut command)
+    };
+    dpkg(&["--install", &file.display().to_string()])?;
+    if !root.join("usr/lib/systemd/system/memtide-agent.service").is_file() {
+        return Err("the package has no unit memtide-agent.service".to_owned());
+    }
+    if root.join("etc").exists() {
+        return Err("the package puts files into /etc, or enables its unit".to_owned());
+    }
+    first_run(&root)?;
+    dpkg(&["--purge", "memtide"])?;
+    let left = told(Command::new("find").arg(&root).args(["-name", "*memtide*"]))?;
+    if !left.is_empty() {
+        return Err(format!("the removed package leaves {left}"));
+    }
+    println!("the package: installed, run and removed");
+    Ok(())
+}
+
+/// An empty root, or none with a message if this user may not change root.
+fn emptied_if_root(folder: &Path, what: &str) -> Result<Option<PathBuf>, String> {
+    if geteuid().is_root() {
+        return emptied(folder.join("root")).map(Some);
+    }
+    eprintln!("xtask: {what} is not tried in an empty root: chroot needs root");
+    Ok(None)
+}
+
+fn everything(root: &Path) -> Result<(), String> {
+    first_run(root)?;
+    start_resolver()?;
+    put(&root.join("etc/hosts"), format!("127.0.0.1 {}\n", NAMES[0]).as_bytes())?;
+    put(&root.join("etc/resolv.conf"), format!("nameserver {RESOLVER}\n").as_bytes())?;
+    let port = free_port()?;
+    let serve = format!("serve --port {port}");
+    let _server = spawn(root, &serve)?;
+    await_port(port)?;
+    for name in NAMES {
+        let words = format!("run --server {name}:{port} --keys 100 --rate 500 --duration 1s");
+        inside(root, &format!("{words} --quiet"))?;
+    }
+    shares(root, port)?;
+    agent(root, port)?;
+    println!("in an empty root: first run, names by hosts and DNS, two shares merged, an agent");
+    Ok(())
+}
+
+fn first_run(root: &Path) -> Result<(), String> {
+    inside(root, "run --duration 1s --quiet").map(drop)
+}
+
+fn shares(root: &Path, port: u16) -> Result<(), String> {
+    let start = Command::new("date").args(["+%s", "--date", "3 seconds"]).output();
+    let start = text(&start.map_err(|error| format!("cannot start `date`: {error}"))?.stdout);
+    let words = |i| {
+        format!(
+            "run --shard {i}/2 --start-at @{start} --server 127.0.0.1:{port} --keys 100 \
+             --rate 500 --duration 1s --quiet --json /tmp/{i}.json"
+        )
+    };
+    let first = spawn(root, &words(0))?;
+    inside(root, &words(1))?;
+    first.finish(&words(0))?;
+    inside(root, "merge /tmp/0.json /tmp/1.json --json /tmp/merged.json").map(drop)
+}
+
+fn agent(root: &Path, port: u16) -> Result<(), String> {
+    let master = free_port()?;
+    inside(
+        root,
+        &format!(
+            "key new /tmp/lab --address 127.0.0.1:{master} --allow-target 127.0.0.1/32:{port}"
+        ),
+    )?;
+    let words = "agent --join /tmp/lab/agent.join --records /tmp/kept --once --quiet";
+    let agent = spawn(root, words)?;
+    let run = format!(
+        "run --agents 1 --key /tmp/lab --server 127.0.0.1:{port} --keys 100 --rate 500 \
+         --duration 1s --quiet --json /tmp/agents.json"
+    );
+    inside(root, &run)?;
+    agent.finish(words)
+}
+
+/// The program in `root`, as the user of the image and with the image's environment. It ends when
+/// its time is over.
+fn command(root: &Path, words: &str) -> Command {
+    let mut command = Command::new("timeout");
+    command.arg(PATIENCE.as_secs().to_string()).arg("chroot");
+    command.arg(format!("--userspec={0}:{0}", image::USER)).arg(root).arg("/usr/bin/memtide");
+    command.args(words.split_whitespace()).current_dir("/").stdin(Stdio::null());
+    command.env_clear().env("PATH", "/usr/bin:/usr/sbin:/bin:/sbin").env("HOME", "/tmp");
+    command
+}
+
+fn inside(root: &Path, words: &str) -> Result<String, String> {
+    told(&mut command(root, words))
+}
+
+fn spawn(root: &Path, words: &str) -> Result<Running, String> {
+    let mut command = command(root, words);
+    let child = command.stdout(Stdio::null()).spawn();
+    child.map(Running).map_err(|error| format!("cannot start `timeout`: {error}"))
+}
+
+/// A child that ends with its handle.
+struct Running(Child);
+
+impl Running {
+    fn finish(mut self, words: &str) -> Result<(), String> {
+        match self.0.wait() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("`memtide {words}` ended with {status}")),
+            Err(error) => Err(format!("cannot wait for `memtide {words}`: {error}")),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Unlike the signal that `Child::kill` sends, `timeout` hands this one on.
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+fn free_port() -> Result<u16, String> {
+    let socket = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    socket.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
+}
+
+fn await_port(port: u16) -> Result<(), String> {
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
+        if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Err(format!("memtide serve does not listen on port {port}"))
+}
+
+/// A name server that answers 127.0.0.1 for the one name it knows, until the process ends.
+fn start_resolver() -> Result<(), String> {
+    let socket = UdpSocket::bind((RESOLVER, 53));
+    let socket = match socket {
+        Ok(socket) => socket,
+        // The proof before this one, in the same process, has started it.
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => return Ok(()),
+        Err(error) => return Err(format!("{RESOLVER}:53: {error}")),
+    };
+    thread::spawn(move || {
+        let mut question = [0; 512];
+        while let Ok((length, from)) = socket.recv_from(&mut question) {
+            if let Some(reply) = reply(&question[..length]) {
+                let _ = socket.send_to(&reply, from);
+            }
+        }
+    });
+    Ok(())
+}
+
+/// The reply to a query with one question (RFC 1035, section 4); none to what is no query.
+fn reply(query: &[u8]) -> Option<Vec<u8>> {
+    const HEADER: usize = 12;
+    let name_bytes = query.get(HEADER..)?.iter().position(|&byte| byte == 0)?;
+    let question = query.get(HEADER..HEADER + name_bytes + 5)?;
+    let labels = NAMES[1].split('.').flat_map(|label| {
+        std::iter::once(label.len() as u8).chain(label.bytes()).collect::<Vec<u8>>()
+    });
+    let is_known = labels.eq(question[..name_bytes].iter().copied());
+    let is_address = question[name_bytes + 1..name_bytes + 3] == [0, 1];
+    let answers = u8::from(is_known && is_address);
+    // A response, with recursion; "no such name" (3) for all others.
+    let code = if is_known { 0x80 } else { 0x83 };
+    let mut reply = vec![query[0], query[1], 0x81, code, 0, 1, 0, answers, 0, 0, 0, 0];
+    reply.extend(question);
+    if answers == 1 {
+        // The name of the question, type A, class IN, 60 s, 4 bytes.
+        reply.extend([0xc0, HEADER as u8, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1]);
+    }
+    Some(reply)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(name: &str, kind: u8) -> Vec<u8> {
+        let mut query = vec![7, 9, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        for label in name.split('.') {
+            query.push(label.len() as u8);
+            query.extend(label.bytes());
+        }
+        query.extend([0, 0, kind, 0, 1]);
+        query
+    }
+
+    #[test]
+    fn the_name_server_knows_one_address_of_one_name() {
+        let known = reply(&query(NAMES[1], 1)).unwrap();
+        assert_eq!((&known[..2], known[3], known[7]), (&[7, 9][..], 0x80, 1));
+        assert!(known.ends_with(&[0, 4, 127, 0, 0, 1]));
+        let sixth = reply(&query(NAMES[1], 28)).unwrap();
+        assert_eq!((sixth[3], sixth[7]), (0x80, 0));
+        let other = reply(&query(NAMES[0], 1)).unwrap();
+        assert_eq!((other[3], other[7]), (0x83, 0));
+        assert_eq!(reply(b"short"), None);
+    }
+}
