@@ -31,7 +31,7 @@ fn table(times: &Histogram<u64>, unanswered: u64) -> String {
     let mut buckets = times.recorded();
     let (mut below, mut value) = (0, 0);
     let mut level = 0.0;
-    while total > 0 {
+    loop {
         let wanted = rank(level, total);
         while below < wanted {
             let Some((middle, count)) = buckets.next() else { break };

@@ -1,5 +1,5 @@
-//! What the manifests in deploy/kubernetes start is what the program knows: their words and variables,
-//! as they stand there, come as far as a server that is not there.
+//! What the manifests in deploy/kubernetes start is what the program knows: their words and
+//! variables, as they stand there, come as far as a server that is not there.
 
 use super::{Command, folder, program};
 use crate::child::{Finished, Running, cleared, memtide};
