@@ -48,6 +48,7 @@ fn finished(command: &mut Command) -> Finished {
 #[test]
 fn the_jobs_words_are_those_of_a_share() {
     let records = folder("manifests-records");
+    fs::create_dir_all(&records).unwrap();
     let put = |word: &String| {
         let word = word.replace("/records", &records.display().to_string());
         word.replace("$(RUN)", "1f").replace("$(SHARE)", "2")
