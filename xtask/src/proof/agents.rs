@@ -4,16 +4,18 @@ use super::memtide;
 use crate::bench::figures::Spread;
 use crate::bench::server::{Cpus, Server};
 use serde_json::Value;
-use std::fs;
-use std::io::{BufRead, BufReader};
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How many keys the runs have.
 const KEYS: &str = "1000";
 /// What agents may need from their start to a run's end, at most.
 const EXPECT: &str = "120s";
+const JOIN_MAX: Duration = Duration::from_secs(120);
 
 /// What is proved, and how often.
 pub struct Options {
@@ -52,8 +54,9 @@ fn many(root: &Path, options: &Options, cpus: &Cpus) -> Result<(), String> {
             server.address, options.seconds
         );
         let (began, since_unix) = (Instant::now(), since_unix_s());
-        let mut master = lab.master(&words, count)?;
-        let joined = master.await_all(count, began)?;
+        let before = lab.joined();
+        let master = lab.master(&words, count)?;
+        let joined = lab.await_all(before + count as usize, began)?;
         let record = master.record()?;
         let merged = began.elapsed();
         let load = window_start_s(&record).map(|start| start - since_unix);
@@ -131,11 +134,37 @@ impl Lab {
     fn agent(&self, number: u32) -> Result<Agent, String> {
         let name = format!("a{number:03}");
         let mut command = self.memtide();
-        command.args(["agent", "--quiet", "--name", &name, "--join"]);
+        command.args(["agent", "--name", &name, "--join"]);
         command.arg(self.folder.join("key/agent.join"));
         command.arg("--records").arg(self.folder.join(name));
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        let log = File::options().append(true).create(true).open(self.log());
+        let log = log.map_err(|error| format!("{}: {error}", self.log().display()))?;
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
         Ok(Agent(child.map_err(|error| format!("cannot start an agent: {error}"))?))
+    }
+
+    /// What all agents say.
+    fn log(&self) -> PathBuf {
+        self.folder.join("agents.log")
+    }
+
+    /// How often an agent has met a master.
+    fn joined(&self) -> usize {
+        // Lines of several agents may run into one another.
+        let log = fs::read_to_string(self.log()).unwrap_or_default();
+        log.matches(") is here").count()
+    }
+
+    /// Waits until agents have met masters this often; how long that took since `began`.
+    fn await_all(&self, count: usize, began: Instant) -> Result<Duration, String> {
+        while self.joined() < count {
+            if began.elapsed() > JOIN_MAX {
+                let (there, log) = (self.joined(), self.log());
+                return Err(format!("{there} of {count} agents came; see {}", log.display()));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(began.elapsed())
     }
 
     /// A run by `count` agents.
@@ -152,7 +181,7 @@ impl Lab {
         command.args(words.split_whitespace()).arg("--json").arg(&json);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = command.spawn().map_err(|error| format!("cannot start memtide: {error}"))?;
-        Ok(Master { child, json, said: String::new() })
+        Ok(Master { child, json })
     }
 
     /// The program, killed when this process dies.
@@ -189,35 +218,17 @@ impl Drop for Agent {
 struct Master {
     child: Child,
     json: PathBuf,
-    said: String,
 }
 
 impl Master {
-    /// Reads what it says until all agents are there; how long that took.
-    fn await_all(&mut self, count: u32, began: Instant) -> Result<Duration, String> {
-        let err = self.child.stderr.as_mut().expect("it is piped");
-        let last = format!("is here, {count} of {count}");
-        for line in BufReader::new(err).lines() {
-            let line = line.map_err(|error| error.to_string())?;
-            if line.contains(&last) {
-                return Ok(began.elapsed());
-            }
-            self.said += &line;
-            self.said.push('\n');
-        }
-        Err(format!("not all agents came: {}", self.said))
-    }
-
     /// The record of it, once it has ended.
     fn record(mut self) -> Result<Value, String> {
-        let err = self.child.stderr.take().expect("it is piped");
-        for line in BufReader::new(err).lines().map_while(Result::ok) {
-            self.said += &line;
-            self.said.push('\n');
-        }
+        let mut err = self.child.stderr.take().expect("it is piped");
+        let mut said = String::new();
+        err.read_to_string(&mut said).map_err(|error| error.to_string())?;
         let status = self.child.wait().map_err(|error| error.to_string())?;
         if !status.success() {
-            return Err(format!("a run failed with {status}: {}", self.said));
+            return Err(format!("a run failed with {status}: {said}"));
         }
         let text = fs::read_to_string(&self.json).map_err(|error| error.to_string())?;
         serde_json::from_str(&text).map_err(|error| format!("its record is no JSON: {error}"))
