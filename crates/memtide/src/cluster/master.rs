@@ -83,9 +83,11 @@ impl Fleet {
         let net =
             MasterNet::start(&key.identity, key.join.token.clone(), listen, dial, monotonic_ns);
         let net = net.map_err(Stop::usage)?;
-        // No agent elsewhere is taken for it.
+        let seed = memtide_base::rng::mix(memtide_host::clock::since_unix().ns())
+            ^ u64::from(std::process::id());
+        // No agent elsewhere can know the name, and so be taken for it.
         let own_name = match has_own {
-            true => format!("master-{}", std::process::id()),
+            true => format!("master-{:016x}", memtide_base::rng::mix(seed)),
             false => "master".to_owned(),
         };
         let own = match (makes_load, net.local_address()) {
@@ -101,8 +103,7 @@ impl Fleet {
             allow_lost: *allow_lost,
             own: has_own.then_some(own_name),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            seed: memtide_base::rng::mix(memtide_host::clock::since_unix().ns())
-                ^ u64::from(std::process::id()),
+            seed,
         };
         Ok(Self {
             master: Master::new(rules, now()),
