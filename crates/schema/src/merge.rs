@@ -65,6 +65,9 @@ impl Merging {
     pub fn add(&mut self, record: Record) -> Result<(), MergeError> {
         let is_share = shares::is_of_shares(&record);
         let at = self.runs.len() + self.count;
+        if record.own.is_some() {
+            return Err(MergeError::TwoLoads { record: at });
+        }
         if at > 0 && is_share != self.shares.is_some() {
             return Err(MergeError::Mixed { records: [0, at] });
         }

@@ -173,12 +173,21 @@ impl Taking {
             Some(agents) if agents.count > 0 => agents.finish()?,
             _ => return Err(failure.unwrap_or_else(none)),
         };
-        let record = match parts.next().and_then(|own| own.whole) {
-            Some(own) => beside(agents, own),
-            None => agents,
+        let (record, failure) = match parts.next().map(|own| own.whole) {
+            None => (agents, failure),
+            Some(Some(own)) => (beside(agents, own), failure),
+            Some(None) => (agents, failure.or_else(|| Some(unmeasured()))),
         };
         Ok(Outcome { record, failure, wrong_values: WrongValues::default() })
     }
+}
+
+/// Cause: The load of the master's own, which was to be measured, has ended without a record.
+///
+/// To do: see what was said before, and start the run again.
+fn unmeasured() -> Failure {
+    let why = "the master's own load has no result, so nothing was measured";
+    Failure { exit: 1, sentence: Sentence::new(why) }
 }
 
 /// What the loss of agents means for the run.

@@ -14,9 +14,9 @@ const TICKS_PER_HALF_DISTANCE: f64 = 5.0;
 /// The layout of the histogram: buckets of 256 values, each twice as wide as the one before.
 const BUCKETS: &str = "#[Buckets =           35, SubBuckets     =          256]\n";
 
-/// The response times of all operations.
+/// The response times of all operations; where a master measured beside its agents, of its own.
 pub fn hgrm(record: &Record) -> String {
-    let response = record.response.get(&Kind::All);
+    let response = record.judged().response.get(&Kind::All);
     let times = response.and_then(Distribution::times).unwrap_or_default();
     let unanswered = response.map_or(0, |response| response.unanswered);
     table(&times, unanswered)

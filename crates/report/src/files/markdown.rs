@@ -25,6 +25,11 @@ pub fn markdown(record: &Record) -> String {
         out += &format!("**not answered:** {}\n\n", errors.join(", "));
     }
     out += &warnings(&record.warnings);
+    if let Some(own) = &record.own {
+        let title = "measured by the master's own load, beside that of the agents";
+        out += &format!("**{title}:** {}\n\n", escaped(&summary(own)));
+        out += &table(response_table(own).0.rows());
+    }
     out += &scenario(record);
     out
 }

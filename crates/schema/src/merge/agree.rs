@@ -48,6 +48,11 @@ pub enum MergeError {
         /// The two records.
         records: [usize; 2],
     },
+    /// The record is of two loads: that of agents, and one of their master's own.
+    TwoLoads {
+        /// Which record.
+        record: usize,
+    },
     /// Two shares are not of one run.
     Unlike {
         /// The two records.
@@ -87,6 +92,11 @@ impl MergeError {
                 "{} cannot be merged: one is a share of a run and one is a whole run; merge the \
                  shares of one run alone",
                 both(records)
+            ),
+            Self::TwoLoads { record } => format!(
+                "{} cannot be merged: it has a load of the master's own beside that of its \
+                 agents; use memtide report to see both",
+                name(*record)
             ),
             Self::Unlike { records, field, words: [a, b] } => format!(
                 "{} are not shares of one run: {field} is {} in the one and {} in the other; merge \

@@ -191,6 +191,11 @@ fn a_master_measures_at_a_rate_of_its_own_while_agents_load() {
     let mut checks = record.believable.checks.iter();
     let counters = checks.find(|check| check.code == code).unwrap();
     assert_eq!(counters.result, CheckResult::Passed, "{}", counters.message);
+    let json = lab.folder.join("own.json");
+    std::fs::write(&json, record.to_json()).unwrap();
+    memtide(&format!("merge {}", json.display())).complains(2, &["load of the master's own"]);
+    let shown = memtide(&format!("report {}", json.display()));
+    assert!(shown.out.contains("measured by the master's own load"), "{shown}");
     // A goal that the master misses is missed, whatever the agents see.
     let words = "--rate 1k --duration 500ms --warmup 0 --master-rate 200 --goal all.p50<1ns";
     let missed = lab.master(&format!("run -s {} --agents 2 {words}", peer.name)).finish();
