@@ -130,6 +130,7 @@ const REFUSED: &[(&str, Why)] = &[
     ("password", Why::Credential),
     ("json", Why::Output),
     ("plot", Why::Output),
+    ("out", Why::Output),
     ("samples", Why::Output),
     ("verify-details", Why::Output),
     ("plan", Why::Output),
