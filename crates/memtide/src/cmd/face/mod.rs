@@ -16,10 +16,12 @@ use crate::cluster::session::MasterSession;
 use crate::exit::no_text;
 use crate::flags::MCPERF;
 use crate::output::{complain, say_part, show};
+use crate::placement::{division, variable};
 use crate::session::host::HostWorld;
 use crate::session::{Front, Session, Task};
 use memtide_compat::{Mcperf, Stop, mutilate as family};
 use memtide_host::machine;
+use memtide_host::signal::StopFlag;
 use memtide_schema::Settings;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -176,5 +178,12 @@ fn run(settings: Settings, task: Task, front: Box<dyn Front>) -> u8 {
     if settings.placement.agents.which.is_some() {
         return MasterSession { settings, task, front }.run();
     }
-    Session { settings, task, front, world: HostWorld::new(None) }.run()
+    let division = match settings.placement.shard {
+        None => Ok(None),
+        shard => division(shard, &variable),
+    };
+    match division {
+        Ok(share) => Session { settings, task, front, world: HostWorld::new(share) }.run(),
+        Err(stop) => front.exit(Err(stop), &StopFlag::default()),
+    }
 }

@@ -321,3 +321,34 @@ fn who_may_command_an_agent() {
     absent.master(&line).finish().complains(255, &["/nowhere/x.join"]);
     absent.master("mutilate -A").finish().complains(255, &["/nowhere/x.join"]);
 }
+
+#[test]
+fn masterless_processes_are_shares_where_the_environment_says_so() {
+    let _turn = shared();
+    let (peer, folder) = (Peer::memcached(""), fresh("shares"));
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir_all(&folder).unwrap();
+    let line = format!("mutilate -s {} -M -t 1 -q 1000", peer.name);
+    fs::create_dir_all(folder.join("barrier")).unwrap();
+    let share = |number: usize| {
+        let mut command = program();
+        command.args(line.split(' ')).env("MEMTIDE_SHARD", format!("{number}/2"));
+        command.env("MEMTIDE_JSON", folder.join(format!("{number}.json")));
+        let meeting = format!("dir:{}", folder.join("barrier").display());
+        Running::of(command.env("MEMTIDE_BARRIER", meeting))
+    };
+    for share in [share(0), share(1)] {
+        let finished = share.finish().exits(0);
+        assert_eq!((finished.out.as_str(), finished.err.as_str()), ("", ""), "{finished}");
+    }
+    let merged = folder.join("run.json");
+    let (a, b) = (folder.join("0.json"), folder.join("1.json"));
+    let merge = format!("merge {} {} --json {}", a.display(), b.display(), merged.display());
+    memtide(&merge).exits(0);
+    let record = record(&merged);
+    assert_eq!(record.shards.len(), 2);
+    let intended = record.totals.intended as f64;
+    assert!((intended - 1000.0).abs() < 6.0 * f64::sqrt(1000.0), "{intended}");
+    let lone = Running::of(program().args(line.split(' ')).env("MEMTIDE_SHARD", "0/2"));
+    lone.finish().complains(255, &["--json", "MEMTIDE_JSON"]);
+}

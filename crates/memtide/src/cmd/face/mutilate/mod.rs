@@ -4,6 +4,8 @@
 #[cfg(feature = "cluster")]
 mod fleet;
 
+mod share;
+
 use super::screen::{Pictures, Text, json, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop};
@@ -52,7 +54,7 @@ impl Face for Tool {
     }
 
     fn read(&self, program: &str, words: &[String]) -> Result<Asked, memtide_compat::Stop> {
-        let options = match parse(*self, program, words)? {
+        let mut options = match parse(*self, program, words)? {
             Command::Load(options) => *options,
             Command::Agent(agent) => return serving(agent),
         };
@@ -63,6 +65,7 @@ impl Face for Tool {
         };
         let mut settings = Box::new(lower(&options, &targets)?);
         enlist(&options, &mut settings)?;
+        share::take(&mut options, &mut settings)?;
         let task = task(&options);
         let front = Box::new(Mutilate { options, targets, has_notes: false });
         Ok(Asked::Run { settings, task, front })
