@@ -9,6 +9,7 @@
 mod proof;
 mod bench;
 mod dist;
+mod names;
 mod setup;
 mod tidy;
 
