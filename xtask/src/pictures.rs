@@ -4,7 +4,7 @@
 use crate::{cargo, run, setup};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// Widths in CSS pixels, with heights that show the charts.
@@ -115,8 +115,8 @@ fn browse(browser: &Path, page: &Path, words: &[String]) -> Result<Output, Strin
     }
 }
 
-/// Opens a page: the console must be silent, nothing may be loaded, and every chart must be read out
-/// by keyboard.
+/// Opens a page: the console must be silent, nothing may be loaded, and every chart must be read
+/// out by keyboard.
 fn behaves(browser: &Path, folder: &Path, page: &Path) -> Result<(), String> {
     let text = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))?;
     let copy = folder.join("probe.html");
@@ -205,15 +205,14 @@ fn shoot(
     page: &Path,
     (width, height): (u32, u32),
     scheme: u32,
-    image: &PathBuf,
+    image: &Path,
 ) -> Result<(), String> {
     // The browser's window has a least width, so the page stands in a frame of the width wanted.
     let frame = page.with_file_name("frame.html");
     let name = page.file_name().unwrap_or_default().to_string_lossy();
-    let body = format!(
-        "<body style='margin:0'><iframe src='{name}' style='border:0;width:{width}px;height:{height}px'>\
-         </iframe></body>"
-    );
+    let style = format!("border:0;width:{width}px;height:{height}px");
+    let body =
+        format!("<body style='margin:0'><iframe src='{name}' style='{style}'></iframe></body>");
     fs::write(&frame, body).map_err(|error| format!("{}: {error}", frame.display()))?;
     let words = [
         format!("--blink-settings=preferredColorScheme={scheme}"),

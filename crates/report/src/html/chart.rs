@@ -85,19 +85,19 @@ impl Chart {
                             i aria-hidden="true" {} (line.name)
                         }
                     }
-                    @for limit in &self.limits { span.limit { i aria-hidden="true" {} (limit.name) } }
+                    @for limit in &self.limits {
+                        span.limit { i aria-hidden="true" {} (limit.name) }
+                    }
                 }
                 div.plot tabindex="0" role="group" aria-label=(label) {
                     (self.drawing(&lines))
                     @for (value, word) in self.y.ticks() {
-                        span.y style=(format!("bottom:{:.2}%", 100.0 * self.y.place(value))) {
-                            (word)
-                        }
+                        span.y style=(place("bottom", self.y.place(value))) { (word) }
                     }
                     @for (number, (value, word)) in self.x.ticks().into_iter().enumerate() {
-                        span class=(if number % 2 == 0 { "x" } else { "x second" }) style=(format!("left:{:.2}%", 100.0 * self.x.place(value))) {
-                            (word)
-                        }
+                        // A narrow page shows every other tick.
+                        span class=(if number % 2 == 0 { "x" } else { "x second" })
+                            style=(place("left", self.x.place(value))) { (word) }
                     }
                 }
                 p.readout aria-live="polite" {}
@@ -203,6 +203,11 @@ impl Chart {
         }
         levels
     }
+}
+
+/// How far from `edge` something is, as a style.
+fn place(edge: &str, share: f64) -> String {
+    format!("{edge}:{:.2}%", 100.0 * share)
 }
 
 /// The class of a line's colour.

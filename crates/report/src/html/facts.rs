@@ -121,7 +121,9 @@ fn goals(record: &Record) -> Markup {
                         @for goal in &record.goals {
                             tr {
                                 th.long scope="row" { (goal.goal) }
-                                td class={ "words " (goal_class(goal.result)) } { (goal_word(goal.result)) }
+                                td class={ "words " (goal_class(goal.result)) } {
+                                    (goal_word(goal.result))
+                                }
                                 td.words { (goal.why) }
                             }
                         }

@@ -1,4 +1,5 @@
-//! Tables of a page. A cell with a figure of the record holds that figure exactly, beside its words.
+//! Tables of a page. A cell with a figure of the record holds that figure exactly, beside its
+//! words.
 
 use crate::number::{NONE, bound, rate, time, whole};
 use maud::{Markup, html};
