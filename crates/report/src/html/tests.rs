@@ -30,7 +30,7 @@ fn run_of(rows: u32, slices: u32, seconds: u32) -> Record {
         ..Default::default()
     };
     record.slices = (0..slices)
-        .map(|n| SliceRecord { start_s: f64::from(n), length_s: 1.0, ..SliceRecord::default() })
+        .map(|n| SliceRecord::of(&row, Span::from_s(n.into()), Span::from_s(1)))
         .collect();
     record.intervals = (0..rows)
         .map(|n| IntervalRecord {
