@@ -18,6 +18,7 @@ mod errors;
 mod rogues;
 mod datagrams;
 mod replicas;
+mod server_reports;
 mod endings;
 mod outputs;
 mod signals;

@@ -2,7 +2,7 @@
 //! than its task, makes the same plans by itself.
 
 use crate::harness::{Rehearsal, World};
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::plan::{Task, Work};
 use memtide_engine::probe::{Answer, AskError, Question};
@@ -88,6 +88,10 @@ impl Fleet for Elsewhere {
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
         self.ask_server(plan.task, (&server.name, plan.timeout), question)
+    }
+
+    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
+        self.fleet.watch_servers(plan, servers);
     }
 }
 
