@@ -6,6 +6,8 @@
 //! the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
 
+mod compare;
+
 mod files;
 
 mod text;
@@ -35,6 +37,7 @@ mod fixture;
 #[cfg(test)]
 mod expect;
 
+pub use compare::{comparison_markdown, comparison_text};
 #[cfg(feature = "junit")]
 pub use files::{StepsJunit, junit};
 pub use files::{StepsMarkdown, hgrm, markdown};

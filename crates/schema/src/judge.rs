@@ -17,71 +17,91 @@ pub fn judge(goals: &[Goal], record: &Record) -> Vec<GoalRecord> {
     each.collect()
 }
 
-type Judgement = (GoalResult, Option<f64>, String);
+/// A figure that a goal can name, as a record has it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// In its own unit: nanoseconds, operations per second, or a fraction.
+    Known(f64),
+    /// It falls among operations that were not answered: above all that was measured.
+    Unanswered,
+    /// It is not known; why, as a clause.
+    Missing(String),
+}
 
-fn judgement(goal: &Goal, record: &Record) -> Judgement {
-    match goal.subject {
+/// The figure that `subject` names, by the counts, times and rates of `record`.
+pub fn measured(subject: Subject, record: &Record) -> Measured {
+    let missing = |why: &str| Measured::Missing(why.to_owned());
+    match subject {
         Subject::Rate if !record.is_one_load() && record.alignment.is_some() => {
-            undecided("the shares did not run at the same time")
+            missing("the shares did not run at the same time")
         }
         Subject::StartSkew => match (record.start_skew_ns, &record.alignment) {
-            (Some(skew_ns), _) => {
-                decided(goal, skew_ns as f64, |ns| units::format_span(Span::from_ns(ns as u64)))
-            }
-            (None, Some(alignment)) => undecided(&alignment.why),
-            (None, None) => undecided("one run alone has no start skew; merge the shares"),
+            (Some(skew_ns), _) => Measured::Known(skew_ns as f64),
+            (None, Some(alignment)) => missing(&alignment.why),
+            (None, None) => missing("one run alone has no start skew; merge the shares"),
         },
-        Subject::Rate => decided(goal, record.rate.achieved_per_s, units::format_count),
-        Subject::Errors if record.totals.intended == 0 => undecided("nothing was measured"),
+        Subject::Rate => Measured::Known(record.rate.achieved_per_s),
+        Subject::Errors if record.totals.intended == 0 => missing("nothing was measured"),
         Subject::Errors => {
-            let share = record.totals.unanswered() as f64 / record.totals.intended as f64;
-            decided(goal, share, |share| format!("{:.4} %", share * 100.0))
+            Measured::Known(record.totals.unanswered() as f64 / record.totals.intended as f64)
         }
-        Subject::Response { kind, measure } => response(goal, kind, measure, record),
+        Subject::Response { kind, measure } => response(kind, measure, record),
     }
 }
 
-fn response(goal: &Goal, kind: Kind, measure: Measure, record: &Record) -> Judgement {
-    let span = |ns: f64| units::format_span(Span::from_ns(ns as u64));
+/// A figure in the unit of its subject, for people.
+pub fn figure_word(subject: Subject, figure: f64) -> String {
+    match subject {
+        Subject::Response { .. } | Subject::StartSkew => {
+            units::format_span(Span::from_ns(figure as u64))
+        }
+        Subject::Rate => units::format_count(figure),
+        Subject::Errors => format!("{:.4} %", figure * 100.0),
+    }
+}
+
+type Judgement = (GoalResult, Option<f64>, String);
+
+fn judgement(goal: &Goal, record: &Record) -> Judgement {
+    let (met, figure, why) = match measured(goal.subject, record) {
+        Measured::Missing(why) => return (GoalResult::Undecided, None, why),
+        Measured::Known(figure) => {
+            let why = format!("it was {}", figure_word(goal.subject, figure));
+            (goal.relation.holds(figure, goal.bound), Some(figure), why)
+        }
+        // It is longer than anything that was measured.
+        Measured::Unanswered => {
+            let why = "it falls among the operations that were not answered".to_owned();
+            (matches!(goal.relation, Relation::Greater | Relation::GreaterEq), None, why)
+        }
+    };
+    (if met { GoalResult::Met } else { GoalResult::Missed }, figure, why)
+}
+
+fn response(kind: Kind, measure: Measure, record: &Record) -> Measured {
+    let missing = |why: &str| Measured::Missing(why.to_owned());
     let Some(response) = record.response.get(&kind) else {
-        return undecided("no such operation was measured");
+        return missing("no such operation was measured");
     };
     let (Some(mean), Some(max)) = (response.mean_ns, response.max_ns) else {
-        return undecided("no such operation was answered");
+        return missing("no such operation was answered");
     };
     match measure {
-        Measure::Mean => decided(goal, mean, span),
-        Measure::Max if response.unanswered > 0 => among_unanswered(goal),
-        Measure::Max => decided(goal, max as f64, span),
+        Measure::Mean => Measured::Known(mean),
+        Measure::Max if response.unanswered > 0 => Measured::Unanswered,
+        Measure::Max => Measured::Known(max as f64),
         Measure::Percentile(percent) => match quantile_of(response, percent / 100.0) {
-            Some(Quantile::Known(ns)) => decided(goal, ns as f64, span),
-            Some(Quantile::Unanswered) => among_unanswered(goal),
-            Some(Quantile::TooFew { needed }) => undecided(&format!(
+            Some(Quantile::Known(ns)) => Measured::Known(ns as f64),
+            Some(Quantile::Unanswered) => Measured::Unanswered,
+            Some(Quantile::TooFew { needed }) => missing(&format!(
                 "{needed} operations are needed to tell, and {} were measured; measure longer",
                 response.count
             )),
-            None => undecided("the histogram of these times is damaged"),
+            None => missing("the histogram of these times is damaged"),
         },
     }
 }
 
 fn quantile_of(response: &Distribution, p: f64) -> Option<Quantile> {
     Some(quantile(&response.times()?, response.unanswered, p))
-}
-
-fn decided(goal: &Goal, value: f64, show: impl Fn(f64) -> String) -> Judgement {
-    let met = goal.relation.holds(value, goal.bound);
-    let result = if met { GoalResult::Met } else { GoalResult::Missed };
-    (result, Some(value), format!("it was {}", show(value)))
-}
-
-/// The value is longer than anything that was measured.
-fn among_unanswered(goal: &Goal) -> Judgement {
-    let met = matches!(goal.relation, Relation::Greater | Relation::GreaterEq);
-    let result = if met { GoalResult::Met } else { GoalResult::Missed };
-    (result, None, "it falls among the operations that were not answered".to_owned())
-}
-
-fn undecided(why: &str) -> Judgement {
-    (GoalResult::Undecided, None, why.to_owned())
 }

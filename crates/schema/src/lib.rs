@@ -12,6 +12,8 @@ pub mod steps;
 
 pub mod merge;
 
+pub mod compare;
+
 pub mod judge;
 
 pub mod warning;
@@ -39,6 +41,7 @@ pub mod kind;
 #[path = "../../base/tests/prose/mod.rs"]
 mod prose;
 
+pub use compare::{Comparison, Rule, compare};
 pub use event::{Event, Interval, LoadSoFar, Progress, StepBegun, TimesSoFar};
 pub use exit::Exit;
 pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};

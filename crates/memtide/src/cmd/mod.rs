@@ -1,6 +1,7 @@
 //! The subcommands.
 
 pub(crate) mod face;
+mod compare;
 mod report;
 mod merge;
 mod steps;
@@ -25,6 +26,7 @@ pub(crate) fn dispatch(matches: &ArgMatches) -> Result<u8, Stop> {
         Some(("sim", matches)) => sim::sim(matches),
         Some(("merge", matches)) => merge::merge(matches),
         Some(("report", matches)) => report::report(matches),
+        Some(("compare", matches)) => compare::compare(matches),
         Some(("serve", matches)) => serve::serve(matches),
         #[cfg(feature = "cluster")]
         Some(("agent", matches)) => agent::agent(matches),

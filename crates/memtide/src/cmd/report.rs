@@ -15,7 +15,7 @@ use memtide_sinks::Outlets;
 use std::iter;
 
 /// A result in a file.
-enum Found {
+pub(super) enum Found {
     Run(Box<Record>),
     Steps(Steps),
 }
@@ -50,7 +50,7 @@ pub(crate) fn report(matches: &ArgMatches) -> Result<u8, Stop> {
 /// Cause: The file does not exist, cannot be read or is no result.
 ///
 /// To do: Name a file that `memtide run --json` or `memtide search --json` wrote.
-fn read(path: &str) -> Result<Found, Stop> {
+pub(super) fn read(path: &str) -> Result<Found, Stop> {
     let text = read_text(path)
         .map_err(|error| Stop::usage(format!("record '{path}' cannot be read: {error}")))?;
     let head = &text.as_bytes()[..text.len().min(200)];

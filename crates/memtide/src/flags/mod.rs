@@ -14,7 +14,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
-use memtide_schema::{FIELDS, Field, Layer, Origin, OutputKind, Outputs, Settings, from_toml};
+use memtide_schema::{
+    FIELDS, Field, Layer, Origin, OutputKind, Outputs, Rule, Settings, from_toml,
+};
 use memtide_server::{Behaviour, Faults};
 use std::fs::File;
 use std::io::{self, Read};
@@ -36,6 +38,7 @@ pub(crate) fn command(length: Length) -> Command {
         .subcommand(steps::scan_command(length))
         .subcommand(merge_command())
         .subcommand(report_command())
+        .subcommand(compare_command())
         .subcommand(sim_command(length))
         .subcommand(serve_command())
         .subcommands(agents())
@@ -371,6 +374,41 @@ fn report_command() -> Command {
                 .help("Files written by --json; --out takes one"),
         )
         .arg(out_argument())
+}
+
+fn compare_command() -> Command {
+    Command::new("compare")
+        .about("Compare the records of runs with the first of them")
+        .long_about(
+            "Compare records that memtide run --json or memtide merge wrote: first what differs in \
+             result, version, machine, servers and scenario, then each figure with its ratio to \
+             that of the first record. Runs that differ in more than their servers are said to be \
+             unlike.\n\nA rule of --fail-on names a figure as a goal does. A bound with a sign is \
+             the change since the first record: all.p99>+5%, rate<-1k; one without is the figure \
+             itself: errors>0.1%. A figure that is missing fails its rule.\n\n\
+             Example:\n  memtide compare before.json after.json --fail-on 'all.p99>+5%'",
+        )
+        .after_help(
+            "Exit codes:\n    0  done, and no rule failed\n    \
+             1  a rule failed, or an output could not be written\n    \
+             2  a file is not a record, or a rule or an output is not allowed",
+        )
+        .arg(
+            Arg::new("record")
+                .required(true)
+                .num_args(2..)
+                .value_name("RECORD")
+                .help("Records written by --json; the others are compared with the first"),
+        )
+        .arg(
+            Arg::new("fail-on")
+                .long("fail-on")
+                .value_name("RULE")
+                .action(ArgAction::Append)
+                .value_parser(|word: &str| word.parse::<Rule>())
+                .help("Exit with 1 if RULE holds, such as 'all.p99>+5%'; repeat it for more"),
+        )
+        .arg(out_argument().help("Write the comparison, as md=FILE or json=FILE; repeat for more"))
 }
 
 fn serve_command() -> Command {

@@ -144,7 +144,7 @@ fn scenario(record: &Record) -> String {
 }
 
 /// Rows of cells below the first as a table; the first column is aligned to the left.
-fn table(rows: &[Vec<String>]) -> String {
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let Some(heading) = rows.first() else { return String::new() };
     let mut out = String::new();
     for (number, row) in rows.iter().enumerate() {
@@ -165,7 +165,7 @@ fn code(word: &str) -> String {
 }
 
 /// A text in one line, without a meaning for Markdown or HTML.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -12,3 +12,4 @@ pub use hgrm::hgrm;
 #[cfg(feature = "junit")]
 pub use junit::{StepsJunit, junit};
 pub use markdown::{StepsMarkdown, markdown};
+pub(crate) use markdown::{escaped, table};

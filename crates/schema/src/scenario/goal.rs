@@ -79,21 +79,41 @@ impl FromStr for Goal {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let explain = |why: String| format!("'{word}' is not {GRAMMAR}: {why}");
-        let at = word
-            .find(['<', '>'])
-            .ok_or_else(|| explain("a comparison such as < or >= is missing".to_owned()))?;
+        let read = || {
+            let (subject, relation, bound) = Self::split(word)?;
+            Ok(Self { subject, relation, bound: subject.parse_bound(bound)? })
+        };
+        read().map_err(|why: String| format!("'{word}' is not {GRAMMAR}: {why}"))
+    }
+}
+
+impl Goal {
+    /// The three parts of a comparison such as `get.p99<1ms`, with its bound as it is written.
+    ///
+    /// # Errors
+    /// A clause that says which part is wrong, and what is allowed.
+    pub fn split(word: &str) -> Result<(Subject, Relation, &str), String> {
+        let at = word.find(['<', '>']).ok_or("a comparison such as < or >= is missing")?;
         let (subject, rest) = word.split_at(at);
         let (relation, bound) = split_relation(rest);
-        let subject = parse_subject(subject.trim()).map_err(explain)?;
-        let bound = match subject {
-            Subject::Response { .. } | Subject::StartSkew => {
-                units::parse_span(bound).map(|span| span.ns() as f64)
+        Ok((parse_subject(subject.trim())?, relation, bound))
+    }
+}
+
+impl Subject {
+    /// A bound in the unit of this figure: nanoseconds, operations per second, or a fraction.
+    ///
+    /// # Errors
+    /// A clause that says what is wrong with the word, and what is allowed.
+    pub fn parse_bound(self, word: &str) -> Result<f64, String> {
+        let bound = match self {
+            Self::Response { .. } | Self::StartSkew => {
+                units::parse_span(word).map(|span| span.ns() as f64)
             }
-            Subject::Rate => units::parse_rate(bound),
-            Subject::Errors => units::parse_fraction(bound),
+            Self::Rate => units::parse_rate(word),
+            Self::Errors => units::parse_fraction(word),
         };
-        Ok(Self { subject, relation, bound: bound.map_err(|e| explain(e.to_string()))? })
+        bound.map_err(|error| error.to_string())
     }
 }
 

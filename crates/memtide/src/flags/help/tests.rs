@@ -18,7 +18,7 @@ fn printed(words: &str) -> String {
 #[test]
 fn help_fits_a_screen_and_long_help_three_minutes() {
     for (flag, most) in [("-h", 50), ("--help", 120)] {
-        for command in COMMANDS.into_iter().chain(["merge", "serve", "install-faces"]) {
+        for command in COMMANDS.into_iter().chain(["merge", "compare", "serve", "install-faces"]) {
             let text = printed(&format!("{command} {flag}"));
             let lines = text.lines().count();
             assert!(lines <= most, "{command} {flag} has {lines} lines:\n{text}");

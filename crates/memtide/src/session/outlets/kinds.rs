@@ -3,7 +3,7 @@
 use super::super::late::{LateFile, Sheet};
 #[cfg(feature = "plot")]
 use super::super::plot::{CurveChart, RunChart};
-use super::whole::{RecordText, StepsFile, Unwritable};
+use super::whole::{ReadyText, RecordText, StepsFile, Unwritable};
 use super::{attach, no_file};
 use crate::exit::Stop;
 #[cfg(feature = "junit")]
@@ -110,6 +110,16 @@ pub(crate) fn add_of_steps(
     }
     match summary(outputs) {
         Some(path) => append(outlets, &path, markdown),
+        None => Ok(()),
+    }
+}
+
+/// Adds the sink of an output whose text is there already; of Markdown also that of a job's
+/// summary.
+pub(crate) fn add_text(outlets: &mut Outlets, output: &Output, text: &str) -> Result<(), Stop> {
+    whole(outlets, output, |out| ReadyText::new(out, text.to_owned()))?;
+    match summary(&Outputs { out: vec![output.clone()], ..Outputs::default() }) {
+        Some(path) => append(outlets, &path, |out| ReadyText::new(out, text.to_owned())),
         None => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ use memtide_schema::steps::{Conclusion, Step};
 use memtide_schema::{Event, Record};
 use memtide_sinks::{Document, Sink};
 use std::io::{self, Write};
+use std::mem;
 
 /// A text of a run's record.
 pub(super) struct RecordText {
@@ -37,6 +38,33 @@ impl Sink for RecordText {
 
     fn takes(&self) -> fn(&Event) -> bool {
         |event| matches!(event, Event::Done(_))
+    }
+}
+
+/// A text that is there already.
+pub(super) struct ReadyText {
+    out: Option<Sheet>,
+    text: String,
+}
+
+impl ReadyText {
+    /// `text` goes to `out` at the end.
+    pub(super) const fn new(out: Sheet, text: String) -> Self {
+        Self { out: Some(out), text }
+    }
+}
+
+impl Sink for ReadyText {
+    fn on(&mut self, _event: &Event) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |_| false
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        write(&mut self.out, || mem::take(&mut self.text))
     }
 }
 

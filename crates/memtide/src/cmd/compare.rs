@@ -1,0 +1,99 @@
+//! `memtide compare`: records side by side, and rules by which a comparison fails. It measures and
+//! judges nothing else.
+
+use super::merge::outputs;
+use super::report::{Found, read};
+use crate::exit::{FAILED, Stop, unwritable};
+use crate::output::{columns, complain, show};
+use crate::session::outlets::close;
+use crate::session::outlets::kinds::add_text;
+use clap::ArgMatches;
+use memtide_report::{comparison_markdown, comparison_text};
+use memtide_schema::compare::RECORDS_MAX;
+use memtide_schema::{Comparison, Output, OutputKind, Outputs, Record, Rule};
+use memtide_sinks::Outlets;
+
+/// Compares the records of the command line with the first of them.
+pub(crate) fn compare(matches: &ArgMatches) -> Result<u8, Stop> {
+    let outputs = outputs(matches)?;
+    check_kinds(&outputs)?;
+    let paths: Vec<&String> = matches.get_many::<String>("record").into_iter().flatten().collect();
+    check_number(paths.len())?;
+    let records = paths.iter().map(|path| record(path)).collect::<Result<Vec<_>, Stop>>()?;
+    let rules: Vec<Rule> =
+        matches.get_many::<Rule>("fail-on").into_iter().flatten().copied().collect();
+    let comparison = memtide_schema::compare(&records, &rules);
+    publish(&comparison, &records, &outputs)
+}
+
+/// Refuses a number of records for which there is no table.
+///
+/// Cause: More records were named than a table has columns.
+///
+/// To do: Name fewer, or add the records of one kind up with `memtide merge`.
+fn check_number(count: usize) -> Result<(), Stop> {
+    match count {
+        ..=RECORDS_MAX => Ok(()),
+        _ => Err(Stop::usage(format!(
+            "{count} records are too many to compare; name at most {RECORDS_MAX}, or add some up \
+             with memtide merge"
+        ))),
+    }
+}
+
+/// Refuses outputs that are of one run.
+///
+/// Cause: The output shows one run, and a comparison is of several.
+///
+/// To do: Use `memtide report RECORD --out …` for each record.
+fn check_kinds(outputs: &Outputs) -> Result<(), Stop> {
+    let is_other = |output: &&Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
+    match outputs.files().iter().find(is_other) {
+        None => Ok(()),
+        Some(output) => Err(Stop::usage(format!(
+            "{} is of one run, and a comparison is of several; use --out json or md here, or \
+             memtide report --out {output}",
+            output.flag()
+        ))),
+    }
+}
+
+/// Reads a record.
+///
+/// Cause: The file holds the steps of a search or scan, which are many runs.
+///
+/// To do: Repeat one rate with `memtide run --json`, and compare that.
+fn record(path: &str) -> Result<(String, Record), Stop> {
+    match read(path)? {
+        Found::Run(record) => Ok((path.to_owned(), *record)),
+        Found::Steps(_) => Err(Stop::usage(format!(
+            "record '{path}' holds the steps of a search or scan, and runs are compared; repeat \
+             one rate with memtide run --json"
+        ))),
+    }
+}
+
+/// Shows a comparison and makes its outputs; returns the exit code.
+fn publish(
+    comparison: &Comparison,
+    records: &[(String, Record)],
+    outputs: &Outputs,
+) -> Result<u8, Stop> {
+    let mut trouble = Vec::new();
+    if !outputs.is_on_stdout()
+        && let Err(error) = show(&comparison_text(comparison, records, columns()))
+    {
+        trouble.push(unwritable("stdout", &error));
+    }
+    let mut outlets = Outlets::default();
+    for output in outputs.files() {
+        let text = match output.kind {
+            OutputKind::Json => comparison.to_json(),
+            _ => comparison_markdown(comparison, records),
+        };
+        trouble.extend(add_text(&mut outlets, &output, &text).err());
+    }
+    trouble.extend(close(outlets).into_iter().map(|(_, stop)| stop));
+    trouble.iter().for_each(|stop| complain(&stop.message));
+    Ok(if trouble.is_empty() && comparison.has_passed() { 0 } else { FAILED })
+}

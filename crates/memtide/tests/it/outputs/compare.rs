@@ -1,0 +1,81 @@
+//! `memtide compare`: real records side by side, rules, and what is refused.
+
+use super::{SHORT, names, room, run_in};
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn two_runs_are_compared_and_their_rules_decide_the_exit_code() {
+    let folder = room("compare");
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    run_in(&folder, &format!("{SHORT} --seed 1 --json a.json")).exits(0);
+    run_in(&folder, &format!("{SHORT} --seed 2 --depth 7 --json b.json")).exits(0);
+    let outs = "--out md=c.md --out json=c.json";
+    let rules = "--fail-on all.mean>+1000000% --fail-on rate<1";
+    let run = run_in(&folder, &format!("compare a.json b.json {outs} {rules}")).exits(0);
+    assert!(run.out.starts_with("A          a.json: memtide "), "{run}");
+    let unlike = run.out.lines().find(|line| line.starts_with("unlike ")).expect("depth differs");
+    assert!(unlike.contains("depth") && !unlike.contains("seed"), "{run}");
+    assert!(run.out.contains("\nscenario: seed "), "{run}");
+    assert!(run.out.contains("\nfail-on: rate<1 passed for B: it is "), "{run}");
+    assert!(text("c.md").starts_with("### memtide: 2 records compared ✅\n"), "{}", text("c.md"));
+    // The figures are the records'.
+    let [a, b, c] = ["a.json", "b.json", "c.json"]
+        .map(|name| -> Value { serde_json::from_str(&text(name)).unwrap() });
+    let rows = c["figures"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap()["values"].clone();
+    for (number, record) in [&a, &b].into_iter().enumerate() {
+        let is = |name: &str, figure: &Value| {
+            assert_eq!(row(name)[number]["value"].as_f64(), figure.as_f64(), "{name}: {c}");
+        };
+        is("rate", &record["rate"]["achieved_per_s"]);
+        is("hits", &record["totals"]["hits"]);
+        is("get.p50", &record["response"]["get"]["p50_ns"]);
+        is("all.mean", &record["response"]["all"]["mean_ns"]);
+    }
+    let quotient = |name: &str| {
+        let values = row(name);
+        values[1]["value"].as_f64().unwrap() / values[0]["value"].as_f64().unwrap()
+    };
+    assert_eq!(row("all.mean")[1]["ratio"].as_f64(), Some(quotient("all.mean")));
+}
+
+#[test]
+fn a_rule_that_holds_or_cannot_be_told_fails_the_comparison() {
+    let folder = room("compare-rules");
+    run_in(&folder, &format!("{SHORT} --json a.json")).exits(0);
+    let of = |rule: &str| run_in(&folder, &format!("compare a.json a.json --fail-on {rule}"));
+    let failed = of("all.mean>-1%").exits(1);
+    assert!(failed.out.contains("\nfail-on: all.mean>-1% failed for B: it is "), "{failed}");
+    assert!(failed.out.contains(", +0.0 % compared with "), "{failed}");
+    let untold = of("touch.p99>+5%").exits(1);
+    let why = "failed, for B: it is not known in B: no such operation was measured";
+    assert!(untold.out.contains(why), "{untold}");
+    of("all.mean>+5%").exits(0);
+    of("all.p99>+x%").complains(2, &["'all.p99>+x%' is not a rule such as", "+5%"]);
+    of("speed>+5%").complains(2, &["'speed' is neither rate, errors, start_skew"]);
+}
+
+#[test]
+fn what_cannot_be_compared_is_said_in_one_sentence() {
+    let folder = room("compare-refused");
+    run_in(&folder, &format!("{SHORT} --json a.json")).exits(0);
+    run_in(&folder, "scan --rates 1k,2k --duration 100ms --keys 50 --out json=s.json");
+    fs::write(folder.join("b.json"), "# a report").unwrap();
+    let a = fs::read_to_string(folder.join("a.json")).unwrap();
+    fs::write(folder.join("v.json"), a.replace("memtide.record/2", "memtide.record/9")).unwrap();
+    let many = "a.json ".repeat(17);
+    for (line, words) in [
+        ("compare a.json", &["RECORD"][..]),
+        ("compare a.json s.json", &["s.json", "steps of a search or scan", "memtide run"]),
+        ("compare a.json b.json", &["b.json", "it is not a record"]),
+        ("compare a.json v.json", &["v.json", "at schema", "memtide.record/2"]),
+        ("compare a.json none.json", &["none.json", "cannot be read"]),
+        ("compare a.json a.json --out plot=x.svg", &["--out plot", "memtide report"]),
+        ("compare a.json a.json --out samples=x.csv", &["--out samples", "memtide run"]),
+        (&format!("compare {}", many.trim()), &["17 records are too many", "at most 16"]),
+    ] {
+        run_in(&folder, line).complains(2, words);
+    }
+    assert_eq!(names(&folder), ["a.json", "b.json", "s.json", "v.json"]);
+}

@@ -1,0 +1,33 @@
+//! A comparison as Markdown, for a pull request.
+
+use super::{about, differences, figures, likeness, notes, rule_line};
+use crate::files::{escaped, table};
+use memtide_schema::Record;
+use memtide_schema::compare::{Comparison, RuleOutcome};
+
+/// A comparison as Markdown, ending with a line break; `records` are those that were compared.
+pub fn comparison_markdown(comparison: &Comparison, records: &[(String, Record)]) -> String {
+    let mark = if comparison.has_passed() { "✅" } else { "❌" };
+    let mut out = format!("### memtide: {} records compared {mark}\n\n", records.len());
+    for (compared, (_, record)) in comparison.records.iter().zip(records) {
+        out += &format!("- **{}:** {}\n", compared.letter, escaped(&about(compared, record)));
+    }
+    let mark = if comparison.alike { "alike" } else { "⚠️ unlike" };
+    out += &format!("\n**{mark}:** {}\n\n", escaped(&likeness(comparison)));
+    for rule in &comparison.rules {
+        let mark = if rule.result == RuleOutcome::Passed { "✅" } else { "❌" };
+        out += &format!("- {mark} {}\n", escaped(&rule_line(rule)));
+    }
+    if !comparison.rules.is_empty() {
+        out.push('\n');
+    }
+    out += &table(&figures(comparison));
+    for note in notes(comparison) {
+        out += &format!("- {}\n", escaped(&note));
+    }
+    if !comparison.differences.is_empty() {
+        let rows = table(&differences(comparison));
+        out += &format!("\n<details><summary>what differs</summary>\n\n{rows}</details>\n");
+    }
+    out
+}

@@ -1,0 +1,157 @@
+//! The rows of a comparison: the figures of every record, with ratios to those of the first.
+
+use super::{FigureRow, Unit, Value};
+use crate::judge::{Measured, measured};
+use crate::kind::Kind;
+use crate::record::{Distribution, Missing, Percentile, Record};
+use crate::scenario::Subject;
+use std::collections::BTreeSet;
+
+/// The percentiles that have rows.
+const PERCENTILES: [Percentile; 4] =
+    [Percentile::P50, Percentile::P90, Percentile::P99, Percentile::P999];
+
+/// A row for each figure, times last but for the cost in CPU time.
+pub(super) fn figures(records: &[&Record]) -> Vec<FigureRow> {
+    let mut rows = Vec::new();
+    let mut row = |name: String, unit, value: &dyn Fn(&Record) -> Value| {
+        let values = records.iter().map(|record| value(record)).collect();
+        rows.push(FigureRow { name, unit, values: related(values) });
+    };
+    row("rate".to_owned(), Unit::PerS, &|record| of_goal(Subject::Rate, record));
+    row("errors".to_owned(), Unit::Fraction, &|record| of_goal(Subject::Errors, record));
+    let mut count = |name: &str, count: fn(&Record) -> u64| {
+        row(name.to_owned(), Unit::Count, &|record| known(count(record) as f64));
+    };
+    count("answered", |record| record.totals.answered);
+    count("hits", |record| record.totals.hits);
+    count("misses", |record| record.totals.misses);
+    row("hit_ratio".to_owned(), Unit::Fraction, &hit_ratio);
+    for kind in kinds(records) {
+        let times = |record: &Record| record.judged().response.get(&kind).cloned();
+        row(format!("{kind}.mean"), Unit::Ns, &|record| mean(times(record)));
+        for percentile in PERCENTILES {
+            let name = format!("{kind}.{percentile}");
+            row(name, Unit::Ns, &|record| at(times(record), percentile));
+        }
+    }
+    row("client_cpu".to_owned(), Unit::CpuSPerMops, &client_cpu);
+    row("server_cpu".to_owned(), Unit::CpuSPerMops, &server_cpu);
+    rows
+}
+
+/// Every kind of operation that a record has times of.
+fn kinds(records: &[&Record]) -> BTreeSet<Kind> {
+    let of_all = records.iter().flat_map(|record| &record.judged().response);
+    of_all.filter(|(_, times)| times.count > 0).map(|(kind, _)| *kind).collect()
+}
+
+fn known(value: f64) -> Value {
+    Value { value: Some(value), ..Value::default() }
+}
+
+fn missing(why: &str) -> Value {
+    Value { missing: Some(why.to_owned()), ..Value::default() }
+}
+
+fn of_goal(subject: Subject, record: &Record) -> Value {
+    match measured(subject, record) {
+        Measured::Known(value) if value.is_finite() => known(value),
+        Measured::Missing(why) => missing(&why),
+        Measured::Known(_) | Measured::Unanswered => {
+            missing("the shares did not run at the same time")
+        }
+    }
+}
+
+fn hit_ratio(record: &Record) -> Value {
+    match record.totals.keys {
+        0 => missing("nothing was read"),
+        keys => known(record.totals.hits as f64 / keys as f64),
+    }
+}
+
+fn mean(times: Option<Distribution>) -> Value {
+    let Some(times) = times.filter(|times| times.count > 0) else {
+        return missing("no such operation was measured");
+    };
+    let Some(mean) = times.mean_ns else { return missing("no such operation was answered") };
+    let ci = times.mean_ci_low_ns.zip(times.mean_ci_high_ns);
+    Value { ci: ci.map(<[f64; 2]>::from), ..known(mean) }
+}
+
+fn at(times: Option<Distribution>, percentile: Percentile) -> Value {
+    let Some(times) = times.filter(|times| times.count > 0) else {
+        return missing("no such operation was measured");
+    };
+    match (times.percentile(percentile), times.missing.get(&percentile)) {
+        (Some(ns), _) => {
+            let (low, high) = ci(&times, percentile);
+            let ci = low.zip(high).map(|(low, high)| [low as f64, high as f64]);
+            Value { ci, ..known(ns as f64) }
+        }
+        (None, Some(Missing::Unanswered)) => Value {
+            at_least: times.percentile_at_least(percentile).map(|ns| ns as f64),
+            ..missing("it falls among operations that were not answered")
+        },
+        (None, Some(Missing::TooFew { needed, has })) => {
+            missing(&format!("{needed} operations are needed to tell, and {has} were measured"))
+        }
+        (None, None) => missing("the record does not have it"),
+    }
+}
+
+fn ci(times: &Distribution, percentile: Percentile) -> (Option<u64>, Option<u64>) {
+    match percentile {
+        Percentile::P50 => (times.p50_ci_low_ns, times.p50_ci_high_ns),
+        Percentile::P90 => (times.p90_ci_low_ns, times.p90_ci_high_ns),
+        Percentile::P95 => (times.p95_ci_low_ns, times.p95_ci_high_ns),
+        Percentile::P99 => (times.p99_ci_low_ns, times.p99_ci_high_ns),
+        Percentile::P999 => (times.p999_ci_low_ns, times.p999_ci_high_ns),
+        Percentile::P9999 => (times.p9999_ci_low_ns, times.p9999_ci_high_ns),
+    }
+}
+
+fn client_cpu(record: &Record) -> Value {
+    match record.client.cpu_s_per_mops {
+        Some(cost) => known(cost),
+        None => missing("the CPU time of memtide is not known"),
+    }
+}
+
+/// The CPU time of all servers by their own `stats`, for each million operations of the whole load:
+/// that is what they count over.
+fn server_cpu(record: &Record) -> Value {
+    let servers = &record.server.delta;
+    let mut seconds = 0.0;
+    for stats in servers.values() {
+        for name in ["rusage_user", "rusage_system"] {
+            match stats.get(name).and_then(|figure| figure.as_f64()) {
+                Some(part) if part >= 0.0 => seconds += part,
+                _ => return missing("a server did not report its CPU time, or was restarted"),
+            }
+        }
+    }
+    let sent: u64 = record.phases.each().iter().map(|(_, phase)| phase.totals.sent).sum();
+    match (servers.is_empty(), sent) {
+        (true, _) => missing("the servers' stats were not read"),
+        (false, 0) => missing("nothing was sent"),
+        (false, sent) => known(seconds / (sent as f64 / 1e6)),
+    }
+}
+
+/// The values with what relates each to the first.
+fn related(mut values: Vec<Value>) -> Vec<Value> {
+    let (value, ci) = match values.first() {
+        Some(first) => (first.value, first.ci),
+        None => (None, None),
+    };
+    for other in values.iter_mut().skip(1) {
+        let ratio = value.zip(other.value).map(|(first, other)| other / first);
+        other.ratio = ratio.filter(|ratio| ratio.is_finite());
+        other.apart = ci
+            .zip(other.ci)
+            .map(|([low, high], [other_low, other_high])| other_low > high || other_high < low);
+    }
+    values
+}

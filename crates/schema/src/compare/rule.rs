@@ -1,0 +1,182 @@
+//! Rules by which a comparison fails, such as `all.p99>+5%`: the figures and comparisons of goals,
+//! with a bound for the change since the first record.
+
+use super::{RuleOutcome, RuleResult};
+use crate::judge::{Measured, figure_word, measured};
+use crate::record::Record;
+use crate::scenario::{Goal, Relation, Subject};
+use std::fmt;
+use std::str::FromStr;
+
+const GRAMMAR: &str = "a rule such as all.p99>+5%, rate<-3%, get.mean>+20us or errors>0.1%";
+
+/// A rule: a comparison fails if it holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    subject: Subject,
+    relation: Relation,
+    bound: Bound,
+}
+
+/// What a rule compares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bound {
+    /// The change since the first record, as a fraction of its figure.
+    Share(f64),
+    /// The change since the first record, in the figure's unit.
+    Change(f64),
+    /// The figure itself.
+    Figure(f64),
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let read = || {
+            let (subject, relation, bound) = Goal::split(word)?;
+            Ok(Self { subject, relation, bound: parse_bound(subject, bound)? })
+        };
+        read().map_err(|why: String| format!("'{word}' is not {GRAMMAR}: {why}"))
+    }
+}
+
+fn parse_bound(subject: Subject, word: &str) -> Result<Bound, String> {
+    let (sign, size) = match (word.strip_prefix('+'), word.strip_prefix(['-', '−'])) {
+        (Some(size), _) => (1.0, size.trim()),
+        (_, Some(size)) => (-1.0, size.trim()),
+        (None, None) if word.ends_with('%') && subject != Subject::Errors => {
+            return Err(format!("{word} needs a sign: a change since the first record is +{word}"));
+        }
+        (None, None) => return subject.parse_bound(word).map(Bound::Figure),
+    };
+    match size.strip_suffix('%') {
+        None => subject.parse_bound(size).map(|bound| Bound::Change(sign * bound)),
+        Some(percent) => match percent.trim().parse::<f64>() {
+            Ok(percent) if percent.is_finite() && percent >= 0.0 => {
+                Ok(Bound::Share(sign * percent / 100.0))
+            }
+            _ => Err(format!("'{word}' is not a change in percent, such as +5% or -0.5%")),
+        },
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, relation, bound } = *self;
+        let goal = |bound| Goal { subject, relation, bound }.to_string();
+        match bound {
+            Bound::Share(share) => write!(f, "{subject}{relation}{}", percent_word(share)),
+            Bound::Figure(figure) => f.write_str(&goal(figure)),
+            // In percent it would be a part of the first record's figure.
+            Bound::Change(change) if subject == Subject::Errors => {
+                write!(f, "{subject}{relation}{change:+}")
+            }
+            Bound::Change(change) => {
+                let sign = if change.is_sign_negative() { '-' } else { '+' };
+                let (head, size) = (format!("{subject}{relation}"), goal(change.abs()));
+                write!(f, "{head}{sign}{}", size.strip_prefix(&head).unwrap_or(&size))
+            }
+        }
+    }
+}
+
+/// `+5%`, `-0.5%`.
+fn percent_word(share: f64) -> String {
+    // Of the decimal digits that a user may have typed no rounding error is left.
+    let percent = (share * 1e10).round() / 1e8;
+    format!("{percent:+}%")
+}
+
+impl Rule {
+    /// Whether the rule holds for `other`, the record named `letter`.
+    pub(super) fn judge(&self, letter: char, first: &Record, other: &Record) -> RuleResult {
+        let was = known(measured(self.subject, first.judged_of(self.subject)));
+        let is = known(measured(self.subject, other.judged_of(self.subject)));
+        let (result, change, why) = self.compare(was, is, letter);
+        RuleResult { rule: self.to_string(), record: letter, result, change, why }
+    }
+
+    fn compare(
+        &self,
+        was: Measured,
+        is: Measured,
+        letter: char,
+    ) -> (RuleOutcome, Option<f64>, String) {
+        use Measured::{Known, Missing, Unanswered};
+        let word = |figure| figure_word(self.subject, figure);
+        let upward = matches!(self.relation, Relation::Greater | Relation::GreaterEq);
+        let outcome = |holds| if holds { RuleOutcome::Failed } else { RuleOutcome::Passed };
+        let undecided = |why: String| (RuleOutcome::Undecided, None, why);
+        let among = "falls among operations that were not answered";
+        if let (Bound::Figure(bound), Known(is)) = (self.bound, &is) {
+            return (
+                outcome(self.relation.holds(*is, bound)),
+                None,
+                format!("it is {}", word(*is)),
+            );
+        }
+        match (was, is) {
+            (_, Missing(why)) => undecided(format!("it is not known in {letter}: {why}")),
+            (_, Unanswered) if matches!(self.bound, Bound::Figure(_)) => {
+                (outcome(upward), None, format!("it {among}"))
+            }
+            (Missing(why), _) => undecided(format!("it is not known in A: {why}")),
+            (Unanswered, Unanswered) => undecided(format!("in A and {letter} it {among}")),
+            (Unanswered, Known(is)) => {
+                let why = format!("it is {}, and in A it {among}", word(is));
+                (outcome(!upward), None, why)
+            }
+            (Known(was), Unanswered) => {
+                (outcome(upward), None, format!("it {among}, and in A it is {}", word(was)))
+            }
+            (Known(was), Known(is)) => self.change(was, is),
+        }
+    }
+
+    /// What became of the rule with both figures known.
+    fn change(&self, was: f64, is: f64) -> (RuleOutcome, Option<f64>, String) {
+        let share = share(was, is);
+        let (changed, bound) = match self.bound {
+            // A growth from nothing is beyond every percentage.
+            Bound::Share(bound) => (share.unwrap_or(f64::INFINITY), bound),
+            Bound::Change(bound) | Bound::Figure(bound) => (is - was, bound),
+        };
+        let word = |figure| figure_word(self.subject, figure);
+        let by = match share {
+            Some(share) => format!("{:+.1} %", share * 100.0),
+            None => "more than nothing".to_owned(),
+        };
+        let why = format!("it is {}, {by} compared with {} in A", word(is), word(was));
+        let holds = self.relation.holds(changed, bound);
+        (if holds { RuleOutcome::Failed } else { RuleOutcome::Passed }, share, why)
+    }
+}
+
+/// The change from `was` to `is` as a part of `was`; none for a growth from zero.
+fn share(was: f64, is: f64) -> Option<f64> {
+    match was == is {
+        true => Some(0.0),
+        false => Some((is - was) / was).filter(|share| share.is_finite()),
+    }
+}
+
+/// A figure that is no number is not known.
+fn known(measured: Measured) -> Measured {
+    match measured {
+        Measured::Known(figure) if !figure.is_finite() => {
+            Measured::Missing("the shares did not run at the same time".to_owned())
+        }
+        other => other,
+    }
+}
+
+impl Record {
+    /// The record whose figure a rule means: times are those of the load that is judged.
+    fn judged_of(&self, subject: Subject) -> &Self {
+        match subject {
+            Subject::Response { .. } => self.judged(),
+            Subject::Rate | Subject::Errors | Subject::StartSkew => self,
+        }
+    }
+}
