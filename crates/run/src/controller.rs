@@ -80,21 +80,18 @@ fn carry_out<F: Fleet>(
     let filled = fill(fleet, scenario, plan, (load, looks), observer)?;
     let mut commands = ServerCommands::default();
     let start = barrier.as_ref().map_or(ShareStart::WhenReady, |barrier| barrier.kind());
-    let mut monitor = Monitor::new(plan);
+    let mut monitor = Monitor::new(plan, watched(lowered, plan, &survey));
     let main = if load_only || filled.interrupted {
         None
     } else {
         commands.before(fleet, (plan, &survey), scenario)?;
-        let (watched, unless) =
-            (watched(lowered, plan, &survey), (conditions(scenario, start), barrier));
-        let ended = main_phase(fleet, (plan, &watched), unless, &mut monitor, observer);
+        let unless = (conditions(scenario, start), barrier);
+        let ended = main_phase(fleet, plan, unless, &mut monitor, observer);
         commands.after(fleet, (plan, &survey), scenario);
         Some(ended?)
     };
-    survey.asked_between = filled.asked
-        + commands.asked
-        + monitor.seconds.timeline.connections()
-        + plan.servers.len() as u64;
+    survey.asked_between =
+        filled.asked + commands.asked + monitor.asked() + plan.servers.len() as u64;
     survey.is_touched = commands.is_taken;
     let all = all_counters(&filled, main.as_ref());
     let opened =
@@ -260,12 +257,12 @@ fn watched(lowered: &Lowered, plan: &Plan, survey: &Survey) -> Vec<ServerId> {
 /// The load that everything is about.
 fn main_phase<F: Fleet>(
     fleet: &mut F,
-    (plan, watched): (&Plan, &[ServerId]),
+    plan: &Plan,
     (abort_on, barrier): (&[Goal], Option<&mut dyn Barrier>),
     monitor: &mut Monitor<'_>,
     observer: &mut impl Observer,
 ) -> Result<Ended, Failure> {
-    fleet.watch_servers(plan, watched);
+    fleet.watch_servers(plan, &monitor.watched);
     let ended = run_plan_unless(
         fleet,
         plan,
@@ -338,6 +335,8 @@ fn all_counters(filled: &Filled, main: Option<&Ended>) -> Counters {
 /// Turns what a fleet collects into progress and ticks.
 struct Monitor<'a> {
     plan: &'a Plan,
+    /// The servers that are asked for their statistics.
+    watched: Vec<ServerId>,
     phase: Option<Phase>,
     last_tick: Option<Instant>,
     /// The measured window has had its last tick.
@@ -354,9 +353,10 @@ struct Monitor<'a> {
 }
 
 impl<'a> Monitor<'a> {
-    fn new(plan: &'a Plan) -> Self {
+    fn new(plan: &'a Plan, watched: Vec<ServerId>) -> Self {
         Self {
             plan,
+            watched,
             phase: None,
             last_tick: None,
             is_over: false,
@@ -439,6 +439,11 @@ impl<'a> Monitor<'a> {
 }
 
 impl Monitor<'_> {
+    /// Connections that were opened to ask servers for their statistics.
+    fn asked(&self) -> u64 {
+        self.seconds.timeline.connections()
+    }
+
     /// Tells what is left of the load that `ended`, with what the servers said after it, by now.
     fn finish(
         &mut self,

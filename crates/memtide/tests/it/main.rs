@@ -18,7 +18,6 @@ mod errors;
 mod rogues;
 mod datagrams;
 mod replicas;
-mod server_reports;
 mod endings;
 mod outputs;
 mod signals;

@@ -44,7 +44,7 @@ fn counters_of_each_second_sum_to_those_of_the_whole_run() {
         assert!(load.cpu_s_per_mops().is_some_and(|cpu_s| cpu_s > 0.0), "{run}");
         assert_eq!((load.restarts, load.resets, load.unanswered), (0, 0, 0), "{run}");
         assert!(record.seconds.iter().filter(|second| !second.reports.is_empty()).count() >= 2);
-        // The questions are known: nobody else is seen at the server.
+        // The questions are known: no other client is seen at the server.
         let check = record.believable.checks.iter().find(|of| of.message.contains("counters"));
         assert!(check.is_some_and(|check| check.message.contains("equal")), "{run}");
         let rows = fs::read_to_string(&table).unwrap();
