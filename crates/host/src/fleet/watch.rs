@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_server_is_asked_before_each_second_ends_and_never_twice_for_one() {
-        let at = |ms| Instant::from_ns(ms * 1_000_000);
+        let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
         assert_eq!(due(at(5_000), None, at(1_000)), at(4_950));
         // The load begins sooner than that.
         assert_eq!(due(at(5_000), None, at(4_970)), at(4_970));

@@ -191,21 +191,20 @@ fn no_secret_travels() {
 fn a_task_that_a_scenario_does_not_have_is_refused() {
     let world = World::new(&[("rate", "1k"), ("keys", "100")]);
     let mut planner = Planner::new(world.scenario(), world.around());
-    let server = |number| memtide_base::ServerId(number);
     let plan = planner.plan(&Task::default()).expect("the load is planned");
     assert_eq!(plan.task, Task::default());
     for work in [
         Work::FillWindows,
-        Work::Fill { server: server(1), first: 0, end: 10 },
-        Work::Fill { server: server(0), first: 10, end: 10 },
-        Work::Fill { server: server(0), first: 0, end: 101 },
-        Work::Sample { server: server(0), keys: 101 },
-        Work::Earliest { server: server(7) },
+        Work::Fill { server: ServerId(1), first: 0, end: 10 },
+        Work::Fill { server: ServerId(0), first: 10, end: 10 },
+        Work::Fill { server: ServerId(0), first: 0, end: 101 },
+        Work::Sample { server: ServerId(0), keys: 101 },
+        Work::Earliest { server: ServerId(7) },
     ] {
         let problem = planner.plan(&Task { work, ..Task::default() }).expect_err("it has none");
         assert!(matches!(problem, Unplannable::Task(task) if task.work == work), "{problem:?}");
     }
-    let work = Work::Fill { server: server(0), first: 0, end: 100 };
+    let work = Work::Fill { server: ServerId(0), first: 0, end: 100 };
     let task = Task { work, ..Task::default() };
     assert_eq!(planner.plan(&task).expect("it is filled").task, task);
 }
