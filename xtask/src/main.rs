@@ -1,5 +1,5 @@
 //! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`, `docs`,
-//! `messages`, `proof`, `readme`, `dist`.
+//! `messages`, `proof`, `readme`, `pictures`, `dist`, `kubernetes`.
 //!
 //! It calls tools that a developer could call by hand, prints each command, and knows nothing of
 //! memtide's internals.
@@ -8,7 +8,10 @@
 
 mod proof;
 mod bench;
+mod kubernetes;
 mod dist;
+mod names;
+mod pictures;
 mod setup;
 mod tidy;
 
@@ -57,9 +60,19 @@ fn main() -> ExitCode {
             _ => unreachable!("clap demands the name of a proof"),
         },
         Some(("readme", _)) => proof::readme(&root),
+        Some(("pictures", _)) => pictures::pictures(&root),
         Some(("dist", words)) => {
             let [image, deb] = ["image", "deb"].map(|name| words.get_flag(name));
             dist::run(&root, &dist::Options { image, deb })
+        }
+        Some(("kubernetes", words)) => {
+            let [cluster, program] =
+                ["cluster", "program"].map(|name| words.get_one(name).cloned());
+            let options = kubernetes::Options { cluster, program };
+            match words.get_flag("inside") {
+                true => kubernetes::inside(&root, &options),
+                false => kubernetes::run(&root, &options),
+            }
         }
         _ => unreachable!("clap demands one of the words above"),
     };
@@ -124,7 +137,13 @@ fn command() -> Command {
                 ),
         )
         .subcommand(Command::new("readme").about("Put the report of a first run into README.md"))
+        .subcommand(
+            Command::new("pictures").about(
+                "Look at the HTML page in a browser, and put pictures of it into docs/images",
+            ),
+        )
         .subcommand(dist_command())
+        .subcommand(kubernetes_command())
 }
 
 fn dist_command() -> Command {
@@ -132,6 +151,18 @@ fn dist_command() -> Command {
         .about("Make and try a static program in target/dist, and what is installed from it")
         .arg(switch("image", "Also make a container image"))
         .arg(switch("deb", "Also make a Debian package"))
+}
+
+fn kubernetes_command() -> Command {
+    let file = |name: &'static str, help: &'static str| {
+        let file = Arg::new(name).long(name).value_name("FILE");
+        file.value_parser(value_parser!(PathBuf)).help(help)
+    };
+    Command::new("kubernetes")
+        .about("Prove deploy/kubernetes on a cluster of one node; needs root, and Go to build it")
+        .arg(file("cluster", "All programs of a cluster in one, instead of building it"))
+        .arg(file("program", "A static memtide, instead of building one by `dist --image`"))
+        .arg(switch("inside", "The part that runs in namespaces of its own").hide(true))
 }
 
 fn bench_command() -> Command {

@@ -36,12 +36,31 @@ const CLUSTER: &[Need] = &[
 pub(crate) const INSTRUCTIONS: &[Need] =
     &[Need { program: "valgrind", package: "valgrind", why: "it counts instructions" }];
 
+/// The programs for `cargo xtask pictures`.
+pub(crate) const PICTURES: &[Need] =
+    &[Need { program: "chromium", package: "chromium", why: "it shows the HTML page" }];
+
 /// The programs for `cargo xtask dist`.
 pub(crate) const STATIC: &[Need] = &[Need {
     program: "musl-gcc",
     package: "musl-tools",
     why: "it compiles the C of the cryptography for a static program",
 }];
+
+/// The programs for `cargo xtask kubernetes`, beside those that build.
+pub(crate) const KUBERNETES: &[Need] = &[
+    Need { program: "memcached", package: "memcached", why: "the server under test" },
+    Need { program: "containerd", package: "containerd", why: "it runs the containers of pods" },
+    Need { program: "runc", package: "runc", why: "containerd starts containers by it" },
+    Need {
+        program: "/usr/lib/cni/bridge",
+        package: "containernetworking-plugins",
+        why: "it gives pods their network",
+    },
+    Need { program: "ip", package: "iproute2", why: "the node has a network of its own" },
+    Need { program: "unshare", package: "util-linux", why: "the node has namespaces of its own" },
+    Need { program: "openssl", package: "openssl", why: "it makes the keys of the cluster" },
+];
 
 /// Packaged servers live outside an ordinary user's PATH on some systems.
 const MORE_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];

@@ -16,14 +16,19 @@ pub(crate) const USER: u32 = 65532;
 const MANIFEST: &str = "manifest.json";
 const LAYER: &str = "layer.tar";
 
-/// Writes an image of `program` alone to `file`.
+/// Writes an image called `name` to `file`, with `programs` in `/usr/bin`, each under its name. The
+/// first is what a container starts.
 ///
 /// # Errors
 /// When a file cannot be read or written.
-pub(super) fn write(file: &Path, program: &Path) -> Result<(), String> {
+pub(crate) fn write(file: &Path, name: &str, programs: &[(&str, &Path)]) -> Result<(), String> {
     let failed = |error| format!("{}: {error}", file.display());
-    let bytes = fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
-    let archive = archive(&bytes).map_err(failed)?;
+    let read = |&(name, program): &(_, &Path)| match fs::read(program) {
+        Ok(bytes) => Ok((name, bytes)),
+        Err(error) => Err(format!("{}: {error}", program.display())),
+    };
+    let programs: Vec<_> = programs.iter().map(read).collect::<Result<_, _>>()?;
+    let archive = archive(name, &programs).map_err(failed)?;
     fs::write(file, archive).map_err(failed)
 }
 
@@ -48,13 +53,14 @@ pub(super) fn unpack(file: &Path, folder: &Path) -> Result<(), String> {
     Err(format!("{}: the image has no {LAYER}", file.display()))
 }
 
-fn archive(program: &[u8]) -> std::io::Result<Vec<u8>> {
-    let layer = layer(program)?;
+fn archive(image: &str, programs: &[(&str, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
+    let layer = layer(programs)?;
+    let entry = programs.first().map(|(name, _)| format!("/usr/bin/{name}"));
     let config = json!({
         "architecture": "amd64",
         "os": "linux",
         "config": {
-            "Entrypoint": ["/usr/bin/memtide"],
+            "Entrypoint": [entry],
             "Cmd": ["run"],
             "Env": ["PATH=/usr/bin", "HOME=/tmp"],
             "User": format!("{USER}:{USER}"),
@@ -65,7 +71,7 @@ fn archive(program: &[u8]) -> std::io::Result<Vec<u8>> {
     });
     let config = config.to_string().into_bytes();
     let name = format!("{}.json", digest(&config));
-    let manifest = json!([{"Config": name, "RepoTags": [NAME], "Layers": [LAYER]}]);
+    let manifest = json!([{"Config": name, "RepoTags": [image], "Layers": [LAYER]}]);
     let mut tar = Builder::new(Vec::new());
     add(&mut tar, &name, &config, 0o644)?;
     add(&mut tar, LAYER, &layer, 0o644)?;
@@ -73,8 +79,8 @@ fn archive(program: &[u8]) -> std::io::Result<Vec<u8>> {
     tar.into_inner()
 }
 
-/// The files of the image: the program, its user, and a folder for temporary files.
-fn layer(program: &[u8]) -> std::io::Result<Vec<u8>> {
+/// The files of the image: the programs, their user, and a folder for temporary files.
+fn layer(programs: &[(&str, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
     let passwd = format!("memtide:x:{USER}:{USER}:memtide:/tmp:/usr/sbin/nologin\n");
     let group = format!("memtide:x:{USER}:\n");
     let mut tar = Builder::new(Vec::new());
@@ -86,7 +92,9 @@ fn layer(program: &[u8]) -> std::io::Result<Vec<u8>> {
     }
     add(&mut tar, "etc/passwd", passwd.as_bytes(), 0o644)?;
     add(&mut tar, "etc/group", group.as_bytes(), 0o644)?;
-    add(&mut tar, "usr/bin/memtide", program, 0o755)?;
+    for (name, program) in programs {
+        add(&mut tar, &format!("usr/bin/{name}"), program, 0o755)?;
+    }
     tar.into_inner()
 }
 
@@ -115,6 +123,10 @@ mod tests {
     use serde_json::Value;
     use std::collections::HashMap;
 
+    fn image() -> Vec<u8> {
+        archive(NAME, &[("memtide", b"program".to_vec())]).unwrap()
+    }
+
     fn files(tar: &[u8]) -> HashMap<String, (Vec<u8>, u32)> {
         let mut files = HashMap::new();
         for entry in Archive::new(tar).entries().unwrap() {
@@ -129,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_image_names_its_layer_by_digest_and_a_user_by_number() {
-        let image = files(&archive(b"program").unwrap());
+        let image = files(&image());
         let manifest: Value = serde_json::from_slice(&image[MANIFEST].0).unwrap();
         let config = manifest[0]["Config"].as_str().unwrap();
         assert_eq!(manifest[0]["RepoTags"][0], NAME);
@@ -137,6 +149,7 @@ mod tests {
         let config: Value = serde_json::from_slice(&image[config].0).unwrap();
         let layer = &image[LAYER].0;
         assert_eq!(config["rootfs"]["diff_ids"][0], format!("sha256:{}", digest(layer)));
+        assert_eq!(config["config"]["Entrypoint"], json!(["/usr/bin/memtide"]));
         // Kubernetes cannot tell that a user with a name is not root.
         assert_eq!(config["config"]["User"], "65532:65532");
         let layer = files(layer);
@@ -147,6 +160,6 @@ mod tests {
 
     #[test]
     fn the_same_program_makes_the_same_image() {
-        assert_eq!(archive(b"program").unwrap(), archive(b"program").unwrap());
+        assert_eq!(image(), image());
     }
 }

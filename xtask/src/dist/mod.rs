@@ -4,7 +4,7 @@
 //! that holds nothing else. It publishes nothing.
 
 mod debian;
-mod image;
+pub(crate) mod image;
 mod proof;
 
 use crate::setup;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// musl resolves names by `/etc/hosts` and DNS without any file of the machine's own C library.
-const TARGET: &str = "x86_64-unknown-linux-musl";
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-musl";
 /// The largest image, in bytes.
 const IMAGE_BYTES_MAX: u64 = 15_000_000;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     proof::program(&folder, &program)?;
     if options.image {
         let file = folder.join("memtide-image.tar");
-        image::write(&file, &program)?;
+        image::write(&file, image::NAME, &[("memtide", &program)])?;
         let size = show(&file)?;
         if size > IMAGE_BYTES_MAX {
             return Err(format!(
@@ -61,7 +61,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
 }
 
 /// Adds Rust's library for the static target, if it is not there.
-fn add_target(root: &Path) -> Result<(), String> {
+pub(crate) fn add_target(root: &Path) -> Result<(), String> {
     let mut asked = Command::new("rustc");
     asked.current_dir(root).args(["--print", "target-libdir", "--target", TARGET]);
     if Path::new(&told(&mut asked)?).is_dir() {
@@ -78,7 +78,7 @@ fn show(file: &Path) -> Result<u64, String> {
 }
 
 /// The trimmed output of a command that must succeed.
-fn told(command: &mut Command) -> Result<String, String> {
+pub(crate) fn told(command: &mut Command) -> Result<String, String> {
     let words = crate::written(command);
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("cannot start `{words}`: {error}"))?;
@@ -90,12 +90,12 @@ fn told(command: &mut Command) -> Result<String, String> {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }
 
 /// An empty folder; what it held before is gone.
-fn emptied(folder: PathBuf) -> Result<PathBuf, String> {
+pub(crate) fn emptied(folder: PathBuf) -> Result<PathBuf, String> {
     let failed = |error| format!("{}: {error}", folder.display());
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(failed)?;
@@ -105,7 +105,7 @@ fn emptied(folder: PathBuf) -> Result<PathBuf, String> {
 }
 
 /// Writes a file, and the folders above it.
-fn put(file: &Path, bytes: &[u8]) -> Result<(), String> {
+pub(crate) fn put(file: &Path, bytes: &[u8]) -> Result<(), String> {
     let failed = |error| format!("{}: {error}", file.display());
     fs::create_dir_all(file.parent().unwrap_or(file)).map_err(failed)?;
     fs::write(file, bytes).map_err(failed)

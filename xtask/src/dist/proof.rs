@@ -2,9 +2,10 @@
 //! names by `/etc/hosts` and DNS, shares that are merged, an agent. Without root it only says so.
 
 use super::{emptied, image, put, text, told};
+use crate::{names, setup};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs;
-use std::net::{TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -14,6 +15,8 @@ use std::time::{Duration, Instant};
 const NAMES: [&str; 2] = ["cache.hosts.test", "cache.dns.test"];
 /// Where the guest's `/etc/resolv.conf` points to.
 const RESOLVER: &str = "127.0.0.77";
+/// The unit's exposure to which `systemd-analyze security` agrees, in tenths of 10.
+const EXPOSURE_MAX: u32 = 20;
 /// No command of a proof takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -65,6 +68,7 @@ pub(super) fn package(folder: &Path, file: &Path) -> Result<(), String> {
     if root.join("etc").exists() {
         return Err("the package puts files into /etc, or enables its unit".to_owned());
     }
+    unit(&root)?;
     first_run(&root)?;
     dpkg(&["--purge", "memtide"])?;
     let left = told(Command::new("find").arg(&root).args(["-name", "*memtide*"]))?;
@@ -72,6 +76,23 @@ pub(super) fn package(folder: &Path, file: &Path) -> Result<(), String> {
         return Err(format!("the removed package leaves {left}"));
     }
     println!("the package: installed, run and removed");
+    Ok(())
+}
+
+/// Checks the installed unit by systemd's own tool, if this machine has it.
+fn unit(root: &Path) -> Result<(), String> {
+    let Some(program) = setup::find("systemd-analyze") else {
+        eprintln!("xtask: the unit is not checked: this machine has no systemd-analyze");
+        return Ok(());
+    };
+    let analyze = |line: &str| {
+        let mut command = Command::new(&program);
+        command.args(line.split_whitespace()).arg(format!("--root={}", root.display()));
+        told(command.arg("memtide-agent.service"))
+    };
+    analyze("verify --man=no --recursive-errors=no")?;
+    let found = analyze(&format!("security --no-pager --offline=true --threshold={EXPOSURE_MAX}"))?;
+    println!("the unit: {}", found.lines().last().unwrap_or_default());
     Ok(())
 }
 
@@ -202,69 +223,13 @@ fn await_port(port: u16) -> Result<(), String> {
 
 /// A name server that answers 127.0.0.1 for the one name it knows, until the process ends.
 fn start_resolver() -> Result<(), String> {
-    let socket = UdpSocket::bind((RESOLVER, 53));
-    let socket = match socket {
-        Ok(socket) => socket,
+    match UdpSocket::bind((RESOLVER, 53)) {
+        Ok(socket) => {
+            names::serve(socket, |name| (name == NAMES[1]).then(|| vec![Ipv4Addr::LOCALHOST]));
+            Ok(())
+        }
         // The proof before this one, in the same process, has started it.
-        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => return Ok(()),
-        Err(error) => return Err(format!("{RESOLVER}:53: {error}")),
-    };
-    thread::spawn(move || {
-        let mut question = [0; 512];
-        while let Ok((length, from)) = socket.recv_from(&mut question) {
-            if let Some(reply) = reply(&question[..length]) {
-                let _ = socket.send_to(&reply, from);
-            }
-        }
-    });
-    Ok(())
-}
-
-/// The reply to a query with one question (RFC 1035, section 4); none to what is no query.
-fn reply(query: &[u8]) -> Option<Vec<u8>> {
-    const HEADER: usize = 12;
-    let name_bytes = query.get(HEADER..)?.iter().position(|&byte| byte == 0)?;
-    let question = query.get(HEADER..HEADER + name_bytes + 5)?;
-    let labels = NAMES[1].split('.').flat_map(|label| {
-        std::iter::once(label.len() as u8).chain(label.bytes()).collect::<Vec<u8>>()
-    });
-    let is_known = labels.eq(question[..name_bytes].iter().copied());
-    let is_address = question[name_bytes + 1..name_bytes + 3] == [0, 1];
-    let answers = u8::from(is_known && is_address);
-    // A response, with recursion; "no such name" (3) for all others.
-    let code = if is_known { 0x80 } else { 0x83 };
-    let mut reply = vec![query[0], query[1], 0x81, code, 0, 1, 0, answers, 0, 0, 0, 0];
-    reply.extend(question);
-    if answers == 1 {
-        // The name of the question, type A, class IN, 60 s, 4 bytes.
-        reply.extend([0xc0, HEADER as u8, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1]);
-    }
-    Some(reply)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn query(name: &str, kind: u8) -> Vec<u8> {
-        let mut query = vec![7, 9, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-        for label in name.split('.') {
-            query.push(label.len() as u8);
-            query.extend(label.bytes());
-        }
-        query.extend([0, 0, kind, 0, 1]);
-        query
-    }
-
-    #[test]
-    fn the_name_server_knows_one_address_of_one_name() {
-        let known = reply(&query(NAMES[1], 1)).unwrap();
-        assert_eq!((&known[..2], known[3], known[7]), (&[7, 9][..], 0x80, 1));
-        assert!(known.ends_with(&[0, 4, 127, 0, 0, 1]));
-        let sixth = reply(&query(NAMES[1], 28)).unwrap();
-        assert_eq!((sixth[3], sixth[7]), (0x80, 0));
-        let other = reply(&query(NAMES[0], 1)).unwrap();
-        assert_eq!((other[3], other[7]), (0x83, 0));
-        assert_eq!(reply(b"short"), None);
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => Ok(()),
+        Err(error) => Err(format!("{RESOLVER}:53: {error}")),
     }
 }

@@ -168,9 +168,8 @@ fn without_exceptions(findings: Vec<Finding>, exceptions: &[Exception]) -> Vec<F
 /// Every document for people, with its text. STYLE.md, which quotes the words not to use, is none.
 fn documents(root: &Path) -> Result<Vec<(String, String)>, String> {
     let mut paths: Vec<String> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "deploy/slurm/README.md"]
-            .map(str::to_owned)
-            .into();
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(str::to_owned).into();
+    paths.extend(["kubernetes", "slurm"].map(|name| format!("deploy/{name}/README.md")));
     for folder in ["docs", "docs/compat", "docs/design"] {
         let cannot = |error: std::io::Error| format!("cannot read {folder}: {error}");
         for entry in fs::read_dir(root.join(folder)).map_err(cannot)? {

@@ -1,0 +1,57 @@
+//! The one program that is a whole cluster, built from Kubernetes' published modules.
+
+use crate::setup;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The version that the modules of `xtask/kubernetes/go.mod` are of.
+const VERSION: [&str; 3] = ["v1.34.4", "1", "34"];
+
+/// What a build needs and does not have here.
+pub(super) fn missing() -> Option<String> {
+    let go = setup::find("go").is_none();
+    go.then(|| {
+        "a cluster is built with Go 1.24 or later, which is not on PATH; or name one that is built \
+         with --cluster"
+            .to_owned()
+    })
+}
+
+/// Builds the program in `folder` unless it is there; returns its path. A build takes 12 minutes of
+/// one CPU, and 4 GB for the modules and the compiler's cache, which are deleted at its end.
+///
+/// # Errors
+/// When Go fails, for example because it cannot fetch the modules.
+pub(super) fn built(root: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let program = folder.join("cluster");
+    if program.is_file() {
+        return Ok(program);
+    }
+    let place = folder.join("build");
+    fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+    for name in ["main.go", "go.mod"] {
+        let source = root.join("xtask/kubernetes").join(name);
+        let copied = fs::copy(&source, place.join(name));
+        copied.map_err(|error| format!("{}: {error}", source.display()))?;
+    }
+    let ours = "k8s.io/component-base/version.git";
+    let [version, major, minor] = VERSION;
+    let link =
+        format!("-s -w -X {ours}Version={version} -X {ours}Major={major} -X {ours}Minor={minor}");
+    let unfinished = place.join("cluster");
+    let mut build = go(&place);
+    build.args(["build", "-mod=mod", "-trimpath", "-ldflags", &link, "-o"]).arg(&unfinished);
+    crate::run(build.arg("."))?;
+    crate::run(go(&place).args(["clean", "-cache", "-modcache"]))?;
+    let moved = fs::rename(&unfinished, &program).and_then(|()| fs::remove_dir_all(&place));
+    moved.map_err(|error| format!("{}: {error}", program.display()))?;
+    Ok(program)
+}
+
+fn go(place: &Path) -> Command {
+    let mut command = Command::new(setup::find("go").unwrap_or_else(|| "go".into()));
+    command.current_dir(place).env("CGO_ENABLED", "0").env_remove("GOFLAGS");
+    command.env("GOMODCACHE", place.join("modules")).env("GOCACHE", place.join("cache"));
+    command
+}

@@ -1,0 +1,329 @@
+//! The proof itself: the manifests of `deploy/kubernetes` are applied by the very commands of their
+//! README. Only sizes are changed beforehand: CPUs, rate, duration, and how long shares wait.
+
+use super::cluster::{Cluster, NO_URING, NODE};
+use super::records::{self, Server};
+use super::{FAILS, folder_of};
+use crate::dist::{put, text, told};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
+
+/// The port of the server under load, which the policies allow.
+const PORT: u16 = 11211;
+/// The share that fails on purpose.
+const FAILING: &str = "3";
+/// What `merge` says of it.
+const MISSING: &str = "1 of 4 shares are missing, with 25.0 % of the load: share 3 (lane 3)";
+/// What is smaller than in the manifests and in their README.
+const SIZES: [(&str, &str); 6] = [
+    ("cpu: \"2\"", "cpu: 50m"),
+    ("cpu: \"1\"", "cpu: 50m"),
+    ("MEMTIDE_RATE=200k", "MEMTIDE_RATE=4k\nMEMTIDE_KEYS=10000"),
+    ("MEMTIDE_DURATION=60s", "MEMTIDE_DURATION=5s"),
+    ("(date +%s) + 60", "(date +%s) + 20"),
+    ("--timeout=10m", "--timeout=2m"),
+];
+/// What a user of the cluster has beside the manifests: a namespace with the restricted profile, a
+/// service called `cache`, and a volume.
+const AROUND: &str = include_str!("around.yaml");
+
+/// A working copy of the manifests, and the cluster that they are applied to.
+pub(super) struct Proof<'a> {
+    cluster: &'a Cluster,
+    root: &'a Path,
+    folder: PathBuf,
+    server: Server,
+    readme: String,
+}
+
+impl<'a> Proof<'a> {
+    /// A working copy of the manifests in an empty `folder`. Starts the server under load.
+    ///
+    /// # Errors
+    /// When a file cannot be written or memcached does not start.
+    pub(super) fn new(
+        cluster: &'a mut Cluster,
+        root: &'a Path,
+        folder: PathBuf,
+    ) -> Result<Self, String> {
+        let mut memcached = Command::new(crate::setup::find("memcached").unwrap_or_default());
+        let (address, port) = (NODE.to_string(), PORT.to_string());
+        memcached.args(["-u", "nobody", "-U", "0", "-l", &address, "-p", &port, "-m", "256"]);
+        cluster.spawn("memcached", &mut memcached)?;
+        let server = || Server(NODE, PORT);
+        cluster.wait("memcached", |_| server().counters().is_ok())?;
+        let readme = fs::read_to_string(root.join("deploy/kubernetes/README.md"));
+        let readme = readme.map_err(|error| format!("README.md: {error}"))?;
+        Ok(Self { cluster, root, folder, server: server(), readme: smaller(&readme) })
+    }
+
+    /// Proves all that is to be proved, and prints what was found and how long it took.
+    ///
+    /// # Errors
+    /// At the first thing that does not hold.
+    pub(super) fn all(&self) -> Result<(), String> {
+        self.step("strict dry run at the server", Self::strict)?;
+        self.step("shares, records by log", Self::by_log)?;
+        self.step("shares, records on a volume, without io_uring", Self::by_volume)?;
+        self.step("one index exits with 1, records by log", Self::failing_by_log)?;
+        self.step("one index exits with 1, records on a volume", Self::failing_by_volume)?;
+        self.step("agents and a master", Self::agents)
+    }
+
+    fn step(&self, name: &str, prove: fn(&Self) -> Result<String, String>) -> Result<(), String> {
+        let began = Instant::now();
+        self.server.flush()?;
+        let found = prove(self).map_err(|error| format!("{name}: {error}"))?;
+        println!("{:>6.1} s  {name}: {found}", began.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    /// All manifests as they stand, by the API server's strict validation, in a namespace with the
+    /// restricted profile.
+    fn strict(&self) -> Result<String, String> {
+        put(&self.folder.join("around.yaml"), self.around().as_bytes())?;
+        self.shell("kubectl apply --validate=strict -f around.yaml")?;
+        let mut objects = 0;
+        for kind in ["shares", "shares-volume", "agents"] {
+            let place = self.root.join("deploy/kubernetes").join(kind);
+            let mut apply = self.cluster.kubectl("apply --dry-run=server --validate=strict -k");
+            let output = output(apply.arg(place))?;
+            let (out, err) = (text(&output.stdout), text(&output.stderr));
+            // The profile's objections to the pods of a Job are warnings.
+            if !output.status.success() || !err.is_empty() {
+                return Err(format!("{kind}: {err} {out}"));
+            }
+            objects += out.lines().count();
+        }
+        let refused = output(
+            &mut self.cluster.kubectl("run refused --image=localhost/memtide --dry-run=server"),
+        )?;
+        let why = text(&refused.stderr);
+        if refused.status.success() || !why.contains("violates PodSecurity \"restricted") {
+            return Err(format!("a pod without a security context was not refused: {why}"));
+        }
+        Ok(format!("{objects} objects accepted; a pod without the profile is refused"))
+    }
+
+    fn by_log(&self) -> Result<String, String> {
+        let before = self.server.counters()?;
+        self.fresh()?;
+        self.shell(&self.commands("### Shares, records by log")?)?;
+        let record = self.record("deploy/kubernetes/shares/run.json")?;
+        let found = records::figures(&record, 4, true)?;
+        let counted = records::counted(&record, [&before, &self.server.counters()?])?;
+        self.end("memtide")?;
+        Ok(format!("{found}; {counted} as the server counts"))
+    }
+
+    /// The pods' seccomp profile forbids io_uring, as that of recent container runtimes does.
+    fn by_volume(&self) -> Result<String, String> {
+        let before = self.server.counters()?;
+        self.fresh()?;
+        self.edit("shares/job.yaml", &|text| {
+            let profile = format!("{{type: Localhost, localhostProfile: {NO_URING}}}");
+            text.replace("{type: RuntimeDefault}", &profile)
+        })?;
+        self.shell(&self.commands("### Shares, records on a volume")?)?;
+        let share = folder_of(&self.folder.join("records"))?;
+        let share = share.iter().find(|path| path.extension().is_some_and(|end| end == "json"));
+        let share = self.record(share.ok_or("the volume has no record")?)?;
+        let why = share["plan"]["why"]["io"].as_str().unwrap_or_default();
+        if !why.contains("forbids io_uring") {
+            return Err(format!("a share's record says of --io: '{why}'"));
+        }
+        self.shell("memtide merge \"$RECORDS\"/*.json --json run.json")?;
+        let record = self.record("run.json")?;
+        let found = records::figures(&record, 4, true)?;
+        let counted = records::counted(&record, [&before, &self.server.counters()?])?;
+        self.end("memtide")?;
+        Ok(format!("{found}; {counted} as the server counts"))
+    }
+
+    /// The pod of one index exits before it has made any load.
+    fn failing_by_log(&self) -> Result<String, String> {
+        self.fresh()?;
+        self.edit("shares/kustomization.yaml", &|text| {
+            let (name, _) = FAILS.split_once(':').expect("an image has a tag");
+            text.replace("newTag: latest", &format!("newName: {name}, newTag: latest"))
+        })?;
+        self.edit("shares/job.yaml", &|text| {
+            text.replace("args: [run", &format!("args: [\"{FAILING}\", run"))
+        })?;
+        let commands = self.commands("### Shares, records by log")?;
+        let commands = commands.replace("condition=complete", "condition=failed");
+        let (commands, merge) = commands
+            .rsplit_once("memtide merge")
+            .ok_or("the README does not merge the records of logs")?;
+        self.shell(commands)?;
+        // The others look for its keys too.
+        self.missing(["deploy/kubernetes/shares", &format!("memtide merge{merge}")], false)
+    }
+
+    /// The record of one index finds its disk full.
+    fn failing_by_volume(&self) -> Result<String, String> {
+        self.fresh()?;
+        let records = self.folder.join("records");
+        for share in 0..4 {
+            let place = records.join(share.to_string());
+            fs::create_dir(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+        }
+        self.shell(&format!(
+            "mount -t tmpfs -o size=8k,mode=777 full \"$RECORDS/{FAILING}\"
+             chmod 777 \"$RECORDS\"/?"
+        ))?;
+        self.edit("shares-volume/records.yaml", &|text| {
+            text.replace("/records/$(RUN)-$(SHARE).json", "/records/$(SHARE)/$(RUN).json")
+        })?;
+        let commands = self.commands("### Shares, records on a volume")?;
+        self.shell(&commands.replace("condition=complete", "condition=failed"))?;
+        let merge = "memtide merge \"$RECORDS\"/[012]/*.json --json run.json";
+        let found = self.missing([".", merge], true)?;
+        self.shell(&format!("umount \"$RECORDS/{FAILING}\""))?;
+        Ok(found)
+    }
+
+    /// Three records are there, and merging them says which share is not.
+    fn missing(&self, [place, merge]: [&str; 2], is_filled: bool) -> Result<String, String> {
+        let pods = "kubectl get pods -l job-name=memtide --no-headers -o custom-columns='\
+                    :.metadata.labels.batch\\.kubernetes\\.io/job-completion-index,\
+                    :.status.containerStatuses[0].state.terminated.exitCode'";
+        let mut exits: Vec<String> = self.shell(pods)?.lines().map(squeezed).collect();
+        exits.sort();
+        if exits != ["0 0", "1 0", "2 0", "3 1"] {
+            return Err(format!("the pods of indexes ended with {exits:?}"));
+        }
+        let ended = output(&mut self.shell_in(place, merge))?;
+        let said = text(&ended.stdout);
+        let named = said.find(MISSING).and_then(|at| said[at..].lines().next());
+        let (Some(1), Some(named)) = (ended.status.code(), named) else {
+            return Err(format!(
+                "`{merge}` ended with {}: {} {said}",
+                ended.status,
+                text(&ended.stderr)
+            ));
+        };
+        let allowed = format!("{} --allow-missing=1", merge.trim_end());
+        told(&mut self.shell_in(place, &allowed))?;
+        let record = self.record(format!("{place}/run.json"))?;
+        let found = records::figures(&record, 3, is_filled)?;
+        self.end("memtide")?;
+        Ok(format!("exit codes of indexes {}; {found}; \"{named}\"", exits.join(", ")))
+    }
+
+    fn agents(&self) -> Result<String, String> {
+        let before = self.server.counters()?;
+        self.fresh()?;
+        self.shell(&self.commands("### Agents and a master")?)?;
+        let record = self.record("run.json")?;
+        let found = records::figures(&record, 4, true)?;
+        let counted = records::counted(&record, [&before, &self.server.counters()?])?;
+        self.end("memtide-master")?;
+        let line = "kubectl get pods -l app.kubernetes.io/component=agent --no-headers";
+        let agents = self.shell(line)?;
+        let waiting = agents.lines().filter(|line| line.contains("Running")).count();
+        if waiting != 4 {
+            return Err(format!("agents do not go on waiting: {agents}"));
+        }
+        self.shell("kubectl delete deployment memtide-agents --cascade=foreground")?;
+        Ok(format!("{found}; {counted} as the server counts; {waiting} agents go on waiting"))
+    }
+
+    /// The commands of the README below `heading`, with the smaller sizes.
+    fn commands(&self, heading: &str) -> Result<String, String> {
+        let found = self.readme.split_once(heading).and_then(|(_, rest)| {
+            let (_, block) = rest.split_once("```sh\n")?;
+            Some(block.split_once("```")?.0.to_owned())
+        });
+        found
+            .ok_or_else(|| format!("deploy/kubernetes/README.md has no commands below '{heading}'"))
+    }
+
+    /// Makes the working copy anew, and an empty folder for records on the volume.
+    fn fresh(&self) -> Result<(), String> {
+        for name in ["deploy", "lab", "records"] {
+            let place = self.folder.join(name);
+            if place.exists() {
+                fs::remove_dir_all(&place).map_err(|error| format!("{name}: {error}"))?;
+            }
+        }
+        let copy = self.folder.join("deploy");
+        fs::create_dir(&copy).map_err(|error| format!("{}: {error}", copy.display()))?;
+        told(Command::new("cp").arg("-R").arg(self.root.join("deploy/kubernetes")).arg(&copy))?;
+        for entry in ["shares", "shares-volume", "agents"] {
+            for file in folder_of(&copy.join("kubernetes").join(entry))? {
+                self.edit_file(&file, &smaller)?;
+            }
+        }
+        self.shell("mkdir -p \"$RECORDS\"; chgrp 65532 \"$RECORDS\"; chmod 2770 \"$RECORDS\"")?;
+        Ok(())
+    }
+
+    fn edit(&self, name: &str, change: &dyn Fn(&str) -> String) -> Result<(), String> {
+        let file = self.folder.join("deploy/kubernetes").join(name);
+        match self.edit_file(&file, change)? {
+            true => Ok(()),
+            false => Err(format!("deploy/kubernetes/{name} has not what is to be changed in it")),
+        }
+    }
+
+    /// Changes a file's text; returns whether it is another one now.
+    fn edit_file(&self, file: &Path, change: &dyn Fn(&str) -> String) -> Result<bool, String> {
+        let failed = |error| format!("{}: {error}", file.display());
+        let old = fs::read_to_string(file).map_err(failed)?;
+        let new = change(&old);
+        fs::write(file, &new).map_err(failed)?;
+        Ok(new != old)
+    }
+
+    /// Deletes a Job, and waits until its pods are gone.
+    fn end(&self, job: &str) -> Result<(), String> {
+        self.shell(&format!("kubectl delete job {job} --cascade=foreground")).map(drop)
+    }
+
+    fn around(&self) -> String {
+        let records = self.folder.join("records");
+        AROUND.replace("$NODE", &NODE.to_string()).replace("$RECORDS", &records.to_string_lossy())
+    }
+
+    fn record(&self, name: impl AsRef<Path>) -> Result<Value, String> {
+        let file = self.folder.join(name);
+        let text = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    fn shell(&self, script: &str) -> Result<String, String> {
+        told(&mut self.shell_in(".", script))
+    }
+
+    /// A shell in the working copy that finds kubectl, memtide, and the records on the volume.
+    fn shell_in(&self, place: &str, script: &str) -> Command {
+        let kubectl = self.cluster.kubectl("");
+        let bin = Path::new(kubectl.get_program()).parent().unwrap_or(Path::new("/"));
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut shell = Command::new("sh");
+        shell.args(["-euc", script]).current_dir(self.folder.join(place));
+        shell.envs(kubectl.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.env("PATH", format!("{}:{path}", bin.display()));
+        shell.env("RECORDS", self.folder.join("records"));
+        shell
+    }
+}
+
+fn smaller(text: &str) -> String {
+    SIZES.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+/// The words of a line with one space between them.
+fn squeezed(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn output(command: &mut Command) -> Result<Output, String> {
+    let words = crate::written(command);
+    let output = command.stdin(Stdio::null()).output();
+    output.map_err(|error| format!("cannot start `{words}`: {error}"))
+}
