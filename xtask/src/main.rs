@@ -1,5 +1,5 @@
 //! The chores of this workspace, one word each: `test`, `tidy`, `bench`, `swarm`, `docs`,
-//! `messages`, `proof`, `readme`, `dist`, `kubernetes`.
+//! `messages`, `proof`, `readme`, `pictures`, `dist`, `kubernetes`.
 //!
 //! It calls tools that a developer could call by hand, prints each command, and knows nothing of
 //! memtide's internals.
@@ -11,6 +11,7 @@ mod bench;
 mod kubernetes;
 mod dist;
 mod names;
+mod pictures;
 mod setup;
 mod tidy;
 
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
             _ => unreachable!("clap demands the name of a proof"),
         },
         Some(("readme", _)) => proof::readme(&root),
+        Some(("pictures", _)) => pictures::pictures(&root),
         Some(("dist", words)) => {
             let [image, deb] = ["image", "deb"].map(|name| words.get_flag(name));
             dist::run(&root, &dist::Options { image, deb })
@@ -135,6 +137,11 @@ fn command() -> Command {
                 ),
         )
         .subcommand(Command::new("readme").about("Put the report of a first run into README.md"))
+        .subcommand(
+            Command::new("pictures").about(
+                "Look at the HTML page in a browser, and put pictures of it into docs/images",
+            ),
+        )
         .subcommand(dist_command())
         .subcommand(kubernetes_command())
 }

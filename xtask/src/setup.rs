@@ -36,6 +36,10 @@ const CLUSTER: &[Need] = &[
 pub(crate) const INSTRUCTIONS: &[Need] =
     &[Need { program: "valgrind", package: "valgrind", why: "it counts instructions" }];
 
+/// The programs for `cargo xtask pictures`.
+pub(crate) const PICTURES: &[Need] =
+    &[Need { program: "chromium", package: "chromium", why: "it shows the HTML page" }];
+
 /// The programs for `cargo xtask dist`.
 pub(crate) const STATIC: &[Need] = &[Need {
     program: "musl-gcc",

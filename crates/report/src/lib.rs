@@ -6,6 +6,9 @@
 //! the reading order; `use` arrows run only down it.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "html")]
+mod html;
+
 mod compare;
 
 mod files;
@@ -41,6 +44,8 @@ pub use compare::{comparison_markdown, comparison_text};
 #[cfg(feature = "junit")]
 pub use files::{StepsJunit, junit};
 pub use files::{StepsMarkdown, hgrm, markdown};
+#[cfg(feature = "html")]
+pub use html::{StepsPage, comparison_page, page};
 pub use plan::plan_text;
 pub use progress::progress_line;
 pub use text::{StepsText, step_progress_line, text, text_for};

@@ -46,7 +46,7 @@ const ALLOWED: &[Arrows] = &[
     Arrows {
         package: "report",
         inside: &["base", "metrics", "schema"],
-        outside: &["plotters", "png", "epaint_default_fonts", "quick-xml"],
+        outside: &["plotters", "png", "epaint_default_fonts", "quick-xml", "maud"],
     },
     Arrows {
         package: "cluster",

@@ -8,6 +8,8 @@ use crate::output::{columns, complain, show};
 use crate::session::outlets::close;
 use crate::session::outlets::kinds::add_text;
 use clap::ArgMatches;
+#[cfg(feature = "html")]
+use memtide_report::comparison_page;
 use memtide_report::{comparison_markdown, comparison_text};
 use memtide_schema::compare::RECORDS_MAX;
 use memtide_schema::{Comparison, Output, OutputKind, Outputs, Record, Rule};
@@ -47,11 +49,13 @@ fn check_number(count: usize) -> Result<(), Stop> {
 ///
 /// To do: Use `memtide report RECORD --out …` for each record.
 fn check_kinds(outputs: &Outputs) -> Result<(), Stop> {
-    let is_other = |output: &&Output| !matches!(output.kind, OutputKind::Json | OutputKind::Md);
+    let is_other = |output: &&Output| {
+        !matches!(output.kind, OutputKind::Json | OutputKind::Md | OutputKind::Html)
+    };
     match outputs.files().iter().find(is_other) {
         None => Ok(()),
         Some(output) => Err(Stop::usage(format!(
-            "{} is of one run, and a comparison is of several; use --out json or md here, or \
+            "{} is of one run, and a comparison is of several; use --out json, md or html here, or \
              memtide report --out {output}",
             output.flag()
         ))),
@@ -89,6 +93,8 @@ fn publish(
     for output in outputs.files() {
         let text = match output.kind {
             OutputKind::Json => comparison.to_json(),
+            #[cfg(feature = "html")]
+            OutputKind::Html => comparison_page(comparison, records),
             _ => comparison_markdown(comparison, records),
         };
         trouble.extend(add_text(&mut outlets, &output, &text).err());

@@ -196,14 +196,20 @@ pub(crate) fn check_built(outputs: &Outputs) -> Result<(), Stop> {
     if let Some(plot) = outputs.first(OutputKind::Plot) {
         check_pictures(&plot.flag())?;
     }
-    match (cfg!(feature = "junit"), outputs.first(OutputKind::Junit)) {
-        (false, Some(output)) => Err(Stop::usage(format!(
-            "{}: this program was built without JUnit; leave the flag out, or build memtide with \
-             the feature junit",
-            output.flag()
-        ))),
-        _ => Ok(()),
+    let optional = [
+        (cfg!(feature = "junit"), OutputKind::Junit, "JUnit"),
+        (cfg!(feature = "html"), OutputKind::Html, "HTML"),
+    ];
+    for (is_built, kind, name) in optional {
+        if let (false, Some(output)) = (is_built, outputs.first(kind)) {
+            return Err(Stop::usage(format!(
+                "{}: this program was built without {name}; leave the flag out, or build memtide \
+                 with the feature {kind}",
+                output.flag()
+            )));
+        }
     }
+    Ok(())
 }
 
 /// Whether this program can draw the pictures that `flag` asks for.
@@ -408,7 +414,10 @@ fn compare_command() -> Command {
                 .value_parser(|word: &str| word.parse::<Rule>())
                 .help("Exit with 1 if RULE holds, such as 'all.p99>+5%'; repeat it for more"),
         )
-        .arg(out_argument().help("Write the comparison, as md=FILE or json=FILE; repeat for more"))
+        .arg(
+            out_argument()
+                .help("Write the comparison, as md=, html= or json=FILE; repeat it for more"),
+        )
 }
 
 fn serve_command() -> Command {

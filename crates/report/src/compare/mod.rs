@@ -47,7 +47,7 @@ pub fn comparison_text(
 }
 
 /// What a record is of, in a line.
-fn about(compared: &Compared, record: &Record) -> String {
+pub(crate) fn about(compared: &Compared, record: &Record) -> String {
     let version = &record.machine.memtide_version;
     let believable = match compared.believable {
         Verdict::Yes => "believable",
@@ -58,7 +58,7 @@ fn about(compared: &Compared, record: &Record) -> String {
 }
 
 /// Whether the figures are of the same thing.
-fn likeness(comparison: &Comparison) -> String {
+pub(crate) fn likeness(comparison: &Comparison) -> String {
     if comparison.alike {
         return "the runs made the same load, with one version of memtide on like machines"
             .to_owned();
@@ -72,7 +72,7 @@ fn likeness(comparison: &Comparison) -> String {
 }
 
 /// The rows of what differs, heading first.
-fn differences(comparison: &Comparison) -> Vec<Vec<String>> {
+pub(crate) fn differences(comparison: &Comparison) -> Vec<Vec<String>> {
     let mut heading = vec!["differs".to_owned()];
     heading.extend(comparison.records.iter().map(|record| record.letter.to_string()));
     let row = |difference: &Difference| {
@@ -117,7 +117,7 @@ fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
     [heading].into_iter().chain(rows).collect()
 }
 
-fn value_cell(unit: Unit, value: &Value) -> String {
+pub(crate) fn value_cell(unit: Unit, value: &Value) -> String {
     let shown = |figure: f64| match unit {
         Unit::Ns => time(figure),
         Unit::PerS => rate(figure),
@@ -133,13 +133,13 @@ fn value_cell(unit: Unit, value: &Value) -> String {
 }
 
 /// The ratio, with a `~` if chance alone may explain it.
-fn ratio_cell(value: &Value) -> String {
+pub(crate) fn ratio_cell(value: &Value) -> String {
     let mark = if value.apart == Some(false) { "~" } else { "" };
     value.ratio.map_or_else(|| NONE.to_owned(), |ratio| format!("{mark}{ratio:.3}"))
 }
 
 /// Why figures are not known, each reason once; and what marks mean.
-fn notes(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
     for row in &comparison.figures {
         for (record, value) in comparison.records.iter().zip(&row.values) {
@@ -161,7 +161,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
 }
 
 /// `all.p99>+5% failed for B: it is …`.
-fn rule_line(rule: &RuleResult) -> String {
+pub(crate) fn rule_line(rule: &RuleResult) -> String {
     let result = match rule.result {
         RuleOutcome::Passed => "passed",
         RuleOutcome::Failed => "failed",

@@ -78,7 +78,8 @@ pub(super) const OUT: Field = Field {
     long: "WHERE is a file, or `-` for stdout, which one output can have in place of the report. \
            Kinds: `json`, `plot` and `samples` are those of the flags of these names; `md` is the \
            result as Markdown, which is also appended to the file that the variable \
-           `GITHUB_STEP_SUMMARY` names; `junit` a test case for each goal, the verdict and each \
+           `GITHUB_STEP_SUMMARY` names; `html` is one page for browsers that loads nothing, with \
+           charts; `junit` a test case for each goal, the verdict and each \
            class of errors; `intervals` a row for each second and kind of operation (`.csv` or \
            `.jsonl`); `hlog` a histogram for each, and `hgrm` the percentiles of a run, as the HDR \
            tools read them. An output that cannot be written costs no other one: \

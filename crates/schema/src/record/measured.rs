@@ -280,6 +280,11 @@ impl SliceRecord {
         }
     }
 
+    /// The response times of its answered operations; none when the histogram is damaged.
+    pub fn times(&self) -> Option<Histogram<u64>> {
+        Some(Histogram::from_recorded(self.row()?.response))
+    }
+
     /// The answered, unanswered and response times that [`SliceRecord::of`] was given; none when
     /// the histogram does not hold as many times as were answered.
     pub(crate) fn row(&self) -> Option<Row> {

@@ -9,6 +9,8 @@ use crate::exit::Stop;
 #[cfg(feature = "junit")]
 use memtide_report::{StepsJunit, junit};
 use memtide_report::{StepsMarkdown, hgrm};
+#[cfg(feature = "html")]
+use memtide_report::{StepsPage, page};
 use memtide_schema::event::{IntervalRow, log_of};
 use memtide_schema::scenario::Goal;
 use memtide_schema::steps::CourseKind;
@@ -44,6 +46,10 @@ pub(super) fn add_of_run(
         match output.kind {
             OutputKind::Json => whole(outlets, &output, RecordJson::new)?,
             OutputKind::Md => whole(outlets, &output, RecordText::markdown)?,
+            OutputKind::Html => {
+                #[cfg(feature = "html")]
+                whole(outlets, &output, |out| RecordText::new(out, page))?;
+            }
             OutputKind::Plot => {
                 #[cfg(feature = "plot")]
                 picture(outlets, &output, RunChart::new)?;
@@ -95,6 +101,13 @@ pub(crate) fn add_of_steps(
         match output.kind {
             OutputKind::Json => whole(outlets, &output, json)?,
             OutputKind::Md => whole(outlets, &output, markdown)?,
+            OutputKind::Html => {
+                #[cfg(feature = "html")]
+                {
+                    let page = StepsPage::new(course.kind, &course.words());
+                    whole(outlets, &output, |out| StepsFile::new(out, page))?;
+                }
+            }
             OutputKind::Plot => {
                 #[cfg(feature = "plot")]
                 picture(outlets, &output, |path| CurveChart::new(path, course.goals))?;

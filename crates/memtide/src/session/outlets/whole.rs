@@ -5,6 +5,8 @@ use super::super::front::Rows;
 use super::super::late::Sheet;
 #[cfg(feature = "junit")]
 use memtide_report::StepsJunit;
+#[cfg(feature = "html")]
+use memtide_report::StepsPage;
 use memtide_report::{StepsMarkdown, markdown};
 use memtide_schema::steps::{Conclusion, Step};
 use memtide_schema::{Event, Record};
@@ -69,7 +71,7 @@ impl Sink for ReadyText {
 }
 
 /// A text of a search or scan that is made from step to step.
-pub(super) trait StepsPage: Send {
+pub(super) trait StepsText: Send {
     /// Adds a step.
     fn step(&mut self, step: &Step);
 
@@ -77,7 +79,18 @@ pub(super) trait StepsPage: Send {
     fn text(&self, conclusion: &Conclusion) -> String;
 }
 
-impl StepsPage for StepsMarkdown {
+impl StepsText for StepsMarkdown {
+    fn step(&mut self, step: &Step) {
+        self.step(step);
+    }
+
+    fn text(&self, conclusion: &Conclusion) -> String {
+        self.text(conclusion)
+    }
+}
+
+#[cfg(feature = "html")]
+impl StepsText for StepsPage {
     fn step(&mut self, step: &Step) {
         self.step(step);
     }
@@ -88,7 +101,7 @@ impl StepsPage for StepsMarkdown {
 }
 
 #[cfg(feature = "junit")]
-impl StepsPage for StepsJunit {
+impl StepsText for StepsJunit {
     fn step(&mut self, step: &Step) {
         self.step(step);
     }
@@ -105,14 +118,14 @@ pub(super) struct StepsFile<P> {
     has_begun: bool,
 }
 
-impl<P: StepsPage> StepsFile<P> {
+impl<P: StepsText> StepsFile<P> {
     /// `page` goes to `out` when the last step is over.
     pub(super) const fn new(out: Sheet, page: P) -> Self {
         Self { out: Some(out), page, has_begun: false }
     }
 }
 
-impl<P: StepsPage> Sink for StepsFile<P> {
+impl<P: StepsText> Sink for StepsFile<P> {
     fn on(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::StepDone(step) => {

@@ -3,6 +3,7 @@
 
 mod compare;
 mod general;
+mod page;
 
 use crate::child::{Finished, Running, memtide, program, read_record, scratch, shared};
 use crate::peer::Peer;

@@ -12,6 +12,8 @@ pub enum OutputKind {
     Json,
     /// The result as Markdown.
     Md,
+    /// The result as one page for browsers.
+    Html,
     /// A test case for each goal, the verdict and each class of errors, for continuous integration.
     Junit,
     /// A chart.
@@ -28,9 +30,10 @@ pub enum OutputKind {
 
 impl OutputKind {
     /// Every kind, in the order of help and messages.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Json,
         Self::Md,
+        Self::Html,
         Self::Junit,
         Self::Plot,
         Self::Hlog,
@@ -44,6 +47,7 @@ impl OutputKind {
         match self {
             Self::Json => "json",
             Self::Md => "md",
+            Self::Html => "html",
             Self::Junit => "junit",
             Self::Plot => "plot",
             Self::Hlog => "hlog",
@@ -56,7 +60,7 @@ impl OutputKind {
     /// The endings of which a file must have one. Without any, every name is allowed.
     const fn endings(self) -> &'static [&'static str] {
         match self {
-            Self::Json | Self::Md | Self::Junit | Self::Hlog | Self::Hgrm => &[],
+            Self::Json | Self::Md | Self::Html | Self::Junit | Self::Hlog | Self::Hgrm => &[],
             Self::Plot => &[".svg", ".png"],
             Self::Intervals | Self::Samples => &[".csv", JSON_LINES],
         }

@@ -1,0 +1,183 @@
+//! Charts over time: response as a heat map, asked and achieved rate, backlog, and each server.
+
+use super::axis::{Axis, Scale};
+use super::chart::{Cell, Chart, Line};
+use crate::number::{rate, seconds, time, whole};
+use memtide_metrics::Quantile;
+use memtide_metrics::summary::quantile;
+use memtide_schema::record::{IntervalRecord, Record, SecondRecord, SliceRecord};
+
+/// Points of a line at most; neighbours of more rows are put together.
+const POINTS_MAX: usize = 1024;
+/// Cells of the heat map, from the least to the greatest time.
+const CELLS: usize = 40;
+const NS_PER_MS: f64 = 1e6;
+
+/// The charts, in reading order.
+pub(super) fn charts(record: &Record) -> Vec<Chart> {
+    let charts = [response(record), rates(record), backlog_age(record), counts(record)];
+    charts.into_iter().chain([servers(record)]).collect()
+}
+
+/// The axis of time from 0 to the end of the last piece.
+fn time_axis(end_s: f64) -> Axis {
+    Axis::over(Scale::Linear, [end_s].into_iter(), seconds).up_to(end_s.max(1e-9))
+}
+
+/// Response times as a heat map with percentiles over it.
+fn response(record: &Record) -> Chart {
+    let slices = &record.slices;
+    let middle = |start_s: f64, length_s: f64| start_s + length_s / 2.0;
+    let of_slices = |name: &str, share: f64| {
+        let value = |slice: &SliceRecord| match quantile(&slice.times()?, slice.unanswered, share) {
+            Quantile::Known(ns) => Some(ns as f64),
+            Quantile::TooFew { .. } | Quantile::Unanswered => None,
+        };
+        let point = |slice: &SliceRecord| (middle(slice.start_s, slice.length_s), value(slice));
+        Line::new(name, slices.iter().map(point).collect())
+    };
+    let of_rows = |name: &str, value: fn(&IntervalRecord) -> Option<u64>| {
+        let point = |row: &IntervalRecord| {
+            (middle(row.start_s, row.length_s), value(row).map(|ns| ns as f64))
+        };
+        Line::new(name, record.intervals.iter().map(point).collect())
+    };
+    // Percentiles of neighbours cannot be put together, those of slices are whole.
+    let mut lines = match record.intervals.len() {
+        1..=POINTS_MAX => vec![
+            of_rows("p50", |row| row.response_p50_ns),
+            of_rows("p99", |row| row.response_p99_ns),
+        ],
+        _ => vec![of_slices("p50", 0.5), of_slices("p99", 0.99)],
+    };
+    lines.push(of_slices("p99.9", 0.999));
+    let histograms: Vec<(&SliceRecord, Vec<(u64, u64)>)> = slices
+        .iter()
+        .filter_map(|slice| Some((slice, slice.times()?.recorded().collect())))
+        .collect();
+    let of_cells = histograms.iter().flat_map(|(_, times)| times.iter().map(|(ns, _)| *ns as f64));
+    let of_lines = lines.iter().flat_map(|line| &line.points).filter_map(|(_, ns)| *ns);
+    let y = Axis::over(Scale::Log, of_cells.chain(of_lines), time);
+    let end_s = slices.last().map_or(record.measured_s, |slice| slice.start_s + slice.length_s);
+    Chart {
+        title: "Response over time",
+        about: "By the instant at which operations were due, in seconds of the measured window. \
+                The darker a cell, the more operations took this long; lines break where \
+                operations were not answered."
+            .to_owned(),
+        x: time_axis(end_s.max(record.measured_s)),
+        cells: cells(&histograms, &y),
+        y,
+        lines,
+        limits: Vec::new(),
+    }
+}
+
+/// The heat map: of each slice, which part of its operations took how long.
+fn cells(slices: &[(&SliceRecord, Vec<(u64, u64)>)], y: &Axis) -> Vec<Cell> {
+    let edges = y.edges(CELLS);
+    let mut cells = Vec::new();
+    for (slice, times) in slices {
+        let mut counts = [0u64; CELLS];
+        for (ns, count) in times {
+            let cell = (y.place(*ns as f64) * CELLS as f64) as usize;
+            counts[cell.min(CELLS - 1)] += count;
+        }
+        let most = counts.iter().copied().max().unwrap_or(0).max(1);
+        for (number, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            cells.push(Cell {
+                x: [slice.start_s, slice.start_s + slice.length_s],
+                y: [edges[number], edges[number + 1]],
+                strength: count as f64 / most as f64,
+            });
+        }
+    }
+    cells
+}
+
+/// The rates that were due and answered.
+fn rates(record: &Record) -> Chart {
+    let step = record.intervals.len().div_ceil(POINTS_MAX).max(1);
+    let rows: Vec<&[IntervalRecord]> = record.intervals.chunks(step).collect();
+    let line = |name: &str, count: fn(&IntervalRecord) -> u64| {
+        let point = |rows: &&[IntervalRecord]| {
+            let length_s: f64 = rows.iter().map(|row| row.length_s).sum();
+            let total: u64 = rows.iter().map(count).sum();
+            let start_s = rows.first().map_or(0.0, |row| row.start_s);
+            let per_s = (length_s > 0.0).then(|| total as f64 / length_s);
+            (start_s + length_s / 2.0, per_s)
+        };
+        Line::new(name, rows.iter().map(point).collect())
+    };
+    let mut lines = vec![line("due", |row| row.intended), line("answered", |row| row.ops)];
+    if record.intervals.iter().any(|row| row.unanswered > 0) {
+        lines.push(line("not answered", |row| row.unanswered));
+    }
+    let end_s = record.intervals.last().map_or(1.0, |row| row.start_s + row.length_s);
+    let about = "Operations per second of the measured window, by the instant at which they were \
+                 due.";
+    of_lines("Asked and achieved rate", about, lines, (time_axis(end_s), rate, 1.0))
+}
+
+/// A chart of lines from zero to the greatest value, or to `least` if that is more.
+fn of_lines(
+    title: &'static str,
+    about: &str,
+    lines: Vec<Line>,
+    (x, word, least): (Axis, fn(f64) -> String, f64),
+) -> Chart {
+    let values = lines.iter().flat_map(|line| &line.points).filter_map(|(_, value)| *value);
+    let y = Axis::over(Scale::Linear, values.chain([least]), word);
+    Chart { title, about: about.to_owned(), x, y, lines, cells: Vec::new(), limits: Vec::new() }
+}
+
+/// A line of a figure of each second, at the second's end.
+fn of_seconds(
+    name: impl Into<String>,
+    seconds: &[SecondRecord],
+    value: impl Fn(&SecondRecord) -> Option<f64>,
+) -> Line {
+    let point = |second: &SecondRecord| (second.start_s + second.length_s, value(second));
+    Line::new(name, seconds.iter().map(point).collect())
+}
+
+fn load_axis(record: &Record) -> Axis {
+    let end_s = record.seconds.last().map_or(1.0, |second| second.start_s + second.length_s);
+    time_axis(end_s)
+}
+
+fn backlog_age(record: &Record) -> Chart {
+    let age = |second: &SecondRecord| second.under_way.oldest_due_s.map(|s| s * 1e9);
+    let lines = vec![of_seconds("oldest unsent operation", &record.seconds, age)];
+    let about = "How long the oldest unsent operation had been due at the end of each second of \
+                 the load, warm-up included.";
+    of_lines("Backlog age", about, lines, (load_axis(record), time, NS_PER_MS))
+}
+
+fn counts(record: &Record) -> Chart {
+    let count = |name: &str, value: fn(&SecondRecord) -> Option<u64>| {
+        of_seconds(name, &record.seconds, move |second| value(second).map(|count| count as f64))
+    };
+    let lines = vec![
+        count("in flight", |second| second.under_way.in_flight),
+        count("due and not sent", |second| second.under_way.backlog),
+        count("open connections", |second| second.under_way.connections_open),
+    ];
+    let about = "Operations and connections at the end of each second of the load.";
+    let word = |count: f64| whole(count.round() as u64);
+    of_lines("Under way", about, lines, (load_axis(record), word, 5.0))
+}
+
+/// What each server answered, where there are several.
+fn servers(record: &Record) -> Chart {
+    let of_server = |(number, name): (usize, String)| {
+        of_seconds(name, &record.seconds, move |second| {
+            let server = second.servers.get(number)?;
+            Some(server.counts.answered as f64 / second.length_s.max(1e-9))
+        })
+    };
+    let names = record.plan.servers.iter().map(|server| server.name.clone());
+    let lines: Vec<Line> = names.enumerate().map(of_server).collect();
+    let about = "Answers per second of the load.";
+    of_lines("Rate of each server", about, lines, (load_axis(record), rate, 1.0))
+}

@@ -1,0 +1,41 @@
+//! The content of a page about one run, or about runs that were merged.
+
+use super::{facts, figures, over_time, spectrum};
+use crate::text::what;
+use maud::{Markup, html};
+use memtide_schema::Record;
+
+/// Everything from the title to the scenario.
+pub(super) fn run(record: &Record) -> Markup {
+    html! {
+        h1 { "memtide: " (what(record)) }
+        (facts::facts(record))
+        (facts::verdict(record))
+        (measured(record))
+        @if let Some(own) = &record.own {
+            h2 { "Measured by the master's own load, beside that of the agents" }
+            (facts::verdict(own))
+            (figures::response(own))
+            (spectrum::response(own).markup())
+        }
+        (facts::shards(&record.shards))
+        (facts::counts(record))
+        (facts::scenario(record))
+    }
+}
+
+/// What a run measured, as tables and charts.
+fn measured(record: &Record) -> Markup {
+    html! {
+        h2 { "Times" }
+        @if record.measured_s > 0.0 {
+            (figures::response(record))
+            (figures::servers(record))
+            (spectrum::response(record).markup())
+            @for chart in over_time::charts(record) { (chart.markup()) }
+            h2 { "Lag" }
+            (figures::lag_split(&record.lag_split))
+            (spectrum::lag(&record.lag_split).markup())
+        } @else { p { "Nothing was measured." } }
+    }
+}

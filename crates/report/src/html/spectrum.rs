@@ -1,0 +1,93 @@
+//! The percentile spectrum: how long the slowest part of operations took, down to single ones.
+
+use super::axis::{Axis, Scale};
+use super::chart::{Chart, Line};
+use crate::number::time;
+use memtide_metrics::Quantile;
+use memtide_metrics::summary::quantile;
+use memtide_schema::record::{Distribution, Record};
+use memtide_schema::{Kind, record::LagSplit};
+
+/// Points of a line for each further nine.
+const POINTS_PER_NINE: i32 = 12;
+/// The last nine that is looked for: 99.9999 %.
+const NINES_MAX: i32 = 6;
+
+/// The spectrum of response by kind, and of service and lag.
+pub(super) fn response(record: &Record) -> Chart {
+    let kinds = record.response.iter().filter(|(kind, _)| {
+        // With one kind alone all is the same again.
+        **kind != Kind::All || record.response.len() != 2
+    });
+    let mut lines: Vec<Line> =
+        kinds.map(|(kind, times)| line(&format!("{kind} response"), times)).collect();
+    for (name, by_kind) in [("service", &record.service), ("lag", &record.lag)] {
+        lines.extend(by_kind.get(&Kind::All).map(|times| line(name, times)));
+    }
+    let about = "The time that this part of the operations stayed below. A line ends where too few \
+                 operations tell, or where they were not answered.";
+    chart("Percentile spectrum", about.to_owned(), lines)
+}
+
+/// The spectrum of the parts of the lag.
+pub(super) fn lag(split: &LagSplit) -> Chart {
+    let parts = [
+        ("memtide", &split.generator),
+        ("memtide, busy", &split.client_busy),
+        ("server", &split.server),
+        ("no connection", &split.disconnected),
+    ];
+    let parts = parts.into_iter().filter(|(_, times)| times.max_ns.is_some_and(|max| max > 0));
+    let lines = parts.map(|(name, times)| line(name, times)).collect();
+    chart("Lag by cause", "What operations waited for before they were sent.".to_owned(), lines)
+}
+
+/// A chart of such lines.
+pub(super) fn chart(title: &'static str, about: String, lines: Vec<Line>) -> Chart {
+    let values = || lines.iter().flat_map(|line| &line.points).filter_map(|(_, ns)| *ns);
+    let known = lines.iter().flat_map(|line| &line.points).filter(|(_, ns)| ns.is_some());
+    let x = Axis::over(Scale::Nines, known.map(|(share, _)| *share), percentile_word);
+    let y = Axis::over(Scale::Log, values(), time);
+    Chart { title, about, x, y, lines, cells: Vec::new(), limits: Vec::new() }
+}
+
+/// The percentiles of `times`, as far as they are known.
+pub(super) fn line(name: &str, times: &Distribution) -> Line {
+    // Nothing but zeros has no place on an axis of orders of magnitude.
+    let is_zero = times.max_ns.is_none_or(|max| max == 0);
+    let Some(histogram) = times.times().filter(|_| !is_zero) else {
+        return Line::new(name, Vec::new());
+    };
+    let point = |step: i32| {
+        let share = 1.0 - 10f64.powf(-f64::from(step) / f64::from(POINTS_PER_NINE));
+        // A percentile of a single operation tells nothing of others.
+        match quantile(&histogram, times.unanswered, share) {
+            Quantile::Known(ns) => Some((share, Some(ns as f64))),
+            Quantile::TooFew { .. } | Quantile::Unanswered => None,
+        }
+    };
+    Line::new(name, (1..=NINES_MAX * POINTS_PER_NINE).map_while(point).collect())
+}
+
+/// `p50`, `p99.9`.
+fn percentile_word(share: f64) -> String {
+    let percent = share * 100.0;
+    // One digit more than the nines that it has.
+    let nines = (-(1.0 - share).max(1e-9).log10()).ceil().clamp(0.0, 7.0) as usize;
+    let text = format!("{percent:.*}", nines.saturating_sub(1).max(1));
+    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_named_as_people_write_them() {
+        let cases = [(0.0, "p0"), (0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
+        for (share, word) in cases {
+            assert_eq!(percentile_word(share), word);
+        }
+        assert_eq!(percentile_word(0.9999), "p99.99");
+    }
+}

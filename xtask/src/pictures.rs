@@ -1,0 +1,223 @@
+//! Pictures of the page that `--out html` writes, taken by a browser without a screen; and whether
+//! the page holds in it: no word on the console, no request, figures equal to the record's.
+
+use crate::{cargo, run, setup};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Widths in CSS pixels, with heights that show the charts.
+const SIZES: [(u32, u32); 2] = [(400, 2400), (1400, 2000)];
+/// The settings of the browser by which a page knows that its reader prefers dark or light.
+const SCHEMES: [(&str, u32); 2] = [("dark", 0), ("light", 1)];
+/// A load whose record is the same on every machine, with a queue that grows now and then.
+const RUN: &str = "sim --rate 800 --behaviour queue:1,exponential:1ms --duration 60s --keys 1000 \
+                   --goal all.p99<50ms --goal errors<0.1% --seed 4 --quiet";
+const SCAN: &str = "scan --rates 2k,4k,8k,12k --duration 1s --keys 1000 --goal all.p99<5ms --quiet";
+/// What a copy of a page says of itself in its title: lines read out by keyboard, and resources
+/// loaded.
+const PROBE: &str = "<script>\
+    const key = new KeyboardEvent('keydown', { key: 'ArrowRight' });\
+    const plots = [...document.querySelectorAll('.plot')];\
+    plots.forEach((plot) => plot.dispatchEvent(key));\
+    const read = [...document.querySelectorAll('.readout')].filter((it) => it.textContent);\
+    const loaded = performance.getEntriesByType('resource').length;\
+    document.title = `probe charts=${plots.length} read=${read.length} loaded=${loaded}`;\
+    </script>";
+
+/// Makes pages, looks at them, and writes the pictures to docs/images.
+///
+/// # Errors
+/// When a page says something on the console, loads something, or shows another figure than its
+/// record. Without a browser nothing is looked at, which is said.
+pub(crate) fn pictures(root: &Path) -> Result<(), String> {
+    if let Err(error) = setup::install_missing(setup::PICTURES) {
+        println!("pictures: skipped, because no browser can be installed: {error}");
+        return Ok(());
+    }
+    let browser = setup::find("chromium").ok_or("chromium was installed and is not found")?;
+    run(cargo(root).args(["build", "--package", "memtide"]))?;
+    let folder = root.join("target/pictures");
+    drop(fs::remove_dir_all(&folder));
+    let images = root.join("docs/images");
+    for made in [&folder, &images] {
+        fs::create_dir_all(made).map_err(|error| format!("{}: {error}", made.display()))?;
+    }
+    let program = root.join("target/debug/memtide");
+    let pages = [("run", RUN), ("scan", SCAN)];
+    for (name, words) in pages {
+        make(&program, &folder, name, words)?;
+    }
+    make(&program, &folder, "merged", "merge run.json")?;
+    make(&program, &folder, "compare", "compare run.json run.json")?;
+    for name in ["run", "scan", "merged", "compare"] {
+        let page = folder.join(format!("{name}.html"));
+        behaves(&browser, &folder, &page)?;
+        let size = fs::metadata(&page).map_err(|error| error.to_string())?.len();
+        println!("pictures: {name}.html holds, {} kB", size / 1000);
+    }
+    for name in ["run", "merged"] {
+        let figures = same_figures(&folder, name)?;
+        println!("pictures: {figures} figures of {name}.html are those of its record");
+    }
+    for (name, _) in pages {
+        for (width, height) in SIZES {
+            for (scheme, number) in SCHEMES {
+                let image = images.join(format!("{name}-{width}-{scheme}.png"));
+                shoot(
+                    &browser,
+                    &folder.join(format!("{name}.html")),
+                    (width, height),
+                    number,
+                    &image,
+                )?;
+            }
+        }
+    }
+    println!("pictures: written to docs/images");
+    Ok(())
+}
+
+/// Runs memtide for a page and its JSON.
+fn make(program: &Path, folder: &Path, name: &str, words: &str) -> Result<(), String> {
+    let outputs = format!("--out html={name}.html --out json={name}.json");
+    let words: Vec<&str> = words.split(' ').chain(outputs.split(' ')).collect();
+    let output = Command::new(program).current_dir(folder).args(&words).output();
+    let output = output.map_err(|error| format!("memtide cannot be started: {error}"))?;
+    // A goal that is missed is no reason to have no picture.
+    match output.status.code() {
+        Some(0 | 1) if folder.join(format!("{name}.html")).exists() => Ok(()),
+        _ => Err(format!(
+            "memtide {} failed: {}",
+            words.join(" "),
+            String::from_utf8_lossy(&output.stderr)
+        )),
+    }
+}
+
+/// The browser with a page from disk, a profile of its own, and no way to the network.
+fn browse(browser: &Path, page: &Path, words: &[String]) -> Result<Output, String> {
+    let profile = page.with_extension("profile");
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
+        .args(["--disable-background-networking", "--no-first-run", "--enable-logging=stderr"])
+        .args(["--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(words)
+        .arg(format!("file://{}", page.display()))
+        .output();
+    let output = output.map_err(|error| format!("the browser cannot be started: {error}"))?;
+    drop(fs::remove_dir_all(&profile));
+    match output.status.success() {
+        true => Ok(output),
+        false => Err(format!("the browser failed: {}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+/// Opens a page: the console must be silent, nothing may be loaded, and every chart must be read
+/// out by keyboard.
+fn behaves(browser: &Path, folder: &Path, page: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))?;
+    let copy = folder.join("probe.html");
+    let probed = text.replacen("</body>", &format!("{PROBE}</body>"), 1);
+    fs::write(&copy, probed).map_err(|error| format!("{}: {error}", copy.display()))?;
+    for opened in [page, &copy] {
+        let output = browse(browser, opened, &["--dump-dom".to_owned()])?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if let Some(line) = said.lines().find(|line| line.contains("CONSOLE")) {
+            return Err(format!("{} says on the console: {line}", page.display()));
+        }
+        if opened != page {
+            let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+            check_probe(&shown).map_err(|why| format!("{}: {why}", page.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether all charts were read out, and nothing was loaded.
+fn check_probe(shown: &str) -> Result<(), String> {
+    let title = shown.split("<title>").nth(1).and_then(|rest| rest.split('<').next());
+    let title = title.unwrap_or_default();
+    let figure = |name: &str| {
+        let word = title.split(' ').find_map(|word| word.strip_prefix(name))?;
+        word.parse::<u32>().ok()
+    };
+    match (figure("charts="), figure("read="), figure("loaded=")) {
+        (Some(charts @ 1..), Some(read), Some(0)) if charts == read => Ok(()),
+        _ => Err(format!("the probe found '{title}'")),
+    }
+}
+
+/// Compares every figure of the tables of a page with the record; returns how many there are.
+fn same_figures(folder: &Path, name: &str) -> Result<usize, String> {
+    let read = |ending: &str| {
+        let path = folder.join(format!("{name}.{ending}"));
+        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let record: Value = serde_json::from_str(&read("json")?).map_err(|error| error.to_string())?;
+    let page = read("html")?;
+    let mut figures = 0;
+    for row in page.split("<tr data-figures=\"").skip(1) {
+        let (path, rest) = row.split_once('"').ok_or("a row has no path")?;
+        let rest = rest.split("</tr>").next().unwrap_or(rest);
+        for cell in rest.split("<td class=\"figure\" data-name=\"").skip(1) {
+            let (member, rest) = cell.split_once('"').ok_or("a cell has no name")?;
+            let Some(value) = rest.split("<data value=\"").nth(1) else { continue };
+            let value = value.split('"').next().unwrap_or(value);
+            let expected = figure_at(&record, path, member);
+            if expected != value.parse::<f64>().ok() || expected.is_none() {
+                return Err(format!("{path} {member} is {value}, and in the record {expected:?}"));
+            }
+            figures += 1;
+        }
+    }
+    Ok(figures)
+}
+
+/// A figure of a record by the row and column that show it.
+fn figure_at(record: &Value, path: &str, member: &str) -> Option<f64> {
+    let kind = path.strip_prefix("response.");
+    if let (Some(kind), "per_s") = (kind, member) {
+        let rate = &record["rate"];
+        return if kind == "all" { &rate["achieved_per_s"] } else { &rate["kinds_per_s"][kind] }
+            .as_f64();
+    }
+    let object = path.split('.').fold(record, |value, name| match name.parse::<usize>() {
+        Ok(number) => &value[number],
+        Err(_) => &value[name],
+    });
+    let object = match (path.starts_with("servers."), member) {
+        (true, "per_s") => return object["rate_per_s"].as_f64(),
+        (true, _) => &object["response"],
+        (false, _) => object,
+    };
+    match object.is_object() {
+        true => object[member].as_f64(),
+        false => object.as_f64(),
+    }
+}
+
+/// Takes a picture of the top of a page.
+fn shoot(
+    browser: &Path,
+    page: &Path,
+    (width, height): (u32, u32),
+    scheme: u32,
+    image: &Path,
+) -> Result<(), String> {
+    // The browser's window has a least width, so the page stands in a frame of the width wanted.
+    let frame = page.with_file_name("frame.html");
+    let name = page.file_name().unwrap_or_default().to_string_lossy();
+    let style = format!("border:0;width:{width}px;height:{height}px");
+    let body =
+        format!("<body style='margin:0'><iframe src='{name}' style='{style}'></iframe></body>");
+    fs::write(&frame, body).map_err(|error| format!("{}: {error}", frame.display()))?;
+    let words = [
+        format!("--blink-settings=preferredColorScheme={scheme}"),
+        format!("--window-size={width},{height}"),
+        format!("--screenshot={}", image.display()),
+    ];
+    browse(browser, &frame, &words).map(|_| ())
+}
