@@ -21,6 +21,8 @@ pub fn from_agent(data: &[u8]) {
         wanted: Wanted::Count(2),
         expect: Span::from_s(1),
         allow_lost: u32::from(data.len().is_multiple_of(2)),
+        expect_flag: None,
+        goes_on: data.len().is_multiple_of(3),
         own: None,
         version: VERSION.to_owned(),
         seed: 1,

@@ -37,8 +37,12 @@ pub struct Rules {
     pub wanted: Wanted,
     /// How long it waits for them.
     pub expect: Span,
+    /// The user's flag for that, if there is one.
+    pub expect_flag: Option<&'static str>,
     /// How many agents of a run may be lost.
     pub allow_lost: u32,
+    /// True to begin without those that did not come in time, if any other has come.
+    pub goes_on: bool,
     /// The name of the agent in the master's own process, if it makes load; no other may have it.
     pub own: Option<String>,
     /// The version of memtide, which agents must have too.
@@ -180,7 +184,7 @@ impl Master {
             name: member.name.clone(),
             address: member.address.clone(),
             units: member.units,
-            is_own: self.is_own(member),
+            is_own: member.is_own,
         };
         self.members.iter().enumerate().map(facts).collect()
     }
@@ -367,10 +371,6 @@ impl Master {
     fn run_of(&self, round: u64) -> Vec<u8> {
         let name = [self.rules.seed, rng::mix(self.rules.seed ^ round)];
         name.iter().flat_map(|half| half.to_be_bytes()).collect()
-    }
-
-    fn is_own(&self, member: &Member) -> bool {
-        self.rules.own.as_ref() == Some(&member.name)
     }
 
     fn number_of(&self, peer: u64) -> Option<usize> {

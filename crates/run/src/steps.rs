@@ -43,6 +43,8 @@ pub struct StepsPlan<'a> {
     pub data: Data,
     /// The most steps; `None` leaves it to the course.
     pub steps_max: Option<u32>,
+    /// A step's rate is that of all load, of the master's own beside its agents' too.
+    pub counts_own: bool,
 }
 
 /// What a step finds on the servers that is not the first.
@@ -178,10 +180,12 @@ const SHORT_MAX: f64 = 0.05;
 
 /// What a step's record says to a course.
 fn result(trial: Trial, plan: &StepsPlan<'_>, record: &Record) -> StepResult {
-    let achieved_per_s = match trial.rate > 0.0 {
+    let achieved = |record: &Record| match trial.rate > 0.0 {
         true => record.rate.achieved_per_s,
         false => served_per_s(record),
     };
+    let own = record.own.as_deref().filter(|_| plan.counts_own).map_or(0.0, achieved);
+    let achieved_per_s = achieved(record) + own;
     let asked = trial.rate * record.measured_s;
     let by_chance = 4.0 / asked.max(1.0).sqrt();
     let behind = achieved_per_s < trial.rate * (1.0 - SHORT_MAX.max(by_chance));

@@ -54,7 +54,7 @@ impl Sample {
 }
 
 /// What came of one operation. Every intended operation ends in exactly one of these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SampleOutcome {
     /// Every key it asked for was there.
     Hit,

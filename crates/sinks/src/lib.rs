@@ -1,7 +1,8 @@
 //! Places where results go: a record or the steps of a search as JSON, samples as CSV, wrong values
 //! as lines of JSON; and the queues by which events get to them.
 //!
-//! Each sink writes to what it is given and opens nothing. Only [`Outlets`] starts threads.
+//! Each sink writes to what it is given and opens nothing, but for the spool of points for InfluxDB.
+//! [`Outlets`] starts a thread for each sink, and [`Delivery`] one that posts points.
 #![forbid(unsafe_code)]
 
 mod outlet;
@@ -11,10 +12,15 @@ mod intervals;
 mod details;
 mod json;
 mod steps;
+mod influx;
 mod sink;
 
 pub use csv::SampleCsv;
 pub use details::DetailsJson;
+pub use influx::{
+    Answer, Delivered, Delivery, Feed, InfluxIntervals, InfluxOperations, InfluxRun, Post, Spool,
+    SpoolFile, spooled,
+};
 pub use intervals::{IntervalLog, IntervalRows, RowForm};
 pub use json::RecordJson;
 pub use lines::SampleLines;

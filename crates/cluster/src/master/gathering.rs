@@ -76,7 +76,26 @@ impl Master {
         if now.since(self.began) < self.rules.expect {
             return Gathered::Waiting;
         }
+        if self.rules.goes_on && self.is_enough() {
+            self.number();
+            self.phase = Phase::Resting;
+            return Gathered::All;
+        }
         Gathered::Missing(self.missing())
+    }
+
+    /// Whether those that are there can make the run: an agent, and the master's own if it has one.
+    fn is_enough(&self) -> bool {
+        let own = self.members.iter().filter(|member| member.is_own).count();
+        own == usize::from(self.rules.own.is_some()) && self.members.len() > own
+    }
+
+    /// The addresses that the master dials and at which no agent takes part.
+    pub fn missing_listed(&self) -> Vec<String> {
+        let is_there =
+            |address: &&String| self.members.iter().any(|member| member.address == **address);
+        let listed = self.rules.wanted.listed().iter();
+        listed.filter(|address| !is_there(address)).cloned().collect()
     }
 
     /// Someone at `address` could not take part: `why` is a sentence without its full stop.
@@ -115,7 +134,9 @@ impl Master {
             return Err(why);
         }
         self.gathering.turned.retain(|(known, _)| known != address);
-        self.members.push(Member::new(peer, (&name, address), hello.units, now));
+        let member = Member::new(peer, (&name, address), hello.units, now);
+        let is_own = self.rules.own.as_ref() == Some(&name);
+        self.members.push(Member { is_own, ..member });
         self.say(peer, Says::Welcome(Welcome { version: self.rules.version.clone() }));
         let (here, wanted) = (self.members.len(), self.rules.wanted.count());
         self.note(format!("agent {name} ({address}) is here, {here} of {wanted}"));
@@ -142,11 +163,17 @@ impl Master {
 
     /// Orders the agents: as they are listed, or by name; the master's own load comes last.
     fn number(&mut self) {
-        let (listed, own) = (self.rules.wanted.listed(), self.rules.own.as_ref());
+        let listed = self.rules.wanted.listed();
         self.members.sort_by_key(|member| {
             let at = listed.iter().position(|address| *address == member.address);
-            let is_own = own == Some(&member.name);
-            (is_own, at.is_none(), at, member.name.clone(), member.address.clone(), member.peer)
+            (
+                member.is_own,
+                at.is_none(),
+                at,
+                member.name.clone(),
+                member.address.clone(),
+                member.peer,
+            )
         });
     }
 
@@ -154,12 +181,15 @@ impl Master {
     ///
     /// To do: start agents, or look at what each of them says.
     fn missing(&self) -> String {
-        let (here, wanted) = (self.members.len(), self.rules.wanted.count());
+        let elsewhere = || self.members.iter().filter(|member| !member.is_own);
+        let here = elsewhere().count();
+        let wanted = self.rules.wanted.count() - usize::from(self.rules.own.is_some());
         let expect: Span = self.rules.expect;
-        let mut text = format!("{here} of {wanted} agents came within {expect} (--expect)");
+        let flag = self.rules.expect_flag.map_or_else(String::new, |flag| format!(" ({flag})"));
+        let mut text = format!("{here} of {wanted} agents came within {expect}{flag}");
         if here > 0 {
             let names: Vec<&str> =
-                self.members.iter().take(NAMED_MAX).map(|member| member.name.as_str()).collect();
+                elsewhere().take(NAMED_MAX).map(|member| member.name.as_str()).collect();
             let more = if here > NAMED_MAX { " and others" } else { "" };
             text.push_str(&format!(": {}{more}", names.join(", ")));
         }

@@ -12,6 +12,8 @@ pub(super) struct Member {
     pub(super) peer: u64,
     pub(super) name: String,
     pub(super) address: String,
+    /// It is in the master's own process, and makes the master's own load.
+    pub(super) is_own: bool,
     /// How many of a run's equal shares it takes.
     pub(super) units: u32,
     pub(super) stage: Stage,
@@ -88,6 +90,7 @@ impl Member {
             peer,
             name: name.to_owned(),
             address: address.to_owned(),
+            is_own: false,
             units: units.max(1),
             stage: Stage::Resting,
             heard: now,
@@ -109,7 +112,10 @@ impl Member {
 
     /// Name and address, for people.
     pub(super) fn label(&self) -> String {
-        format!("{} ({})", self.name, self.address)
+        match self.is_own {
+            true => "of the master's own load".to_owned(),
+            false => format!("{} ({})", self.name, self.address),
+        }
     }
 
     /// Whether it has not been lost.

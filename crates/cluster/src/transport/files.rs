@@ -95,6 +95,14 @@ pub fn read_join(path: &Path) -> Result<Join, String> {
     Join::parse(&read_secret(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
+/// Writes a join file that is not there yet, for its owner alone.
+///
+/// # Errors
+/// When it is there, or cannot be written.
+pub fn write_join(path: &Path, join: &Join) -> Result<(), String> {
+    write(path, &join.text())
+}
+
 /// Refuses a folder that group or others may use.
 fn private(path: &Path, metadata: &Metadata) -> Result<(), String> {
     owned(path, metadata)?;

@@ -49,6 +49,8 @@ impl Conductor {
             wanted: Wanted::Count(agents),
             expect: Span::from_s(30),
             allow_lost,
+            goes_on: false,
+            expect_flag: None,
             own: None,
             version: VERSION.to_owned(),
             seed,

@@ -4,13 +4,14 @@
 //! Decides everything that depends on more than one option. Makes no scenario of it.
 
 mod fatal;
+mod fleet;
 mod load;
 mod pace;
 
 use super::numbers::{PROFILES, Profile, RATE_MAX, Server, servers};
-use super::options::{Login, Mode, Options, Output, Target, Verbosity};
+use super::options::{Command, Login, Mode, Options, Output, Target, Verbosity};
 use super::parsed::Parsed;
-use super::rows::{Face, row};
+use super::rows::Face;
 use super::text::Format;
 use crate::Stop;
 use fatal::{Check, Source};
@@ -20,25 +21,28 @@ use fatal::{Check, Source};
 ///
 /// # Errors
 /// Whatever ends the program before it makes load: help and version (0), words that no option has
-/// and numbers that are none (1), values that are not allowed, and everything that needs other
-/// machines (255).
-pub fn parse(face: Face, program: &str, argv: &[String]) -> Result<Options, Stop> {
+/// and numbers that are none (1), and values that are not allowed (255).
+pub fn parse(face: Face, program: &str, argv: &[String]) -> Result<Command, Stop> {
     let given = Parsed::read(face, program, argv)?;
     let format = format(face, program, &given)?;
     let mut reader = Reader { face, source: Source::of(face), given: &given, notes: Vec::new() };
     reader.check_as_the_originals()?;
-    reader.check_this_machine()?;
     reader.check_further()?;
+    if given.has("agentmode") {
+        return Ok(Command::Agent(reader.agent_options()?));
+    }
     let servers = reader.servers()?;
     let settings = reader.settings();
     let connections = reader.connections(&settings, servers.len());
     let load = reader.load(&settings)?;
     let mode = reader.mode(&settings)?;
     let paced = reader.paced(&settings, &mode)?;
+    let agents = reader.fleet(&settings, &mode)?;
     reader.note_what_is_passed_over(&mode);
     let (target, output) = (reader.target(servers, &mode), reader.output(format));
     let notes = reader.notes;
-    Ok(Options { face, mode, target, connections, load, paced, output, notes })
+    let options = Options { face, mode, agents, target, connections, load, paced, output, notes };
+    Ok(Command::Load(Box::new(options)))
 }
 
 fn format(face: Face, program: &str, given: &Parsed) -> Result<Format, Stop> {
@@ -107,40 +111,23 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// What this machine cannot do alone.
-    fn check_this_machine(&self) -> Result<(), Stop> {
-        let refuse = |option: &str, without: &str| {
-            let what = "running on many machines is not in this version";
-            let message = format!("{option}: {what}; {without}");
-            Err(self.source.fatal(Check::Further, &message))
-        };
-        for long in ["agentmode", "agent"] {
-            if self.given.has(long) {
-                let letter = row(long).short.expect("both have a letter");
-                let without = "without it, this machine alone makes the load";
-                return refuse(&format!("--{long} (-{letter})"), without);
-            }
-        }
-        if self.given.int_or_default("threads") == 0 {
-            let without = "with no threads only agents would make load, so give at least 1";
-            return refuse("--threads 0 (-T)", without);
-        }
-        if self.given.has("push_lat_influx") {
-            let what = "--push_lat_influx: sending to InfluxDB is not in this version; --save_all \
-                        writes the same samples to a file";
-            return Err(Stop { code: 1, ..self.source.fatal(Check::Further, what) });
-        }
-        Ok(())
-    }
-
     /// What the originals do not check, and crash or err on.
     fn check_further(&self) -> Result<(), Stop> {
+        // A master without threads of its own leaves all load to its agents.
+        let threads_least = i32::from(!self.has_agents());
+        if self.given.int("threads") == Some(0) && threads_least > 0 && !self.given.has("agentmode")
+        {
+            return Err(self.further("--threads 0 (-T) makes no load without --agent (-a)"));
+        }
         let least = [
-            ("threads", 1),
+            ("threads", threads_least),
+            ("lambda_mul", 1),
             ("records", 0),
             ("warmup", 0),
             ("wait", 0),
             ("measure_connections", 1),
+            ("measure_qps", 0),
+            ("measure_depth", if self.has_agents() { 1 } else { i32::MIN }),
             ("getq_size", 1),
             ("keycache_capacity", 1),
             ("keycache_reuse", 0),
@@ -154,8 +141,15 @@ impl<'a> Reader<'a> {
                 return Err(self.further(&format!("--{long} must be >= {least}")));
             }
         }
-        if self.given.int("qps").is_some_and(|rate| not_negative(rate) > RATE_MAX) {
-            return Err(self.further(&format!("--qps must be <= {RATE_MAX}")));
+        for long in ["qps", "measure_qps"] {
+            if self.given.int(long).is_some_and(|rate| not_negative(rate) > RATE_MAX) {
+                return Err(self.further(&format!("--{long} must be <= {RATE_MAX}")));
+            }
+        }
+        if self.given.has("push_lat_influx") {
+            let what = "--push_lat_influx: sending to InfluxDB is not in this version; --save_all \
+                        writes the same samples to a file";
+            return Err(Stop { code: 1, ..self.further(what) });
         }
         Ok(())
     }
@@ -246,14 +240,17 @@ impl<'a> Reader<'a> {
         self.given.has("binary") && self.given.has("username")
     }
 
-    fn output(&self, format: Format) -> Output {
-        let file = |long: &str| self.given.word(long).map(str::to_owned);
-        let verbosity = match self.given.count("verbose") {
+    fn verbosity(&self) -> Verbosity {
+        match self.given.count("verbose") {
             _ if self.given.has("quiet") => Verbosity::Quiet,
             0 => Verbosity::Info,
             1 => Verbosity::Verbose,
             _ => Verbosity::Debug,
-        };
+        }
+    }
+
+    fn output(&self, format: Format) -> Output {
+        let file = |long: &str| self.given.word(long).map(str::to_owned);
         Output {
             format,
             is_response: self.given.has("response"),
@@ -261,7 +258,7 @@ impl<'a> Reader<'a> {
             save: file("save"),
             save_all: file("save_all"),
             is_plot_all: self.given.has("plot_all"),
-            verbosity,
+            verbosity: self.verbosity(),
             has_notes: self.given.has("notes"),
         }
     }

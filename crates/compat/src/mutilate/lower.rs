@@ -2,6 +2,9 @@
 //! for it. Decides nothing that the command line has not decided.
 
 mod faults;
+mod divided;
+
+pub use divided::{Divided, OwnRate, divide};
 
 use super::numbers::{Law, Sinusoid};
 use super::options::{Keys, Mode, Options};
@@ -25,10 +28,62 @@ const FATAL: u8 = 255;
 /// # Errors
 /// When no machine could do it; the sentence names the field of the scenario.
 pub fn lower(options: &Options, targets: &[u32]) -> Result<Settings, Stop> {
+    divided::check_targets(options, targets)?;
+    part(options, &Part::whole(options, targets))
+}
+
+/// What differs between the loads of a run that several processes make.
+struct Part {
+    /// Threads of one share of it.
+    threads: u32,
+    /// Connections in all.
+    connections: u64,
+    /// Requests that may await their answers on one connection.
+    depth: u32,
+    /// The rate, of a run or of a scan's first step; 0 sends as fast as answers come.
+    rate: f64,
+    /// The rates of a dynamic run's intervals; none for a rate that stays the same.
+    targets: Option<Vec<f64>>,
+    sinusoid: Option<Sinusoid>,
+    /// It fills the servers, and sends what goes before and after a run.
+    is_first: bool,
+}
+
+impl Part {
+    /// All of a run.
+    fn whole(options: &Options, targets: &[u32]) -> Self {
+        let is_dynamic = matches!(options.mode, Mode::Dynamic(_));
+        let targets: Option<Vec<f64>> =
+            is_dynamic.then(|| targets.iter().copied().map(f64::from).collect());
+        let rate = match (&options.mode, &targets) {
+            (_, Some(targets)) => mean(targets),
+            (Mode::Scan(scan), _) => f64::from(scan.min),
+            _ => f64::from(options.paced.rate_ops),
+        };
+        // With no threads of the master's own, agents make it all.
+        let threads = options.connections.threads.max(1);
+        Self {
+            threads,
+            connections: options.connections.of_threads(threads),
+            depth: options.paced.depth,
+            rate,
+            targets,
+            sinusoid: options.paced.sinusoid,
+            is_first: true,
+        }
+    }
+
+    /// The rate that one connection offers; `None` sends as fast as answers come.
+    fn rate_each(&self) -> Option<f64> {
+        (self.rate > 0.0).then(|| self.rate / self.connections.max(1) as f64)
+    }
+}
+
+fn part(options: &Options, part: &Part) -> Result<Settings, Stop> {
     let mut words = Said::new();
-    target(&mut words, options);
-    load(&mut words, options);
-    pace(&mut words, options, targets);
+    target(&mut words, options, part);
+    load(&mut words, options, part);
+    pace(&mut words, options, part);
     words.settings().map_err(|wrong| refused(options, &wrong.field, &wrong.message))
 }
 
@@ -38,19 +93,18 @@ pub fn refused(options: &Options, field: &str, message: &str) -> Stop {
     Stop::complaint(faults::sentence(options, field, message), FATAL)
 }
 
-fn target(words: &mut Said, options: &Options) {
+fn target(words: &mut Said, options: &Options, part: &Part) {
     let target = &options.target;
     let servers = target.servers.iter().map(|server| match server.host.contains(':') {
         true => format!("[{}]:{}", server.host, server.port),
         false => format!("{}:{}", server.host, server.port),
     });
     words.say_all("server", servers.collect());
-    let connections = &options.connections;
     // With more threads than servers, servers that are taken in turn have one more or one less.
-    let each_server = connections.total().div_ceil(u64::from(connections.servers));
+    let each_server = part.connections.div_ceil(u64::from(options.connections.servers));
     words.say("connections", each_server);
-    words.say("threads", connections.threads);
-    words.say("depth", options.paced.depth);
+    words.say("threads", part.threads);
+    words.say("depth", part.depth);
     if target.is_binary {
         words.say("protocol", "binary");
     }
@@ -61,7 +115,7 @@ fn target(words: &mut Said, options: &Options) {
     // Theirs end when a connection does.
     words.say("reconnect", "never");
     words.switch("nagle", target.is_nagle_on);
-    if target.is_traced {
+    if target.is_traced && part.is_first {
         words.say("before", "start_trace");
         words.say("after", "stop_trace");
     }
@@ -69,7 +123,7 @@ fn target(words: &mut Said, options: &Options) {
     words.say("wait", if options.paced.is_blocking { "sleep" } else { "hybrid" });
 }
 
-fn load(words: &mut Said, options: &Options) {
+fn load(words: &mut Said, options: &Options, part: &Part) {
     let load = &options.load;
     words.say("keys", load.records_each);
     words.say("key-form", "decimal");
@@ -83,9 +137,10 @@ fn load(words: &mut Said, options: &Options) {
             words.say("multiget-share", multiget.probability);
         }
     }
-    words.say("load", if load.is_filled { "always" } else { "never" });
+    let is_filled = load.is_filled && part.is_first;
+    words.say("load", if is_filled { "always" } else { "never" });
     // The originals do not look at what the server says to a fill.
-    words.switch("load-partial", load.is_filled);
+    words.switch("load-partial", is_filled);
     words.say("seed", load.seed.unwrap_or(SEED));
     words.switch("quiet", true);
     // Where they go is the face's business; that there are any, the workers need to know.
@@ -95,39 +150,40 @@ fn load(words: &mut Said, options: &Options) {
     }
 }
 
-fn pace(words: &mut Said, options: &Options, targets: &[u32]) {
+fn pace(words: &mut Said, options: &Options, part: &Part) {
     let paced = &options.paced;
     words.say("warmup", nanoseconds(paced.warmup));
     words.say("cooldown", "stop");
     let mut timeout = TIMEOUT;
     let mut length = paced.time;
-    let rate = match &options.mode {
-        Mode::Dynamic(dynamic) => {
-            words.say("interval", nanoseconds(dynamic.interval));
-            words.switch("interval-times", true);
+    if let Mode::Dynamic(dynamic) = &options.mode {
+        words.say("interval", nanoseconds(dynamic.interval));
+        words.switch("interval-times", true);
+        let open = dynamic.interval.ns().saturating_mul(ROWS_OPEN_MAX);
+        timeout = Span::from_ns(timeout.ns().min(open));
+        length = Span::from_ns(dynamic.interval.ns() * u64::from(dynamic.intervals));
+        if let Some(targets) = &part.targets {
             words.say("wave", steps(targets, dynamic.interval));
-            let open = dynamic.interval.ns().saturating_mul(ROWS_OPEN_MAX);
-            timeout = Span::from_ns(timeout.ns().min(open));
-            length = Span::from_ns(dynamic.interval.ns() * targets.len() as u64);
-            mean(targets)
         }
-        Mode::Scan(scan) => f64::from(scan.min),
-        _ => f64::from(paced.rate_ops),
-    };
+    }
     words.say("duration", nanoseconds(length));
     words.say("timeout", nanoseconds(timeout));
-    match paced.sinusoid {
+    match part.sinusoid {
         Some(Sinusoid { mean_ops, amplitude_ops, period }) => {
             let period = nanoseconds(period);
             words.say("wave", format!("sine:{mean_ops},{amplitude_ops},{period}"));
         }
-        None if matches!(options.mode, Mode::Dynamic(_)) => {}
-        None => words.say("rate", rate),
+        None if part.targets.is_some() => {}
+        None => words.say("rate", part.rate),
     }
-    let is_closed = rate == 0.0 && matches!(options.mode, Mode::Once | Mode::Masterless);
-    if !is_closed {
+    let has_one_rate = match options.mode {
+        Mode::Once | Mode::Masterless => true,
+        Mode::Dynamic(_) => part.targets.is_none(),
+        Mode::LoadOnly | Mode::Search(_) | Mode::Scan(_) => false,
+    };
+    if !(has_one_rate && part.rate == 0.0) {
         words.say("schedule", "connection");
-        words.say("arrival", gaps(paced.gaps, options.connections.rate_ops_each(rate)));
+        words.say("arrival", gaps(paced.gaps, part.rate_each()));
         if let Some(skip) = paced.skip {
             let (late, again) = (nanoseconds(skip.late_max), nanoseconds(skip.late_again));
             words.say("on-full", format!("skip:{late},{again}"));
@@ -142,13 +198,12 @@ fn nanoseconds(span: Span) -> String {
     format!("{}ns", span.ns())
 }
 
-fn mean(targets: &[u32]) -> f64 {
-    let sum: f64 = targets.iter().copied().map(f64::from).sum();
-    sum / targets.len().max(1) as f64
+fn mean(targets: &[f64]) -> f64 {
+    targets.iter().sum::<f64>() / targets.len().max(1) as f64
 }
 
-fn steps(targets: &[u32], every: Span) -> String {
-    let rates: Vec<String> = targets.iter().map(u32::to_string).collect();
+fn steps(targets: &[f64], every: Span) -> String {
+    let rates: Vec<String> = targets.iter().map(f64::to_string).collect();
     format!("step:{}@{}", rates.join(","), nanoseconds(every))
 }
 

@@ -9,21 +9,24 @@ mod args;
 mod parsed;
 mod page;
 mod options;
+mod fleet;
 pub mod text;
 mod numbers;
 mod rows;
 mod words;
 
 pub use args::parse;
-pub use lower::{lower, refused};
+pub use fleet::{Fleet, OwnLoad, Patience};
+pub use lower::{Divided, OwnRate, divide, lower, refused};
 pub use numbers::{
     Connections, Dynamic, Law, Scan, Search, Searched, Server, Sinusoid, Statistic, Waveform,
 };
 pub use options::{
-    Keys, Load, Login, Mode, Multiget, Options, Output, Paced, Skip, Target, Verbosity,
+    AgentOptions, Command, Keys, Load, Login, Mode, Multiget, Options, Output, Paced, Skip, Target,
+    Verbosity,
 };
 pub use rows::Face;
-pub use transcript::Transcript;
+pub use transcript::{Transcript, agent_rows, skipped, whose};
 pub use words::FamilyWords;
 
 pub(crate) use parsed::reading;

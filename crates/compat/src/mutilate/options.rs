@@ -1,18 +1,29 @@
-//! A command line of the mutilate family as decided values: nothing in them is left to be parsed,
-//! and nothing that one machine cannot do.
+//! A command line of the mutilate family as decided values: nothing in them is left to be parsed.
 
+use super::fleet::Fleet;
 use super::numbers::{Connections, Dynamic, Law, Scan, Search, Server, Sinusoid};
 use super::rows::Face;
 use super::text::Format;
 use memtide_base::Span;
 
-/// Everything that a command line asks for.
+/// What a command line is for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Making load, alone or with agents.
+    Load(Box<Options>),
+    /// `-A`: making load for masters, one after the other.
+    Agent(AgentOptions),
+}
+
+/// Everything that a command line which makes load asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Whose command line it is.
     pub face: Face,
     /// What is run, and how often.
     pub mode: Mode,
+    /// The agents that make load, too; none without `-a`.
+    pub agents: Option<Fleet>,
     /// Whom to load.
     pub target: Target,
     /// How many connections there are, and where.
@@ -26,6 +37,26 @@ pub struct Options {
     /// What a user should know about this command line: whole sentences, a line each, for stderr
     /// unless [`Verbosity::Quiet`].
     pub notes: Vec<String>,
+}
+
+/// What an agent is started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentOptions {
+    /// Whose command line it is.
+    pub face: Face,
+    /// Where it waits for masters.
+    pub port: u16,
+    /// How many equal parts of the agents' load it makes, each with a thread of its own: `-T` times
+    /// `-l`; at least 1.
+    pub shares: u32,
+    /// `-B`: its threads sleep between events, also where the master's spin.
+    pub is_blocking: bool,
+    /// Its threads are pinned to processors in turn.
+    pub is_pinned: bool,
+    /// How much is said on stderr.
+    pub verbosity: Verbosity,
+    /// Notes are wanted on stderr.
+    pub has_notes: bool,
 }
 
 /// What is run, and how often.

@@ -86,6 +86,12 @@ The --measure_* options are for a master that has agents: it then measures with
 a few connections, a low rate and its own depth, and the queues in its own
 machine stay out of the times, while the agents make the load. Without agents
 --measure_connections replaces --connections, and the other two are ignored.
+
+An agent obeys masters of the same user on the same machine, and loads servers
+there. For other machines, make a key with memtide key new, and give its join
+file to all: memtide install-faces --join FILE DIR, or MEMTIDE_JOIN=FILE. The
+servers that agents may load stand in that file. Command lines stay as they
+are.
 ";
 
 const PROFILES: &str = "

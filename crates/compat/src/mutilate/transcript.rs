@@ -5,10 +5,11 @@ mod log;
 mod generators;
 
 use super::numbers::Search;
-use super::options::{Mode, Options, Verbosity};
+use super::options::{AgentOptions, Mode, Options, Verbosity};
+use super::rows::Face;
 use super::text::{
-    Cpu, Formatter, Material, SearchGoal, SearchStep, TimeBasis, Trial, Waveform as Announced,
-    search_line,
+    Cpu, Format, Formatter, Material, SearchGoal, SearchStep, TimeBasis, Trial,
+    Waveform as Announced, Whose, search_line,
 };
 use super::{Dynamic, Waveform};
 use crate::Printed;
@@ -25,6 +26,9 @@ pub struct Transcript {
     formatter: Formatter,
     mode: Mode,
     times: TimeBasis,
+    whose: Whose,
+    /// The connections that a report names, if not all that there are.
+    connections: Option<u64>,
     verbosity: Verbosity,
     /// The rates of a dynamic run's intervals.
     targets: Vec<u32>,
@@ -45,6 +49,8 @@ impl Transcript {
             formatter: Formatter { format: output.format, save: output.save.clone() },
             mode: options.mode.clone(),
             times: if output.is_response { TimeBasis::Response } else { TimeBasis::Service },
+            whose: whose(options),
+            connections: options.agents.as_ref().map(|_| options.connections.total()),
             verbosity: output.verbosity,
             targets: targets.to_vec(),
             peak_per_s: 0.0,
@@ -103,14 +109,20 @@ impl Transcript {
         Ok(printed)
     }
 
+    fn material(&self, record: &Record) -> Result<Material, String> {
+        let material = Material::of(record, self.times, self.whose)?;
+        let connections = self.connections.unwrap_or(material.connections);
+        Ok(Material { connections, ..material })
+    }
+
     /// A run is over: all there was, or a step.
     fn done(&self, record: &Record, printed: &mut Printed) -> Result<(), String> {
         match &self.mode {
             Mode::Once => {
-                printed.stdout = self.formatter.run(&Material::of(record, self.times)?);
+                printed.stdout = self.formatter.run(&self.material(record)?);
             }
             Mode::Dynamic(_) => {
-                let material = Material::of(record, self.times)?;
+                let material = self.material(record)?;
                 let material = material.with_segments(record, self.times, &self.targets)?;
                 printed.stdout = self.formatter.waveform(&material);
             }
@@ -123,7 +135,7 @@ impl Transcript {
     }
 
     fn step(&mut self, step: &Step, printed: &mut Printed) -> Result<(), String> {
-        let material = Material::of(&step.record, self.times)?;
+        let material = self.material(&step.record)?;
         match &self.mode {
             Mode::Scan(_) => {
                 let target = step.rate_per_s.unwrap_or(0.0) as u64;
@@ -170,6 +182,44 @@ impl Transcript {
             printed.stderr += &search_line(self.formatter.format, &goal, step);
         }
     }
+}
+
+/// Whose figures a report of `options` shows.
+pub fn whose(options: &Options) -> Whose {
+    match (&options.agents, options.face) {
+        (None, _) => Whose::Process,
+        (Some(_), Face::Mutilate) => Whose::Master,
+        (Some(_), Face::Mcperf | Face::McperfDynamic) => Whose::MasterAndReads,
+    }
+}
+
+/// What the original's agent prints on stdout when it has made its part of a load; `record` is of
+/// that part.
+///
+/// # Errors
+/// When a record's histogram cannot be read back; the sentence names it.
+pub fn agent_rows(agent: &AgentOptions, record: &Record) -> Result<String, String> {
+    let format = match agent.face {
+        Face::Mutilate => Format::Mutilate,
+        Face::Mcperf => Format::Mcperf,
+        Face::McperfDynamic => Format::McperfDynamic,
+    };
+    if agent.verbosity == Verbosity::Debug {
+        return Ok(String::new());
+    }
+    let material = Material::of(record, TimeBasis::Service, Whose::Process)?;
+    Ok(Formatter::new(format).agent(&material))
+}
+
+/// What the original says on stderr of the agent with this number, from 1, when it goes on without
+/// it; `face` is of the master.
+pub fn skipped(face: Face, number: usize) -> String {
+    let line = match face {
+        Face::Mutilate | Face::Mcperf => 400,
+        Face::McperfDynamic => 319,
+    };
+    let file = if face.is_mutilate() { "mutilate.cc" } else { "mcperf.cc" };
+    format!("{file}({line}): Agent failure detected, skip agent {number}!\n")
 }
 
 /// How busy the machine was in two stretches of these lengths.

@@ -2,6 +2,7 @@
 
 use super::folder::hexadecimal;
 use super::kept::Kept;
+use super::rows::OwnRows;
 use super::worker::{FromShare, Part, Told, Work};
 use crate::exit::Stop;
 use crate::output::say;
@@ -18,8 +19,9 @@ use memtide_host::signal::StopFlag;
 use memtide_run::Share;
 use memtide_run::steps::RestedStep;
 use memtide_schema::record::Aborted;
-use memtide_schema::scenario::Secret;
-use memtide_schema::{Scenario, Settings, from_toml, scenario_digest};
+use memtide_schema::scenario::{Secret, Wait};
+use memtide_schema::{Layer, Scenario, Settings, from_toml, scenario_digest};
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,6 +39,12 @@ const REST_MAX: Span = Span::from_s(60);
 /// How long an agent that is to end waits for its record to be acknowledged.
 const HAND_OVER_MAX: Span = Span::from_s(10);
 
+/// The place of measured operations that an open output of this process takes; no file.
+const OWN_ROWS: &str = "-";
+
+/// What is done with a record, as JSON.
+pub(crate) type ShowRecord = Box<dyn Fn(&str) + Send>;
+
 /// What an agent is started with.
 pub(crate) struct Setup {
     /// What the operator allows; none for the user of this process, who may do all.
@@ -49,10 +57,20 @@ pub(crate) struct Setup {
     pub(crate) kept: Option<Kept>,
     /// Where measured operations may be written.
     pub(crate) samples: Option<PathBuf>,
+    /// Where this process writes them for its own user.
+    pub(crate) rows: Option<OwnRows>,
     /// Who the agent is to the servers.
     pub(crate) own: Own,
+    /// Its workers sleep between events, whatever the master says.
+    pub(crate) sleeps: bool,
+    /// Its workers are pinned to CPUs, whatever the master says.
+    pub(crate) pins: bool,
+    /// What is done with the record of each share.
+    pub(crate) shows: Option<ShowRecord>,
     /// End after the runs of one master.
     pub(crate) once: bool,
+    /// Say on stderr why a share has failed.
+    pub(crate) complains: bool,
     /// Say what happens on stderr.
     pub(crate) speaks: bool,
 }
@@ -71,6 +89,15 @@ impl Own {
     pub(crate) fn of(scenario: &Scenario) -> Self {
         Self { user: scenario.user.clone(), password: scenario.password.clone() }
     }
+
+    /// What the agent's own environment says of it.
+    pub(crate) fn of_environment() -> Result<Self, Stop> {
+        let is_own = |name: &OsStr| name == "MEMTIDE_USER" || name == "MEMTIDE_PASSWORD";
+        let fields = std::env::vars_os().filter(|(name, _)| is_own(name));
+        let mut settings = Settings::default();
+        settings.apply(&Layer::from_environment(fields)?)?;
+        Ok(Self::of(&settings.scenario))
+    }
 }
 
 /// An agent in the process of its master, which has the master's own share.
@@ -87,6 +114,7 @@ impl Local {
         join: &Join,
         address: SocketAddr,
         (name, own): (&str, Own),
+        rows: Option<OwnRows>,
     ) -> Result<Self, Stop> {
         let join = Join { address: address.to_string(), ..join.clone() };
         let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
@@ -96,8 +124,14 @@ impl Local {
             shares: 1,
             kept: None,
             samples: None,
+            rows,
             own,
+            sleeps: false,
+            pins: false,
+            shows: None,
             once: true,
+            // Its master says it.
+            complains: false,
             speaks: false,
         };
         let stop = StopFlag::default();
@@ -234,6 +268,7 @@ impl Shell {
             }
             FromShare::Ended(record) => {
                 self.rest("ended");
+                self.setup.shows.iter().for_each(|show| show(&record));
                 self.agent.ended(record.into_bytes());
             }
             FromShare::Failed(stop) => {
@@ -325,8 +360,15 @@ impl Shell {
             let name = format!("{}-{}.csv", hexadecimal(&share.run), share.number);
             settings.outputs.samples = Some(folder.join(name).display().to_string());
         }
+        if self.setup.rows.is_some() {
+            settings.outputs.samples = Some(OWN_ROWS.to_owned());
+        }
         settings.scenario.user = self.setup.own.user.clone();
         settings.scenario.password = self.setup.own.password.clone();
+        settings.scenario.pin |= self.setup.pins;
+        if self.setup.sleeps {
+            settings.scenario.wait = Some(Wait::Sleep);
+        }
         let task = match (share.load_only, share.step) {
             (true, _) => Part::Load,
             (false, Some(step)) => Part::Step(step_of(&step)),
@@ -343,6 +385,8 @@ impl Shell {
             law: self.law.clone(),
             cpus: self.cpus.clone(),
             name: self.setup.name.clone(),
+            rows: self.setup.rows.clone(),
+            complains: self.setup.complains,
             told: Arc::clone(&told),
             events,
         };

@@ -2,13 +2,17 @@
 //! load goes on, and makes one record of theirs.
 
 use super::agent::{Local, Own, task_of};
-use super::division::Division;
 use super::folder::state_folder;
 use super::merged::{Seconds, TakenPart, Taking, lost_sentences};
+use super::rows::OwnRows;
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
+use crate::session::front::division::{Division, OwnPart};
+use crate::session::{Front, LostAgents};
 use memtide_base::{Instant, Sentence, Span};
 use memtide_cluster::law::LawWords;
-use memtide_cluster::master::{Action, Gathered, Master, Part, Round, Rules, Wanted};
+use memtide_cluster::master::{
+    Action, Gathered, Lost, Master, Part, Round, RoundEnd, Rules, Wanted,
+};
 use memtide_cluster::message::{self, Step};
 use memtide_cluster::transport::{FromNet, MasterNet, files};
 use memtide_engine::plan::StepTask;
@@ -36,14 +40,13 @@ pub(crate) struct Fleet {
     master: Master,
     net: MasterNet,
     stop: StopFlag,
-    settings: Settings,
     /// How the run is divided; known once the agents are there.
     division: Division,
     /// By what each machine decides alike.
     around: Surroundings,
     samples: bool,
-    /// What became of agents that were lost in the last round.
-    lost: Vec<String>,
+    /// Agents that were lost in the last round.
+    lost: LostAgents,
     /// What agents could not do beside the load.
     trouble: Vec<Stop>,
     /// The agent in this process, if the master makes load.
@@ -58,11 +61,13 @@ impl Fleet {
     pub(crate) fn open(
         settings: &Settings,
         around: Surroundings,
+        front: &dyn Front,
+        rows: Option<OwnRows>,
         stop: &StopFlag,
     ) -> Result<Self, Stop> {
-        let Agents { which, key, expect, master_share, master_rate, allow_lost } =
+        let Agents { which, key, expect, master_share, allow_lost, .. } =
             &settings.placement.agents;
-        let has_own = master_rate.is_some();
+        let has_own = front.has_own_load(settings);
         let makes_load = *master_share || has_own;
         let folder = match key {
             Some(folder) => PathBuf::from(folder),
@@ -93,14 +98,16 @@ impl Fleet {
         let own = match (makes_load, net.local_address()) {
             (true, Some(address)) => {
                 let login = Own::of(&settings.scenario);
-                Some(Local::start(&key.join, address, (&own_name, login))?)
+                Some(Local::start(&key.join, address, (&own_name, login), rows)?)
             }
             _ => None,
         };
         let rules = Rules {
             wanted,
             expect: *expect,
+            expect_flag: front.patience_flag(),
             allow_lost: *allow_lost,
+            goes_on: front.goes_on_without(),
             own: has_own.then_some(own_name),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             seed,
@@ -109,11 +116,10 @@ impl Fleet {
             master: Master::new(rules, now()),
             net,
             stop: stop.clone(),
-            settings: settings.clone(),
             division: Division::of(settings, Vec::new()),
             around,
             samples: settings.outputs.first(OutputKind::Samples).is_some(),
-            lost: Vec::new(),
+            lost: LostAgents::default(),
             trouble: Vec::new(),
             _own: own,
         })
@@ -125,13 +131,7 @@ impl Fleet {
     pub(crate) fn gather(&mut self, observer: &mut impl Observer) -> Result<(), Stop> {
         loop {
             match self.master.gathered(now()) {
-                Gathered::All => {
-                    let agents = self.master.agents();
-                    let agents = agents.iter().filter(|agent| !agent.is_own);
-                    let shares = agents.map(|agent| agent.units).collect();
-                    self.division = Division::of(&self.settings, shares);
-                    return Ok(());
-                }
+                Gathered::All => return Ok(()),
                 Gathered::Missing(message) => return Err(Stop { code: UNREACHABLE, message }),
                 Gathered::Waiting if self.stop.is_raised() => {
                     let message = "interrupted while it waited for agents".to_owned();
@@ -140,6 +140,25 @@ impl Fleet {
                 Gathered::Waiting => self.turn(None, observer),
             }
         }
+    }
+
+    /// How many shares each agent takes, in their order.
+    pub(crate) fn shares(&self) -> Vec<u32> {
+        let agents = self.master.agents();
+        agents.iter().filter(|agent| !agent.is_own).map(|agent| agent.units).collect()
+    }
+
+    /// Agents that did not come, and without which the run goes on.
+    pub(crate) fn missing(&self) -> LostAgents {
+        let addresses = self.master.missing_listed();
+        let sentence = |address: &String| format!("agent {address} did not come in time");
+        let sentences = addresses.iter().map(sentence).collect();
+        LostAgents { addresses, sentences }
+    }
+
+    /// Sets how the run is divided.
+    pub(crate) fn divide(&mut self, division: Division) {
+        self.division = division;
     }
 
     /// Lets all agents carry out the run, or a step of a search or scan.
@@ -165,7 +184,7 @@ impl Fleet {
         };
         // What is acknowledged must leave.
         self.turn(Some(&mut taking), observer);
-        self.lost = lost_sentences(&end.lost);
+        self.lost = self.lost(&end);
         let outcome = taking.finish(&end, self.master.agents().len())?;
         if self.stop.is_raised() && outcome.record.ended_by == EndedBy::NotRun {
             let sentence = Sentence::new("interrupted before the load began");
@@ -174,6 +193,16 @@ impl Fleet {
         observer.on(&Event::WrongValues(Box::new(outcome.wrong_values.clone())));
         observer.on(&Event::Done(Box::new(outcome.record.clone())));
         Ok(outcome)
+    }
+
+    /// The agents that were lost in a round that ended so.
+    fn lost(&self, end: &RoundEnd) -> LostAgents {
+        let agents = self.master.agents();
+        let found = |(number, ..): &(u32, String, Lost)| {
+            Some(agents.iter().find(|agent| agent.number == *number)?.address.clone())
+        };
+        let addresses = end.lost.iter().filter_map(found).collect();
+        LostAgents { addresses, sentences: lost_sentences(&end.lost) }
     }
 
     /// The loads of a round, by what their records are known, and how long the longest may last. A
@@ -185,10 +214,18 @@ impl Fleet {
             facts.iter().partition(|agent| agent.is_own && !load_only);
         let shares = shares.iter().copied().chain(std::iter::repeat(1));
         let members = members.iter().map(|agent| agent.number).zip(shares).collect();
-        let mut all = vec![self.part(agents, step, members)?];
-        if let Some((own, agent)) = own.as_ref().zip(own_members.first()) {
-            let step = step.map(|step| Step { rate_per_s: own.rate, ..step });
-            all.push(self.part(own, step, vec![(agent.number, 1)])?);
+        let own = own.as_ref().zip(own_members.first());
+        let (theirs, ours) = match (own, step) {
+            (Some((OwnPart { rates, .. }, _)), Some(step)) => {
+                let (theirs, ours) = rates(step.rate_per_s);
+                let at = |rate_per_s| Some(Step { rate_per_s, ..step });
+                (at(theirs), at(ours))
+            }
+            (_, step) => (step, step),
+        };
+        let mut all = vec![self.part(agents, theirs, members)?];
+        if let Some((OwnPart { scenario, .. }, agent)) = own {
+            all.push(self.part(scenario, ours, vec![(agent.number, 1)])?);
         }
         let longest = all.iter().map(|(.., max)| *max).reduce(|a, b| Some(a?.max(b?))).flatten();
         let (parts, taken) = all.into_iter().map(|(part, taken, _)| (part, taken)).unzip();
@@ -225,8 +262,8 @@ impl Fleet {
     }
 
     /// Lets the agents go, which need not keep their records any more if what was made of them
-    /// `is_written`. Returns what became of those that were lost in the last round.
-    pub(crate) fn dismiss(mut self, is_written: bool) -> Vec<String> {
+    /// `is_written`. Returns those that were lost in the last round.
+    pub(crate) fn dismiss(mut self, is_written: bool) -> LostAgents {
         if is_written {
             self.master.acknowledge();
         }

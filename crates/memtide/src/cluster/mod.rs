@@ -6,9 +6,9 @@
 pub(crate) mod session;
 pub(crate) mod master;
 mod merged;
+pub(crate) mod rows;
 pub(crate) mod agent;
 mod worker;
 pub(crate) mod kept;
 pub(crate) mod records;
-mod division;
 mod folder;

@@ -2,11 +2,12 @@
 //! its own.
 
 use super::master::Fleet;
+use super::rows::OwnRows;
 use crate::exit::{FAILED, INTERRUPTED, Stop};
-use crate::output::complain;
 use crate::session::audience::Audience;
 use crate::session::host::HostWorld;
-use crate::session::{Came, Ended, Front, Opened, Steps, Task, World, caught};
+use crate::session::outlets::failed;
+use crate::session::{Came, Ended, Front, Manner, Opened, Steps, Task, World, caught};
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
@@ -40,15 +41,22 @@ impl MasterSession {
         front.preface()?;
         check(settings)?;
         front.check(settings, 0)?;
-        let around = surroundings(settings);
+        let around = Surroundings { repeats: front.repeats(), ..surroundings(settings) };
         task.lower(&settings.scenario, &around).map_err(|problem| front.refuse(&problem))?;
         machine::hide_process().map_err(Stop::usage)?;
         // Each agent writes its own samples.
         let own = settings.outputs.without_samples();
-        let Opened { outlets, reader, .. } =
+        let Opened { samples, outlets, reader } =
             front.open(&Settings { outputs: own, ..settings.clone() })?;
-        *stop = caught(StopFlag::on_signals(i32::from(INTERRUPTED), false))?;
-        let mut fleet = Fleet::open(settings, around, stop)?;
+        *stop = caught(match front.manner() {
+            Manner::Asks => StopFlag::on_signals(i32::from(INTERRUPTED), false),
+            Manner::Kills => StopFlag::on_deadly_signals(),
+        })?;
+        let rows = samples.map(OwnRows::new);
+        if !front.waits(stop) {
+            return Ok(INTERRUPTED);
+        }
+        let mut fleet = Fleet::open(settings, around, &**front, rows.clone(), stop)?;
         let gauge = HostWorld::new(None).gauge();
         let mut audience = Audience::new(gauge, settings.outputs.quiet, outlets, reader);
         audience.show(front.screens(settings));
@@ -56,6 +64,8 @@ impl MasterSession {
             drop(audience);
             return Err(stop);
         }
+        front.missed(&fleet.missing());
+        fleet.divide(front.divide(settings, fleet.shares())?);
         let came = carry_out(task, &mut fleet, settings, &mut audience);
         let came = match came {
             Ok(came) => came,
@@ -69,9 +79,12 @@ impl MasterSession {
         let mut trouble = fleet.trouble();
         let (doubted, is_recorded) = audience.close(&mut trouble);
         let lost = fleet.dismiss(is_recorded);
+        if let Some(rows) = rows {
+            trouble.extend(failed(&rows.flag, rows.close()));
+        }
         let is_forgiven = trouble.is_empty() && misses_only_agents(&came);
         if is_forgiven {
-            lost.iter().for_each(|who| complain(who));
+            front.missed(&lost);
         }
         let code = front.end(settings, Ended { came, doubted, trouble, is_recorded })?;
         Ok(if is_forgiven && code == FAILED { 0 } else { code })

@@ -1,7 +1,8 @@
 //! One share of a run as an agent carries it out: a session whose front is the agent, and whose
 //! world is this machine within the agent's law.
 
-use crate::exit::Stop;
+use super::rows::OwnRows;
+use crate::exit::{Stop, unwritable};
 use crate::output::complain;
 use crate::placement::Division;
 use crate::placement::barrier::Refused;
@@ -114,6 +115,10 @@ pub(super) struct Work {
     pub(super) cpus: Vec<usize>,
     /// What the agent is called.
     pub(super) name: String,
+    /// Where this process writes measured operations for its own user.
+    pub(super) rows: Option<OwnRows>,
+    /// Say on stderr why it has failed.
+    pub(super) complains: bool,
     pub(super) told: Arc<Told>,
     pub(super) events: Sender<FromShare>,
 }
@@ -121,10 +126,12 @@ pub(super) struct Work {
 impl Work {
     /// Carries it out to its end; the agent hears how it goes.
     pub(super) fn run(self) {
-        let Self { settings, sent, task, share, law, cpus, name, told, events } = self;
+        let Self { settings, sent, task, share, law, cpus, name, rows, complains, told, events } =
+            self;
         // The share before may have had other CPUs for its workers.
         keep_process_on(&cpus);
-        let front = AgentFront { name, told: Arc::clone(&told), events: events.clone() };
+        let front =
+            AgentFront { name, rows, complains, told: Arc::clone(&told), events: events.clone() };
         let mut host = HostWorld::new(Some(Division::of(share)));
         if let Some(law) = &law {
             host = host.within(guard(law));
@@ -151,6 +158,8 @@ fn guard(law: &Arc<Law>) -> ConnectGuard {
 /// Speaks with the agent in place of a user.
 struct AgentFront {
     name: String,
+    rows: Option<OwnRows>,
+    complains: bool,
     told: Arc<Told>,
     events: Sender<FromShare>,
 }
@@ -170,8 +179,9 @@ impl Front for AgentFront {
         room::check(&settings.scenario, servers_within)
     }
 
+    /// The master has refused a repeated server where that is a mistake.
     fn repeats(&self) -> bool {
-        false
+        true
     }
 
     fn refuse(&self, problem: &Problem) -> Stop {
@@ -187,7 +197,11 @@ impl Front for AgentFront {
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
-        open(settings, RowsBy::Fleet)
+        let Some(rows) = &self.rows else { return open(settings, RowsBy::Fleet) };
+        let outputs = settings.outputs.without_samples();
+        let opened = open(&Settings { outputs, ..settings.clone() }, RowsBy::Fleet)?;
+        let samples = rows.of_share().map_err(|error| unwritable(&rows.flag, &error))?;
+        Ok(Opened { samples: Some(samples), ..opened })
     }
 
     fn manner(&self) -> Manner {
@@ -229,7 +243,9 @@ impl Front for AgentFront {
             Ok(code) => code,
             Err(stop) => {
                 let code = stop.code;
-                complain(&stop.message);
+                if self.complains {
+                    complain(&stop.message);
+                }
                 self.tell(FromShare::Failed(stop));
                 code
             }

@@ -14,8 +14,6 @@ use memtide_cluster::transport::{AgentNet, files};
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
-use memtide_schema::{Layer, Settings};
-use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// `memtide key new`.
@@ -70,8 +68,13 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
         shares: *matches.get_one::<u32>("shares").expect("it has a default"),
         kept: Some(Kept::open(path(matches, "records").as_deref())?),
         samples: path(matches, "samples"),
-        own: own()?,
+        rows: None,
+        own: Own::of_environment()?,
+        sleeps: false,
+        pins: false,
+        shows: None,
         once: matches.get_flag("once"),
+        complains: true,
         speaks: !matches.get_flag("quiet"),
     };
     if setup.speaks {
@@ -99,7 +102,8 @@ fn law(matches: &ArgMatches, join: &Join, has_join: bool) -> Result<Law, Stop> {
     parse(ours)?.narrowed(&parse(theirs)?).complete().map_err(Stop::usage)
 }
 
-fn law_words(matches: &ArgMatches) -> LawWords {
+/// The limits that flags name.
+pub(super) fn law_words(matches: &ArgMatches) -> LawWords {
     let word = |name: &str| matches.get_one::<String>(name).cloned();
     LawWords {
         allow_target: matches
@@ -114,15 +118,6 @@ fn law_words(matches: &ArgMatches) -> LawWords {
         threads_max: word("threads-max"),
         memory_max: word("memory-max"),
     }
-}
-
-/// Name and password for the servers, from the agent's own environment.
-fn own() -> Result<Own, Stop> {
-    let is_own = |name: &OsStr| name == "MEMTIDE_USER" || name == "MEMTIDE_PASSWORD";
-    let fields = std::env::vars_os().filter(|(name, _)| is_own(name));
-    let mut settings = Settings::default();
-    settings.apply(&Layer::from_environment(fields)?)?;
-    Ok(Own::of(&settings.scenario))
 }
 
 fn path(matches: &ArgMatches, name: &str) -> Option<PathBuf> {

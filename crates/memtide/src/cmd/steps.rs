@@ -146,7 +146,7 @@ fn perform(
         Some("anew") => Data::Anew,
         _ => Data::Kept,
     };
-    let task = Task::Steps(Steps { course, aim: Aim::Goals, data, steps_max });
+    let task = Task::Steps(Steps { course, aim: Aim::Goals, data, steps_max, counts_own: false });
     let goals = settings.scenario.goals.iter().map(Goal::to_string).collect();
     let front = Box::new(NativeSteps { kind, goals });
     #[cfg(feature = "cluster")]

@@ -173,6 +173,24 @@ fn key() -> Arg {
         .help("Folder with the master's key [default: that of the user's own agents]")
 }
 
+/// The flags of `memtide install-faces` that are about agents.
+pub(super) fn install_flags() -> Vec<Arg> {
+    let join = Arg::new("join")
+        .long("join")
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .help("Join file by which masters (-a) and agents (-A) of these links know each other")
+        .long_help(
+            "Join file by which masters (-a) and agents (-A) of these links know each other. The \
+             folder gets a link to it, memtide.join; on the machine of the master, name the file \
+             in the folder that memtide key new has made. With limits, such as --allow-target, \
+             the folder gets a copy that has them. The variable MEMTIDE_JOIN overrides it. \
+             Without a join file, agents work for masters of the same user on this machine.",
+        );
+    let limits = limits().into_iter().map(|limit| limit.requires("join").hide_short_help(true));
+    std::iter::once(join).chain(limits).collect()
+}
+
 /// What an agent allows.
 fn limits() -> Vec<Arg> {
     let limit = |name: &'static str, value: &'static str, help: &'static str| {

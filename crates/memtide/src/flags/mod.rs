@@ -238,8 +238,10 @@ fn read_file(path: &str) -> io::Result<String> {
 
 /// The variable that says which of three programs `mcperf` is.
 pub(crate) const MCPERF: &str = "MEMTIDE_MCPERF";
+/// The variable that names the join file of mutilate's agents and masters.
+pub(crate) const JOIN: &str = "MEMTIDE_JOIN";
 /// Variables that are no fields of a scenario but for the faces.
-const FACES_OWN: [&str; 2] = [NOTES, MCPERF];
+const FACES_OWN: [&str; 3] = [NOTES, MCPERF, JOIN];
 
 fn flag_layer(matches: &ArgMatches) -> Layer {
     let mut layer = Layer::new();
@@ -289,7 +291,7 @@ fn install_command() -> Command {
              command line decides: an option that only one of them has selects it, and 0.3 is \
              used if all have them. The variable MEMTIDE_MCPERF overrides both.",
         );
-    Command::new("install-faces")
+    let command = Command::new("install-faces")
         .about("Create links so that scripts run memtide as mutilate, mcperf, twemperf or memaslap")
         .arg(which)
         .arg(
@@ -298,7 +300,10 @@ fn install_command() -> Command {
                 .value_name("DIR")
                 .value_parser(value_parser!(PathBuf))
                 .help("Directory for the links, created if missing; put it first in PATH"),
-        )
+        );
+    #[cfg(feature = "cluster")]
+    let command = command.args(cluster::install_flags());
+    command
 }
 
 fn merge_command() -> Command {

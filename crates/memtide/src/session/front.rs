@@ -1,8 +1,13 @@
 //! The front of a session: what is shown and when, how it is worded, and which exit code the run
 //! ends with.
 
+#[cfg(feature = "cluster")]
+pub(crate) mod division;
+
 use crate::exit::Stop;
 use crate::output::complain;
+#[cfg(feature = "cluster")]
+use division::Division;
 use memtide_base::Span;
 use memtide_host::signal::StopFlag;
 use memtide_run::steps::StepsOutcome;
@@ -43,6 +48,36 @@ pub(crate) trait Front {
     /// Opens the outputs before the run, so that a wrong name is found first.
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop>;
 
+    /// True if the master of a run by agents makes a load of its own.
+    #[cfg(feature = "cluster")]
+    fn has_own_load(&self, settings: &Settings) -> bool {
+        settings.placement.agents.master_rate.is_some()
+    }
+
+    /// The flag that says how long to wait for agents; `None` if the user cannot change it.
+    #[cfg(feature = "cluster")]
+    fn patience_flag(&self) -> Option<&'static str> {
+        Some("--expect")
+    }
+
+    /// True if a run begins without agents that did not come in time.
+    #[cfg(feature = "cluster")]
+    fn goes_on_without(&self) -> bool {
+        false
+    }
+
+    /// The loads of a run by agents that take these numbers of its shares.
+    #[cfg(feature = "cluster")]
+    fn divide(&self, settings: &Settings, shares: Vec<u32>) -> Result<Division, Stop> {
+        Ok(Division::of(settings, shares))
+    }
+
+    /// Reports agents that the run goes on without.
+    #[cfg(feature = "cluster")]
+    fn missed(&self, lost: &LostAgents) {
+        lost.sentences.iter().for_each(|sentence| complain(sentence));
+    }
+
     /// The way in which signals end the run.
     fn manner(&self) -> Manner;
 
@@ -68,6 +103,16 @@ pub(crate) trait Front {
     /// Ends the front: prints why there is no result, if so, and returns the exit code, unless the
     /// program ends by a signal.
     fn exit(&self, ended: Result<u8, Stop>, stop: &StopFlag) -> u8;
+}
+
+/// Agents that the run goes on without.
+#[cfg(feature = "cluster")]
+#[derive(Default)]
+pub(crate) struct LostAgents {
+    /// Their addresses, of those whom the master dials.
+    pub(crate) addresses: Vec<String>,
+    /// What happened to them: sentences without their full stops.
+    pub(crate) sentences: Vec<String>,
 }
 
 /// The way in which signals end the run.

@@ -11,12 +11,14 @@ pub(crate) mod room;
 pub(crate) mod outlets;
 pub(crate) mod audience;
 pub(crate) mod world;
-mod front;
+pub(crate) mod front;
 #[cfg(feature = "plot")]
 pub(crate) mod plot;
 pub(crate) mod late;
 mod patient;
 
+#[cfg(feature = "cluster")]
+pub(crate) use front::LostAgents;
 pub(crate) use front::{Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Screen};
 pub(crate) use world::World;
 
@@ -75,13 +77,16 @@ pub(crate) struct Steps {
     pub(crate) data: Data,
     /// The most steps.
     pub(crate) steps_max: Option<u32>,
+    /// A step's rate is that of all load, of a master's own beside its agents' too.
+    pub(crate) counts_own: bool,
 }
 
 impl Steps {
     /// What all steps have in common.
     pub(crate) fn plan<'a>(&self, scenario: &'a Scenario) -> StepsPlan<'a> {
-        let (aim, data, steps_max) = (self.aim.clone(), self.data, self.steps_max);
-        StepsPlan { scenario, aim, data, steps_max }
+        let Self { aim, data, steps_max, counts_own, .. } = self;
+        let (data, steps_max, counts_own) = (*data, *steps_max, *counts_own);
+        StepsPlan { scenario, aim: aim.clone(), data, steps_max, counts_own }
     }
 }
 

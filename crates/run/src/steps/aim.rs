@@ -1,9 +1,12 @@
 //! What a step is held against: the scenario's goals, or one figure of its record.
 
+use memtide_metrics::Histogram;
 use memtide_metrics::summary::rank;
 use memtide_schema::record::{Distribution, GoalRecord, GoalResult};
 use memtide_schema::scenario::{Goal, Measure, Relation, Subject};
 use memtide_schema::{Kind, Record};
+use std::collections::BTreeMap;
+use std::iter;
 
 /// What a step is held against.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +31,9 @@ pub struct Measured {
     pub measure: Measure,
     /// Which of their times.
     pub time: Time,
+    /// Kinds of which the agents' operations count too, where their master has a load of its own:
+    /// the figure is that of all of them together.
+    pub with_agents: Vec<Kind>,
 }
 
 /// From where to where an operation is timed.
@@ -89,25 +95,44 @@ fn judge(goal: &Goal, judged: &GoalRecord, record: &Record) -> GoalResult {
 
 impl Measured {
     fn figure_ns(&self, record: &Record) -> Option<f64> {
-        let record = record.judged();
-        let by = match self.time {
+        let figures = self.kinds.iter().filter_map(|&kind| {
+            let has_agents = record.own.is_some() && self.with_agents.contains(&kind);
+            let records = iter::once(record.judged()).chain(has_agents.then_some(record));
+            let times: Vec<_> = records.filter_map(|it| self.by_kind(it).get(&kind)).collect();
+            figure_ns(&times, self.measure)
+        });
+        figures.max_by(f64::total_cmp)
+    }
+
+    fn by_kind<'a>(&self, record: &'a Record) -> &'a BTreeMap<Kind, Distribution> {
+        match self.time {
             Time::Response => &record.response,
             Time::Service => &record.service,
-        };
-        let kinds = self.kinds.iter().filter_map(|kind| by.get(kind));
-        kinds.filter_map(|times| figure_ns(times, self.measure)).max_by(f64::total_cmp)
+        }
     }
 }
 
-fn figure_ns(times: &Distribution, measure: Measure) -> Option<f64> {
+/// A figure of all operations in `times`; none if there were none.
+fn figure_ns(times: &[&Distribution], measure: Measure) -> Option<f64> {
+    let count = times.iter().map(|times| times.count).sum();
     match measure {
-        Measure::Mean => times.mean_ns,
-        Measure::Max if times.unanswered > 0 => Some(f64::INFINITY),
-        Measure::Max => times.max_ns.map(|ns| ns as f64),
-        Measure::Percentile(_) if times.count == 0 => None,
+        Measure::Mean => {
+            let answered =
+                |times: &Distribution| times.count.saturating_sub(times.unanswered) as f64;
+            let means = times.iter().filter_map(|times| Some((times.mean_ns?, answered(times))));
+            let (sum, all) = means
+                .fold((0.0, 0.0), |(sum, all), (mean, count)| (sum + mean * count, all + count));
+            (all > 0.0).then(|| sum / all)
+        }
+        Measure::Max if times.iter().any(|times| times.unanswered > 0) => Some(f64::INFINITY),
+        Measure::Max => times.iter().filter_map(|times| times.max_ns).max().map(|ns| ns as f64),
+        Measure::Percentile(_) if count == 0 => None,
         Measure::Percentile(percent) => {
-            let answered = times.times()?;
-            let ns = answered.value_at_rank(rank(percent / 100.0, times.count));
+            let mut answered = Histogram::<u64>::new();
+            for times in times {
+                answered.absorb(&times.times()?);
+            }
+            let ns = answered.value_at_rank(rank(percent / 100.0, count));
             Some(ns.map_or(f64::INFINITY, |ns| ns as f64))
         }
     }

@@ -25,7 +25,9 @@ pub use memtide_base::choice::{
     Reconnect, Refill, Replicate, Sharing, Transport, Wait,
 };
 pub(crate) use memtide_base::units::span_word;
-pub use outputs::{Output, OutputKind, Outputs, Settings, Tags};
+pub use outputs::{
+    InfluxNames, InfluxPlace, InfluxVersion, Output, OutputKind, Outputs, Settings, Tags,
+};
 pub(crate) use outputs::{parse_outputs, parse_tags};
 pub use placement::{BarrierWord, Placement, ShardWord, StartAt};
 pub use target::Target;

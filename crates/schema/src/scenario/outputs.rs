@@ -1,8 +1,10 @@
 //! Where results go, and what they are called: all that a user says and that changes nothing of
 //! what is measured. A record keeps the scenario, and not this.
 
+mod influx;
 mod output;
 
+pub use influx::{InfluxNames, InfluxPlace, InfluxVersion};
 pub use output::{Output, OutputKind};
 
 use super::check::{Problem, Problems};

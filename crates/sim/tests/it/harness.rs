@@ -161,7 +161,8 @@ impl World {
         let (scenario, around, setting) = self.stage();
         let whole = SimFleet::new(setting, Trace::new(), |_| {});
         let world = whole.beside();
-        let plan = StepsPlan { scenario: &scenario, aim, data, steps_max: Some(60) };
+        let plan =
+            StepsPlan { scenario: &scenario, aim, data, steps_max: Some(60), counts_own: false };
         let mut fleet = make((&plan, course), whole);
         let mut audience = Audience::default();
         let mut runner = FleetRunner { fleet: &mut fleet, scenario: &scenario, around: &around };

@@ -51,7 +51,8 @@ fn mutilates_search_finds_it_by_its_own_figure() {
     let limit = 1_000.0 - 20f64.ln() / 0.010;
     let mut course = Bisect::new(0.0, 0.1, 0.98);
     let measure = Measure::Percentile(95.0);
-    let measured = Measured { kinds: vec![Kind::Get, Kind::Set], measure, time: Time::Service };
+    let (kinds, with_agents) = (vec![Kind::Get, Kind::Set], Vec::new());
+    let measured = Measured { kinds, measure, time: Time::Service, with_agents };
     let aim = Aim::AtMost { measured, bound_ns: 10e6 };
     // Any goal of the scenario's own is no matter of this search.
     let world = world("30s", "all.p95<1ns");

@@ -15,7 +15,9 @@ const PROFILE_CACHE: (u32, u32, u32) = (10_000, 10_000, 100);
 impl Reader<'_> {
     pub(super) fn connections(&mut self, settings: &Settings<'_>, servers: usize) -> Connections {
         let given = self.given;
-        let measured = given.int("measure_connections").map(not_negative);
+        // With agents it is the master's own alone.
+        let measured = given.int("measure_connections").filter(|_| !self.has_agents());
+        let measured = measured.map(not_negative);
         if measured.is_some() && settings.qps > 0 {
             self.note(
                 "--measure_connections (-C): the total rate is still --qps, spread over these \

@@ -157,7 +157,7 @@ impl Reader<'_> {
     pub(super) fn note_what_is_passed_over(&mut self, mode: &Mode) {
         let given = self.given;
         for (long, letter) in [("measure_qps", 'Q'), ("measure_depth", 'D')] {
-            if given.has(long) {
+            if given.has(long) && !self.has_agents() {
                 self.note(format!(
                     "--{long} (-{letter}) is ignored without --agent, as the original does."
                 ));

@@ -12,7 +12,19 @@ fn words(line: &str) -> Vec<String> {
 }
 
 fn read(face: Face, line: &str) -> Result<Options, Stop> {
-    parse(face, name(face), &words(line))
+    load(face, name(face), &words(line))
+}
+
+/// A command line that makes load.
+pub(in crate::mutilate) fn load(
+    face: Face,
+    program: &str,
+    argv: &[String],
+) -> Result<Options, Stop> {
+    parse(face, program, argv).map(|command| match command {
+        Command::Load(options) => *options,
+        Command::Agent(agent) => panic!("it is for an agent: {agent:?}"),
+    })
 }
 
 fn name(face: Face) -> &'static str {
@@ -40,8 +52,9 @@ fn values(options: &Options) -> Vec<String> {
 /// What `line` changes against the least command line of the face, or how it ends.
 fn outcome(face: Face, line: &str) -> String {
     let least: BTreeSet<String> = values(&read(face, "-s h").unwrap()).into_iter().collect();
-    match read(face, line) {
-        Ok(options) => {
+    match parse(face, name(face), &words(line)) {
+        Ok(Command::Agent(agent)) => format!("  {agent:?}\n"),
+        Ok(Command::Load(options)) => {
             let changed = values(&options).into_iter().filter(|value| !least.contains(value));
             changed.map(|value| format!("  {}\n", value.trim())).collect()
         }
@@ -208,6 +221,26 @@ const WRONG: &[&str] = &[
     "--agentmode -T 16",
     "-s h -a agent1",
     "-s h --agent=a,b --noload",
+    "-A -T 4 -l 2 -B --affinity -p 7777 -v",
+    "-A -T 0",
+    "-A -T 100 -l 100",
+    "-A -p 70000",
+    "-s h -a a -a a:5556",
+    "-s h -a a:1 -a a:2 -a [::1]:3 -a ::1",
+    "-s h -a a:0",
+    "-s h -a a:1-2",
+    "-s h -a a -p x",
+    "-s h -a a -T 0",
+    "-s h -a a -T 4 -c 2 -d 8 -C 16 -D 1 -Q 1000 -q 100000 -l 2",
+    "-s h -a a -q 1000 -Q 1000",
+    "-s h -a a -q 0 -Q 1000",
+    "-s h -a a --scan 500:2000:500 -Q 500",
+    "-s h -a a --scan 0:2000:500 -Q 500",
+    "-s h -a a --search 95:1000 -q 1000 -Q 2000",
+    "-s h -a a -D 0",
+    "-s h -a a -l 0",
+    "-s h -a a -M 5 -m 2",
+    "-s h -a a --loadonly -T 0",
     "-s ''",
     "-s h:0",
     "-s [::1",
@@ -372,15 +405,8 @@ fn a_dynamic_option_chooses_the_dynamic_fork() {
 }
 
 #[test]
-fn what_is_asked_for_in_all_is_offered_in_all() {
-    let lines = ["-s h:1-4 -q 1000 -T 2 -c 3", "-s h -q 1000 -C 7", "-s a,b,c -q 1000 -M -l 4"];
-    for line in lines {
-        let options = read(Face::Mcperf, line).unwrap();
-        let share = options.connections.rate_ops_each(f64::from(options.paced.rate_ops)).unwrap();
-        let all = share * options.connections.total() as f64;
-        assert!((all - 1000.0).abs() < 1e-9, "{line}: {all}");
-    }
-    let ports = read(Face::Mcperf, lines[0]).unwrap();
+fn each_port_of_a_range_is_a_server() {
+    let ports = read(Face::Mcperf, "-s h:1-4 -q 1000 -T 2 -c 3").unwrap();
     let expected = Connections { servers: 4, threads: 2, each: 3, is_roundrobin: false };
     assert_eq!((ports.connections, ports.mode), (expected, Mode::Once));
     assert_eq!(ports.load.records_each, 10_000, "ports do not divide the records");
@@ -439,14 +465,16 @@ fn random_command_lines_end_in_a_decision() {
             }
         }
         match parse(face, "p", &argv) {
+            Ok(Command::Agent(agent)) => assert!(agent.shares > 0, "{argv:?}"),
             Err(stop) => {
                 assert!(matches!(stop.code, 0 | 1 | 255), "{argv:?}");
                 assert_ne!(stop.stdout.is_empty(), stop.stderr.is_empty(), "{argv:?}");
             }
-            Ok(options) => {
+            Ok(Command::Load(options)) => {
                 decided += 1;
                 assert!(!options.target.servers.is_empty(), "{argv:?}");
-                assert!(options.connections.total() > 0, "{argv:?}");
+                let all = options.connections.total();
+                assert!(all > 0 || options.agents.is_some(), "{argv:?}");
                 assert!(options.load.records_each > 0, "{argv:?}");
                 assert!(!options.paced.time.is_zero() && options.paced.depth > 0, "{argv:?}");
                 if let Keys::Cached { capacity, stride_max, .. } = options.load.keys {

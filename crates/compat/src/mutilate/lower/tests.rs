@@ -1,7 +1,8 @@
 //! Every option's scenario.
 
 use super::*;
-use crate::mutilate::{Face, parse};
+use crate::mutilate::Face;
+use crate::mutilate::args::tests::load as parse;
 use memtide_schema::Scenario;
 use memtide_schema::scenario::Reconnect;
 

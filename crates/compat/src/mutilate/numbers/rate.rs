@@ -1,14 +1,14 @@
-//! How many connections there are, and which share of the asked rate each offers.
+//! How many connections there are.
 //!
-//! The shares always add up to the asked rate: the originals' sums come out higher for ranges of
-//! ports, for `-C`, and in masterless mode.
+//! The rates that they offer always add up to the asked rate: the originals' sums come out higher
+//! for ranges of ports, for `-C`, and in masterless mode.
 
 /// How connections are laid out over servers and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
     /// Servers, each port of a range being one; at least 1.
     pub servers: u32,
-    /// Threads; at least 1.
+    /// Threads; 0 if only agents make load.
     pub threads: u32,
     /// Connections of each thread to each of its servers; at least 1.
     pub each: u32,
@@ -19,17 +19,16 @@ pub struct Connections {
 impl Connections {
     /// How many there are in all.
     pub fn total(&self) -> u64 {
-        let pairs = if self.is_roundrobin {
-            u64::from(self.servers.max(self.threads))
-        } else {
-            u64::from(self.servers) * u64::from(self.threads)
-        };
-        pairs.saturating_mul(u64::from(self.each))
+        self.of_threads(self.threads)
     }
 
-    /// The share of `rate_ops`, the total asked for, that one connection offers. `None` for 0:
-    /// connections then send as fast as answers come.
-    pub fn rate_ops_each(&self, rate_ops: f64) -> Option<f64> {
-        (rate_ops > 0.0).then(|| rate_ops / self.total() as f64)
+    /// How many there are in a process that has this many threads.
+    pub fn of_threads(&self, threads: u32) -> u64 {
+        let pairs = if self.is_roundrobin {
+            u64::from(self.servers.max(threads))
+        } else {
+            u64::from(self.servers) * u64::from(threads)
+        };
+        pairs.saturating_mul(u64::from(self.each))
     }
 }

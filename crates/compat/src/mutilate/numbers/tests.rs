@@ -39,7 +39,7 @@ fn a_waveform_without_a_seed_takes_a_fresh_one() {
 }
 
 #[test]
-fn shares_add_up_to_the_asked_rate() {
+fn threads_have_all_servers_or_take_them_in_turn() {
     for is_roundrobin in [false, true] {
         for servers in 1..5 {
             for threads in 1..5 {
@@ -47,9 +47,6 @@ fn shares_add_up_to_the_asked_rate() {
                 let most = servers.max(threads);
                 let pairs = if is_roundrobin { most } else { servers * threads };
                 assert_eq!(connections.total(), 3 * u64::from(pairs), "{connections:?}");
-                let share = connections.rate_ops_each(1000.0).unwrap();
-                assert!((share * connections.total() as f64 - 1000.0).abs() < 1e-9);
-                assert_eq!(connections.rate_ops_each(0.0), None);
             }
         }
     }

@@ -5,7 +5,7 @@
 use super::table::ScaledHistogram;
 use memtide_metrics::histogram::Histogram;
 use memtide_schema::Kind;
-use memtide_schema::record::{Distribution, Record};
+use memtide_schema::record::{Distribution, IntervalRecord, Record};
 use std::collections::BTreeMap;
 
 /// The figures of one run.
@@ -68,6 +68,19 @@ pub struct Cpu {
     pub max: f64,
 }
 
+/// Whose figures the rows of a report are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whose {
+    /// One process makes all load.
+    #[default]
+    Process,
+    /// Agents make load, and all rows are of their master's own.
+    Master,
+    /// Agents make load, and all reads are in the row of reads; the others are of their master's
+    /// own.
+    MasterAndReads,
+}
+
 /// From when an operation's time is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeBasis {
@@ -83,11 +96,52 @@ const STORES: [Kind; 6] =
     [Kind::Set, Kind::Add, Kind::Replace, Kind::Append, Kind::Prepend, Kind::Cas];
 
 impl Material {
-    /// The figures of `record`, its rows made of `times`. The error names a histogram that cannot
-    /// be read back.
+    /// The figures of `record`, its rows made of `times`. If agents made load, counts are of all,
+    /// the master's own load included, and `whose` says what the rows are of. The error names a
+    /// histogram that cannot be read back.
     ///
     /// There are no segments: which rates were asked for, a record does not say.
-    pub fn of(record: &Record, times: TimeBasis) -> Result<Self, String> {
+    pub fn of(record: &Record, times: TimeBasis, whose: Whose) -> Result<Self, String> {
+        let all = Self::of_process(record, times)?;
+        if whose == Whose::Process {
+            return Ok(all);
+        }
+        let own = record.own.as_deref();
+        let own = own.map(|own| Self::of_process(own, times)).transpose()?;
+        Ok(own.unwrap_or_default().with_agents(all, whose))
+    }
+
+    /// The figures of a master's own load with those of its agents.
+    fn with_agents(self, agents: Self, whose: Whose) -> Self {
+        let own = self;
+        let reads = match whose {
+            Whose::Process | Whose::Master => own.reads,
+            Whose::MasterAndReads => own.reads.with(&agents.reads),
+        };
+        let has_own = own.started_unix_ms > 0;
+        let start = if has_own { own.started_unix_ms } else { agents.started_unix_ms };
+        Self {
+            reads,
+            updates: own.updates,
+            outstanding: own.outstanding,
+            gets: own.gets.saturating_add(agents.gets),
+            sets: own.sets.saturating_add(agents.sets),
+            misses: own.misses.saturating_add(agents.misses),
+            skipped: own.skipped.saturating_add(agents.skipped),
+            bytes_received: own.bytes_received.saturating_add(agents.bytes_received),
+            bytes_sent: own.bytes_sent.saturating_add(agents.bytes_sent),
+            measured_s: own.measured_s.max(agents.measured_s),
+            connections: own.connections.saturating_add(agents.connections),
+            started_unix_ms: start.min(agents.started_unix_ms),
+            ended_unix_ms: own.ended_unix_ms.max(agents.ended_unix_ms),
+            // Of the master's machine, as the originals look at it.
+            cpu: own.cpu.or(agents.cpu),
+            segments: Vec::new(),
+        }
+    }
+
+    /// The figures of one process, or of several as though they were one.
+    fn of_process(record: &Record, times: TimeBasis) -> Result<Self, String> {
         let kinds = match times {
             TimeBasis::Service => &record.service,
             TimeBasis::Response => &record.response,
@@ -127,7 +181,8 @@ impl Material {
         })
     }
 
-    /// The material with a segment for each interval of `record`, which was asked for these rates.
+    /// The material with a segment for each interval of `record`, which was asked for these rates;
+    /// a load of the master's own is in it.
     ///
     /// # Errors
     /// When the histogram of an interval cannot be read back.
@@ -137,15 +192,17 @@ impl Material {
         times: TimeBasis,
         targets_per_s: &[u32],
     ) -> Result<Self, String> {
-        let segments = record.intervals.iter().zip(targets_per_s).map(|(interval, &target)| {
-            let gets = interval.gets.as_ref().map(|gets| match times {
-                TimeBasis::Service => &gets.service,
-                TimeBasis::Response => &gets.response,
-            });
-            let reads = gets.map_or(Some(Histogram::new()), Distribution::times);
+        let own = record.own.iter().flat_map(|own| &own.intervals).map(Some);
+        let own = own.chain(std::iter::repeat(None));
+        let intervals = record.intervals.iter().zip(own);
+        let segments = intervals.zip(targets_per_s).map(|((interval, own), &target)| {
+            let mut reads = reads_of(interval, times)?;
+            if let Some(own) = own {
+                reads.absorb(&reads_of(own, times)?);
+            }
             Ok(Segment {
-                reads: ScaledHistogram::times(reads.ok_or_else(|| damaged("an interval"))?),
-                ops: interval.ops,
+                reads: ScaledHistogram::times(reads),
+                ops: interval.ops + own.map_or(0, |own| own.ops),
                 length_s: interval.length_s,
                 target_per_s: u64::from(target),
             })
@@ -163,6 +220,16 @@ impl Material {
     pub fn rate_per_s(&self) -> f64 {
         share(self.ops() as f64, self.measured_s)
     }
+}
+
+/// How long the answered reads of an interval took.
+fn reads_of(interval: &IntervalRecord, times: TimeBasis) -> Result<Histogram<u64>, String> {
+    let gets = interval.gets.as_ref().map(|gets| match times {
+        TimeBasis::Service => &gets.service,
+        TimeBasis::Response => &gets.response,
+    });
+    let reads = gets.map_or(Some(Histogram::new()), Distribution::times);
+    reads.ok_or_else(|| damaged("an interval"))
 }
 
 /// `part` of `whole`; 0 of nothing.

@@ -21,7 +21,7 @@ mod format;
 mod tests;
 
 pub use format::Format;
-pub use material::{Cpu, Material, Segment, TimeBasis};
+pub use material::{Cpu, Material, Segment, TimeBasis, Whose};
 pub use plot::{histogram_csv, histogram_name};
 pub use report::{Formatter, Waveform};
 pub use samples::{SavedOperations, sample_line};

@@ -49,6 +49,28 @@ impl Formatter {
         self.tables(last, Some(peak_per_s))
     }
 
+    /// What an agent prints after each run of a master: its own reads, and the rate of all that it
+    /// did. Only memcache-perf's agents print.
+    pub fn agent(&self, material: &Material) -> String {
+        let mut text = String::new();
+        if !self.format.is_mcperf() {
+            return text;
+        }
+        let rate = material.rate_per_s();
+        if self.format == Format::McperfDynamic {
+            let Material { measured_s: s, gets, sets, .. } = material;
+            let ops = material.ops();
+            push(
+                &mut text,
+                format_args!("Local QPS = {rate:.1} ({ops} / {s:.1}s) - {gets}.0, {sets}.0\n"),
+            );
+        }
+        let columns = self.format.columns();
+        let (labels, reads) = (header(columns), row("read", columns, &material.reads));
+        push(&mut text, format_args!("{labels} QPS\n{reads} {rate:>8.1}\n"));
+        text
+    }
+
     /// The first line of a scan.
     pub fn scan_header(&self) -> String {
         let labels = header(self.format.scan_columns());

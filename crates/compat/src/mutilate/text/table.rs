@@ -27,6 +27,12 @@ impl ScaledHistogram {
         Self { values, units: 1.0 }
     }
 
+    /// All values of both.
+    pub fn with(mut self, other: &Self) -> Self {
+        self.values.absorb(&other.values);
+        self
+    }
+
     /// How many values there are.
     pub fn count(&self) -> u64 {
         self.values.count()

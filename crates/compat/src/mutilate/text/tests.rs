@@ -202,7 +202,7 @@ fn a_record_is_read_by_kind() {
     }
     record.response.insert(Kind::GetHit, distribution(&times(30, 5000, 6000), 0));
     for (times, least) in [(TimeBasis::Service, 1.0), (TimeBasis::Response, 5.0)] {
-        let material = Material::of(&record, times).unwrap();
+        let material = Material::of(&record, times, Whose::Process).unwrap();
         assert_eq!((material.reads.count(), material.updates.count()), (40, 5));
         assert_eq!((material.reads.minimum(), material.updates.minimum()), (least, least));
         assert_eq!((material.ops(), material.rate_per_s()), (45, 22.5));
@@ -212,11 +212,17 @@ fn a_record_is_read_by_kind() {
         assert_eq!((material.started_unix_ms, material.ended_unix_ms), (5, 9));
     }
     record.answered_until_s = Some(0.5);
-    assert_eq!(Material::of(&record, TimeBasis::Service).unwrap().rate_per_s(), 30.0);
+    assert_eq!(
+        Material::of(&record, TimeBasis::Service, Whose::Process).unwrap().rate_per_s(),
+        30.0
+    );
     record.answered_until_s = None;
-    assert_eq!(Material::of(&record, TimeBasis::Service).unwrap().rate_per_s(), 30.0);
+    assert_eq!(
+        Material::of(&record, TimeBasis::Service, Whose::Process).unwrap().rate_per_s(),
+        30.0
+    );
     record.service.get_mut(&Kind::Get).unwrap().count += 1;
-    let why = Material::of(&record, TimeBasis::Service).unwrap_err();
+    let why = Material::of(&record, TimeBasis::Service, Whose::Process).unwrap_err();
     assert!(why.contains("of get "), "{why}");
 }
 

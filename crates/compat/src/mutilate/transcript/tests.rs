@@ -2,7 +2,8 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p memtide-compat` writes the files again.
 
-use super::super::{Face, parse};
+use super::super::Face;
+use super::super::args::tests::load;
 use super::*;
 use memtide_base::Span;
 use memtide_metrics::histogram::Histogram;
@@ -17,7 +18,7 @@ use std::path::Path;
 /// Asserts that the file `name` holds all that is said on `events` to who called with `line`.
 fn expect(name: &str, face: Face, line: &str, events: &[(&str, Event)]) {
     let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
-    let options = parse(face, "program", &argv).unwrap();
+    let options = load(face, "program", &argv).unwrap();
     let targets = match &options.mode {
         Mode::Dynamic(dynamic) => dynamic.targets(1),
         _ => Vec::new(),
@@ -202,7 +203,7 @@ fn those_who_are_silent() {
     for line in ["-s h --loadonly", "-s h -M", "-s h -M -v"] {
         let [started, note, phase] = beginning();
         let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let options = parse(Face::Mutilate, "mutilate", &argv).unwrap();
+        let options = load(Face::Mutilate, "mutilate", &argv).unwrap();
         let mut transcript = Transcript::new(&options, &[]);
         assert_eq!(transcript.begin(), Printed::default(), "{line}");
         for (what, event) in [started, note, phase, done(1000)] {
@@ -221,7 +222,7 @@ fn quiet_is_about_stderr_alone() {
 #[test]
 fn a_search_that_ends_before_its_first_step_has_no_table() {
     let argv: Vec<String> = ["-s", "h", "--search", "95:1000"].map(str::to_owned).to_vec();
-    let options = parse(Face::Mutilate, "mutilate", &argv).unwrap();
+    let options = load(Face::Mutilate, "mutilate", &argv).unwrap();
     let mut transcript = Transcript::new(&options, &[]);
     assert_eq!(transcript.on(&over().1).unwrap(), Printed::default());
 }

@@ -1,6 +1,9 @@
 //! `memtide install-faces`: links under the names of older load generators, so that existing
 //! scripts find this program.
 
+#[cfg(feature = "cluster")]
+mod join;
+
 use crate::exit::{FAILED, Stop};
 use crate::flags::FACES;
 use crate::output::show;
@@ -41,6 +44,11 @@ pub(in crate::cmd) fn install(matches: &ArgMatches) -> Result<u8, Stop> {
             ))
         })?;
         said += &format!("{} -> {}\n", place.display(), target.display());
+    }
+    #[cfg(feature = "cluster")]
+    if let Some(path) = matches.get_one::<PathBuf>("join") {
+        said += &join::install(path, folder, crate::cmd::agent::law_words(matches))
+            .map_err(Stop::usage)?;
     }
     drop(show(&said));
     Ok(0)

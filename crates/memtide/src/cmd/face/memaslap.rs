@@ -49,7 +49,8 @@ impl Face for Memaslap {
         let options = parse(program, words, &environment)?;
         let settings = lower(&options)?;
         let front = Box::new(Line { options, has_notes: false });
-        Ok(Asked { settings, task: Task::Once, front })
+        let settings = Box::new(settings);
+        Ok(Asked::Run { settings, task: Task::Once, front })
     }
 }
 

@@ -11,13 +11,17 @@ mod screen;
 
 pub(super) use install::install;
 
+#[cfg(feature = "cluster")]
+use crate::cluster::session::MasterSession;
 use crate::exit::no_text;
 use crate::flags::MCPERF;
 use crate::output::{complain, say_part, show};
+use crate::placement::{division, variable};
 use crate::session::host::HostWorld;
 use crate::session::{Front, Session, Task};
 use memtide_compat::{Mcperf, Stop, mutilate as family};
 use memtide_host::machine;
+use memtide_host::signal::StopFlag;
 use memtide_schema::Settings;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,6 +29,9 @@ use std::{env, fs};
 
 /// The exit code of all older load generators for a wrong command line.
 const USAGE: u8 = 1;
+/// The join file beside a face's link, by which masters and agents know each other.
+#[cfg(feature = "cluster")]
+const JOIN_FILE: &str = "memtide.join";
 /// A chain of more links than this is a cycle.
 const LINKS_MAX: usize = 40;
 
@@ -39,10 +46,12 @@ trait Face {
 }
 
 /// The meaning of a face's command line.
-struct Asked {
-    settings: Settings,
-    task: Task,
-    front: Box<dyn Front>,
+enum Asked {
+    /// A run, here or by agents.
+    Run { settings: Box<Settings>, task: Task, front: Box<dyn Front> },
+    /// Something else, which ends with this exit code.
+    #[cfg(feature = "cluster")]
+    Other(Box<dyn FnOnce() -> u8>),
 }
 
 /// A face that was called.
@@ -150,9 +159,9 @@ impl Call {
             return self.face.fatal();
         }
         match self.face.read(&self.program, &self.words) {
-            Ok(Asked { settings, task, front }) => {
-                Session { settings, task, front, world: HostWorld::new(None) }.run()
-            }
+            Ok(Asked::Run { settings, task, front }) => run(*settings, task, front),
+            #[cfg(feature = "cluster")]
+            Ok(Asked::Other(perform)) => perform(),
             Err(stop) => {
                 // If stdout is gone, the error cannot be reported.
                 drop(show(&stop.stdout));
@@ -160,5 +169,21 @@ impl Call {
                 stop.code
             }
         }
+    }
+}
+
+/// Carries out a run, here or by agents; returns the exit code.
+fn run(settings: Settings, task: Task, front: Box<dyn Front>) -> u8 {
+    #[cfg(feature = "cluster")]
+    if settings.placement.agents.which.is_some() {
+        return MasterSession { settings, task, front }.run();
+    }
+    let division = match settings.placement.shard {
+        None => Ok(None),
+        shard => division(shard, &variable),
+    };
+    match division {
+        Ok(share) => Session { settings, task, front, world: HostWorld::new(share) }.run(),
+        Err(stop) => front.exit(Err(stop), &StopFlag::default()),
     }
 }

@@ -8,7 +8,7 @@ use crate::session::outlets::{attach, create};
 use crate::session::{Ended, InStep, Opened, Screen};
 use memtide_base::Span;
 use memtide_compat::mutilate::text::{
-    Material, ScaledHistogram, TimeBasis, histogram_csv, histogram_name,
+    Material, ScaledHistogram, TimeBasis, Whose, histogram_csv, histogram_name,
 };
 use memtide_compat::{Printed, memaslap, mutilate};
 use memtide_host::clock;
@@ -139,17 +139,18 @@ pub(super) fn written(ended: Ended) -> Result<(), Stop> {
 /// are not times; the record has them.
 pub(super) struct Pictures {
     times: TimeBasis,
+    whose: Whose,
     runs: u32,
 }
 
 impl Pictures {
     /// The charts of response or service times.
-    pub(super) fn in_step(times: TimeBasis) -> InStep<'static> {
-        InStep { name: "--plot_all", screen: Box::new(Self { times, runs: 0 }) }
+    pub(super) fn in_step(times: TimeBasis, whose: Whose) -> InStep<'static> {
+        InStep { name: "--plot_all", screen: Box::new(Self { times, whose, runs: 0 }) }
     }
 
     fn draw(&mut self, record: &Record) -> Result<(), Stop> {
-        let material = Material::of(record, self.times).map_err(Stop::usage)?;
+        let material = Material::of(record, self.times, self.whose).map_err(Stop::usage)?;
         let (number, rate_per_s) = (self.runs, material.rate_per_s());
         self.runs += 1;
         let rows: [(&str, &ScaledHistogram); 2] =

@@ -31,8 +31,8 @@ impl Face for Twemperf {
 
     fn read(&self, _program: &str, words: &[String]) -> Result<Asked, memtide_compat::Stop> {
         let options = parse(words)?;
-        let settings = lower(&options)?;
-        Ok(Asked { settings, task: Task::Once, front: Box::new(Line { options }) })
+        let settings = Box::new(lower(&options)?);
+        Ok(Asked::Run { settings, task: Task::Once, front: Box::new(Line { options }) })
     }
 }
 

@@ -7,6 +7,7 @@ mod endings;
 mod files;
 mod credentials;
 mod repeats;
+mod fleet;
 
 #[path = "../../../../compat/tests/parser/mod.rs"]
 mod parser;

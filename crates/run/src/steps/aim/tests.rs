@@ -51,7 +51,7 @@ fn too_few_operations_suffice_when_even_the_longest_kept_the_bound() {
 #[test]
 fn one_figure_is_the_highest_of_its_kinds() {
     let figure = |kinds: &[Kind], measure, time, record: &Record| {
-        let measured = Measured { kinds: kinds.to_vec(), measure, time };
+        let measured = Measured { kinds: kinds.to_vec(), measure, time, with_agents: Vec::new() };
         Aim::AtMost { measured, bound_ns: 95e6 }.figure_ns(record)
     };
     let whole = record(100, 0);

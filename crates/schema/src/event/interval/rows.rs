@@ -73,6 +73,11 @@ impl IntervalRow {
         row
     }
 
+    /// The columns with their cells; null where the second does not tell the figure.
+    pub fn cells(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
     /// The names of the columns, separated by commas. Units are the ends of the names; a name
     /// without a unit counts operations, keys or connections.
     pub fn csv_header(&self) -> String {

@@ -11,12 +11,24 @@ pub(crate) struct Division {
     pub(crate) agents: Scenario,
     /// How many shares of it each agent has, in their order, at least 1.
     pub(crate) shares: Vec<u32>,
-    /// What the master makes beside them, at the same rate in all steps of a search or scan.
-    pub(crate) own: Option<Scenario>,
+    /// What the master makes beside them.
+    pub(crate) own: Option<OwnPart>,
+}
+
+/// The rates of agents and master in a step of a search or scan that has this rate; none is as
+/// fast as replies come.
+pub(crate) type StepRates = Box<dyn Fn(Option<f64>) -> (Option<f64>, Option<f64>)>;
+
+/// What a master makes beside its agents.
+pub(crate) struct OwnPart {
+    pub(crate) scenario: Scenario,
+    /// Their rates in a step of a search or scan.
+    pub(crate) rates: StepRates,
 }
 
 impl Division {
-    /// Of a run whose agents take these numbers of shares.
+    /// Of a run of memtide's own, whose agents take these numbers of shares: the master's rate
+    /// comes beside theirs, and is the same in all steps.
     pub(crate) fn of(settings: &Settings, shares: Vec<u32>) -> Self {
         let Settings { scenario, placement, .. } = settings;
         let Some(rate) = placement.agents.master_rate else {
@@ -36,7 +48,8 @@ impl Division {
             after: None,
             ..scenario.clone()
         };
-        Self { agents, shares, own: Some(own) }
+        let rates = Box::new(move |step| (step, Some(rate)));
+        Self { agents, shares, own: Some(OwnPart { scenario: own, rates }) }
     }
 }
 
@@ -52,10 +65,11 @@ mod tests {
         settings.scenario.goals = vec!["all.p99<1ms".parse().unwrap()];
         let alone = Division::of(&settings, vec![1, 2]);
         assert_eq!((alone.agents, alone.shares), (settings.scenario.clone(), vec![1, 2]));
-        assert_eq!(alone.own, None);
+        assert!(alone.own.is_none());
         settings.placement.agents.master_rate = Some(500.0);
         let beside = Division::of(&settings, vec![1, 2]);
-        let own = beside.own.unwrap();
+        let OwnPart { scenario: own, rates } = beside.own.unwrap();
+        assert_eq!(rates(Some(7.0)), (Some(7.0), Some(500.0)));
         assert_eq!((beside.agents.rate, beside.agents.goals), (Some(1e5), Vec::new()));
         assert_eq!((own.rate, own.connections, own.threads), (Some(500.0), Some(5), Some(1)));
         assert_eq!((own.load, own.goals), (Load::Never, settings.scenario.goals));

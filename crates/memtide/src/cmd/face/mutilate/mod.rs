@@ -1,6 +1,11 @@
 //! `memtide mutilate`, `mcperf` and `mcperf-dynamic`: runs their command lines on this machine,
 //! with their output and exit codes.
 
+#[cfg(feature = "cluster")]
+mod fleet;
+
+mod share;
+
 use super::screen::{Pictures, Text, json, written};
 use super::{Asked, Face};
 use crate::exit::{INTERRUPTED, Stop};
@@ -11,11 +16,19 @@ use crate::session::outlets::create;
 use crate::session::{
     Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Steps, Task, failed_in, unfit,
 };
+#[cfg(feature = "cluster")]
+use crate::session::{LostAgents, front::division::Division};
+#[cfg(feature = "cluster")]
+use fleet::{enlist, serving};
 use memtide_base::Span;
-use memtide_compat::mutilate::text::{SavedOperations, TimeBasis, sample_line};
+#[cfg(not(feature = "cluster"))]
+use memtide_compat::mutilate::AgentOptions;
+#[cfg(feature = "cluster")]
+use memtide_compat::mutilate::Patience;
+use memtide_compat::mutilate::text::{SavedOperations, TimeBasis, Whose, sample_line};
 use memtide_compat::mutilate::{
-    Face as Tool, FamilyWords, Mode, Options, Search, Searched, Statistic, Transcript, Verbosity,
-    lower, parse, refused,
+    Command, Face as Tool, FamilyWords, Mode, Options, Search, Searched, Statistic, Transcript,
+    Verbosity, lower, parse, refused, whose,
 };
 use memtide_host::clock;
 use memtide_host::signal::StopFlag;
@@ -41,16 +54,21 @@ impl Face for Tool {
     }
 
     fn read(&self, program: &str, words: &[String]) -> Result<Asked, memtide_compat::Stop> {
-        let options = parse(*self, program, words)?;
+        let mut options = match parse(*self, program, words)? {
+            Command::Load(options) => *options,
+            Command::Agent(agent) => return serving(agent),
+        };
         let seed = clock::since_unix().ns();
         let targets = match &options.mode {
             Mode::Dynamic(dynamic) => dynamic.targets(seed),
             _ => Vec::new(),
         };
-        let settings = lower(&options, &targets)?;
+        let mut settings = Box::new(lower(&options, &targets)?);
+        enlist(&options, &mut settings)?;
+        share::take(&mut options, &mut settings)?;
         let task = task(&options);
         let front = Box::new(Mutilate { options, targets, has_notes: false });
-        Ok(Asked { settings, task, front })
+        Ok(Asked::Run { settings, task, front })
     }
 }
 
@@ -103,6 +121,33 @@ impl Front for Mutilate {
         Ok(Opened { samples: samples(&self.options)?, ..opened })
     }
 
+    #[cfg(feature = "cluster")]
+    fn has_own_load(&self, _settings: &Settings) -> bool {
+        let is_fill = matches!(self.options.mode, Mode::LoadOnly);
+        self.options.agents.as_ref().is_some_and(|agents| agents.own.is_some()) && !is_fill
+    }
+
+    #[cfg(feature = "cluster")]
+    fn patience_flag(&self) -> Option<&'static str> {
+        self.goes_on_without().then_some("--poll_max (-M)")
+    }
+
+    #[cfg(feature = "cluster")]
+    fn goes_on_without(&self) -> bool {
+        let agents = self.options.agents.as_ref();
+        agents.is_some_and(|agents| matches!(agents.patience, Patience::GivesUp(_)))
+    }
+
+    #[cfg(feature = "cluster")]
+    fn divide(&self, _settings: &Settings, shares: Vec<u32>) -> Result<Division, Stop> {
+        fleet::division(&self.options, &self.targets, shares)
+    }
+
+    #[cfg(feature = "cluster")]
+    fn missed(&self, lost: &LostAgents) {
+        fleet::tell_missed(&self.options, lost);
+    }
+
     fn manner(&self) -> Manner {
         Manner::Kills
     }
@@ -121,7 +166,7 @@ impl Front for Mutilate {
         let mut screens = vec![Text::in_step(transcript, self.has_notes)];
         if output.is_plot_all {
             let times = if output.is_response { TimeBasis::Response } else { TimeBasis::Service };
-            screens.push(Pictures::in_step(times));
+            screens.push(Pictures::in_step(times, whose(&self.options)));
         }
         screens
     }
@@ -160,6 +205,28 @@ impl Front for Mutilate {
     }
 }
 
+/// Cause: This program was built without runs by agents.
+///
+/// To do: Use a build that has them.
+#[cfg(not(feature = "cluster"))]
+fn serving(_agent: AgentOptions) -> Result<Asked, memtide_compat::Stop> {
+    Err(without_agents("--agentmode (-A)"))
+}
+
+#[cfg(not(feature = "cluster"))]
+fn enlist(options: &Options, _settings: &mut Settings) -> Result<(), memtide_compat::Stop> {
+    match options.agents {
+        Some(_) => Err(without_agents("--agent (-a)")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(not(feature = "cluster"))]
+fn without_agents(option: &str) -> memtide_compat::Stop {
+    let stderr = format!("{option}: this program was built without agents\n");
+    memtide_compat::Stop { stdout: String::new(), stderr, code: FATAL }
+}
+
 /// The choice of the steps' rates, if there are steps.
 const fn course(mode: &Mode) -> Option<CourseKind> {
     match mode {
@@ -172,7 +239,8 @@ const fn course(mode: &Mode) -> Option<CourseKind> {
 /// The kind of run.
 fn task(options: &Options) -> Task {
     let in_steps = |course: Box<dyn Course>, aim| {
-        Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None })
+        let counts_own = options.agents.is_some();
+        Task::Steps(Steps { course, aim, data: Data::Kept, steps_max: None, counts_own })
     };
     match &options.mode {
         Mode::LoadOnly => Task::Load,
@@ -180,7 +248,7 @@ fn task(options: &Options) -> Task {
         Mode::Search(search) => {
             let top = f64::from(options.paced.rate_ops);
             let course = Bisect::new(top, search.rate_floor, search.retreat);
-            in_steps(Box::new(course), aim(search, options.output.is_response))
+            in_steps(Box::new(course), aim(search, options))
         }
         Mode::Scan(scan) => {
             let from = f64::from(scan.min);
@@ -193,7 +261,7 @@ fn task(options: &Options) -> Task {
 }
 
 /// The goal that a search's steps are judged by.
-fn aim(search: &Search, is_response: bool) -> Aim {
+fn aim(search: &Search, options: &Options) -> Aim {
     let kinds = match search.searched {
         Searched::Gets => vec![Kind::Get],
         Searched::Sets => vec![Kind::Set],
@@ -203,8 +271,13 @@ fn aim(search: &Search, is_response: bool) -> Aim {
         Statistic::Mean => Measure::Mean,
         Statistic::Percentile(percent) => Measure::Percentile(percent),
     };
-    let time = if is_response { Time::Response } else { Time::Service };
-    let measured = Measured { kinds, measure, time };
+    let time = if options.output.is_response { Time::Response } else { Time::Service };
+    // The searched figure is that of the rows.
+    let with_agents = match whose(options) {
+        Whose::MasterAndReads => vec![Kind::Get],
+        Whose::Process | Whose::Master => Vec::new(),
+    };
+    let measured = Measured { kinds, measure, time, with_agents };
     Aim::AtMost { measured, bound_ns: search.bound_us * 1e3 }
 }
 

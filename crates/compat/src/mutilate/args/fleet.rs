@@ -1,0 +1,143 @@
+//! Many machines: who takes part, what is the master's own, and what an agent does.
+
+use super::{Reader, Settings, not_negative};
+use crate::Stop;
+use crate::mutilate::fleet::{Fleet, OwnLoad, Patience};
+use crate::mutilate::numbers::{Scan, servers};
+use crate::mutilate::options::{AgentOptions, Mode};
+use memtide_base::Span;
+use std::collections::BTreeSet;
+
+/// The most shares of one run that an agent takes.
+const SHARES_MAX: u32 = 1024;
+
+impl Reader<'_> {
+    /// Whether agents make load, too. Nothing is divided without a master.
+    pub(super) fn has_agents(&self) -> bool {
+        self.given.has("agent")
+            && !self.given.has("agentmode")
+            && !self.given.has("masterless_agentmode")
+    }
+
+    /// What `-A` is started with.
+    pub(super) fn agent_options(&self) -> Result<AgentOptions, Stop> {
+        let number = |long: &str| not_negative(self.given.int_or_default(long));
+        let (threads, weight) = (number("threads"), number("lambda_mul"));
+        let shares = threads.saturating_mul(weight);
+        if !(1..=SHARES_MAX).contains(&shares) {
+            return Err(self.further(&format!(
+                "--threads (-T) times --lambda_mul (-l) must be between [1,{SHARES_MAX}] for an \
+                 agent"
+            )));
+        }
+        Ok(AgentOptions {
+            face: self.face,
+            port: self.port()?,
+            shares,
+            is_blocking: self.given.has("blocking"),
+            is_pinned: self.given.has("affinity"),
+            verbosity: self.verbosity(),
+            has_notes: self.given.has("notes"),
+        })
+    }
+
+    /// The agents that are to make load, too.
+    pub(super) fn fleet(
+        &self,
+        settings: &Settings<'_>,
+        mode: &Mode,
+    ) -> Result<Option<Fleet>, Stop> {
+        if !self.has_agents() {
+            return Ok(None);
+        }
+        let given = self.given;
+        let own = self.own(settings);
+        self.check_rates(&own, settings, mode)?;
+        // The mcperfs alone have a patience of their own, and only when it is given.
+        let seconds = given.int("poll_max").filter(|seconds| *seconds > 0).map(not_negative);
+        let patience = match seconds {
+            Some(seconds) => Patience::GivesUp(Span::from_s(seconds.into())),
+            None => Patience::Needed,
+        };
+        let addresses = self.addresses()?;
+        Ok(Some(Fleet { addresses, patience, own: (own.threads > 0).then_some(own) }))
+    }
+
+    fn own(&self, settings: &Settings<'_>) -> OwnLoad {
+        let number = |long: &str| self.given.int(long).map(not_negative);
+        let or_default = |long: &str| not_negative(self.given.int_or_default(long));
+        OwnLoad {
+            threads: or_default("threads"),
+            connections_each: number("measure_connections").unwrap_or(settings.connections_each),
+            depth: number("measure_depth").unwrap_or_else(|| or_default("depth")),
+            rate_ops: number("measure_qps"),
+            weight: or_default("lambda_mul"),
+        }
+    }
+
+    /// Refuses a `-Q` that leaves the agents nothing; the originals' agents then send as fast as
+    /// they can.
+    fn check_rates(&self, own: &OwnLoad, settings: &Settings<'_>, mode: &Mode) -> Result<(), Stop> {
+        let Some(own) = own.rate_ops.filter(|_| own.threads > 0) else { return Ok(()) };
+        let (least, option) = match mode {
+            Mode::LoadOnly | Mode::Masterless | Mode::Dynamic(_) => return Ok(()),
+            Mode::Scan(Scan { min: 0, max, step }) if step <= max => (*step, "--scan"),
+            Mode::Scan(scan) => (scan.min, "--scan"),
+            Mode::Once | Mode::Search(_) => (settings.qps, "--qps (-q)"),
+        };
+        if least > 0 && own >= least {
+            return Err(self.further(&format!(
+                "--measure_qps (-Q) {own} must be below the rate of {option}, {least}: the agents \
+                 make the rest of it"
+            )));
+        }
+        Ok(())
+    }
+
+    fn addresses(&self) -> Result<Vec<String>, Stop> {
+        let default = self.port()?;
+        let mut addresses = Vec::new();
+        let mut known = BTreeSet::new();
+        for word in self.given.all("agent") {
+            let wrong = |why: &str| {
+                let allowed = "write host, host:port or [IPv6]:port";
+                self.further(&format!("--agent (-a) '{word}': {why}; {allowed}"))
+            };
+            let named = agent(word, default).map_err(|why| wrong(&why))?;
+            if !known.insert(named.clone()) {
+                return Err(self.further(&format!(
+                    "--agent (-a) '{word}' is named twice: an agent makes one share of the load \
+                     at a time; start it with more threads (-T) instead"
+                )));
+            }
+            addresses.push(named);
+        }
+        Ok(addresses)
+    }
+
+    /// The port of agents whose words name none.
+    fn port(&self) -> Result<u16, Stop> {
+        let word = self.given.word_or_default("agent_port");
+        let port = word.trim().parse().ok().filter(|port| *port > 0);
+        port.ok_or_else(|| {
+            let what = "is no port; a port is a number from 1 to 65535";
+            self.further(&format!("--agent_port (-p) '{word}' {what}"))
+        })
+    }
+}
+
+/// `HOST:PORT` of the agent that a word names.
+fn agent(word: &str, default: u16) -> Result<String, String> {
+    let is_ipv6 = word.matches(':').count() > 1;
+    let has_port = match word.rsplit_once(']') {
+        Some((_, rest)) => !rest.is_empty(),
+        None => word.contains(':') && !is_ipv6,
+    };
+    let found = servers(word)?;
+    let [server] = found.as_slice() else { return Err("an agent has one port".to_owned()) };
+    let port = if has_port { server.port } else { default };
+    Ok(match server.host.contains(':') {
+        true => format!("[{}]:{port}", server.host),
+        false => format!("{}:{port}", server.host),
+    })
+}

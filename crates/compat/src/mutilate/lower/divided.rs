@@ -1,0 +1,168 @@
+//! A run by agents as two loads that begin together: what the agents make in equal shares, and what
+//! their master makes beside them.
+//!
+//! The originals' rule: every connection offers the same, an agent's `-l` times over; `-Q` is taken
+//! off first, and is the master's alone. Unlike theirs, the rates always add up to what is asked.
+
+use super::{Part, part};
+use crate::Stop;
+use crate::mutilate::fleet::{Fleet, OwnLoad};
+use crate::mutilate::numbers::{Connections, Sinusoid};
+use crate::mutilate::options::{Mode, Options};
+use memtide_schema::Settings;
+
+/// The loads of a run by agents.
+#[derive(Debug)]
+pub struct Divided {
+    /// What the agents make together, in equal shares of one thread each. The servers are filled in
+    /// this one.
+    pub agents: Settings,
+    /// What the master makes; none with `-T 0`.
+    pub own: Option<Settings>,
+    /// How the rate of a step of a search or scan is divided.
+    pub rate: OwnRate,
+}
+
+/// The master's part of the rate of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OwnRate {
+    /// This many operations per second of it, the agents having the rest; none for as fast as
+    /// answers come.
+    Fixed(Option<f64>),
+    /// This part of it, the agents having the rest: as much for each connection.
+    Fraction {
+        /// What the master's connections weigh.
+        own: f64,
+        /// What all weigh, above 0.
+        of: f64,
+    },
+}
+
+impl OwnRate {
+    /// The agents' and the master's part of `rate`; none is as fast as answers come. The agents
+    /// always have a little of a rate.
+    pub fn divide(self, rate: Option<f64>) -> (Option<f64>, Option<f64>) {
+        const LEAST: f64 = 1.0;
+        match self {
+            Self::Fixed(own) => (rate.map(|rate| (rate - own.unwrap_or(0.0)).max(LEAST)), own),
+            Self::Fraction { own, of } => {
+                (rate.map(|rate| rate * (of - own) / of), rate.map(|rate| rate * own / of))
+            }
+        }
+    }
+}
+
+/// The loads of `options`, whose agents take these numbers of shares, at least 1 each. `targets`
+/// are the rates of a dynamic run's intervals, and not looked at otherwise.
+///
+/// # Errors
+/// When no machine could do it, or no agents are enlisted.
+pub fn divide(options: &Options, targets: &[u32], shares: &[u32]) -> Result<Divided, Stop> {
+    let Some(Fleet { own, .. }) = &options.agents else {
+        return Err(Stop::complaint("no agent (-a) is enlisted", super::FATAL));
+    };
+    let whole = Part::whole(options, targets);
+    let connections = connections(&options.connections, shares);
+    let rate = own
+        .as_ref()
+        .map_or(OwnRate::Fraction { own: 0.0, of: 1.0 }, |own| own.rate(options, connections));
+    let is_filled_only = matches!(options.mode, Mode::LoadOnly);
+    let agents = Part {
+        threads: 1,
+        connections,
+        rate: rate.of_agents(whole.rate),
+        targets: whole
+            .targets
+            .as_ref()
+            .map(|targets| targets.iter().map(|&target| rate.of_agents(target)).collect()),
+        sinusoid: whole.sinusoid.map(|swing| Sinusoid {
+            mean_ops: rate.of_agents(swing.mean_ops),
+            amplitude_ops: rate.of_agents(swing.mean_ops) * swing.amplitude_ops / swing.mean_ops,
+            ..swing
+        }),
+        ..Part::whole(options, targets)
+    };
+    let own = own.as_ref().filter(|_| !is_filled_only);
+    let own = own.map(|own| part(options, &own.part(options, whole, rate))).transpose()?;
+    Ok(Divided { agents: part(options, &agents)?, own, rate })
+}
+
+impl OwnRate {
+    /// What is left to the agents of a rate; 0 is as fast as answers come.
+    fn of_agents(self, rate: f64) -> f64 {
+        self.divide((rate > 0.0).then_some(rate)).0.unwrap_or(0.0)
+    }
+
+    /// What the master has of it.
+    fn of_master(self, rate: f64) -> f64 {
+        self.divide((rate > 0.0).then_some(rate)).1.unwrap_or(0.0)
+    }
+}
+
+impl OwnLoad {
+    /// The master's part beside agents that have this many connections together.
+    fn rate(&self, options: &Options, connections: u64) -> OwnRate {
+        if let Some(rate) = self.rate_ops {
+            return OwnRate::Fixed((rate > 0).then(|| f64::from(rate)));
+        }
+        let weight = self.connections(options) as f64 * f64::from(self.weight);
+        OwnRate::Fraction { own: weight, of: weight + connections as f64 }
+    }
+
+    fn connections(&self, options: &Options) -> u64 {
+        let each = Connections { each: self.connections_each, ..options.connections };
+        each.of_threads(self.threads)
+    }
+
+    fn part(&self, options: &Options, whole: Part, rate: OwnRate) -> Part {
+        let Part { targets, sinusoid, .. } = whole;
+        // What follows a wave is the agents' with -Q.
+        let (targets, sinusoid) = match rate {
+            OwnRate::Fixed(_) => (None, None),
+            OwnRate::Fraction { .. } => (
+                targets.map(|all| all.iter().map(|&target| rate.of_master(target)).collect()),
+                sinusoid.map(|swing| Sinusoid {
+                    mean_ops: rate.of_master(swing.mean_ops),
+                    amplitude_ops: rate.of_master(swing.amplitude_ops),
+                    ..swing
+                }),
+            ),
+        };
+        Part {
+            threads: self.threads,
+            connections: self.connections(options),
+            depth: self.depth,
+            rate: rate.of_master(whole.rate),
+            targets,
+            sinusoid,
+            is_first: false,
+        }
+    }
+}
+
+/// The connections of agents that take these numbers of shares.
+fn connections(each: &Connections, shares: &[u32]) -> u64 {
+    shares.iter().map(|&threads| each.of_threads(threads)).sum()
+}
+
+/// Refuses intervals whose rate the master's own (`-Q`) would exceed; the originals' agents then
+/// send as fast as they can, and never leave the interval.
+pub(super) fn check_targets(options: &Options, targets: &[u32]) -> Result<(), Stop> {
+    let own = options.agents.as_ref().and_then(|fleet| fleet.own.as_ref()?.rate_ops);
+    let (Some(own), Mode::Dynamic(_)) = (own, &options.mode) else { return Ok(()) };
+    match targets.iter().position(|&target| target <= own) {
+        None => Ok(()),
+        Some(at) => {
+            let message = format!(
+                "interval {} has a rate of {} in all, and --measure_qps (-Q) {own} must be below \
+                 that: the agents make the rest of it",
+                at + 1,
+                targets[at]
+            );
+            Err(Stop::complaint(message, super::FATAL))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! The originals' arithmetic: every connection offers the same, and nothing is lost or doubled.
+
+use super::*;
+use crate::mutilate::Face;
+use crate::mutilate::args::tests::load;
+use crate::mutilate::lower;
+
+fn options(line: &str) -> Options {
+    let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    load(Face::McperfDynamic, "mcperf", &argv).expect("the command line is allowed")
+}
+
+fn divided(line: &str, shares: &[u32]) -> Divided {
+    divide(&options(line), &[], shares).expect("it can be run")
+}
+
+/// The rate of an open loop.
+fn rate(settings: &Settings) -> Option<f64> {
+    settings.scenario.rate.filter(|rate| *rate > 0.0)
+}
+
+/// Rate, threads, connections to each server and depth.
+fn facts(settings: &Settings) -> (Option<f64>, Option<u32>, Option<u32>, Option<u32>) {
+    let scenario = &settings.scenario;
+    (rate(settings), scenario.threads, scenario.connections, scenario.depth)
+}
+
+#[test]
+fn every_connection_offers_the_same() {
+    // Two threads of the master and two agents of four and two: 8 of 32 connections each.
+    let line = "-s h -a a -a b -T 2 -c 4 -d 3 -q 8000";
+    let Divided { agents, own, rate } = divided(line, &[4, 2]);
+    assert_eq!(rate, OwnRate::Fraction { own: 8.0, of: 32.0 });
+    assert_eq!(facts(&agents), (Some(6000.0), Some(1), Some(24), Some(3)));
+    assert_eq!(facts(&own.unwrap()), (Some(2000.0), Some(2), Some(8), Some(3)));
+}
+
+#[test]
+fn the_masters_own_options_are_of_the_master_alone() {
+    let line = "-s h -a a -T 2 -c 4 -d 3 -q 8000 -C 1 -D 2 -Q 100";
+    let Divided { agents, own, rate: part } = divided(line, &[4]);
+    assert_eq!(part, OwnRate::Fixed(Some(100.0)));
+    assert_eq!(facts(&agents), (Some(7900.0), Some(1), Some(16), Some(3)));
+    let own = own.unwrap();
+    assert_eq!(facts(&own), (Some(100.0), Some(2), Some(2), Some(2)));
+    assert_eq!(own.scenario.load, memtide_schema::scenario::Load::Never);
+    // The agents at their peak beside a master that measures, and the other way round.
+    let at_peak = divided("-s h -a a -q 0 -Q 100", &[1]);
+    assert_eq!((rate(&at_peak.agents), rate(&at_peak.own.unwrap())), (None, Some(100.0)));
+    let flat_out = divided("-s h -a a -q 500 -Q 0", &[1]);
+    assert_eq!((rate(&flat_out.agents), rate(&flat_out.own.unwrap())), (Some(500.0), None));
+}
+
+#[test]
+fn a_master_without_threads_makes_nothing() {
+    let Divided { agents, own, .. } = divided("-s h -a a -a b -T 0 -q 1000", &[1, 1]);
+    assert_eq!((facts(&agents).0, own.is_none()), (Some(1000.0), true));
+    let fill = divided("-s h -a a --loadonly", &[1]);
+    assert!(fill.own.is_none(), "a fill is of all");
+}
+
+#[test]
+fn servers_taken_in_turn_have_the_connections_of_each_process() {
+    // One agent of one thread has a connection to each of two servers, and so has each other.
+    let line = "-s a,b -R -a x -a y -c 1 -q 600";
+    let Divided { agents, own, .. } = divided(line, &[1, 1]);
+    assert_eq!((facts(&agents).0, facts(&agents).2), (Some(400.0), Some(2)));
+    assert_eq!(
+        (facts(own.as_ref().unwrap()).0, facts(own.as_ref().unwrap()).2),
+        (Some(200.0), Some(1))
+    );
+}
+
+#[test]
+fn a_masters_weight_counts() {
+    let Divided { agents, own, .. } = divided("-s h -a a -l 3 -q 800", &[1]);
+    assert_eq!((facts(&agents).0, facts(&own.unwrap()).0), (Some(200.0), Some(600.0)));
+}
+
+#[test]
+fn a_waveform_is_the_agents_beside_a_master_at_its_own_rate() {
+    let line = "-s h -a a --qps_interval 2 --qps_target 1000,3000 -Q 400";
+    let both = divide(&options(line), &[1000, 3000], &[2]).unwrap();
+    assert_eq!(both.agents.scenario.wave.to_string(), "step:600,2600@2s");
+    assert_eq!(both.own.unwrap().scenario.rate, Some(400.0));
+    let line = "-s h -a a --qps_interval 2 --qps_target 1000,3000";
+    let both = divide(&options(line), &[1000, 3000], &[3]).unwrap();
+    assert_eq!(both.agents.scenario.wave.to_string(), "step:750,2250@2s");
+    assert_eq!(both.own.unwrap().scenario.wave.to_string(), "step:250,750@2s");
+    let stop =
+        lower(&options("-s h -a a --qps_interval 2 --qps_target 1000,3000 -Q 1000"), &[1000, 3000]);
+    assert!(stop.unwrap_err().stderr.starts_with("interval 1 has a rate of 1000"));
+}
+
+#[test]
+fn a_step_is_divided() {
+    let fixed = OwnRate::Fixed(Some(100.0));
+    assert_eq!(fixed.divide(Some(1000.0)), (Some(900.0), Some(100.0)));
+    assert_eq!(fixed.divide(None), (None, Some(100.0)));
+    assert_eq!(fixed.divide(Some(50.0)), (Some(1.0), Some(100.0)));
+    assert_eq!(
+        OwnRate::Fraction { own: 8.0, of: 32.0 }.divide(Some(1000.0)),
+        (Some(750.0), Some(250.0))
+    );
+    assert_eq!(OwnRate::Fraction { own: 8.0, of: 32.0 }.divide(None), (None, None));
+}

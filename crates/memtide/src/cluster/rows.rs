@@ -1,0 +1,62 @@
+//! The measured operations of a master's own load, which this process writes: each step of a search
+//! or scan is a share of its own, and all go to one output.
+
+use crate::session::{Rows, Samples};
+use memtide_schema::Event;
+use memtide_sinks::Sink;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// An output of measured operations that outlives the shares which write to it.
+#[derive(Clone)]
+pub(crate) struct OwnRows {
+    /// Its name in messages.
+    pub(super) flag: String,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    rows: Box<dyn Rows>,
+    /// A share has written to it.
+    was_used: bool,
+}
+
+impl OwnRows {
+    pub(super) fn new(Samples { flag, rows }: Samples) -> Self {
+        Self { flag, state: Arc::new(Mutex::new(State { rows, was_used: false })) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The output of another share.
+    pub(super) fn of_share(&self) -> io::Result<Samples> {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.was_used, true) {
+            state.rows.restart()?;
+        }
+        Ok(Samples { flag: self.flag.clone(), rows: Box::new(self.clone()) })
+    }
+
+    /// No share writes to it any more.
+    pub(super) fn close(&self) -> io::Result<()> {
+        self.state().rows.finish()
+    }
+}
+
+impl Sink for OwnRows {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        self.state().rows.on(event)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.state().rows.flush()
+    }
+}
+
+impl Rows for OwnRows {
+    fn restart(&mut self) -> io::Result<()> {
+        self.state().rows.restart()
+    }
+}

@@ -1,0 +1,176 @@
+//! mutilate's agents: a master that enlists them, and an agent that waits for masters.
+//!
+//! Both prove themselves with a join file, of which the originals' command lines say nothing: it is
+//! found by an environment variable, or beside the link by which the program was called.
+
+use super::super::JOIN_FILE;
+use super::{Asked, FATAL};
+use crate::cluster::agent::{Own, Setup, serve};
+use crate::cluster::master::own_key;
+use crate::exit::Stop;
+use crate::flags::JOIN;
+use crate::output::{complain, say, say_part, show_part, wants_notes};
+use crate::session::LostAgents;
+use crate::session::front::division::{Division, OwnPart};
+use memtide_cluster::join::Join;
+use memtide_cluster::law::Law;
+use memtide_cluster::transport::{AgentNet, files};
+use memtide_compat::mutilate::{
+    AgentOptions, Divided, Options, OwnRate, Patience, Verbosity, agent_rows, divide, skipped,
+};
+use memtide_host::clock::monotonic_ns;
+use memtide_host::machine;
+use memtide_host::signal::StopFlag;
+use memtide_schema::scenario::AgentsWord;
+use memtide_schema::{Record, Settings};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// Says in `settings` which agents carry out a run, if it has any.
+///
+/// # Errors
+/// When the join file that the user names leads to no master's key.
+pub(super) fn enlist(
+    options: &Options,
+    settings: &mut Settings,
+) -> Result<(), memtide_compat::Stop> {
+    let Some(fleet) = &options.agents else { return Ok(()) };
+    let agents = &mut settings.placement.agents;
+    agents.which = Some(AgentsWord::Listed(fleet.addresses.clone()));
+    if let Patience::GivesUp(span) = fleet.patience {
+        agents.expect = span;
+        agents.allow_lost = u32::MAX;
+    }
+    agents.key = key_folder().map_err(refusal)?;
+    // This process opens their file itself; agents write none.
+    settings.outputs.samples = None;
+    Ok(())
+}
+
+/// The folder of the master's key: that of the join file; none for this user's own agents.
+///
+/// Cause: The join file that the user names is not in the folder of its master's key.
+///
+/// To do: Name the join file in the folder that memtide key new has made.
+fn key_folder() -> Result<Option<String>, String> {
+    let Some(path) = join_file() else { return Ok(None) };
+    let whole = fs::canonicalize(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let folder = whole.parent().unwrap_or(Path::new("/"));
+    Ok(Some(folder.display().to_string()))
+}
+
+/// The join file that the environment names, or that lies beside the link.
+fn join_file() -> Option<PathBuf> {
+    if let Some(named) = env::var_os(JOIN).filter(|path| !path.is_empty()) {
+        return Some(PathBuf::from(named));
+    }
+    let link = machine::started_as();
+    let folder = link.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let beside = folder.unwrap_or(Path::new(".")).join(JOIN_FILE);
+    beside.symlink_metadata().is_ok().then_some(beside)
+}
+
+fn refusal(message: String) -> memtide_compat::Stop {
+    memtide_compat::Stop {
+        stdout: String::new(),
+        stderr: format!("memtide: {message}\n"),
+        code: FATAL,
+    }
+}
+
+/// The loads of a run whose agents take these numbers of shares.
+pub(super) fn division(
+    options: &Options,
+    targets: &[u32],
+    shares: Vec<u32>,
+) -> Result<Division, Stop> {
+    let divided = divide(options, targets, &shares);
+    let Divided { agents, own, rate } =
+        divided.map_err(|stop| Stop::usage(stop.stderr.trim_end()))?;
+    let rates = move |step| OwnRate::divide(rate, step);
+    let own = own.map(|own| OwnPart { scenario: own.scenario, rates: Box::new(rates) });
+    Ok(Division { agents: agents.scenario, shares, own })
+}
+
+/// Says in the original's words that agents are left out.
+pub(super) fn tell_missed(options: &Options, lost: &LostAgents) {
+    if options.output.verbosity == Verbosity::Quiet {
+        return;
+    }
+    let enlisted = options.agents.iter().flat_map(|fleet| &fleet.addresses);
+    let numbered = (1..).zip(enlisted).filter(|(_, address)| lost.addresses.contains(address));
+    numbered.for_each(|(number, _)| say_part(&skipped(options.face, number)));
+}
+
+/// Waits for masters, and makes load for one after the other.
+pub(super) fn serving(agent: AgentOptions) -> Result<Asked, memtide_compat::Stop> {
+    Ok(Asked::Other(Box::new(move || match work(agent) {
+        Ok(()) => 0,
+        Err(why) => {
+            complain(&why);
+            FATAL
+        }
+    })))
+}
+
+/// Serves masters until a signal ends the process, as the originals do.
+///
+/// Cause: The join file is wrong, or the agent's port is taken.
+fn work(agent: AgentOptions) -> Result<(), String> {
+    // A core dump would hold the token.
+    machine::hide_process()?;
+    let wants_notes = wants_notes(agent.has_notes)?;
+    let is_told = wants_notes || agent.verbosity <= Verbosity::Verbose;
+    let speaks = is_told && agent.verbosity != Verbosity::Quiet;
+    let (join, law, address) = credentials(agent.port)?;
+    let net = AgentNet::listen(&address, &join, monotonic_ns)?;
+    let name = format!("{}:{}", machine::host_name(), agent.port);
+    if speaks {
+        say(&format!("memtide agent: {name} waits for its master at {address}"));
+    }
+    let setup = Setup {
+        law: Some(law),
+        name,
+        shares: agent.shares,
+        kept: None,
+        samples: None,
+        rows: None,
+        own: Own::of_environment().map_err(|stop| stop.message)?,
+        sleeps: agent.is_blocking,
+        pins: agent.is_pinned,
+        shows: Some(Box::new(move |record| show_rows(&agent, record))),
+        once: false,
+        complains: true,
+        speaks,
+    };
+    serve(setup, net, &StopFlag::default());
+    Ok(())
+}
+
+/// The join file of an agent, what its operator allows, and where it waits: on this machine alone
+/// unless a join file lets a master in from elsewhere.
+fn credentials(port: u16) -> Result<(Join, Law, String), String> {
+    let Some(path) = join_file() else {
+        let own = own_key().map_err(|stop| stop.message)?;
+        let join = files::read_join(&own.join("agent.join"))?;
+        return Ok((join, Law::loopback(), format!("127.0.0.1:{port}")));
+    };
+    let join = files::read_join(&path)?;
+    let law = Law::parse(&join.limits).and_then(Law::complete);
+    let law = law.map_err(|why| format!("{}: {why}", path.display()))?;
+    Ok((join, law, format!("[::]:{port}")))
+}
+
+/// Prints what the original's agent prints after a run.
+fn show_rows(agent: &AgentOptions, record: &str) {
+    let record = Record::from_json(record).map_err(|why| why.to_string());
+    let has_run =
+        |record: &Record| record.share.as_ref().is_none_or(|share| share.not_run.is_none());
+    match record
+        .and_then(|it| if has_run(&it) { agent_rows(agent, &it) } else { Ok(String::new()) })
+    {
+        // A reader of stdout that has gone away has seen enough.
+        Ok(rows) => drop(show_part(&rows)),
+        Err(why) => complain(&why),
+    }
+}

@@ -1,0 +1,50 @@
+//! The masterless mode as a share of one run: only where the environment says so, for the command
+//! line knows of no other process.
+
+use super::FATAL;
+use crate::placement::{division, variable};
+use memtide_compat::Stop;
+use memtide_compat::mutilate::{Mode, Options};
+use memtide_schema::{Layer, Settings};
+
+/// The fields that the environment may set: which share it is, how shares begin together, and where
+/// the record goes that they are merged by.
+const FIELDS: [&str; 5] = [
+    "MEMTIDE_SHARD",
+    "MEMTIDE_START_AT",
+    "MEMTIDE_BARRIER",
+    "MEMTIDE_BARRIER_TIMEOUT",
+    "MEMTIDE_JSON",
+];
+
+/// Makes the masterless mode of `options` a share, if `MEMTIDE_SHARD` says so.
+///
+/// # Errors
+/// When a variable has a value that is not allowed, or no record is written.
+pub(super) fn take(options: &mut Options, settings: &mut Settings) -> Result<(), Stop> {
+    let is_share = options.mode == Mode::Masterless && variable(FIELDS[0]).is_some();
+    if !is_share {
+        return Ok(());
+    }
+    let said = FIELDS.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
+    let layer = Layer::from_environment(said);
+    let applied = layer.and_then(|layer| settings.apply(&layer));
+    applied.map_err(|error| refusal(&error.to_string()))?;
+    let division = division(settings.placement.shard, &variable);
+    let Some(division) = division.map_err(|stop| refusal(&stop.message))? else { return Ok(()) };
+    // Connections and threads are each process's own, and the rate is that of all.
+    let connections = &mut settings.scenario.connections;
+    *connections = connections.map(|own| own.saturating_mul(division.share.of));
+    options.output.json = options.output.json.take().or(settings.outputs.json.take());
+    match options.output.json {
+        Some(_) => Ok(()),
+        None => Err(refusal(
+            "a share needs --json FILE, or MEMTIDE_JSON: only memtide merge shows the result of \
+             all shares, and it reads their records",
+        )),
+    }
+}
+
+fn refusal(message: &str) -> Stop {
+    Stop { stdout: String::new(), stderr: format!("memtide: {message}\n"), code: FATAL }
+}

@@ -1,0 +1,197 @@
+//! The place of points in InfluxDB: a URL, and what measurements and tags are called.
+//!
+//! Words and their rules only; nothing is connected to, and no secret is in them.
+
+/// The versions of InfluxDB's interface for writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InfluxVersion {
+    /// `/write?db=NAME`.
+    V1,
+    /// `/api/v2/write?org=NAME&bucket=NAME`.
+    V2,
+    /// `/api/v3/write_lp?db=NAME`.
+    V3,
+}
+
+/// Where points go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InfluxPlace {
+    /// The URL that they are posted to, with the precision of nanoseconds.
+    pub url: String,
+    /// Which interface it is of.
+    pub version: InfluxVersion,
+    /// What things are called there.
+    pub names: InfluxNames,
+}
+
+/// What measurements and tags are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InfluxNames {
+    /// The measurement of single operations.
+    pub operations: String,
+    /// The measurement of seconds.
+    pub intervals: String,
+    /// The tag of the kind of operation.
+    pub kind: String,
+    /// The tag of what came of an operation.
+    pub outcome: String,
+    /// The tag of the server.
+    pub server: String,
+    /// The tag of the run.
+    pub run: String,
+    /// The tag of the share of a run.
+    pub share: String,
+    /// The tag of the step of a search or scan.
+    pub step: String,
+}
+
+impl Default for InfluxNames {
+    fn default() -> Self {
+        let name = str::to_owned;
+        Self {
+            operations: name("memtide_operation"),
+            intervals: name("memtide_interval"),
+            kind: name("kind"),
+            outcome: name("outcome"),
+            server: name("server"),
+            run: name("run"),
+            share: name("share"),
+            step: name("step"),
+        }
+    }
+}
+
+impl InfluxNames {
+    fn slot(&mut self, name: &str) -> Option<&mut String> {
+        Some(match name {
+            "operations" => &mut self.operations,
+            "intervals" => &mut self.intervals,
+            "kind" => &mut self.kind,
+            "outcome" => &mut self.outcome,
+            "server" => &mut self.server,
+            "run" => &mut self.run,
+            "share" => &mut self.share,
+            "step" => &mut self.step,
+            _ => return None,
+        })
+    }
+}
+
+/// The names that a place may change.
+const NAMES: &str = "operations, intervals, kind, outcome, server, run, share, step";
+/// What a place looks like.
+const EXAMPLE: &str = "http://HOST:8086/write?db=NAME";
+
+impl InfluxPlace {
+    /// Reads `URL` or `URL#name=word&name=word`.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong and what is allowed. It shows no password.
+    pub fn parse(word: &str) -> Result<Self, String> {
+        let (url, names) = word.split_once('#').unwrap_or((word, ""));
+        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+        let rest = rest.ok_or_else(|| format!("influx needs a URL such as {EXAMPLE}"))?;
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (host, path) = path.split_at(path.find('/').unwrap_or(path.len()));
+        if host.contains('@') {
+            return Err("influx takes no password in its URL: set MEMTIDE_INFLUX_USER and \
+                        MEMTIDE_INFLUX_PASSWORD, or MEMTIDE_INFLUX_TOKEN"
+                .to_owned());
+        }
+        if host.is_empty() || url.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(format!("influx: the URL has no host; write {EXAMPLE}"));
+        }
+        let (version, needs, precision): (_, &[&str], _) = match path {
+            "/write" => (InfluxVersion::V1, &["db"], "ns"),
+            "/api/v2/write" => (InfluxVersion::V2, &["bucket"], "ns"),
+            "/api/v3/write_lp" => (InfluxVersion::V3, &["db"], "nanosecond"),
+            _ => {
+                return Err(format!(
+                    "influx: '{path}' is no place for points; use /write?db=NAME, \
+                     /api/v2/write?org=NAME&bucket=NAME or /api/v3/write_lp?db=NAME"
+                ));
+            }
+        };
+        let given = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(key, value)| *key == name && !value.is_empty()).map(|(_, value)| value)
+        };
+        if let Some(missing) = needs.iter().find(|name| given(name).is_none()) {
+            return Err(format!("influx: the URL has no {missing}=NAME behind {path}?"));
+        }
+        for secret in ["p", "token", "password"] {
+            if given(secret).is_some() {
+                return Err(format!(
+                    "influx: '{secret}=' would show a secret in the list of processes; set \
+                     MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER and MEMTIDE_INFLUX_PASSWORD"
+                ));
+            }
+        }
+        let url = match given("precision") {
+            None => format!("{url}&precision={precision}"),
+            Some(word) if word == precision => url.to_owned(),
+            Some(word) => {
+                return Err(format!("influx: precision={word} must be precision={precision}"));
+            }
+        };
+        Ok(Self { url, version, names: names_of(names)? })
+    }
+}
+
+fn names_of(words: &str) -> Result<InfluxNames, String> {
+    let mut names = InfluxNames::default();
+    for pair in words.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, word) = pair.split_once('=').unwrap_or((pair, ""));
+        let slot = names.slot(name);
+        let slot = slot.ok_or_else(|| format!("influx: '#{name}' is none of {NAMES}"))?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        if word.is_empty() || !word.chars().all(is_plain) {
+            return Err(format!("influx: '#{pair}' needs a name of A-Z a-z 0-9 _ . -"));
+        }
+        word.clone_into(slot);
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_names_its_version_and_its_precision() {
+        let place = InfluxPlace::parse("http://h:8086/write?db=x").unwrap();
+        assert_eq!(
+            (&*place.url, place.version),
+            ("http://h:8086/write?db=x&precision=ns", InfluxVersion::V1)
+        );
+        let place = InfluxPlace::parse("https://h/api/v2/write?org=o&bucket=b").unwrap();
+        assert_eq!(place.version, InfluxVersion::V2);
+        let place = InfluxPlace::parse("http://[::1]:8181/api/v3/write_lp?db=x").unwrap();
+        assert!(place.url.ends_with("&precision=nanosecond"), "{}", place.url);
+        let named = InfluxPlace::parse("http://h/write?db=x&precision=ns#operations=ops&kind=op");
+        let named = named.unwrap();
+        assert_eq!((&*named.names.operations, &*named.names.kind), ("ops", "op"));
+        assert!(!named.url.contains('#'));
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused_with_what_is() {
+        for (word, said) in [
+            ("h:8086", "needs a URL"),
+            ("http:///write?db=x", "has no host"),
+            ("http://h/", "is no place for points"),
+            ("http://h/write", "has no db=NAME"),
+            ("http://h/write?db=", "has no db=NAME"),
+            ("http://h/api/v2/write?org=o", "has no bucket=NAME"),
+            ("http://u:p@h/write?db=x", "takes no password"),
+            ("http://h/write?db=x&p=secret", "would show a secret"),
+            ("http://h/write?db=x&precision=s", "must be precision=ns"),
+            ("http://h/write?db=x#what=y", "is none of"),
+            ("http://h/write?db=x#run=", "needs a name"),
+        ] {
+            let error = InfluxPlace::parse(word).unwrap_err();
+            assert!(error.contains(said), "{word}: {error}");
+            assert!(!error.contains("secret@") && !error.contains("=secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What becomes a point: a measured operation, or a second of one kind of them.
+//!
+//! Tags have few values each; what differs from operation to operation is in fields. The time of a
+//! point is the instant at which its operation was intended, moved by single nanoseconds where
+//! another point of its series has it; the true one is in the field `intended`.
+
+use super::delivery::Feed;
+use super::line::{number, series, tag};
+use super::unique::Instants;
+use crate::Sink;
+use memtide_base::Instant;
+use memtide_schema::event::IntervalRow;
+use memtide_schema::scenario::InfluxNames;
+use memtide_schema::{Event, Kind, Record, Sample, SampleOutcome};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+
+/// What all points of a run have in common.
+#[derive(Clone, Debug)]
+pub struct InfluxRun {
+    /// What measurements and tags are called.
+    pub names: InfluxNames,
+    /// The run, by a word that no other run has.
+    pub run: String,
+    /// The share of a run that several processes make; empty if one makes all of it.
+    pub share: String,
+    /// The user's own tags.
+    pub tags: Vec<(String, String)>,
+}
+
+impl InfluxRun {
+    fn series(&self, name: &str, own: &[(&str, &str)]) -> String {
+        let names = &self.names;
+        let mut tags = own.to_vec();
+        tags.extend([(&*names.run, &*self.run), (&*names.share, &*self.share)]);
+        tags.extend(self.tags.iter().map(|(name, value)| (&**name, &**value)));
+        series(name, &tags)
+    }
+}
+
+/// A point for each measured operation.
+#[derive(Debug)]
+pub struct InfluxOperations {
+    run: InfluxRun,
+    feed: Feed,
+    /// The zero of the samples' instants, in nanoseconds since 1970.
+    origin_unix_ns: u64,
+    servers: Vec<String>,
+    /// Where each connection leads, as a place in `servers`.
+    leads: BTreeMap<u32, usize>,
+    known: HashMap<(Kind, SampleOutcome, Option<usize>), Series>,
+    instants: Instants,
+}
+
+/// A series of operations.
+#[derive(Debug)]
+struct Series {
+    number: u16,
+    /// Its measurement and tags.
+    head: String,
+}
+
+impl InfluxOperations {
+    /// Points of `run` go to `feed`.
+    pub fn new(run: InfluxRun, feed: Feed) -> Self {
+        Self {
+            run,
+            feed,
+            origin_unix_ns: 0,
+            servers: Vec::new(),
+            leads: BTreeMap::new(),
+            known: HashMap::new(),
+            instants: Instants::default(),
+        }
+    }
+
+    /// Sets when the instants of samples begin, in nanoseconds since 1970, and where connections
+    /// lead.
+    pub fn begin(
+        &mut self,
+        origin_unix_ns: u64,
+        servers: Vec<String>,
+        leads: BTreeMap<u32, usize>,
+    ) {
+        (self.origin_unix_ns, self.servers, self.leads) = (origin_unix_ns, servers, leads);
+    }
+
+    fn add(&mut self, sample: &Sample) {
+        let server = sample.connection.and_then(|at| self.leads.get(&at).copied());
+        let next = self.known.len() as u16;
+        let key = (sample.kind, sample.outcome, server);
+        let (run, servers) = (&self.run, &self.servers);
+        let series = self.known.entry(key).or_insert_with(|| {
+            let names = &run.names;
+            let server = server.and_then(|at| servers.get(at)).map_or("", String::as_str);
+            let own = [
+                (&*names.kind, sample.kind.name()),
+                (&*names.outcome, sample.outcome.name()),
+                (&*names.server, server),
+            ];
+            Series { number: next, head: run.series(&names.operations, &own) }
+        });
+        let unix_ns = |at: Instant| self.origin_unix_ns + at.since(Instant::ZERO).ns();
+        let intended = unix_ns(sample.intended);
+        let at = self.instants.take(series.number, intended);
+        let out = self.feed.lines();
+        out.extend_from_slice(series.head.as_bytes());
+        let mut field = |name: &str, value: u64| {
+            out.extend_from_slice(name.as_bytes());
+            number(out, value);
+            out.push(b'i');
+        };
+        field(" intended=", intended);
+        field(",index=", sample.index);
+        field(",bytes=", sample.bytes);
+        if let Some(connection) = sample.connection {
+            field(",connection=", connection.into());
+        }
+        let since = |end: Option<Instant>, start: Option<Instant>| Some(end?.since(start?).ns());
+        let intended = Some(sample.intended);
+        for (name, span) in [
+            (",response=", since(sample.received, intended)),
+            (",service=", since(sample.received, sample.sent)),
+            (",lag=", since(sample.sent, intended)),
+        ] {
+            if let Some(ns) = span {
+                field(name, ns);
+            }
+        }
+        out.push(b' ');
+        number(out, at);
+        out.push(b'\n');
+        self.feed.added();
+    }
+}
+
+impl Sink for InfluxOperations {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        if let Event::Sample(sample) = event {
+            self.add(sample);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.feed.tick();
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.feed.flush();
+        Ok(())
+    }
+}
+
+/// A point for each second and kind, with the columns of a file of intervals as fields.
+#[derive(Debug)]
+pub struct InfluxIntervals {
+    run: InfluxRun,
+    feed: Feed,
+    /// The present time in nanoseconds since 1970; none to take the seconds of a record.
+    unix_ns: Option<fn() -> u64>,
+    step: Option<u32>,
+    /// When the load began.
+    began_unix_ns: Option<u64>,
+}
+
+impl InfluxIntervals {
+    /// Seconds of the load go to `feed` as they end.
+    pub const fn live(run: InfluxRun, feed: Feed, unix_ns: fn() -> u64) -> Self {
+        Self { run, feed, unix_ns: Some(unix_ns), step: None, began_unix_ns: None }
+    }
+
+    /// The seconds of a record go to `feed`.
+    pub const fn of_record(run: InfluxRun, feed: Feed) -> Self {
+        Self { run, feed, unix_ns: None, step: None, began_unix_ns: None }
+    }
+
+    fn add(&mut self, row: &IntervalRow, at_unix_ns: u64) {
+        let names = &self.run.names;
+        let step = self.step.map_or_else(String::new, |step| step.to_string());
+        let mut kind = "";
+        let mut fields = Vec::new();
+        for (name, value) in row.cells() {
+            match value {
+                Value::String(word) if name == "kind" => kind = word,
+                Value::Number(number) if name != "step" => {
+                    let end = if number.is_f64() { "" } else { "i" };
+                    fields.push(format!("{}={number}{end}", tag(name)));
+                }
+                _ => {}
+            }
+        }
+        let own = [(&*names.kind, kind), (&*names.step, &*step)];
+        let head = self.run.series(&names.intervals, &own);
+        let line = format!("{head} {} {at_unix_ns}\n", fields.join(","));
+        self.feed.lines().extend_from_slice(line.as_bytes());
+        self.feed.added();
+    }
+
+    fn record(&mut self, record: &Record) {
+        let began = record.started_unix_ms * 1_000_000;
+        for second in &record.seconds {
+            let end = ((second.start_s + second.length_s) * 1e9) as u64;
+            self.add(&IntervalRow::of_second(second, None), began + end);
+        }
+    }
+}
+
+impl Sink for InfluxIntervals {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        match (event, self.unix_ns) {
+            (Event::StepBegun(step), Some(_)) => {
+                self.step = Some(step.number);
+                self.began_unix_ns = None;
+            }
+            (Event::Interval(interval), Some(unix_ns)) => {
+                let end = (interval.start + interval.length).ns();
+                let now = || unix_ns().saturating_sub(end);
+                let began = *self.began_unix_ns.get_or_insert_with(now);
+                for row in IntervalRow::of_interval(interval, self.step) {
+                    self.add(&row, began + end);
+                }
+                self.feed.flush();
+            }
+            (Event::Done(record), None) => self.record(record),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::StepBegun(_) | Event::Interval(_) | Event::Done(_))
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.feed.flush();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
