@@ -92,7 +92,8 @@ fn unit(root: &Path) -> Result<(), String> {
     };
     analyze("verify --man=no --recursive-errors=no")?;
     let found = analyze(&format!("security --no-pager --offline=true --threshold={EXPOSURE_MAX}"))?;
-    println!("the unit: {}", found.lines().last().unwrap_or_default());
+    let found = found.lines().last().unwrap_or_default();
+    println!("the unit: {}", found.trim_start_matches("→ "));
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// The width and height of the drawing, in units of its own.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 400.0;
-/// Lines with this many points or fewer show each of them.
+/// Charts whose lines have this many points or fewer show each of them.
 const DOTS_MAX: usize = 40;
 /// Colours of lines; further lines have them again, dashed.
 const COLOURS: usize = 8;
@@ -106,6 +106,7 @@ impl Chart {
     }
 
     fn drawing(&self, lines: &[&Line]) -> Markup {
+        let is_dotted = lines.iter().all(|line| line.points.len() <= DOTS_MAX);
         html! {
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none"
                 aria-hidden="true" {
@@ -114,7 +115,7 @@ impl Chart {
                     @if !cells.is_empty() { path class=(format!("h{level}")) d=(cells) {} }
                 }
                 @for (number, line) in lines.iter().enumerate() {
-                    (self.line(number, line))
+                    (self.line(number, line, is_dotted))
                 }
                 @for limit in &self.limits { path.limit d=(self.limit(limit)) {} }
                 path.cursor d="" {}
@@ -122,13 +123,13 @@ impl Chart {
         }
     }
 
-    fn line(&self, number: usize, line: &Line) -> Markup {
+    fn line(&self, number: usize, line: &Line, is_dotted: bool) -> Markup {
         let known: Vec<(f64, f64)> =
             line.points.iter().filter_map(|(x, y)| Some((*x, (*y)?))).collect();
         let list = |word: &dyn Fn(&(f64, f64)) -> String| -> String {
             known.iter().map(word).collect::<Vec<_>>().join("|")
         };
-        let dots = (known.len() <= DOTS_MAX).then(|| {
+        let dots = is_dotted.then(|| {
             known.iter().fold(String::new(), |mut path, (x, y)| {
                 let [x, y] = self.at(*x, *y);
                 // A string takes all that is written.

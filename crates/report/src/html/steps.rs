@@ -76,7 +76,10 @@ impl StepsPage {
         };
         let title = format!("memtide: {kind} of {}", counted(self.points.len() as u64, "step"));
         let answer = conclusion.answer.as_ref().and_then(|answer| answer.rate_per_s);
+        let sentences = self.text.sentences(conclusion);
+        let is_doubtful = sentences.iter().any(|(label, _)| *label == "doubt");
         let class = match (&conclusion.failure, self.goals.is_empty(), answer) {
+            (None, true, _) | (None, false, Some(_)) if is_doubtful => "verdict within",
             (None, true, _) | (None, false, Some(_)) => "verdict",
             _ => "verdict no",
         };
@@ -84,8 +87,8 @@ impl StepsPage {
             h1 { (title) }
             @if !self.goals.is_empty() { p { "Goals: " strong { (self.goals.join(", ")) } } }
             @if let Some(why) = &conclusion.failure { p class=(class) { (why) } }
-            @for (label, sentence) in self.text.sentences(conclusion) {
-                p class=(if label == "result" { class } else { "" }) {
+            @for (label, sentence) in &sentences {
+                p class=(if *label == "result" { class } else { "" }) {
                     strong { (label) ": " } (sentence)
                 }
             }

@@ -118,7 +118,7 @@ fn seconds_in_files_add_up_to_the_record() {
 fn an_output_that_cannot_be_meant_is_refused_with_what_is_allowed() {
     for (flags, words) in [
         ("--out run.json", &["--out", "'run.json'", "KIND=WHERE", "json=run.json"][..]),
-        ("--out jsn=x", &["'jsn'", "json, md, junit, plot, hlog, hgrm, intervals, samples"]),
+        ("--out jsn=x", &["'jsn'", "json, md, html, junit, plot, hlog, hgrm, intervals, samples"]),
         ("--out json", &["no place", "json=FILE"]),
         ("--out plot=x.gif", &["plot='x.gif'", ".svg or .png"]),
         ("--out md=- --json -", &["out md and json", "stdout", "name a file"]),

@@ -2,8 +2,8 @@
 //! variables, as they stand there, come as far as a server that is not there.
 
 use super::{Command, folder, program};
-use crate::child::{Finished, Running, cleared, memtide};
-use crate::peer::free_port;
+use crate::child::{Finished, Running, cleared, memtide, shared};
+use crate::peer::{Peer, free_port};
 use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
@@ -86,6 +86,63 @@ fn the_agents_and_the_master_have_words_that_the_program_knows() {
     // The signal may come before the agent has begun to listen for it.
     assert!(ended.code == Some(0) || ended.signal.is_some(), "{ended}");
     drop(fs::remove_dir_all(key));
+}
+
+/// The commands of the README below a heading.
+fn commands(heading: &str) -> String {
+    let text = read("README.md");
+    let (_, below) = text.split_once(heading).unwrap();
+    let (_, block) = below.split_once("```sh\n").unwrap();
+    block.split_once("```").unwrap().0.to_owned()
+}
+
+/// The secret once lacked a file, and no master could start.
+#[test]
+fn the_secret_of_the_readme_has_every_file_of_a_key() {
+    let key = folder("manifests-secret");
+    let words = "--address master:11298 --bind 0.0.0.0:11298 --allow-target 10.0.0.0/8:11211";
+    memtide(&format!("key new {} {words}", key.display())).exits(0);
+    let commands = commands("### Agents and a master");
+    let secret = commands.lines().find(|line| line.contains("create secret")).unwrap();
+    let named: Vec<&str> =
+        secret.split_whitespace().filter_map(|word| word.strip_prefix("--from-file=")).collect();
+    for entry in fs::read_dir(&key).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let file = format!("lab/{name}");
+        assert!(named.iter().any(|&named| named == "lab" || named == file), "{secret}: {name}");
+    }
+    drop(fs::remove_dir_all(key));
+}
+
+/// The empty log of a failed pod once kept the other records from being merged.
+#[test]
+fn the_commands_of_the_readme_merge_what_logs_have() {
+    let _turn = shared();
+    let place = folder("manifests-logs");
+    fs::create_dir_all(place.join("bin")).unwrap();
+    let peer = Peer::memcached("");
+    let line = "--rate 1k --duration 500ms --keys 100 --shard 0/2 --quiet --json -";
+    let share = Running::start(&format!("run -s {} {line}", peer.name)).finish();
+    let share = share.exits(0);
+    fs::write(place.join("a"), format!("memtide: a note\n{}memtide: another\n", share.out))
+        .unwrap();
+    fs::write(place.join("b"), "memtide: cannot start\n").unwrap();
+    let kubectl = "#!/bin/sh\nif [ \"$1\" = get ]; then echo pod/memtide-0-a pod/memtide-1-b\n\
+                   else cat \"${2##*-}\"; fi\n";
+    fs::write(place.join("bin/kubectl"), kubectl).unwrap();
+    let commands = commands("### Shares, records by log");
+    let (_, commands) = commands.split_once("mkdir records").unwrap();
+    let program = program();
+    let bin = Path::new(program.get_program()).parent().unwrap();
+    let mut shell = cleared(Command::new("sh"));
+    shell.arg("-uc").arg(format!("chmod +x bin/kubectl; mkdir records{commands}"));
+    let path = std::env::var("PATH").unwrap();
+    shell.env("PATH", format!("{}/bin:{}:{path}", place.display(), bin.display()));
+    let merged = finished(shell.current_dir(&place));
+    assert_eq!(merged.code, Some(1), "{merged}");
+    assert!(merged.out.contains("1 of 2 shares are missing"), "{merged}");
+    assert!(place.join("run.json").is_file(), "{merged}");
+    drop(fs::remove_dir_all(place));
 }
 
 #[test]
