@@ -41,6 +41,24 @@ pub trait Fleet {
         server: &ServerPlan,
         question: Question<'_>,
     ) -> Result<Answer, AskError>;
+
+    /// From now on asks each of `servers` of `plan` for its statistics when the load begins, and
+    /// then once a second, beside the workers and on a connection of its own that stays open. The
+    /// answers come with [`Fleet::collect`]. No servers end it.
+    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]);
+}
+
+/// What came of asking a server for its statistics while a load runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerAnswer {
+    /// The server.
+    pub server: ServerId,
+    /// When its answer came, or the wait for it ended.
+    pub at: Instant,
+    /// Connections that were opened for its questions so far.
+    pub connections: u64,
+    /// Names and values in the server's order, or why there are none.
+    pub answer: Result<Vec<(String, String)>, AskError>,
 }
 
 /// A command of the controller to its workers.
@@ -62,6 +80,8 @@ pub struct Interval {
     pub at: Instant,
     /// One report per worker of the fleet, in order.
     pub workers: Vec<WorkerReport>,
+    /// What servers said of themselves since the last collection, where they are watched.
+    pub polled: Vec<ServerAnswer>,
     /// True if the user asked to stop.
     pub interrupted: bool,
 }

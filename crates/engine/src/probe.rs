@@ -159,67 +159,106 @@ pub fn ask_unless<D: Driver>(
     server: &ServerPlan,
     question: Question<'_>,
 ) -> Result<Answer, AskError> {
-    let dialect = Dialect::for_question(plan, question);
     let deadline = driver.now() + plan.timeout;
-    let link = Link::new(plan, &dialect, (&server.name, Transport::Stream));
-    let out = SendBuffer::with_capacity(0, 0);
-    let mut line = Line { driver, deadline, is_interrupted, dialect, link, out, heard: 0 };
-    let mut refused = ConnectError::Unreachable;
-    for address in &server.addresses {
-        match line.connect(address) {
-            Ok(()) => {
-                let answer = talk(&mut line, plan, question);
-                line.close();
-                return answer;
-            }
-            Err(AskError::Connect(error)) => refused = error,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(AskError::Connect(refused))
+    let mut asker =
+        AskConnection::open((driver, is_interrupted), plan, server, question, deadline)?;
+    let answer = asker.ask(question, deadline);
+    asker.close();
+    answer
 }
 
-/// Authenticates if the plan has credentials, then asks.
-fn talk<D: Driver>(
-    line: &mut Line<'_, D>,
-    plan: &Plan,
-    question: Question<'_>,
-) -> Result<Answer, AskError> {
-    let protocol = line.dialect.protocol();
-    let unanswered = |bytes| match bytes {
-        0 => AskError::Silent(plan.timeout, protocol),
-        bytes => AskError::Unfinished { timeout: plan.timeout, bytes },
-    };
-    let now = line.driver.now();
-    if !line.link.handle_connected(now, &line.dialect, &mut line.out) {
-        let heard = line.exchange(|link, bytes| match link.handle_greeting(bytes) {
+/// A connection to a server for questions of one kind, one after the other.
+pub struct AskConnection<'a, D: Driver> {
+    line: Line<'a, D>,
+    timeout: Span,
+}
+
+impl<'a, D: Driver> AskConnection<'a, D> {
+    /// Connects to `server` of `plan` as [`ask`] does, for questions such as `question`, and
+    /// authenticates if the plan has credentials. Gives up at `deadline`, and soon after the
+    /// function beside `driver` returns true. The driver then has no connection open.
+    pub fn open(
+        (driver, is_interrupted): (&'a mut D, &'a dyn Fn() -> bool),
+        plan: &Plan,
+        server: &ServerPlan,
+        question: Question<'_>,
+        deadline: Instant,
+    ) -> Result<Self, AskError> {
+        let dialect = Dialect::for_question(plan, question);
+        let link = Link::new(plan, &dialect, (&server.name, Transport::Stream));
+        let out = SendBuffer::with_capacity(0, 0);
+        let line = Line { driver, deadline, is_interrupted, dialect, link, out, heard: 0 };
+        let mut asker = Self { line, timeout: plan.timeout };
+        let mut refused = ConnectError::Unreachable;
+        for address in &server.addresses {
+            match asker.line.connect(address) {
+                Ok(()) => {
+                    if let Err(error) = asker.greet() {
+                        asker.close();
+                        return Err(error);
+                    }
+                    return Ok(asker);
+                }
+                Err(AskError::Connect(error)) => refused = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(AskError::Connect(refused))
+    }
+
+    fn greet(&mut self) -> Result<(), AskError> {
+        let now = self.line.driver.now();
+        let Line { link, dialect, out, .. } = &mut self.line;
+        if link.handle_connected(now, dialect, out) {
+            return Ok(());
+        }
+        let heard = self.line.exchange(|link, bytes| match link.handle_greeting(bytes) {
             Heard::Replies | Heard::Filtered | Heard::NotYet => Ok(None),
             Heard::Welcome => Ok(Some(())),
             Heard::Rejected(Rejection::Credentials(error)) => Err(AskError::Connect(error)),
             Heard::Rejected(Rejection::Broken(closed)) => Err(AskError::Closed(closed)),
         })?;
-        heard.ok_or_else(|| unanswered(line.heard))?;
+        heard.ok_or_else(|| self.unanswered())
     }
-    let mut listener = Listener {
-        asked: question.word(),
-        found: (question == Question::Get).then_some(false),
-        rows: Vec::new(),
-        line: Vec::new(),
-    };
-    line.dialect.ask(question, &mut line.out);
-    let is_line = matches!(question, Question::Line(_));
-    let mut hear = |reader: &mut Reader, bytes: &[u8]| match is_line {
-        true => listener.handle_line(reader, bytes),
-        false => listener.handle_bytes(reader, bytes),
-    };
-    let heard = line.exchange(|link, bytes| {
-        let heard = link.handle_bytes(bytes, &mut hear);
-        heard.map_err(|error| AskError::Closed(Closed::Broken(error)))?
-    })?;
-    heard.ok_or_else(|| unanswered(line.heard))
+
+    fn unanswered(&self) -> AskError {
+        match self.line.heard {
+            0 => AskError::Silent(self.timeout, self.line.dialect.protocol()),
+            bytes => AskError::Unfinished { timeout: self.timeout, bytes },
+        }
+    }
+
+    /// Asks, and waits until `deadline`. After an error other than [`AskError::Refused`], the
+    /// connection is of no more use.
+    pub fn ask(&mut self, question: Question<'_>, deadline: Instant) -> Result<Answer, AskError> {
+        let line = &mut self.line;
+        line.deadline = deadline;
+        let mut listener = Listener {
+            asked: question.word(),
+            found: (question == Question::Get).then_some(false),
+            rows: Vec::new(),
+            line: Vec::new(),
+        };
+        line.dialect.ask(question, &mut line.out);
+        let is_line = matches!(question, Question::Line(_));
+        let mut hear = |reader: &mut Reader, bytes: &[u8]| match is_line {
+            true => listener.handle_line(reader, bytes),
+            false => listener.handle_bytes(reader, bytes),
+        };
+        let heard = line.exchange(|link, bytes| {
+            let heard = link.handle_bytes(bytes, &mut hear);
+            heard.map_err(|error| AskError::Closed(Closed::Broken(error)))?
+        })?;
+        heard.ok_or_else(|| self.unanswered())
+    }
+
+    /// Closes the connection.
+    pub fn close(mut self) {
+        self.line.close();
+    }
 }
 
-/// The connection of one question, until its deadline.
+/// A connection for questions, each until its deadline.
 struct Line<'a, D> {
     driver: &'a mut D,
     deadline: Instant,

@@ -3,6 +3,8 @@
 //! A thread belongs to one plan: it is made by `start` and gone when the plan is over. It talks
 //! to the fleet through atomics and the hand-over alone.
 
+mod watch;
+
 use crate::clock::{self, Clock};
 use crate::driver::epoll::{AHEAD_MAX, EpollDriver};
 use crate::driver::guard::{self, ConnectGuard};
@@ -12,7 +14,7 @@ use crate::handoff::{Giver, Parcel, Taker, handoff};
 use crate::machine;
 use crate::pin;
 use crate::signal::StopFlag;
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::{DriverError, Sample};
 use memtide_engine::fleet::{Command, CpuTime, Fleet, FleetError, Interval, WorkerReport};
 use memtide_engine::probe::{Answer, AskError, Question, ask_unless};
@@ -26,6 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+use watch::Watched;
 
 /// Hand-overs are this far apart.
 const HANDOVER_EVERY: Span = Span::from_ms(100);
@@ -47,6 +50,7 @@ pub struct HostFleet {
     export: Export,
     guard: ConnectGuard,
     workers: Vec<Thread>,
+    watched: Option<Watched>,
 }
 
 /// One worker's thread, from outside.
@@ -110,7 +114,8 @@ impl HostFleet {
         guard: ConnectGuard,
     ) -> Self {
         let export = Export::new(samples);
-        Self { clock, stop, cpus: cpus.to_vec(), export, guard, workers: Vec::new() }
+        let (cpus, workers) = (cpus.to_vec(), Vec::new());
+        Self { clock, stop, cpus, export, guard, workers, watched: None }
     }
 
     /// Ends the run if the guard has refused an address.
@@ -190,6 +195,9 @@ impl Fleet for HostFleet {
     }
 
     fn command(&mut self, at: Instant, command: Command) -> Result<(), FleetError> {
+        if let (Command::Begin, Some(watched)) = (command, &self.watched) {
+            watched.begin(at);
+        }
         for worker in &self.workers {
             match command {
                 Command::Begin => worker.mailbox.begin_ns.store(at.ns(), Ordering::Release),
@@ -222,6 +230,7 @@ impl Fleet for HostFleet {
         Ok(Interval {
             at: self.clock.now(),
             workers: self.workers.iter().map(|worker| worker.report).collect(),
+            polled: self.watched.as_ref().map(Watched::collect).unwrap_or_default(),
             interrupted: self.stop.is_raised(),
         })
     }
@@ -246,6 +255,14 @@ impl Fleet for HostFleet {
             // Another address of the server may have answered, and the run ends all the same.
             Some(address) => Err(AskError::Connect(guard::refusal(address))),
             None => answer,
+        }
+    }
+
+    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
+        // The threads of those before end first.
+        self.watched = None;
+        if !servers.is_empty() {
+            self.watched = Some(Watched::new(plan, servers, (self.clock, &self.guard)));
         }
     }
 }

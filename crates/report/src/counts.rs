@@ -3,9 +3,9 @@
 //! A line that would only say "none" is left out, except for what a reader looks for.
 
 use crate::layout::{Sheet, labelled};
-use crate::number::{percent, whole};
+use crate::number::{counted, percent, whole};
 use memtide_base::units::{format_bytes, format_count};
-use memtide_schema::record::{DatagramCounts, Record, Totals};
+use memtide_schema::record::{DatagramCounts, Record, ServerLoad, Totals};
 use std::collections::BTreeMap;
 
 /// A mean with one decimal, unless that is a zero.
@@ -58,6 +58,49 @@ pub(crate) fn counts(out: &mut Sheet, record: &Record) {
         let (avg, min, max) = (percent(cpu.avg), percent(cpu.min), percent(cpu.max));
         let text = format!("CPUs {avg} busy (idlest {min}, busiest {max})");
         labelled(out, "machine", &text);
+    }
+    for (server, load) in &record.server.during {
+        if let Some(text) = served(load) {
+            let name = if record.server.during.len() > 1 { server.as_str() } else { "server" };
+            labelled(out, "stats", &format!("{name} {text}"));
+        }
+    }
+}
+
+/// What a server said of itself while the load ran; `None` if it said nothing.
+fn served(load: &ServerLoad) -> Option<String> {
+    let report = &load.report;
+    let mut parts = Vec::new();
+    if let Some(found) = report.hit_ratio() {
+        parts.push(format!("found {} of the keys", percent(found)));
+    }
+    if let Some(cpu_s) = report.cpu_s_per_mops() {
+        parts.push(format!("took {cpu_s:.2} s of CPU per million operations"));
+    }
+    if let (Some(items), Some(bytes)) = (report.items, report.item_bytes) {
+        parts.push(format!("held {} ({})", counted(items, "item"), format_bytes(bytes)));
+    }
+    if let Some(evictions) = report.evictions.filter(|evictions| *evictions > 0) {
+        parts.push(format!("evicted {}", whole(evictions)));
+    }
+    if report.restarts > 0 {
+        parts.push(format!("was restarted {}", times(report.restarts)));
+    }
+    if report.resets > 0 {
+        parts.push(format!("had its counters reset {}", times(report.resets)));
+    }
+    if report.unanswered > 0 {
+        let asked = report.unanswered.saturating_add(report.answers);
+        let (missed, asked) = (whole(report.unanswered), whole(asked));
+        parts.push(format!("did not answer {missed} of {asked} questions"));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{} times", whole(count)),
     }
 }
 

@@ -5,19 +5,19 @@ use crate::failure::{Failure, Fault};
 use crate::fill::{Filled, fill};
 use crate::lower::{Lowered, signed};
 use crate::observer::Observer;
-use crate::run_plan::{Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
+use crate::run_plan::{EACH_MAX, Ended, Loss, Rows, Seconds, Watch, oldest_due, run_plan_unless};
 use crate::seal::{Began, Material, none_opened, seal, service_so_far, wrong_values};
 use crate::share::{Barrier, Share};
 use crate::survey::{
     Agreement, Discreet, ServerCommands, Survey, compare, expected_of_share, figures, is_closed,
 };
-use memtide_base::{Instant, Sentence, Span, rng};
+use memtide_base::{Instant, Sentence, ServerId, Span, rng};
 use memtide_engine::fleet::{Fleet, Interval};
 use memtide_engine::plan::segment;
 use memtide_engine::probe::{AskError, Question};
 use memtide_engine::{Closed, Plan, ServerPlan};
 use memtide_metrics::{Churn, ChurnCounters, Counters, TallySum};
-use memtide_schema::record::{Phase, SecondRecord, ShareStart};
+use memtide_schema::record::{Phase, ShareStart};
 use memtide_schema::scenario::{Goal, Load};
 use memtide_schema::{Event, Progress, Record, Scenario, TimesSoFar, WrongValues, natively};
 
@@ -80,18 +80,18 @@ fn carry_out<F: Fleet>(
     let filled = fill(fleet, scenario, plan, (load, looks), observer)?;
     let mut commands = ServerCommands::default();
     let start = barrier.as_ref().map_or(ShareStart::WhenReady, |barrier| barrier.kind());
-    let (mut seconds, mut rows) = (Vec::new(), Rows::default());
+    let mut monitor = Monitor::new(plan, watched(lowered, plan, &survey));
     let main = if load_only || filled.interrupted {
         None
     } else {
         commands.before(fleet, (plan, &survey), scenario)?;
-        let ended = main_phase(fleet, plan, (conditions(scenario, start), barrier), observer);
+        let unless = (conditions(scenario, start), barrier);
+        let ended = main_phase(fleet, plan, unless, &mut monitor, observer);
         commands.after(fleet, (plan, &survey), scenario);
-        let (ended, of_load, told) = ended?;
-        (seconds, rows) = (of_load, told);
-        Some(ended)
+        Some(ended?)
     };
-    survey.asked_between = filled.asked + commands.asked + plan.servers.len() as u64;
+    survey.asked_between =
+        filled.asked + commands.asked + monitor.asked() + plan.servers.len() as u64;
     survey.is_touched = commands.is_taken;
     let all = all_counters(&filled, main.as_ref());
     let opened =
@@ -99,6 +99,7 @@ fn carry_out<F: Fleet>(
     let interrupted = filled.interrupted || main.as_ref().is_some_and(|main| main.interrupted);
     let agreement = take_leave(fleet, &farewell(plan, interrupted), &mut survey, (&all, opened));
     survey.passed = fleet.now().since(began.at);
+    monitor.finish((main.as_ref(), fleet.now()), &survey, observer);
     survey.expected = expected_of_share(&survey, plan, (&all, opened));
     let failure = main.as_ref().and_then(|ended| failure(plan, ended));
     let (record, warnings) = seal(Material {
@@ -106,7 +107,7 @@ fn carry_out<F: Fleet>(
         lowered,
         filled: &filled,
         main: main.as_ref(),
-        seconds,
+        seconds: &monitor.seconds,
         survey: &survey,
         commands: &commands,
         agreement,
@@ -116,7 +117,7 @@ fn carry_out<F: Fleet>(
         ended_unix_ns: fleet.since_unix().ns(),
         observer,
     });
-    for row in rows.rest(&record.intervals) {
+    for row in monitor.rows.rest(&record.intervals) {
         observer.on(&Event::Row(Box::new(row.clone())));
     }
     for warning in warnings {
@@ -244,14 +245,24 @@ fn closing(error: &AskError) -> &'static str {
     }
 }
 
+/// The servers that are asked while the load runs: each once, if it has answered before it.
+fn watched(lowered: &Lowered, plan: &Plan, survey: &Survey) -> Vec<ServerId> {
+    let each = plan.servers.iter().enumerate().filter(|&(number, server)| {
+        survey.first(number) == number && survey.before.contains_key(&server.name)
+    });
+    let asked: Vec<ServerId> = each.map(|(number, _)| ServerId(number as u16)).collect();
+    if lowered.watches_servers && asked.len() <= EACH_MAX { asked } else { Vec::new() }
+}
+
 /// The load that everything is about.
 fn main_phase<F: Fleet>(
     fleet: &mut F,
     plan: &Plan,
     (abort_on, barrier): (&[Goal], Option<&mut dyn Barrier>),
+    monitor: &mut Monitor<'_>,
     observer: &mut impl Observer,
-) -> Result<(Ended, Vec<SecondRecord>, Rows), Failure> {
-    let mut monitor = Monitor::new(plan);
+) -> Result<Ended, Failure> {
+    fleet.watch_servers(plan, &monitor.watched);
     let ended = run_plan_unless(
         fleet,
         plan,
@@ -259,15 +270,14 @@ fn main_phase<F: Fleet>(
         &mut |start, looked, totals| {
             monitor.watch(start, looked, totals, observer);
         },
-    )?;
-    let passed = fleet.now().since(ended.start);
-    if let Some(rest) = monitor.seconds.finish(plan, passed, &ended.totals) {
-        observer.on(&Event::Interval(Box::new(rest)));
-    }
+    );
+    fleet.watch_servers(plan, &[]);
+    let ended = ended?;
+    monitor.passed = fleet.now().since(ended.start);
     if !monitor.is_over {
         observer.tick(fleet.now());
     }
-    Ok((ended, monitor.seconds.records(), monitor.rows))
+    Ok(ended)
 }
 
 /// Asks every server again. What was sent without asking for an answer may still be on its way
@@ -325,6 +335,8 @@ fn all_counters(filled: &Filled, main: Option<&Ended>) -> Counters {
 /// Turns what a fleet collects into progress and ticks.
 struct Monitor<'a> {
     plan: &'a Plan,
+    /// The servers that are asked for their statistics.
+    watched: Vec<ServerId>,
     phase: Option<Phase>,
     last_tick: Option<Instant>,
     /// The measured window has had its last tick.
@@ -335,13 +347,16 @@ struct Monitor<'a> {
     /// How often the times were shown.
     looks: u64,
     seconds: Seconds,
+    /// From the beginning of the load to its end.
+    passed: Span,
     rows: Rows,
 }
 
 impl<'a> Monitor<'a> {
-    fn new(plan: &'a Plan) -> Self {
+    fn new(plan: &'a Plan, watched: Vec<ServerId>) -> Self {
         Self {
             plan,
+            watched,
             phase: None,
             last_tick: None,
             is_over: false,
@@ -349,6 +364,7 @@ impl<'a> Monitor<'a> {
             rate_per_s: None,
             looks: 0,
             seconds: Seconds::new(),
+            passed: Span::ZERO,
             rows: Rows::default(),
         }
     }
@@ -370,6 +386,7 @@ impl<'a> Monitor<'a> {
             self.phase = Some(phase);
             observer.on(&Event::Phase(phase));
         }
+        self.seconds.timeline.take(self.plan, &looked.polled);
         if now >= start {
             self.tick(phase, now, observer);
             self.show_times(start, now, totals, observer);
@@ -422,6 +439,28 @@ impl<'a> Monitor<'a> {
 }
 
 impl Monitor<'_> {
+    /// Connections that were opened to ask servers for their statistics.
+    fn asked(&self) -> u64 {
+        self.seconds.timeline.connections()
+    }
+
+    /// Tells what is left of the load that `ended`, with what the servers said after it, by now.
+    fn finish(
+        &mut self,
+        (ended, now): (Option<&Ended>, Instant),
+        survey: &Survey,
+        observer: &mut impl Observer,
+    ) {
+        let Some(ended) = ended else { return };
+        // What they were told after it may have changed their counters.
+        if !survey.is_touched {
+            self.seconds.timeline.end(now, &survey.after);
+        }
+        if let Some(rest) = self.seconds.finish(self.plan, self.passed, &ended.totals) {
+            observer.on(&Event::Interval(Box::new(rest)));
+        }
+    }
+
     /// Ticks from the beginning of the measured window to its end. What it costs to let the last
     /// operations end does not belong to it.
     fn tick(&mut self, phase: Phase, now: Instant, observer: &mut impl Observer) {

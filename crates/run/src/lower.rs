@@ -57,6 +57,14 @@ pub struct Surroundings {
     pub share: Option<Share>,
 }
 
+impl Surroundings {
+    /// Whether servers are asked for their statistics here while the load runs: of the shares of a
+    /// run one does that.
+    fn watches_servers(&self) -> bool {
+        self.outputs.server_reports && self.share.is_none_or(|share| share.number == 0)
+    }
+}
+
 /// What the outputs of a run need of it beside its figures; where these go does not matter here.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
@@ -64,11 +72,17 @@ pub struct Wanted {
     pub samples: bool,
     /// The user's own words for the run.
     pub tags: Tags,
+    /// What servers say of themselves while the load runs.
+    pub server_reports: bool,
 }
 
 impl From<&Outputs> for Wanted {
     fn from(outputs: &Outputs) -> Self {
-        Self { samples: outputs.first(OutputKind::Samples).is_some(), tags: outputs.tags.clone() }
+        Self {
+            samples: outputs.first(OutputKind::Samples).is_some(),
+            tags: outputs.tags.clone(),
+            server_reports: false,
+        }
     }
 }
 
@@ -101,6 +115,8 @@ pub struct Lowered {
     /// Whether a server that is not to be filled is asked for a sample all the same, so that
     /// values of other lengths than the scenario says are found.
     pub looks_unfilled: bool,
+    /// Whether servers are asked for their statistics while the load runs.
+    pub watches_servers: bool,
     /// The user's own words for the run.
     pub tags: Tags,
 }
@@ -175,6 +191,7 @@ pub fn lower(scenario: &Scenario, around: &Surroundings) -> Result<Lowered, Prob
         placement,
         share: around.share,
         looks_unfilled: false,
+        watches_servers: around.watches_servers(),
         tags: around.outputs.tags.clone(),
     })
 }

@@ -5,12 +5,13 @@ mod abort;
 mod beginning;
 mod rows;
 mod seconds;
+mod timeline;
 mod kinds;
 
 pub(crate) use abort::Watch;
 pub(crate) use kinds::{kinds, merged, unanswered};
 pub(crate) use rows::Rows;
-pub(crate) use seconds::{Seconds, oldest_due};
+pub(crate) use seconds::{EACH_MAX, Seconds, oldest_due};
 
 use crate::failure::{Failure, Fault};
 use crate::share::{Barrier, NotRun};

@@ -9,7 +9,7 @@ use crate::doctor::{self, Errors, Findings};
 use crate::fill::Filled;
 use crate::lower::Lowered;
 use crate::observer::Observer;
-use crate::run_plan::{Ended, Loss, kinds, merged, unanswered};
+use crate::run_plan::{Ended, Loss, Seconds, kinds, merged, unanswered};
 use crate::share::{NotRun, Share};
 use crate::survey::{Agreement, ServerCommands, Survey, whole};
 use memtide_base::{Instant, Span};
@@ -20,8 +20,8 @@ use memtide_metrics::interval::ConnectionCounters;
 use memtide_metrics::{Counters, ErrorClass, Histogram, Row, TallySum, Times};
 use memtide_schema::record::{
     Believable, ClientRecord, Counts, Distribution, EndedBy, GoalResult, IntervalRecord, LagSplit,
-    Lanes, LoopKind, MessageSizes, Phases, RateRecord, SecondRecord, ServerCounters, ServerRecord,
-    ServerTotals, ShareRecord, ShareStart, SliceRecord, Totals, WarningRecord, Wide,
+    Lanes, LoopKind, MessageSizes, Phases, RateRecord, ServerCounters, ServerRecord, ServerTotals,
+    ShareRecord, ShareStart, SliceRecord, Totals, WarningRecord, Wide,
 };
 use memtide_schema::{Exit, Kind, Record, Scenario, Warning};
 use memtide_workload::{Action, OpKind};
@@ -39,7 +39,7 @@ pub(crate) struct Material<'a, W> {
     pub(crate) filled: &'a Filled,
     /// None when only the servers were filled.
     pub(crate) main: Option<&'a Ended>,
-    pub(crate) seconds: Vec<SecondRecord>,
+    pub(crate) seconds: &'a Seconds,
     pub(crate) survey: &'a Survey,
     pub(crate) commands: &'a ServerCommands,
     pub(crate) agreement: Agreement,
@@ -87,7 +87,8 @@ pub(crate) fn seal<W: Observer>(material: Material<'_, W>) -> (Record, Vec<Warni
         exit: if material.interrupted { Exit::Interrupted } else { Exit::Done }.code(),
         ..Record::default()
     };
-    record.seconds.clone_from(&material.seconds);
+    record.seconds = material.seconds.records();
+    record.server.during = material.seconds.timeline.loads();
     record.phases.load = (&filled.counters).into();
     record.client.rss_max_bytes = observer.rss_max_bytes();
     let mut warnings = filled.warnings.clone();

@@ -29,12 +29,15 @@ pub(crate) fn figures<F: Fleet>(
     server: &ServerPlan,
 ) -> Result<ServerStatistics, AskError> {
     match fleet.ask(plan, server, Question::Statistics)? {
-        Answer::Statistics(rows) => {
-            Ok(rows.into_iter().map(|(name, word)| (name, Figure::from_word(&word))).collect())
-        }
+        Answer::Statistics(rows) => Ok(statistics(rows)),
         Answer::Version(line) | Answer::Line(line) => Err(AskError::Refused(line)),
         Answer::Found(_) => Err(AskError::Refused("END".to_owned())),
     }
+}
+
+/// The figures that a server's names and words mean.
+pub(crate) fn statistics(rows: impl IntoIterator<Item = (String, String)>) -> ServerStatistics {
+    rows.into_iter().map(|(name, word)| (name, Figure::from_word(&word))).collect()
 }
 
 /// The whole number under `name`, or 0.

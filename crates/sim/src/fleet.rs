@@ -4,9 +4,9 @@
 use crate::driver::SimDriver;
 use crate::trace::Trace;
 use crate::world::{Setting, WorkerPause, World};
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::Sample;
-use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
+use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, ServerAnswer};
 use memtide_engine::probe::{Answer, AskError, Question, ask};
 use memtide_engine::{Plan, ServerPlan, Worker};
 use memtide_metrics::TallySum;
@@ -25,7 +25,26 @@ pub struct SimFleet {
     plan: Option<Plan>,
     /// When the user interrupts, if he does.
     interrupt_at: Instant,
+    watched: Watched,
 }
+
+/// The servers that are watched.
+struct Watched {
+    servers: Vec<ServerId>,
+    /// When they are asked next.
+    due: Instant,
+    /// What they said that was not collected yet.
+    polled: Vec<ServerAnswer>,
+}
+
+impl Watched {
+    fn new(servers: &[ServerId]) -> Self {
+        Self { servers: servers.to_vec(), due: Instant::NEVER, polled: Vec::new() }
+    }
+}
+
+/// How often a watched server is asked.
+const POLL_EVERY: Span = Span::from_s(1);
 
 /// All workers of a world, whichever fleet made them: time passes for all of them at once.
 struct Crew {
@@ -55,13 +74,15 @@ impl SimFleet {
             own: 0..0,
             plan: None,
             interrupt_at,
+            watched: Watched::new(&[]),
         }
     }
 
     /// Another fleet in the same world, with which it can share a plan.
     pub fn beside(&self) -> Self {
         let (world, crew) = (Rc::clone(&self.world), Rc::clone(&self.crew));
-        Self { world, crew, own: 0..0, plan: None, interrupt_at: self.interrupt_at }
+        let watched = Watched::new(&[]);
+        Self { world, crew, own: 0..0, plan: None, interrupt_at: self.interrupt_at, watched }
     }
 
     /// The hash of the world's trace so far, and how many events it has seen.
@@ -181,6 +202,8 @@ impl Fleet for SimFleet {
         let mut crew = self.crew.borrow_mut();
         if command == Command::Begin {
             crew.start = at;
+            self.watched.due = now;
+            self.watched.poll(&self.world.borrow(), at);
         }
         for simulated in crew.range(&self.own) {
             if simulated.worker.is_finished() {
@@ -216,10 +239,12 @@ impl Fleet for SimFleet {
         for simulated in crew.range(&self.own) {
             totals.absorb(simulated.worker.tally_mut());
         }
-        let reports = crew.range(&self.own).map(|simulated| simulated.worker.report());
+        let reports = crew.range(&self.own).map(|simulated| simulated.worker.report()).collect();
+        self.watched.poll(&self.world.borrow(), crew.start);
         Ok(Interval {
             at: self.now(),
-            workers: reports.collect(),
+            workers: reports,
+            polled: std::mem::take(&mut self.watched.polled),
             interrupted: self.interrupt_at <= self.now(),
         })
     }
@@ -235,5 +260,33 @@ impl Fleet for SimFleet {
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
         ask(&mut self.driver(), plan, server, question)
+    }
+
+    /// The answers are read from the servers themselves: a question on the network would be an
+    /// event, and every trace another one.
+    fn watch_servers(&mut self, _plan: &Plan, servers: &[ServerId]) {
+        self.watched = Watched::new(servers);
+    }
+}
+
+impl Watched {
+    /// Asks if the load, which begins at `start`, is about to begin, or if another second of it is
+    /// over.
+    fn poll(&mut self, world: &World, start: Instant) {
+        let now = world.now();
+        if now < self.due {
+            return;
+        }
+        self.due = match now < start {
+            true => start + POLL_EVERY,
+            false => start + POLL_EVERY * (now.since(start).ns() / POLL_EVERY.ns() + 1),
+        };
+        let poll = |&server: &ServerId| ServerAnswer {
+            server,
+            at: now,
+            connections: 0,
+            answer: Ok(world.figures(server.index())),
+        };
+        self.polled.extend(self.servers.iter().map(poll));
     }
 }

@@ -232,13 +232,19 @@ impl World {
 
     /// What a server counts under `name`, if it does.
     pub(crate) fn counter(&self, server: usize, name: &str) -> Option<u64> {
+        let figures = self.figures(server);
+        figures.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.parse().ok())
+    }
+
+    /// What a server would answer to `stats`, without a connection and without an event.
+    pub(crate) fn figures(&self, server: usize) -> Vec<(String, String)> {
         let server = &self.servers[server];
         let mut out = Vec::new();
         let mut session = Session::new(server.item_bytes_max);
         session.handle_bytes(self.clock(), b"stats\r\n", &server.store, &mut out);
         let text = String::from_utf8_lossy(&out);
-        let row = format!("STAT {name} ");
-        text.lines().find_map(|line| line.strip_prefix(&row)).and_then(|value| value.parse().ok())
+        let rows = text.lines().filter_map(|line| line.strip_prefix("STAT ")?.split_once(' '));
+        rows.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
     /// When the next event is due; never if nothing is on its way.

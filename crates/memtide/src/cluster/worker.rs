@@ -192,6 +192,10 @@ impl Front for AgentFront {
         scenario.value_size != Scenario::default().value_size
     }
 
+    fn watches_servers(&self) -> bool {
+        true
+    }
+
     fn unfit(&self, warning: &Warning) -> Stop {
         unfit_natively(warning)
     }

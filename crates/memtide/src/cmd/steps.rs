@@ -175,6 +175,10 @@ impl Front for NativeSteps {
         problem.clone().into()
     }
 
+    fn watches_servers(&self) -> bool {
+        true
+    }
+
     fn unfit(&self, warning: &Warning) -> Stop {
         unfit_natively(warning)
     }

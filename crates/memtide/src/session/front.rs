@@ -42,6 +42,12 @@ pub(crate) trait Front {
         false
     }
 
+    /// True to ask servers for their statistics while the load runs. The older load generators do
+    /// not.
+    fn watches_servers(&self) -> bool {
+        false
+    }
+
     /// The end for a plan that this machine does not allow.
     fn unfit(&self, warning: &Warning) -> Stop;
 

@@ -34,7 +34,7 @@ use memtide_run::steps::{Aim, Course, Data, FleetRunner, StepsPlan, steps};
 #[cfg(feature = "cluster")]
 use memtide_run::steps::{RestedStep, plan_step, run_step};
 use memtide_run::{
-    Barrier, Failure, Lowered, NotRun, Observer, Outcome, Share, Surroundings, lower,
+    Barrier, Failure, Lowered, NotRun, Observer, Outcome, Share, Surroundings, Wanted, lower,
     record_not_run,
 };
 use memtide_schema::scenario::Problem;
@@ -199,7 +199,8 @@ impl<W: World> Session<W> {
         front.preface()?;
         front.check(settings, world.servers_within(settings))?;
         let around = world.surroundings(settings)?;
-        let around = Surroundings { repeats: front.repeats(), ..around };
+        let wanted = Wanted { server_reports: front.watches_servers(), ..around.outputs };
+        let around = Surroundings { repeats: front.repeats(), outputs: wanted, ..around };
         let lowered = task.lower(scenario, &around).map_err(|problem| front.refuse(&problem))?;
         let lowered = Lowered { looks_unfilled: front.looks_unfilled(scenario), ..lowered };
         if outputs.plan {

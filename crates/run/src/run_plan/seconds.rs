@@ -7,6 +7,7 @@ pub(crate) use figures::oldest_due;
 
 use super::abort::is_over;
 use super::kinds::{kinds, merged, unanswered};
+use super::timeline::{Reports, Timeline};
 use figures::counts;
 use memtide_base::{Instant, Span};
 use memtide_engine::Plan;
@@ -14,14 +15,16 @@ use memtide_engine::fleet::Interval as Looked;
 use memtide_engine::plan::segment;
 use memtide_metrics::summary::{rank, samples_needed};
 use memtide_metrics::{Histogram, TallySum};
-use memtide_schema::record::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+use memtide_schema::record::{
+    SecondRecord, ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond,
+};
 use memtide_schema::{Interval, Kind};
 use std::collections::BTreeMap;
 
 /// At most this many are kept.
 const SECONDS_MAX: usize = 1024;
 /// Figures of servers and of workers are kept of at most this many.
-const EACH_MAX: usize = 16;
+pub(crate) const EACH_MAX: usize = 16;
 const SECOND: Span = Span::from_s(1);
 
 /// The seconds of a load so far.
@@ -38,6 +41,8 @@ pub(crate) struct Seconds {
     slots: [Slots; 3],
     /// Measured operations up to there that rank above every answered one, by kind.
     unanswered: BTreeMap<Kind, u64>,
+    /// What the servers said of themselves.
+    pub(crate) timeline: Timeline,
     /// From the beginning of the load to there.
     passed: Span,
     kept: Vec<Kept>,
@@ -61,6 +66,7 @@ struct Kept {
     servers: Vec<ServerSecond>,
     no_server: Option<SettledCounts>,
     workers: Vec<WorkerSecond>,
+    reports: Reports,
 }
 
 /// What a look said of the end of a second.
@@ -79,6 +85,7 @@ impl Seconds {
             idle: Vec::new(),
             slots: Default::default(),
             unanswered: BTreeMap::new(),
+            timeline: Timeline::default(),
             passed: Span::ZERO,
             kept: Vec::new(),
             each: 1,
@@ -120,7 +127,8 @@ impl Seconds {
         passed: Span,
         totals: &TallySum,
     ) -> Option<Interval> {
-        let rest = (counts(totals) != self.counts).then(|| {
+        let is_more = counts(totals) != self.counts || self.timeline.has_more();
+        let rest = is_more.then(|| {
             let under_way = figures::nothing(plan);
             let seen = Seen { under_way, workers: Vec::new(), is_over: true };
             self.cut(plan, passed.max(self.passed), seen, totals)
@@ -152,6 +160,7 @@ impl Seconds {
             servers,
             no_server,
             workers: seen.workers,
+            reports: self.timeline.cut(),
             is_over: seen.is_over,
         };
         let each = interval.servers.iter().map(|server| &server.counts);
@@ -210,6 +219,7 @@ impl Seconds {
                 0..=EACH_MAX => interval.workers.clone(),
                 _ => Vec::new(),
             },
+            reports: interval.reports.clone(),
         };
         match self.kept.last_mut() {
             Some(last) if self.in_last < self.each => {
@@ -274,6 +284,7 @@ impl Kept {
         let each = each
             .map(|(number, is)| WorkerSecond { busy: busy(self.workers.get(number), &is), ..is });
         self.workers = each.collect();
+        ServerReport::append(&mut self.reports, &next.reports);
     }
 
     fn record(&self) -> SecondRecord {
@@ -297,6 +308,7 @@ impl Kept {
             servers: self.servers.clone(),
             no_server: self.no_server,
             workers: self.workers.clone(),
+            reports: self.reports.clone(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A fleet that asks no server for statistics that shall not be asked, or has refused them once by
 //! closing the connection. It changes nothing else of the fleet that it stands for.
 
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::driver::Closed;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question};
@@ -61,6 +61,10 @@ impl<F: Fleet> Fleet for Discreet<'_, F> {
             self.closing.insert(server.name.clone());
         }
         answer
+    }
+
+    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
+        self.fleet.watch_servers(plan, servers);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The simulator's fleet as these tests want it: servers of which it can be said that they are on
 //! this machine or not, plans and operations that are kept; and an observer that remembers.
 
-use memtide_base::{ConnectionId, Instant, Law, Span};
+use memtide_base::{ConnectionId, Instant, Law, ServerId, Span};
 use memtide_engine::driver::Sample;
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question};
@@ -121,6 +121,10 @@ impl Fleet for WatchedFleet {
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
         self.inner.ask(plan, server, question)
+    }
+
+    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
+        self.inner.watch_servers(plan, servers);
     }
 }
 

@@ -12,7 +12,7 @@ pub use progress::LoadSoFar;
 pub use rows::IntervalRow;
 
 use crate::kind::Kind;
-use crate::record::{ServerSecond, SettledCounts, UnderWay, WorkerSecond};
+use crate::record::{ServerReport, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 use memtide_base::Span;
 use memtide_metrics::Histogram;
 use std::collections::BTreeMap;
@@ -47,6 +47,9 @@ pub struct Interval {
     /// What each worker had under way at its end, in their order; empty of what is left when they
     /// have finished.
     pub workers: Vec<WorkerSecond>,
+    /// What servers said of themselves in it, by name: counters since their answers before. They
+    /// are asked shortly before a second ends. Empty where none was asked.
+    pub reports: BTreeMap<String, ServerReport>,
     /// Whether the load was over at its end: the measured window had ended, or all operations were
     /// issued. What ended then says nothing about the load.
     pub is_over: bool,

@@ -97,11 +97,13 @@ pub(super) const NO_STATS: Field = Field {
     default: "off",
     help: "Do not send the stats command to the servers",
     long: "By default, memtide sends `stats` to every server before and after the load and \
-           compares the server's counters with its own. Use this switch for servers and proxies \
-           that answer `stats` in another way than memcached. memtide then skips that comparison \
-           (the check `server_counters`) and sends a single `get` to find out whether the server \
-           is up. A server that refuses `stats`, or closes the connection on it, works without \
-           this switch.",
+           compares the server's counters with its own. It also sends `stats` once a second while \
+           the load runs, over a connection of its own to each of up to 16 servers. Use this \
+           switch for servers and proxies that answer `stats` in another way than memcached. \
+           memtide then skips that comparison (the check `server_counters`) and the servers' \
+           figures per second, and sends a single `get` to find out whether the server is up. A \
+           server that refuses `stats`, or closes the connection on it, works without this \
+           switch.",
     section: Section::Measurement,
     many: false,
     set: Set::Scenario(|scenario, word| {

@@ -203,5 +203,12 @@ pub(super) fn server_counters(shards: &[ShardRecord]) -> ServerCounters {
         };
         chosen.into_iter().map(figures).collect()
     };
-    ServerCounters::new(named(before, |server| &server.before), named(after, |s| &s.after))
+    let counters =
+        ServerCounters::new(named(before, |server| &server.before), named(after, |s| &s.after));
+    // Where several shards asked a server meanwhile, the first tells of it.
+    let mut during = BTreeMap::new();
+    for (name, load) in shards.iter().flat_map(|shard| &shard.server.during) {
+        during.entry(name.clone()).or_insert_with(|| load.clone());
+    }
+    ServerCounters { during, ..counters }
 }

@@ -2,7 +2,9 @@
 //!
 //! A second is counted whole, in the merged one that holds its middle, so sums stay what they are.
 
-use crate::record::{Phases, SecondRecord, ServerSecond, SettledCounts, ShardRecord, UnderWay};
+use crate::record::{
+    Phases, SecondRecord, ServerReport, ServerSecond, SettledCounts, ShardRecord, UnderWay,
+};
 use memtide_base::Span;
 use std::collections::BTreeMap;
 
@@ -23,6 +25,8 @@ struct Loads {
     extents: BTreeMap<usize, (u64, u64)>,
     /// How many servers each of them has, where all have the same; else 0.
     servers: usize,
+    /// The shard that tells what each server said of itself: the first that asked it.
+    asked: BTreeMap<String, usize>,
 }
 
 /// The seconds of all shards together; none where they would not add up to `phases`, because a
@@ -86,7 +90,13 @@ impl Loads {
         };
         let first = shards.first().map(names).unwrap_or_default();
         let alike = shards.iter().all(|shard| names(shard) == first);
-        Self { extents, servers: if alike { first.len() } else { 0 } }
+        let mut asked = BTreeMap::new();
+        for (number, shard) in shards.iter().enumerate() {
+            for server in shard.server.during.keys() {
+                asked.entry(server.clone()).or_insert(number);
+            }
+        }
+        Self { extents, servers: if alike { first.len() } else { 0 }, asked }
     }
 
     /// The last second in `row` of each shard that was running then; none where one of them has
@@ -118,8 +128,21 @@ fn merged(row: &[&Part<'_>], loads: &Loads, (start, length): (Span, Span)) -> Se
         under_way: ends.as_deref().map(under_way).unwrap_or_default(),
         servers,
         no_server,
+        reports: reports(row, loads),
         ..SecondRecord::default()
     }
+}
+
+/// What each server said of itself to the shard that tells of it.
+fn reports(row: &[&Part<'_>], loads: &Loads) -> BTreeMap<String, ServerReport> {
+    let mut reports = BTreeMap::new();
+    for part in row {
+        let told = part.second.reports.iter();
+        let told = told.filter(|(server, _)| loads.asked.get(*server) == Some(&part.shard));
+        let told = told.map(|(server, report)| (server.clone(), *report)).collect();
+        ServerReport::append(&mut reports, &told);
+    }
+    reports
 }
 
 fn under_way(ends: &[&SecondRecord]) -> UnderWay {

@@ -29,8 +29,8 @@ pub(crate) use measured::{are_possible, per_second};
 pub use plan::{ChurnPlanRecord, LoopKind, MachineRecord, PlanRecord, PlannedServer};
 pub use second::{SecondRecord, ServerSecond, SettledCounts, UnderWay, WorkerSecond};
 pub use server::{
-    ExpectedCounter, ExpectedCounters, Figure, Outage, Reconnects, ServerCounters, ServerRecord,
-    ServerTotals,
+    ExpectedCounter, ExpectedCounters, Figure, Outage, Reconnects, ServerCounters, ServerLoad,
+    ServerRecord, ServerReport, ServerTotals,
 };
 pub use shard::{
     AgentRecord, AlignedBy, AlignmentRecord, ClockRecord, MissingRecord, ReferenceClock,

@@ -1,10 +1,12 @@
 //! A load in seconds, by what ended in them and what was under way at their ends.
 
 use super::count::Totals;
+use super::server::ServerReport;
 use memtide_metrics::Counters;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What ended in about a second of the load, whenever it was intended, and what was under way at
 /// its end. Together, these have the counts of warm-up, measured window and cool-down.
@@ -37,6 +39,10 @@ pub struct SecondRecord {
     /// and after the last of them has finished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerSecond>,
+    /// What servers said of themselves in it, by name; absent where none was asked, and with more
+    /// than 16.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reports: BTreeMap<String, ServerReport>,
 }
 
 /// What ended of one server's operations in a stretch of time.

@@ -2,6 +2,10 @@
 //!
 //! A server's own figures are kept as it gave them; their meaning is the server's business.
 
+mod report;
+
+pub use report::ServerReport;
+
 use super::count::{ConnectionCounts, DatagramCounts, Totals, VerificationCounts};
 use super::distribution::Distribution;
 #[cfg(test)]
@@ -209,10 +213,24 @@ pub struct ServerCounters {
     pub after: BTreeMap<String, BTreeMap<String, Figure>>,
     /// After − before, for what is a number in both.
     pub delta: BTreeMap<String, BTreeMap<String, Figure>>,
+    /// While the load ran, by server; absent where none was asked then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub during: BTreeMap<String, ServerLoad>,
     /// What the servers should have counted of the shares of a run; absent if the run was not
     /// divided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<ExpectedCounters>,
+}
+
+/// What a server said of itself while the load ran: all of what `reports` of the seconds say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ServerLoad {
+    /// Its figures.
+    #[serde(flatten)]
+    pub report: ServerReport,
+    /// Why it did not answer a question; none if it answered all.
+    pub why_unanswered: Option<String>,
 }
 
 /// What a process expects that the servers counted of its own commands, so that the counters can
@@ -255,7 +273,7 @@ impl ServerCounters {
             Some((server.clone(), last.iter().filter_map(named).collect()))
         };
         let delta = after.iter().filter_map(differ).collect();
-        Self { before, after, delta, expected: None }
+        Self { before, after, delta, ..Self::default() }
     }
 }
 

@@ -2,7 +2,7 @@
 //! than its task, makes the same plans by itself.
 
 use crate::harness::{Rehearsal, World};
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::plan::{Task, Work};
 use memtide_engine::probe::{Answer, AskError, Question};
@@ -88,6 +88,10 @@ impl Fleet for Elsewhere {
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
         self.ask_server(plan.task, (&server.name, plan.timeout), question)
+    }
+
+    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
+        self.fleet.watch_servers(plan, servers);
     }
 }
 
@@ -187,21 +191,20 @@ fn no_secret_travels() {
 fn a_task_that_a_scenario_does_not_have_is_refused() {
     let world = World::new(&[("rate", "1k"), ("keys", "100")]);
     let mut planner = Planner::new(world.scenario(), world.around());
-    let server = |number| memtide_base::ServerId(number);
     let plan = planner.plan(&Task::default()).expect("the load is planned");
     assert_eq!(plan.task, Task::default());
     for work in [
         Work::FillWindows,
-        Work::Fill { server: server(1), first: 0, end: 10 },
-        Work::Fill { server: server(0), first: 10, end: 10 },
-        Work::Fill { server: server(0), first: 0, end: 101 },
-        Work::Sample { server: server(0), keys: 101 },
-        Work::Earliest { server: server(7) },
+        Work::Fill { server: ServerId(1), first: 0, end: 10 },
+        Work::Fill { server: ServerId(0), first: 10, end: 10 },
+        Work::Fill { server: ServerId(0), first: 0, end: 101 },
+        Work::Sample { server: ServerId(0), keys: 101 },
+        Work::Earliest { server: ServerId(7) },
     ] {
         let problem = planner.plan(&Task { work, ..Task::default() }).expect_err("it has none");
         assert!(matches!(problem, Unplannable::Task(task) if task.work == work), "{problem:?}");
     }
-    let work = Work::Fill { server: server(0), first: 0, end: 100 };
+    let work = Work::Fill { server: ServerId(0), first: 0, end: 100 };
     let task = Task { work, ..Task::default() };
     assert_eq!(planner.plan(&task).expect("it is filled").task, task);
 }

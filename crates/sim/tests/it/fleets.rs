@@ -1,7 +1,7 @@
 //! Fleets share a plan, and do what they are told at the instant that they are told.
 
 use crate::harness::World;
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval, Stage};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
@@ -60,6 +60,10 @@ impl Fleet for Halves {
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
         self.0[0].ask(plan, server, question)
+    }
+
+    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
+        self.0[0].watch_servers(plan, servers);
     }
 }
 

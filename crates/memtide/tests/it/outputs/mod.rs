@@ -4,6 +4,7 @@
 mod compare;
 mod general;
 mod page;
+mod server_reports;
 
 use crate::child::{Finished, Running, memtide, program, read_record, scratch, shared};
 use crate::peer::Peer;

@@ -4,7 +4,7 @@
 
 use super::Interval;
 use crate::kind::Kind;
-use crate::record::{Percentile, SecondRecord, SettledCounts, UnderWay};
+use crate::record::{Percentile, SecondRecord, ServerReport, SettledCounts, UnderWay};
 use memtide_base::Span;
 use memtide_metrics::summary::{Quantile, quantile};
 use memtide_metrics::{Histogram, histogram::Moments};
@@ -49,6 +49,7 @@ impl IntervalRow {
             row.times("service", &service, (0, &OTHERS));
             row.times("lag", &lag, (0, &OTHERS));
             row.under_way(is_all.then_some(&interval.under_way));
+            row.reports(interval.reports.values().filter(|_| is_all));
             row
         };
         Kind::ALL.iter().filter(is_there).map(row).collect()
@@ -70,6 +71,7 @@ impl IntervalRow {
         row.set("response_p50_ns", second.response_p50_ns);
         row.set("response_p99_ns", second.response_p99_ns);
         row.under_way(Some(&second.under_way));
+        row.reports(second.reports.values());
         row
     }
 
@@ -154,6 +156,26 @@ impl IntervalRow {
         self.set("backlog", under_way.backlog);
         self.set("oldest_due_s", under_way.oldest_due_s);
         self.set("connections_open", under_way.connections_open);
+    }
+
+    /// What servers say of themselves, over all that answered.
+    fn reports<'a>(&mut self, reports: impl Iterator<Item = &'a ServerReport> + Clone) {
+        let sum = |of: fn(&ServerReport) -> Option<u64>| {
+            reports.clone().filter_map(of).reduce(u64::saturating_add)
+        };
+        self.set("server_operations", sum(|of| of.operations));
+        self.set("server_gets", sum(|of| of.gets));
+        self.set("server_hits", sum(|of| of.hits));
+        self.set("server_misses", sum(|of| of.misses));
+        self.set("server_sets", sum(|of| of.sets));
+        self.set("server_evictions", sum(|of| of.evictions));
+        self.set("server_cpu_user_us", sum(|of| of.cpu_user_us));
+        self.set("server_cpu_system_us", sum(|of| of.cpu_system_us));
+        self.set("server_items", sum(|of| of.items));
+        self.set("server_item_bytes", sum(|of| of.item_bytes));
+        self.set("server_connections", sum(|of| of.connections));
+        self.set("server_restarts", sum(|of| Some(of.restarts)));
+        self.set("server_resets", sum(|of| Some(of.resets)));
     }
 }
 

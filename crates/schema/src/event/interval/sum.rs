@@ -2,7 +2,7 @@
 
 use super::Interval;
 use crate::kind::Kind;
-use crate::record::{ServerSecond, UnderWay, add_counts};
+use crate::record::{ServerReport, ServerSecond, UnderWay, add_counts};
 use memtide_metrics::Histogram;
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ impl Interval {
     /// One second of the load of all of `parts`, in their order; none of no parts.
     ///
     /// Counts and times add up. It begins with the first of them and is as long as the longest. Its
-    /// servers are added up by their numbers, its workers follow each other. It is over when all
-    /// are.
+    /// servers are added up by their numbers, its workers follow each other; what a server said of
+    /// itself is of one part. It is over when all are.
     pub fn merged<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut parts = parts.into_iter();
         let mut sum = parts.next()?.clone();
@@ -38,6 +38,7 @@ impl Interval {
         self.servers.extend(part.servers.iter().skip(known));
         self.no_server = self.no_server.plus(&part.no_server);
         self.workers.extend(&part.workers);
+        ServerReport::unite(&mut self.reports, &part.reports);
         self.is_over &= part.is_over;
     }
 }

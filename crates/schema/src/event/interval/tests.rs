@@ -57,6 +57,18 @@ impl Seconds {
         memtide_base::rng::unit(self.0.bits())
     }
 
+    /// What one of three servers said of itself.
+    fn report(&mut self) -> (String, ServerReport) {
+        let report = ServerReport {
+            answers: self.below(3),
+            gets: self.maybe(|this| this.below(1_000)),
+            items: self.maybe(|this| this.below(1_000)),
+            restarts: self.below(2),
+            ..ServerReport::default()
+        };
+        (format!("server-{}", self.below(3)), report)
+    }
+
     fn next(&mut self) -> Interval {
         let servers = [(); 2].map(|()| ServerSecond {
             counts: self.counts(),
@@ -88,6 +100,7 @@ impl Seconds {
                     busy: self.maybe(Self::fraction),
                 })
                 .collect(),
+            reports: (0..self.below(3)).map(|_| self.report()).collect(),
             is_over: self.below(4) == 0,
         }
     }

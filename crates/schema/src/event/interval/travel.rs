@@ -6,7 +6,7 @@
 use super::Interval;
 use crate::kind::Kind;
 use crate::record::{
-    ServerSecond, SettledCounts, UnderWay, Wide, WorkerSecond, are_possible, base64,
+    ServerReport, ServerSecond, SettledCounts, UnderWay, Wide, WorkerSecond, are_possible, base64,
 };
 use memtide_base::Span;
 use memtide_metrics::Histogram;
@@ -32,6 +32,8 @@ struct Travelling {
     servers: Vec<ServerSecond>,
     no_server: SettledCounts,
     workers: Vec<WorkerSecond>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    reports: BTreeMap<String, ServerReport>,
     is_over: bool,
 }
 
@@ -90,6 +92,7 @@ impl Interval {
             servers: self.servers.clone(),
             no_server: self.no_server,
             workers: self.workers.clone(),
+            reports: self.reports.clone(),
             is_over: self.is_over,
         };
         serde_json::to_vec(&travelling).expect("it has only names as keys")
@@ -121,6 +124,7 @@ impl Interval {
             servers: travelling.servers,
             no_server: travelling.no_server,
             workers: travelling.workers,
+            reports: travelling.reports,
             is_over: travelling.is_over,
         };
         interval.check()?;

@@ -48,7 +48,15 @@ pub(super) fn absorb(sum: &mut ServerCounters, part: &ServerCounters) {
     }
     let (before, after) = (std::mem::take(&mut sum.before), std::mem::take(&mut sum.after));
     let expected = join(sum.expected.take(), part.expected.as_ref(), restarted);
-    *sum = ServerCounters { expected, ..ServerCounters::new(before, after) };
+    let mut during = std::mem::take(&mut sum.during);
+    for (name, load) in &part.during {
+        // Where several asked the server, one of them tells of it.
+        let known = during.entry(name.clone()).or_default();
+        if load > known {
+            known.clone_from(load);
+        }
+    }
+    *sum = ServerCounters { expected, during, ..ServerCounters::new(before, after) };
 }
 
 /// What both expect: sums of the counters that both know.

@@ -1,8 +1,8 @@
 //! Rows over time of shares: summed by their place in the one schedule that all of them have.
 
 use crate::record::{
-    IntervalRecord, Record, SecondRecord, ServerSecond, SettledCounts, ShareRows, SliceRecord,
-    UnderWay,
+    IntervalRecord, Record, SecondRecord, ServerReport, ServerSecond, SettledCounts, ShareRows,
+    SliceRecord, UnderWay,
 };
 use memtide_base::Span;
 use memtide_metrics::Row;
@@ -67,10 +67,16 @@ impl Rows {
             })?;
             self.slices.add(slice.start_s, &row);
         }
+        let mut reports: BTreeMap<u64, BTreeMap<String, ServerReport>> = BTreeMap::new();
         for second in &record.seconds {
             let at = second.start_s.max(0.0).round() as u64;
+            ServerReport::append(reports.entry(at).or_default(), &second.reports);
             let sum = self.seconds.entry(at);
             sum.and_modify(|sum| *sum = together(sum, second)).or_insert_with(|| bare(second));
+        }
+        for (at, reports) in &reports {
+            let Some(second) = self.seconds.get_mut(at) else { continue };
+            ServerReport::unite(&mut second.reports, reports);
         }
         Ok(())
     }
@@ -134,7 +140,8 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
     (a / x).saturating_mul(b)
 }
 
-/// What adds up of a second: neither its percentiles nor what a single worker was doing.
+/// What adds up of a second: neither its percentiles nor what a single worker was doing. What
+/// servers said of themselves is added by itself.
 fn bare(second: &SecondRecord) -> SecondRecord {
     let at = second.start_s.max(0.0).round();
     SecondRecord {
@@ -171,11 +178,13 @@ fn together(a: &SecondRecord, b: &SecondRecord) -> SecondRecord {
         },
         no_server: none.reduce(|a, b| a.plus(&b)),
         servers: servers.collect(),
+        reports: a.reports.clone(),
         ..SecondRecord::default()
     }
 }
 
 /// A second without what it says of each server.
 fn alone(second: &SecondRecord) -> SecondRecord {
-    SecondRecord { servers: Vec::new(), no_server: None, ..bare(second) }
+    let reports = second.reports.clone();
+    SecondRecord { servers: Vec::new(), no_server: None, reports, ..bare(second) }
 }

@@ -285,7 +285,16 @@ impl Generator {
             let named = [("a:11211".to_owned(), figures.into())];
             if self.below(3) > 0 { named.into() } else { BTreeMap::new() }
         };
-        ServerCounters::new(side(), side())
+        let (before, after) = (side(), side());
+        let report = ServerReport {
+            answers: self.below(9),
+            sets: (self.below(2) == 0).then(|| self.below(1_000)),
+            ..ServerReport::default()
+        };
+        let load = ServerLoad { report, why_unanswered: None };
+        let during = (self.below(2) == 0).then(|| ("a:11211".to_owned(), load));
+        let during = during.into_iter().collect();
+        ServerCounters { during, ..ServerCounters::new(before, after) }
     }
 
     fn rows<T>(&mut self, window_ns: u64, of: fn(&Row, Span, Span) -> T) -> Vec<T> {

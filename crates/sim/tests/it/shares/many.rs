@@ -3,7 +3,7 @@
 
 use crate::harness::{Rehearsal, World};
 use memtide_base::rng::Random;
-use memtide_base::{Instant, Span};
+use memtide_base::{Instant, ServerId, Span};
 use memtide_engine::fleet::{Command, Fleet, FleetError, Interval};
 use memtide_engine::probe::{Answer, AskError, Question};
 use memtide_engine::{Plan, ServerPlan};
@@ -59,6 +59,10 @@ impl Fleet for Shifted {
         question: Question<'_>,
     ) -> Result<Answer, AskError> {
         self.fleet.ask(plan, server, question)
+    }
+
+    fn watch_servers(&mut self, plan: &Plan, servers: &[ServerId]) {
+        self.fleet.watch_servers(plan, servers);
     }
 }
 

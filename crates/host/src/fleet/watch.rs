@@ -1,0 +1,230 @@
+//! Servers that are asked for their statistics while a load runs: a thread and a connection for
+//! each, beside the workers. A server that does not answer delays nothing but its own thread.
+
+use crate::clock::Clock;
+use crate::driver::epoll::EpollDriver;
+use crate::driver::guard::ConnectGuard;
+use memtide_base::{Instant, ServerId, Span};
+use memtide_engine::driver::Driver;
+use memtide_engine::fleet::ServerAnswer;
+use memtide_engine::probe::{Answer, AskConnection, AskError, Question};
+use memtide_engine::{Plan, Wait};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How often a server is asked.
+const EVERY: Span = Span::from_s(1);
+/// How long before the end of a second of the load, so that the answer is there when it ends.
+const EARLIER: Span = Span::from_ms(50);
+/// Answers that may wait to be collected. The next one tells what one that has no room would tell.
+const ANSWERS_MAX: usize = 256;
+/// When the load begins, before that is known.
+const UNKNOWN_NS: u64 = u64::MAX;
+
+/// The servers that are watched, and their answers.
+pub(crate) struct Watched {
+    course: Arc<Course>,
+    answers: Receiver<ServerAnswer>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What the threads are told.
+struct Course {
+    /// When the load begins.
+    begin_ns: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl Watched {
+    /// Prepares to ask `servers` of `plan`. A server for which the system starts no thread is not
+    /// asked.
+    pub(crate) fn new(
+        plan: &Plan,
+        servers: &[ServerId],
+        (clock, guard): (Clock, &ConnectGuard),
+    ) -> Self {
+        let (begin_ns, is_over) = (AtomicU64::new(UNKNOWN_NS), AtomicBool::new(false));
+        let course = Arc::new(Course { begin_ns, is_over });
+        let (sender, answers) = sync_channel(ANSWERS_MAX);
+        let plan = Arc::new(plan.clone());
+        let threads = servers.iter().filter_map(|&server| {
+            let mut watcher = Watcher {
+                plan: Arc::clone(&plan),
+                server,
+                course: Arc::clone(&course),
+                answers: sender.clone(),
+                clock,
+                guard: guard.clone(),
+                asked: None,
+                connections: 0,
+            };
+            let thread = thread::Builder::new().name(format!("stats-{}", server.index()));
+            thread.spawn(move || watcher.run()).ok()
+        });
+        let threads = threads.collect();
+        Self { course, answers, threads }
+    }
+
+    /// The load begins at `at`.
+    pub(crate) fn begin(&self, at: Instant) {
+        self.course.begin_ns.store(at.ns(), Ordering::Release);
+        self.wake();
+    }
+
+    /// The answers that came since they were collected last.
+    pub(crate) fn collect(&self) -> Vec<ServerAnswer> {
+        self.answers.try_iter().collect()
+    }
+
+    fn wake(&self) {
+        self.threads.iter().for_each(|thread| thread.thread().unpark());
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.course.is_over.store(true, Ordering::Release);
+        self.wake();
+        for thread in self.threads.drain(..) {
+            drop(thread.join());
+        }
+    }
+}
+
+/// The thread of one server.
+struct Watcher {
+    plan: Arc<Plan>,
+    server: ServerId,
+    course: Arc<Course>,
+    answers: SyncSender<ServerAnswer>,
+    clock: Clock,
+    guard: ConnectGuard,
+    /// For which instant it was asked last.
+    asked: Option<Instant>,
+    connections: u64,
+}
+
+/// Why a connection is not used any longer.
+enum Left {
+    /// Nothing more is to be asked.
+    Over,
+    /// It had been closed since the question before.
+    Stale,
+    /// The question was not answered.
+    Failed,
+}
+
+impl Watcher {
+    fn run(&mut self) {
+        if !self.wait() {
+            return;
+        }
+        loop {
+            match self.converse() {
+                Ok(Left::Over) => return,
+                // The server may have been started anew.
+                Ok(Left::Stale) => {}
+                Ok(Left::Failed) if self.wait() => {}
+                Ok(Left::Failed) => return,
+                Err(error) => {
+                    self.tell(Err(error));
+                    if !self.wait() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks over one connection until that is of no more use.
+    fn converse(&mut self) -> Result<Left, AskError> {
+        let course = Arc::clone(&self.course);
+        let is_over = || course.is_over.load(Ordering::Acquire);
+        let plan = Arc::clone(&self.plan);
+        let server = &plan.servers[self.server.index()];
+        let question = Question::Statistics;
+        let driver = EpollDriver::new(self.clock, Wait::Sleep, 1, 1, None)?;
+        let mut driver = driver.guarded(self.guard.clone());
+        let deadline = driver.now() + plan.timeout;
+        let opened =
+            AskConnection::open((&mut driver, &is_over), &plan, server, question, deadline);
+        let mut asker = opened?;
+        self.connections += 1;
+        let mut is_new = true;
+        loop {
+            let deadline = self.clock.now() + plan.timeout;
+            let answer = match asker.ask(question, deadline) {
+                Ok(Answer::Statistics(rows)) => Ok(rows),
+                Ok(Answer::Version(line) | Answer::Line(line)) => Err(AskError::Refused(line)),
+                Ok(Answer::Found(_)) => Err(AskError::Refused("END".to_owned())),
+                Err(AskError::Closed(_)) if !is_new => return Ok(Left::Stale),
+                Err(error) => Err(error),
+            };
+            is_new = false;
+            let is_failed = answer.is_err();
+            self.tell(answer);
+            if is_over() || is_failed || !self.wait() {
+                asker.close();
+                return Ok(if is_failed && !is_over() { Left::Failed } else { Left::Over });
+            }
+        }
+    }
+
+    fn tell(&self, answer: Result<Vec<(String, String)>, AskError>) {
+        let (server, at, connections) = (self.server, self.clock.now(), self.connections);
+        if !self.course.is_over.load(Ordering::Acquire) {
+            // The next one tells what this would.
+            drop(self.answers.try_send(ServerAnswer { server, at, connections, answer }));
+        }
+    }
+
+    /// Waits until it is time to ask again; false if nothing more is to be asked.
+    fn wait(&mut self) -> bool {
+        loop {
+            if self.course.is_over.load(Ordering::Acquire) {
+                return false;
+            }
+            match self.course.begin_ns.load(Ordering::Acquire) {
+                UNKNOWN_NS => thread::park(),
+                begin_ns => {
+                    let now = self.clock.now();
+                    let due = due(Instant::from_ns(begin_ns), self.asked, now);
+                    if now >= due {
+                        self.asked = Some(now);
+                        return true;
+                    }
+                    thread::park_timeout(Duration::from_nanos(due.since(now).ns()));
+                }
+            }
+        }
+    }
+}
+
+/// When to ask next in a load that begins at `begin`: shortly before it, and before the end of each
+/// of its seconds, but only for the first that is to come after `asked`.
+fn due(begin: Instant, asked: Option<Instant>, now: Instant) -> Instant {
+    let first = Instant::from_ns(begin.ns().saturating_sub(EARLIER.ns()));
+    let Some(asked) = asked else { return first.max(now) };
+    let passed = asked.since(first).ns() / EVERY.ns();
+    first + EVERY * (passed + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_asked_before_each_second_ends_and_never_twice_for_one() {
+        let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
+        assert_eq!(due(at(5_000), None, at(1_000)), at(4_950));
+        // The load begins sooner than that.
+        assert_eq!(due(at(5_000), None, at(4_970)), at(4_970));
+        assert_eq!(due(at(5_000), Some(at(4_970)), at(4_971)), at(5_950));
+        assert_eq!(due(at(5_000), Some(at(5_950)), at(5_951)), at(6_950));
+        // An answer that came late takes the place of those that were due meanwhile.
+        assert_eq!(due(at(5_000), Some(at(5_955)), at(8_200)), at(6_950));
+    }
+}

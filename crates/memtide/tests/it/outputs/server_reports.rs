@@ -1,0 +1,127 @@
+//! What servers say of themselves while the load runs.
+
+use crate::child::{Finished, Running, memtide, scratch, shared};
+use crate::peer::Peer;
+use memtide_schema::Record;
+use memtide_schema::record::{Figure, ServerReport};
+use rustix::process::Signal;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+/// What the seconds say of the only server, together.
+fn of_seconds(record: &Record) -> ServerReport {
+    let each = record.seconds.iter().flat_map(|second| second.reports.values());
+    each.fold(ServerReport::default(), |sum, of| sum.then(of))
+}
+
+fn of_load(record: &Record) -> ServerReport {
+    record.server.during.values().next().expect("the server was asked").report
+}
+
+#[test]
+fn counters_of_each_second_sum_to_those_of_the_whole_run() {
+    let _turn = shared();
+    for flags in ["--mix set=1", "--protocol binary --mix set=1 --threads 2", "--mix set=3,incr=1"]
+    {
+        let (peer, table) = (Peer::memcached(""), scratch("server-reports.csv"));
+        let out = format!("--json - --out intervals={}", table.display());
+        let line = "--rate 2k --duration 2500ms --warmup 300ms --keys 500 --load never";
+        let run = memtide(&format!("run -s {} {line} {flags} {out}", peer.name)).exits(0);
+        let record = run.record();
+        let (seconds, load) = (of_seconds(&record), of_load(&record));
+        assert_eq!(seconds, load, "{run}");
+        let delta = &record.server.delta[&peer.name];
+        let whole = |name: &str| match delta[name] {
+            Figure::Whole(count) => count as u64,
+            _ => panic!("{name} is no whole number"),
+        };
+        assert!(whole("cmd_set") > 3_000, "{run}");
+        assert_eq!(load.sets, Some(whole("cmd_set")), "{run}");
+        assert_eq!(load.gets, Some(whole("cmd_get")), "{run}");
+        let operations = ["cmd_get", "cmd_set", "incr_hits", "incr_misses"].map(whole);
+        assert_eq!(load.operations, Some(operations.iter().sum()), "{run}");
+        assert!(load.cpu_s_per_mops().is_some_and(|cpu_s| cpu_s > 0.0), "{run}");
+        assert_eq!((load.restarts, load.resets, load.unanswered), (0, 0, 0), "{run}");
+        assert!(record.seconds.iter().filter(|second| !second.reports.is_empty()).count() >= 2);
+        // The questions are known: no other client is seen at the server.
+        let check = record.believable.checks.iter().find(|of| of.message.contains("counters"));
+        assert!(check.is_some_and(|check| check.message.contains("equal")), "{run}");
+        let rows = fs::read_to_string(&table).unwrap();
+        let at = rows.lines().next().unwrap().split(',').position(|name| name == "server_sets");
+        let cells =
+            rows.lines().skip(1).filter_map(|row| row.split(',').nth(at?)?.parse::<u64>().ok());
+        assert_eq!(cells.sum::<u64>(), whole("cmd_set"), "{rows}");
+    }
+}
+
+#[test]
+fn a_restart_in_mid_run_is_one() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let (name, address) = (peer.name.clone(), peer.address());
+    let flags = "--rate 1000 --duration 4s --timeout 3s --keys 100 --mix set=1 --load never";
+    let file = scratch("server-restart.json");
+    let json = format!("--json {}", file.display());
+    let running = Running::start(&format!("run -s {name} {flags} --connections 4 {json}"));
+    peer.await_figure("cmd_set", 1_500);
+    peer.kill();
+    thread::sleep(Duration::from_millis(300));
+    let back = Peer::memcached_at(address, "").expect("the port is free again");
+    let run = running.finish().exits(0);
+    let record = Record::from_json(&fs::read_to_string(&file).unwrap()).unwrap();
+    let (seconds, load) = (of_seconds(&record), of_load(&record));
+    assert_eq!(seconds, load, "{run}");
+    assert_eq!((load.restarts, load.resets), (1, 0), "{run}");
+    let restarts = record.seconds.iter().flat_map(|of| of.reports.values()).map(|of| of.restarts);
+    assert_eq!(restarts.filter(|count| *count == 1).count(), 1, "{run}");
+    // What the first process counted after its last answer is not known.
+    let least = back.figure("cmd_set");
+    assert!(load.sets.is_some_and(|sets| sets > least && sets <= record.totals.intended), "{run}");
+    assert!(run.out.contains("was restarted once"), "{run}");
+}
+
+#[test]
+fn a_server_that_does_not_answer_costs_only_its_figures_of_that_time() {
+    let _turn = shared();
+    let peer = Peer::memcached("");
+    let flags = "--rate 500 --duration 4s --timeout 400ms --keys 100 --mix set=1 --load never";
+    let file = scratch("server-silent.json");
+    let flags = format!("{flags} --errors-max 1 --json {}", file.display());
+    let running = Running::start(&format!("run -s {} {flags}", peer.name));
+    peer.await_figure("cmd_set", 600);
+    peer.signal(Signal::STOP);
+    thread::sleep(Duration::from_millis(1_700));
+    peer.signal(Signal::CONT);
+    let run = running.finish().exits(0);
+    let record = Record::from_json(&fs::read_to_string(&file).unwrap()).unwrap();
+    let load = of_load(&record);
+    assert!(load.unanswered >= 1 && load.answers >= 2 && load.restarts == 0, "{run}");
+    assert!(record.server.during[&peer.name].why_unanswered.is_some(), "{run}");
+    assert_eq!(run.out.matches("did not answer").count(), 1, "{run}");
+}
+
+/// How often the server was asked for its statistics, by its own log.
+fn asked(log: &std::path::Path) -> usize {
+    let text = String::from_utf8_lossy(&fs::read(log).unwrap()).into_owned();
+    text.lines().filter(|line| line.starts_with('<') && line.ends_with(" stats")).count()
+}
+
+#[test]
+fn neither_the_faces_nor_no_stats_ask_while_the_load_runs() {
+    let _turn = shared();
+    let log = scratch("server-reports.log");
+    let ask = |line: &str| -> (usize, Finished) {
+        let peer = Peer::memcached_recording(&log);
+        let run = memtide(&line.replace("SERVER", &peer.name)).exits(0);
+        drop(peer);
+        (asked(&log), run)
+    };
+    let native = "run -s SERVER --rate 200 --duration 2s --keys 20 --json -";
+    let (count, run) = ask(native);
+    assert!((5..=12).contains(&count), "{count} questions: {run}");
+    let (count, run) = ask(&format!("{native} --no-stats"));
+    assert!(count == 0 && run.record().server.during.is_empty(), "{count} questions: {run}");
+    let (count, run) = ask("mutilate -s SERVER -q 200 -t 5 -r 20 -c 2");
+    assert!(count <= 4, "{count} questions: {run}");
+}

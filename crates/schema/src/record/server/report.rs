@@ -1,0 +1,243 @@
+//! What a server says of itself while a load runs: differences of its counters.
+
+use super::Figure;
+use memtide_base::Span;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Figures of a server by their names, as it gave them.
+type Figures = BTreeMap<String, Figure>;
+
+/// What a server counted between two of its answers to `stats`, and its state at the last of them.
+/// A figure that it does not tell is none. After a restart or a reset of its counters within the
+/// stretch, what it had counted before is not in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ServerReport {
+    /// Answers that it gave.
+    pub answers: u64,
+    /// Questions that it did not answer, or not in time.
+    pub unanswered: u64,
+    /// From the answer before the first of them to the last of them, in nanoseconds.
+    pub length_ns: u64,
+    /// Keys read and commands that store, touch, delete or count.
+    pub operations: Option<u64>,
+    /// Keys read (`cmd_get`).
+    pub gets: Option<u64>,
+    /// Keys read and found (`get_hits`).
+    pub hits: Option<u64>,
+    /// Keys read and not found (`get_misses`).
+    pub misses: Option<u64>,
+    /// Storage commands (`cmd_set`).
+    pub sets: Option<u64>,
+    /// Items that were removed for lack of memory.
+    pub evictions: Option<u64>,
+    /// Processor time in the server itself (`rusage_user`), in microseconds.
+    pub cpu_user_us: Option<u64>,
+    /// Processor time in the kernel on its behalf (`rusage_system`), in microseconds.
+    pub cpu_system_us: Option<u64>,
+    /// Items that it held at the end (`curr_items`).
+    pub items: Option<u64>,
+    /// Bytes that these took (`bytes`).
+    pub item_bytes: Option<u64>,
+    /// Connections that were open at the end, the one that asks and those that listen included
+    /// (`curr_connections`).
+    pub connections: Option<u64>,
+    /// How often it was another process than before.
+    pub restarts: u64,
+    /// How often its counters were set back (`stats reset`).
+    pub resets: u64,
+}
+
+/// What counts as operations.
+const OPERATIONS: [&str; 9] = [
+    "cmd_get",
+    "cmd_set",
+    "cmd_touch",
+    "delete_hits",
+    "delete_misses",
+    "incr_hits",
+    "incr_misses",
+    "decr_hits",
+    "decr_misses",
+];
+/// What only grows until it is set back.
+const GROWING: [&str; 5] = ["cmd_get", "cmd_set", "cmd_touch", "total_connections", "total_items"];
+
+impl ServerReport {
+    /// What a server counted between `first` and `last`, which it said `length` apart.
+    pub fn between(first: &Figures, last: &Figures, length: Span) -> Self {
+        let is_restarted = is_restarted(first, last);
+        let is_reset = !is_restarted && GROWING.iter().any(|name| went_back(first, last, name));
+        let delta = |name: &str| {
+            let now = whole(last, name)?;
+            // What is lower than before has begun anew.
+            let then = whole(first, name).filter(|then| !is_restarted && *then <= now);
+            Some(now - then.unwrap_or(0))
+        };
+        let cpu = |name: &str| {
+            let now = microseconds(last, name)?;
+            let then = microseconds(first, name).filter(|then| !is_restarted && *then <= now);
+            Some(now - then.unwrap_or(0))
+        };
+        let each = OPERATIONS.iter().filter_map(|name| delta(name));
+        Self {
+            answers: 1,
+            unanswered: 0,
+            length_ns: length.ns(),
+            operations: each.reduce(u64::saturating_add),
+            gets: delta("cmd_get"),
+            hits: delta("get_hits"),
+            misses: delta("get_misses"),
+            sets: delta("cmd_set"),
+            evictions: delta("evictions"),
+            cpu_user_us: cpu("rusage_user"),
+            cpu_system_us: cpu("rusage_system"),
+            items: whole(last, "curr_items"),
+            item_bytes: whole(last, "bytes"),
+            connections: whole(last, "curr_connections"),
+            restarts: u64::from(is_restarted),
+            resets: u64::from(is_reset),
+        }
+    }
+
+    /// A question without an answer.
+    pub fn none() -> Self {
+        Self { unanswered: 1, ..Self::default() }
+    }
+
+    /// This stretch and the `next` one.
+    pub fn then(&self, next: &Self) -> Self {
+        let sum = |a: u64, b: u64| a.saturating_add(b);
+        let known = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).reduce(sum);
+        Self {
+            answers: sum(self.answers, next.answers),
+            unanswered: sum(self.unanswered, next.unanswered),
+            length_ns: sum(self.length_ns, next.length_ns),
+            operations: known(self.operations, next.operations),
+            gets: known(self.gets, next.gets),
+            hits: known(self.hits, next.hits),
+            misses: known(self.misses, next.misses),
+            sets: known(self.sets, next.sets),
+            evictions: known(self.evictions, next.evictions),
+            cpu_user_us: known(self.cpu_user_us, next.cpu_user_us),
+            cpu_system_us: known(self.cpu_system_us, next.cpu_system_us),
+            items: next.items.or(self.items),
+            item_bytes: next.item_bytes.or(self.item_bytes),
+            connections: next.connections.or(self.connections),
+            restarts: sum(self.restarts, next.restarts),
+            resets: sum(self.resets, next.resets),
+        }
+    }
+
+    /// Adds those of the `next` stretch, by server.
+    pub fn append(reports: &mut BTreeMap<String, Self>, next: &BTreeMap<String, Self>) {
+        for (server, next) in next {
+            let report = reports.entry(server.clone()).or_default();
+            *report = report.then(next);
+        }
+    }
+
+    /// Adds what another process was told by the same servers in the same time: one of them is kept
+    /// of each server, whichever comes first.
+    pub(crate) fn unite(reports: &mut BTreeMap<String, Self>, others: &BTreeMap<String, Self>) {
+        for (server, other) in others {
+            let report = reports.entry(server.clone()).or_default();
+            *report = (*report).max(*other);
+        }
+    }
+
+    /// Processor time, in seconds for a million operations; none where the server does not tell it,
+    /// and without operations.
+    pub fn cpu_s_per_mops(&self) -> Option<f64> {
+        let cpu_us = self.cpu_user_us?.saturating_add(self.cpu_system_us?);
+        let operations = self.operations.filter(|operations| *operations > 0)?;
+        // A microsecond per operation is a second per million.
+        Some(cpu_us as f64 / operations as f64)
+    }
+
+    /// The part of the keys read that were found, 0 to 1; none without any.
+    pub fn hit_ratio(&self) -> Option<f64> {
+        let (hits, misses) = (self.hits?, self.misses?);
+        let all = hits.saturating_add(misses);
+        (all > 0).then(|| hits as f64 / all as f64)
+    }
+}
+
+/// Whether `last` is of another process than `first`.
+fn is_restarted(first: &Figures, last: &Figures) -> bool {
+    let pids = first.get("pid").zip(last.get("pid"));
+    pids.is_some_and(|(first, last)| first != last) || went_back(first, last, "uptime")
+}
+
+fn went_back(first: &Figures, last: &Figures, name: &str) -> bool {
+    whole(first, name).zip(whole(last, name)).is_some_and(|(first, last)| last < first)
+}
+
+fn whole(figures: &Figures, name: &str) -> Option<u64> {
+    match figures.get(name)? {
+        Figure::Whole(number) => u64::try_from(*number).ok(),
+        Figure::Real(_) | Figure::Text(_) => None,
+    }
+}
+
+fn microseconds(figures: &Figures, name: &str) -> Option<u64> {
+    let seconds = figures.get(name)?.as_f64().filter(|seconds| *seconds >= 0.0)?;
+    Some((seconds * 1e6).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(all: &[(&str, &str)]) -> Figures {
+        all.iter().map(|(name, word)| ((*name).to_owned(), Figure::from_word(word))).collect()
+    }
+
+    #[test]
+    fn what_two_answers_say_is_their_difference() {
+        let first = figures(&[("pid", "7"), ("cmd_get", "100"), ("rusage_user", "1.250000")]);
+        let last = figures(&[
+            ("pid", "7"),
+            ("cmd_get", "350"),
+            ("cmd_set", "50"),
+            ("rusage_user", "1.250400"),
+            ("rusage_system", "0.000200"),
+            ("curr_items", "12"),
+        ]);
+        let report = ServerReport::between(&first, &last, Span::from_s(1));
+        assert_eq!((report.gets, report.sets, report.operations), (Some(250), Some(50), Some(300)));
+        assert_eq!((report.cpu_user_us, report.cpu_system_us), (Some(400), Some(200)));
+        assert_eq!((report.items, report.evictions, report.hit_ratio()), (Some(12), None, None));
+        assert_eq!((report.restarts, report.resets), (0, 0));
+        assert_eq!(report.cpu_s_per_mops(), Some(2.0));
+    }
+
+    #[test]
+    fn a_restart_is_one_and_a_reset_is_one() {
+        let before = figures(&[("pid", "7"), ("uptime", "90"), ("cmd_get", "100")]);
+        let anew = figures(&[("pid", "8"), ("uptime", "1"), ("cmd_get", "3")]);
+        let later = figures(&[("pid", "8"), ("uptime", "2"), ("cmd_get", "5")]);
+        let second = Span::from_s(1);
+        let first = ServerReport::between(&before, &anew, second);
+        assert_eq!((first.restarts, first.resets, first.gets), (1, 0, Some(3)));
+        let all = first.then(&ServerReport::between(&anew, &later, second));
+        assert_eq!((all.restarts, all.gets, all.answers), (1, Some(5), 2));
+        let reset = figures(&[("pid", "7"), ("uptime", "91"), ("cmd_get", "4")]);
+        let report = ServerReport::between(&before, &reset, second);
+        assert_eq!((report.restarts, report.resets, report.gets), (0, 1, Some(4)));
+    }
+
+    #[test]
+    fn one_of_several_processes_tells_of_a_server() {
+        let told = |gets| ServerReport { answers: 1, gets: Some(gets), ..ServerReport::default() };
+        let of = |gets| BTreeMap::from([("a".to_owned(), told(gets))]);
+        let mut one = of(3);
+        ServerReport::unite(&mut one, &of(4));
+        let mut other = of(4);
+        ServerReport::unite(&mut other, &of(3));
+        assert_eq!((one.clone(), one), (other, of(4)));
+    }
+}
