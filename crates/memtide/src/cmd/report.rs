@@ -52,6 +52,10 @@ pub(crate) fn report(matches: &ArgMatches) -> Result<u8, Stop> {
 }
 
 /// Delivers the points of a spool.
+///
+/// Cause: The flag is used with other outputs, or the program was built without InfluxDB.
+///
+/// To do: Name the database alone, with a program that has the feature influx.
 fn deliver(folder: &Path, outputs: &Outputs) -> Result<u8, Stop> {
     let files = outputs.files();
     let [output] = files.as_slice() else {

@@ -63,6 +63,10 @@ impl Recorded {
 }
 
 /// Adds the output of points, if there is one; returns that of single operations.
+///
+/// Cause: The program was built without InfluxDB.
+///
+/// To do: Leave the output out, or build memtide with the feature influx.
 pub(crate) fn add_points(
     outlets: &mut Outlets,
     settings: &Settings,

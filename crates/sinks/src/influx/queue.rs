@@ -28,7 +28,7 @@ impl Batch {
     }
 }
 
-/// A queue from those who make points to the one that posts them.
+/// A queue from the sinks that make points to the thread that posts them.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     state: Mutex<State>,

@@ -82,6 +82,7 @@ fn run(place: &InfluxPlace, settings: &Settings) -> Result<InfluxRun, Stop> {
     })
 }
 
+/// Cause: The folder cannot be made, read or written.
 fn open_spool(spool: &SpoolPlace, run: &str) -> Result<Spool, Stop> {
     let own = format!("{:x}-{run}", clock::since_unix().ns());
     Spool::open(Path::new(&spool.folder), spool.bytes, &own).map_err(|error| {
@@ -93,6 +94,8 @@ fn open_spool(spool: &SpoolPlace, run: &str) -> Result<Spool, Stop> {
 }
 
 /// Cause: The system starts no more threads for this user or control group.
+///
+/// To do: Allow this user more processes.
 fn no_thread(error: io::Error) -> Stop {
     Stop { code: FAILED, message: format!("no thread can be started for points: {error}") }
 }

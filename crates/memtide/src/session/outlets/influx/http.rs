@@ -77,6 +77,8 @@ fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
 /// A secret of the environment, or of the file that the environment names.
 ///
 /// Cause: The file cannot be read.
+///
+/// To do: Name a file that this user can read, or set the variable without _FILE.
 fn secret(name: &str) -> Result<Option<String>, Stop> {
     if let Ok(word) = env::var(name) {
         return Ok(Some(word).filter(|word| !word.is_empty()));
@@ -89,6 +91,9 @@ fn secret(name: &str) -> Result<Option<String>, Stop> {
 }
 
 impl Post for Http {
+    /// Cause: Nothing listens at the URL's host and port, or the network is cut.
+    ///
+    /// To do: Start the database, or mend the URL.
     fn post(&mut self, zipped: &[u8], limit: Duration) -> Answer {
         let request = self
             .agent
@@ -110,6 +115,10 @@ impl Post for Http {
 }
 
 /// What an answer means.
+///
+/// Cause: The database is busy or takes no such points from this user.
+///
+/// To do: See what it says; points of a spool are delivered by memtide report --from-spool.
 fn answer(response: &mut Response<Body>) -> Answer {
     let status = response.status().as_u16();
     let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
