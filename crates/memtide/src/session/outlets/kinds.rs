@@ -4,7 +4,7 @@ use super::super::late::{LateFile, Sheet};
 #[cfg(feature = "plot")]
 use super::super::plot::{CurveChart, RunChart};
 use super::whole::{ReadyText, RecordText, StepsFile, Unwritable};
-use super::{attach, no_file};
+use super::{Recorded, add_points, attach, no_file};
 use crate::exit::Stop;
 #[cfg(feature = "junit")]
 use memtide_report::{StepsJunit, junit};
@@ -14,7 +14,7 @@ use memtide_report::{StepsPage, page};
 use memtide_schema::event::{IntervalRow, log_of};
 use memtide_schema::scenario::Goal;
 use memtide_schema::steps::CourseKind;
-use memtide_schema::{Output, OutputKind, Outputs, Record};
+use memtide_schema::{Output, OutputKind, Outputs, Record, Settings};
 use memtide_sinks::{IntervalLog, IntervalRows, Outlets, RecordJson, RowForm, Sink, StepsJson};
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, ErrorKind};
@@ -60,7 +60,8 @@ pub(super) fn add_of_run(
             }
             OutputKind::Hgrm => whole(outlets, &output, |out| RecordText::new(out, hgrm))?,
             OutputKind::Hlog | OutputKind::Intervals => stream(outlets, &output, unix_s)?,
-            OutputKind::Samples => {}
+            // Points are added beside: they go to no file.
+            OutputKind::Samples | OutputKind::Influx => {}
         }
     }
     match summary(outputs) {
@@ -79,6 +80,10 @@ pub(crate) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Sto
         OutputKind::Intervals => {
             let text = if output.is_json_lines() { lines_of } else { csv_of };
             whole(outlets, &output, |out| RecordText::new(out, text))
+        }
+        OutputKind::Influx => {
+            let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
+            add_points(outlets, &settings, Recorded::Record).map(drop)
         }
         _ => {
             let one = Outputs { out: vec![output], ..Outputs::default() };
@@ -118,7 +123,7 @@ pub(crate) fn add_of_steps(
             }
             OutputKind::Hlog | OutputKind::Intervals => stream(outlets, &output, unix_s)?,
             // Refused: each step has operations and percentiles of its own.
-            OutputKind::Hgrm | OutputKind::Samples => {}
+            OutputKind::Hgrm | OutputKind::Samples | OutputKind::Influx => {}
         }
     }
     match summary(outputs) {
