@@ -23,11 +23,10 @@ pub(crate) fn open(settings: &Settings, rows_by: RowsBy) -> Result<Opened, Stop>
     let outputs = &settings.outputs;
     let samples = outputs.first(OutputKind::Samples);
     let samples = samples.map(|output| open_samples(&output, rows_by)).transpose()?;
-    let mut outlets = Outlets::default();
-    let unix_s: fn() -> Option<f64> = match rows_by {
-        RowsBy::Fleet => unix_s,
-        // A simulation has no time of day.
-        RowsBy::Themselves => || None,
+    // A simulation has no time of day, and can wait for its outputs.
+    let (mut outlets, unix_s): (_, fn() -> Option<f64>) = match rows_by {
+        RowsBy::Fleet => (Outlets::default(), unix_s),
+        RowsBy::Themselves => (Outlets::waiting(), || None),
     };
     kinds::add_of_run(&mut outlets, outputs, unix_s)?;
     let points = match rows_by {
@@ -210,7 +209,7 @@ fn plain(flag: &str, place: Option<&str>) -> Result<Option<Sheet>, Stop> {
     Ok(match place {
         None => None,
         Some("-") => Some(Sheet::Stdout(io::stdout())),
-        Some(path) => Some(Sheet::File(create(flag, path)?)),
+        Some(path) => Some(Sheet::File(create(flag, path)?).bounded(Path::new(path))),
     })
 }
 

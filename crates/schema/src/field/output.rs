@@ -102,9 +102,9 @@ pub(super) const SPOOL: Field = Field {
     help: "Keep points that InfluxDB does not take in DIR, up to SIZE",
     long: "For `--out influx=URL`: points that cannot be delivered while the database is away, \
            busy or refuses them are kept in files of this folder, in `SIZE` bytes at most (`1GB`), \
-           and delivered once it takes them again. What is left at the end is delivered by `memtide \
-           report --from-spool DIR --out influx=URL`. Without a spool such points are lost and \
-           counted.",
+           and delivered once it takes them again. What is left at the end is delivered by \
+           `memtide report --from-spool DIR --out influx=URL`. Without a spool such points are \
+           lost and counted.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {

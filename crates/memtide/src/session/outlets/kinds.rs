@@ -167,7 +167,7 @@ fn rows_of(record: &Record, form: RowForm) -> String {
 fn stream(outlets: &mut Outlets, output: &Output, unix_s: fn() -> Option<f64>) -> Result<(), Stop> {
     let name = output.name();
     let form = if output.is_json_lines() { RowForm::JsonLines } else { RowForm::Csv };
-    match (placed(output, LateFile::stream)?, output.kind) {
+    match (bounded(output, LateFile::stream)?, output.kind) {
         (Err(why), _) => attach(outlets, &name, why),
         (Ok(out), OutputKind::Hlog) => attach(outlets, &name, IntervalLog::new(out, unix_s)),
         (Ok(out), _) => attach(outlets, &name, IntervalRows::new(out, form)),
@@ -181,7 +181,7 @@ fn whole<S: Sink + 'static>(
     sink: impl FnOnce(Sheet) -> S,
 ) -> Result<(), Stop> {
     let name = output.name();
-    match placed(output, LateFile::open)? {
+    match bounded(output, LateFile::open)? {
         Ok(out) => attach(outlets, &name, sink(out)),
         Err(why) => attach(outlets, &name, why),
     }
@@ -199,6 +199,15 @@ fn picture<S: Sink + 'static>(
         Ok(_) => attach(outlets, &name, sink(&output.place)),
         Err(why) => attach(outlets, &name, why),
     }
+}
+
+/// The place of an output, open; a reader that takes nothing delays the end only for a while.
+fn bounded(
+    output: &Output,
+    open: fn(&Path) -> io::Result<LateFile>,
+) -> Result<Result<Sheet, Unwritable>, Stop> {
+    let place = placed(output, open)?;
+    Ok(place.map(|sheet| sheet.bounded(Path::new(&output.place))))
 }
 
 /// The place of an output, open. A place that takes no file costs an output of `--out` alone.
