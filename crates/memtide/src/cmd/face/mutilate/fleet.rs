@@ -26,6 +26,9 @@ use memtide_schema::{Record, Settings};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+/// All addresses of a machine.
+const ALL: &str = "[::]";
+
 /// Says in `settings` which agents carry out a run, if it has any.
 ///
 /// # Errors
@@ -123,7 +126,12 @@ fn work(agent: AgentOptions) -> Result<(), String> {
     let is_told = wants_notes || agent.verbosity <= Verbosity::Verbose;
     let speaks = is_told && agent.verbosity != Verbosity::Quiet;
     let (join, law, address) = credentials(agent.port)?;
-    let net = AgentNet::listen(&address, &join, monotonic_ns)?;
+    let listen = |address: &str| AgentNet::listen(address, &join, monotonic_ns);
+    // A machine without IPv6 has the other address.
+    let net = listen(&address).or_else(|why| match address.starts_with(ALL) {
+        true => listen(&format!("0.0.0.0:{}", agent.port)).map_err(|_| why),
+        false => Err(why),
+    })?;
     let name = format!("{}:{}", machine::host_name(), agent.port);
     if speaks {
         say(&format!("memtide agent: {name} waits for its master at {address}"));
@@ -159,7 +167,7 @@ fn credentials(port: u16) -> Result<(Join, Law, String), String> {
     let join = files::read_join(&path)?;
     let law = Law::parse(&join.limits).and_then(Law::complete);
     let law = law.map_err(|why| format!("{}: {why}", path.display()))?;
-    Ok((join, law, format!("[::]:{port}")))
+    Ok((join, law, format!("{ALL}:{port}")))
 }
 
 /// Prints what the original's agent prints after a run.
