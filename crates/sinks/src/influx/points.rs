@@ -56,7 +56,7 @@ pub struct InfluxOperations {
 /// A series of operations.
 #[derive(Debug)]
 struct Series {
-    number: u16,
+    number: usize,
     /// Its measurement and tags.
     head: String,
 }
@@ -88,7 +88,7 @@ impl InfluxOperations {
 
     fn add(&mut self, sample: &Sample) {
         let server = sample.connection.and_then(|at| self.leads.get(&at).copied());
-        let next = self.known.len() as u16;
+        let next = self.known.len();
         let key = (sample.kind, sample.outcome, server);
         let (run, servers) = (&self.run, &self.servers);
         let series = self.known.entry(key).or_insert_with(|| {
