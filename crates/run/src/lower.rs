@@ -78,11 +78,9 @@ pub struct Wanted {
 
 impl From<&Outputs> for Wanted {
     fn from(outputs: &Outputs) -> Self {
-        Self {
-            samples: outputs.first(OutputKind::Samples).is_some(),
-            tags: outputs.tags.clone(),
-            server_reports: false,
-        }
+        let kinds = [OutputKind::Samples, OutputKind::Influx];
+        let samples = kinds.into_iter().any(|kind| outputs.first(kind).is_some());
+        Self { samples, tags: outputs.tags.clone(), server_reports: false }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Places where results go: a record or the steps of a search as JSON, samples as CSV, wrong values
 //! as lines of JSON; and the queues by which events get to them.
 //!
-//! Each sink writes to what it is given and opens nothing, but for the spool of points for InfluxDB.
-//! [`Outlets`] starts a thread for each sink, and [`Delivery`] one that posts points.
+//! Each sink writes to what it is given and opens nothing, but for the spool of points for
+//! InfluxDB. [`Outlets`] starts a thread for each sink, and [`Delivery`] one that posts points.
 #![forbid(unsafe_code)]
 
 mod outlet;

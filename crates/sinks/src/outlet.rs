@@ -21,11 +21,14 @@ const FLUSH_AFTER: Duration = Duration::from_millis(200);
 
 /// How long a sink that is not closed has for its end.
 const PARTING: Duration = Duration::from_secs(2);
+/// How long a run that can wait waits for a sink that takes nothing.
+const STALL_MAX: Duration = Duration::from_secs(10);
 
 /// All sinks of a run.
 #[derive(Debug, Default)]
 pub struct Outlets {
     all: Vec<Outlet>,
+    waits: bool,
 }
 
 /// How a sink ended.
@@ -40,18 +43,26 @@ pub struct Ending {
 }
 
 impl Outlets {
+    /// Outlets that wait for room where a sink is slower than the run, instead of leaving events
+    /// out: for a run in virtual time, which can be faster than any disk. A sink that takes nothing
+    /// for 10 s is not waited for.
+    pub fn waiting() -> Self {
+        Self { all: Vec::new(), waits: true }
+    }
+
     /// Adds a sink, which is called `name` in messages. The error is that of starting a thread.
     pub fn add(&mut self, name: &str, sink: impl Sink + 'static) -> io::Result<()> {
         self.all.push(Outlet::new(name, sink)?);
         Ok(())
     }
 
-    /// Tells every sink of `event` that takes it, and waits for none.
+    /// Tells every sink of `event` that takes it, and waits for none, unless these are
+    /// [`Outlets::waiting`].
     pub fn on(&self, event: &Event) {
         let mut told = self.all.iter().filter(|outlet| (outlet.takes)(event)).peekable();
         if told.peek().is_some() {
             let event = Arc::new(event.clone());
-            told.for_each(|outlet| outlet.on(&event));
+            told.for_each(|outlet| outlet.on(&event, self.waits));
         }
     }
 
@@ -99,9 +110,12 @@ impl Outlet {
         Ok(Self { name: name.to_owned(), takes, queue, thread: Some(thread) })
     }
 
-    fn on(&self, event: &Arc<Event>) {
+    fn on(&self, event: &Arc<Event>, waits: bool) {
         let mut state = self.queue.lock();
         let room = if repeats(event) { REPEATED_MAX } else { QUEUE_MAX };
+        if waits && state.waiting.len() >= room {
+            state = self.wait_for_room(state, room);
+        }
         if state.has_ended {
             return;
         }
@@ -111,6 +125,28 @@ impl Outlet {
         }
         state.waiting.push_back(Arc::clone(event));
         self.queue.changed.notify_all();
+    }
+
+    /// Waits until fewer than `room` events wait, or until none is taken for too long.
+    fn wait_for_room<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        room: usize,
+    ) -> MutexGuard<'a, State> {
+        let (mut waiting, mut since) = (state.waiting.len(), Instant::now());
+        while !state.has_ended && !state.is_stalled && state.waiting.len() >= room {
+            let left = (since + STALL_MAX).saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                // The load goes on without waiting for it again.
+                state.is_stalled = true;
+                return state;
+            }
+            state = self.queue.wait(state, left);
+            if state.waiting.len() != waiting {
+                (waiting, since) = (state.waiting.len(), Instant::now());
+            }
+        }
+        state
     }
 
     fn settle(&self, deadline: Instant) {
@@ -201,6 +237,8 @@ struct State {
     is_closing: bool,
     /// The sink takes nothing more.
     has_ended: bool,
+    /// It took nothing for too long.
+    is_stalled: bool,
     /// Why, if it failed.
     failed: Option<io::ErrorKind>,
     lost: u64,
@@ -258,5 +296,33 @@ impl Queue {
         state.failed = error.map(io::Error::kind);
         state.waiting.clear();
         self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes events more slowly than they come.
+    struct Slow(Arc<Mutex<u64>>);
+
+    impl Sink for Slow {
+        fn on(&mut self, _event: &Event) -> io::Result<()> {
+            thread::sleep(Duration::from_micros(100));
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_run_that_can_wait_loses_no_event_to_a_slow_sink() {
+        let taken = Arc::default();
+        let mut outlets = Outlets::waiting();
+        outlets.add("slow", Slow(Arc::clone(&taken))).unwrap();
+        let count = 4 * REPEATED_MAX as u64;
+        (0..count).for_each(|_| outlets.on(&Event::Interval(Box::default())));
+        let endings = outlets.close();
+        assert!(endings.iter().all(|ending| ending.events_lost == 0 && ending.result.is_ok()));
+        assert_eq!(*taken.lock().unwrap(), count);
     }
 }

@@ -71,6 +71,7 @@ const TERMS: &[&str] = &[
     "failure",
     "flag",
     "histogram",
+    "influx",
     "json",
     "limit",
     "lowered",

@@ -131,6 +131,7 @@ const REFUSED: &[(&str, Why)] = &[
     ("json", Why::Output),
     ("plot", Why::Output),
     ("out", Why::Output),
+    ("spool", Why::Output),
     ("samples", Why::Output),
     ("verify-details", Why::Output),
     ("plan", Why::Output),

@@ -4,6 +4,7 @@
 use super::{Clients, Pacing, Plan, Reach, Sharing, Transport};
 use memtide_base::{ClientId, ConnectionId, ServerId, Table};
 use memtide_workload::schedule::Lane;
+use std::collections::BTreeMap;
 
 /// Where one connection of a worker stands in its run.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +92,16 @@ impl Plan {
         let connections = u64::from(self.connections);
         let before = connections / workers * worker + worker.min(connections % workers);
         ServerId(((before + u64::from(nth)) % self.servers.len() as u64) as u16)
+    }
+
+    /// Where the connections of this process lead, by their numbers in the run.
+    pub fn own_leads(&self) -> BTreeMap<u32, ServerId> {
+        let of_worker = |worker: u16| {
+            let leads =
+                move |nth| (self.connection_number(worker, nth), self.server_of(worker, nth));
+            (0..self.connections_of(worker)).map(leads)
+        };
+        self.own_workers().flat_map(of_worker).collect()
     }
 
     /// The connections of worker `worker`.

@@ -61,6 +61,8 @@ pub(crate) struct Setup {
     pub(crate) rows: Option<OwnRows>,
     /// Who the agent is to the servers.
     pub(crate) own: Own,
+    /// Its shares ask servers for their statistics while the load runs.
+    pub(crate) watches: bool,
     /// Its workers sleep between events, whatever the master says.
     pub(crate) sleeps: bool,
     /// Its workers are pinned to CPUs, whatever the master says.
@@ -107,7 +109,8 @@ pub(crate) struct Local {
 }
 
 impl Local {
-    /// An agent that dials the master at `address`. It may do what the user of this process may.
+    /// An agent that dials the master at `address`. It may do what the user of this process may,
+    /// and asks servers for their statistics if it `watches`.
     ///
     /// Cause: No thread can be started.
     pub(super) fn start(
@@ -115,6 +118,7 @@ impl Local {
         address: SocketAddr,
         (name, own): (&str, Own),
         rows: Option<OwnRows>,
+        watches: bool,
     ) -> Result<Self, Stop> {
         let join = Join { address: address.to_string(), ..join.clone() };
         let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
@@ -126,6 +130,7 @@ impl Local {
             samples: None,
             rows,
             own,
+            watches,
             sleeps: false,
             pins: false,
             shows: None,
@@ -387,6 +392,7 @@ impl Shell {
             name: self.setup.name.clone(),
             rows: self.setup.rows.clone(),
             complains: self.setup.complains,
+            watches: self.setup.watches,
             told: Arc::clone(&told),
             events,
         };

@@ -98,7 +98,8 @@ impl Fleet {
         let own = match (makes_load, net.local_address()) {
             (true, Some(address)) => {
                 let login = Own::of(&settings.scenario);
-                Some(Local::start(&key.join, address, (&own_name, login), rows)?)
+                let watches = front.watches_servers();
+                Some(Local::start(&key.join, address, (&own_name, login), rows, watches)?)
             }
             _ => None,
         };

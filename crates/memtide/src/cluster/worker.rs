@@ -119,6 +119,8 @@ pub(super) struct Work {
     pub(super) rows: Option<OwnRows>,
     /// Say on stderr why it has failed.
     pub(super) complains: bool,
+    /// Ask servers for their statistics while the load runs.
+    pub(super) watches: bool,
     pub(super) told: Arc<Told>,
     pub(super) events: Sender<FromShare>,
 }
@@ -126,12 +128,17 @@ pub(super) struct Work {
 impl Work {
     /// Carries it out to its end; the agent hears how it goes.
     pub(super) fn run(self) {
-        let Self { settings, sent, task, share, law, cpus, name, rows, complains, told, events } =
-            self;
+        let Self { settings, sent, task, share, law, cpus, name, rows, told, events, .. } = self;
         // The share before may have had other CPUs for its workers.
         keep_process_on(&cpus);
-        let front =
-            AgentFront { name, rows, complains, told: Arc::clone(&told), events: events.clone() };
+        let front = AgentFront {
+            name,
+            rows,
+            complains: self.complains,
+            watches: self.watches,
+            told: Arc::clone(&told),
+            events: events.clone(),
+        };
         let mut host = HostWorld::new(Some(Division::of(share)));
         if let Some(law) = &law {
             host = host.within(guard(law));
@@ -160,6 +167,7 @@ struct AgentFront {
     name: String,
     rows: Option<OwnRows>,
     complains: bool,
+    watches: bool,
     told: Arc<Told>,
     events: Sender<FromShare>,
 }
@@ -193,7 +201,7 @@ impl Front for AgentFront {
     }
 
     fn watches_servers(&self) -> bool {
-        true
+        self.watches
     }
 
     fn unfit(&self, warning: &Warning) -> Stop {

@@ -70,6 +70,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
         samples: path(matches, "samples"),
         rows: None,
         own: Own::of_environment()?,
+        watches: true,
         sleeps: false,
         pins: false,
         shows: None,

@@ -5,6 +5,8 @@ use super::merge::{outputs, read_text};
 use crate::exit::{FAILED, Stop, unwritable};
 use crate::output::{columns, complain, show};
 use crate::session::outlets::close;
+#[cfg(feature = "influx")]
+use crate::session::outlets::influx::deliver_spool;
 use crate::session::outlets::kinds::{CourseFacts, add_of_record, add_of_steps};
 use clap::ArgMatches;
 use memtide_report::{StepsText, text_for};
@@ -13,6 +15,7 @@ use memtide_schema::steps::Steps;
 use memtide_schema::{Event, Output, OutputKind, Outputs, Record};
 use memtide_sinks::Outlets;
 use std::iter;
+use std::path::{Path, PathBuf};
 
 /// A result in a file.
 pub(super) enum Found {
@@ -25,6 +28,9 @@ pub(super) enum Found {
 /// Cause: Outputs were asked for of several records.
 pub(crate) fn report(matches: &ArgMatches) -> Result<u8, Stop> {
     let outputs = outputs(matches)?;
+    if let Some(folder) = matches.get_one::<PathBuf>("from-spool") {
+        return deliver(folder, &outputs);
+    }
     let paths: Vec<&String> = matches.get_many::<String>("record").into_iter().flatten().collect();
     if paths.len() > 1 && !outputs.files().is_empty() {
         return Err(Stop::usage(format!(
@@ -43,6 +49,30 @@ pub(crate) fn report(matches: &ArgMatches) -> Result<u8, Stop> {
         code = code.max(publish(&found, &outputs)?);
     }
     Ok(code)
+}
+
+/// Delivers the points of a spool.
+///
+/// Cause: The flag is used with other outputs, or the program was built without InfluxDB.
+///
+/// To do: Name the database alone, with a program that has the feature influx.
+fn deliver(folder: &Path, outputs: &Outputs) -> Result<u8, Stop> {
+    let files = outputs.files();
+    let [output] = files.as_slice() else {
+        return Err(Stop::usage("--from-spool needs one --out influx=URL, and nothing else"));
+    };
+    #[cfg(feature = "influx")]
+    {
+        let batches = deliver_spool(folder, output)?;
+        drop(show(&format!("{batches} batches of points are delivered\n")));
+        Ok(0)
+    }
+    #[cfg(not(feature = "influx"))]
+    Err(Stop::usage(format!(
+        "{} '{}': this program was built without it",
+        output,
+        folder.display()
+    )))
 }
 
 /// Reads a record or the steps of a search or scan.

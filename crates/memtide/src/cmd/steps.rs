@@ -9,7 +9,7 @@ use crate::output::{columns, complain, show_part};
 use crate::placement::{check_undivided, variable};
 use crate::session::host::HostWorld;
 use crate::session::outlets::kinds::{CourseFacts, add_of_steps};
-use crate::session::outlets::{check_places, unix_s};
+use crate::session::outlets::{Recorded, add_points, check_places, unix_s};
 use crate::session::{
     Came, Ended, Front, InStep, Manner, Opened, Screen, Session, Steps, Task, room, unfit_natively,
 };
@@ -189,8 +189,9 @@ impl Front for NativeSteps {
         let mut outlets = Outlets::default();
         let course = CourseFacts { kind: self.kind, goals: &settings.scenario.goals };
         add_of_steps(&mut outlets, outputs, &course, unix_s)?;
+        let samples = add_points(&mut outlets, settings, Recorded::of_load(settings))?;
         let reader = outputs.files().into_iter().find(Output::is_stdout);
-        Ok(Opened { samples: None, outlets, reader: reader.map(|output| output.name()) })
+        Ok(Opened { samples, outlets, reader: reader.map(|output| output.name()) })
     }
 
     fn manner(&self) -> Manner {

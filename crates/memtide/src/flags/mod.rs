@@ -18,6 +18,7 @@ use memtide_schema::{
     FIELDS, Field, Layer, Origin, OutputKind, Outputs, Rule, Settings, from_toml,
 };
 use memtide_server::{Behaviour, Faults};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::IpAddr;
@@ -177,7 +178,8 @@ pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Stop> {
         })?;
         settings.apply(&from_toml(&text, name)?)?;
     }
-    let fields = std::env::vars_os().filter(|(name, _)| !FACES_OWN.iter().any(|own| name == own));
+    let is_none = |name: &OsString| FACES_OWN.iter().chain(&SECRETS).any(|own| name == own);
+    let fields = std::env::vars_os().filter(|(name, _)| !is_none(name));
     settings.apply(&Layer::from_environment(fields)?)?;
     settings.apply(&flag_layer(matches))?;
     if cfg!(not(feature = "cluster")) && settings.placement.agents.which.is_some() {
@@ -199,6 +201,7 @@ pub(crate) fn check_built(outputs: &Outputs) -> Result<(), Stop> {
     let optional = [
         (cfg!(feature = "junit"), OutputKind::Junit, "JUnit"),
         (cfg!(feature = "html"), OutputKind::Html, "HTML"),
+        (cfg!(feature = "influx"), OutputKind::Influx, "InfluxDB"),
     ];
     for (is_built, kind, name) in optional {
         if let (false, Some(output)) = (is_built, outputs.first(kind)) {
@@ -242,6 +245,14 @@ pub(crate) const MCPERF: &str = "MEMTIDE_MCPERF";
 pub(crate) const JOIN: &str = "MEMTIDE_JOIN";
 /// Variables that are no fields of a scenario but for the faces.
 const FACES_OWN: [&str; 3] = [NOTES, MCPERF, JOIN];
+/// Secrets, which are no fields either: nothing shows them.
+pub(crate) const SECRETS: [&str; 5] = [
+    "MEMTIDE_INFLUX_TOKEN",
+    "MEMTIDE_INFLUX_TOKEN_FILE",
+    "MEMTIDE_INFLUX_USER",
+    "MEMTIDE_INFLUX_PASSWORD",
+    "MEMTIDE_INFLUX_PASSWORD_FILE",
+];
 
 fn flag_layer(matches: &ArgMatches) -> Layer {
     let mut layer = Layer::new();
@@ -379,10 +390,19 @@ fn report_command() -> Command {
         )
         .arg(
             Arg::new("record")
-                .required(true)
+                .required_unless_present("from-spool")
                 .num_args(1..)
                 .value_name("RECORD")
                 .help("Files written by --json; --out takes one"),
+        )
+        .arg(
+            Arg::new("from-spool")
+                .long("from-spool")
+                .value_name("DIR")
+                .conflicts_with("record")
+                .requires("out")
+                .value_parser(value_parser!(PathBuf))
+                .help("Deliver the points that --spool has kept, to --out influx=URL"),
         )
         .arg(out_argument())
 }

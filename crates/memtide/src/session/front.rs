@@ -15,6 +15,7 @@ use memtide_run::{Failure, Outcome};
 use memtide_schema::scenario::Problem;
 use memtide_schema::{Scenario, Settings, Warning};
 use memtide_sinks::{Outlets, Sink};
+use std::collections::BTreeMap;
 use std::io;
 
 /// The side of a session that faces the user: a command of memtide's own, or an older load
@@ -150,8 +151,21 @@ pub(crate) struct Samples {
     pub(crate) rows: Box<dyn Rows>,
 }
 
+/// What the numbers in samples stand for.
+pub(crate) struct Origin {
+    /// The zero of their instants, in nanoseconds since 1970.
+    pub(crate) unix_ns: u64,
+    /// The names of the servers.
+    pub(crate) servers: Vec<String>,
+    /// Where connections lead, as places in `servers`.
+    pub(crate) leads: BTreeMap<u32, usize>,
+}
+
 /// A sink of measured operations. Those of a plan may replace those of the plan before.
 pub(crate) trait Rows: Sink {
+    /// The run begins.
+    fn begin(&mut self, _origin: &Origin) {}
+
     /// Another plan begins.
     fn restart(&mut self) -> io::Result<()> {
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::caught;
 use super::embedded::{embed, keep_on};
-use super::front::{Manner, Rows};
+use super::front::{Manner, Origin, Rows};
 use super::outlets::row;
 use super::world::{Gauge, World};
 use crate::exit::{INTERRUPTED, Stop, UNREACHABLE};
@@ -52,6 +52,17 @@ impl HostWorld {
     #[cfg(feature = "cluster")]
     pub(crate) fn within(self, guard: ConnectGuard) -> Self {
         Self { guard, ..self }
+    }
+
+    /// What the numbers in samples stand for.
+    fn origin(&self, lowered: &Lowered) -> Origin {
+        let now = self.clock.now().since(Instant::ZERO);
+        let leads = lowered.plan.own_leads().into_iter();
+        Origin {
+            unix_ns: clock::since_unix().ns().saturating_sub(now.ns()),
+            servers: lowered.plan.servers.iter().map(|server| server.name.clone()).collect(),
+            leads: leads.map(|(number, server)| (number, usize::from(server.0))).collect(),
+        }
     }
 
     /// The clock of the fleet.
@@ -123,7 +134,10 @@ impl World for HostWorld {
         rows: Option<Box<dyn Rows>>,
     ) -> Result<HostFleet, Stop> {
         let contents = lowered.plan.contents();
+        self.clock = Clock::start();
+        let origin = self.origin(lowered);
         let sink = rows.map(|mut rows| {
+            rows.begin(&origin);
             Box::new(move |sampled: Sampled<'_>| match sampled {
                 Sampled::One(sample) => rows.on(&Event::Sample(row(&contents, sample))),
                 Sampled::Anew => rows.restart(),
@@ -131,7 +145,6 @@ impl World for HostWorld {
                 Sampled::End => rows.finish(),
             }) as SampleSink
         });
-        self.clock = Clock::start();
         let cpus = &lowered.placement.workers;
         Ok(HostFleet::new(self.clock, stop.clone(), cpus, sink, self.guard.clone()))
     }

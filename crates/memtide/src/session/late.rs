@@ -2,6 +2,7 @@
 //! beside its file and replaces it then; a stream of rows, a pipe and a device are written
 //! directly.
 
+use super::patient::Patient;
 use memtide_sinks::Document;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, IntoInnerError, Seek, Write};
@@ -112,8 +113,21 @@ impl Write for LateFile {
 pub(crate) enum Sheet {
     Stdout(io::Stdout),
     File(BufWriter<LateFile>),
+    /// A pipe, whose reader may stall.
+    Piped(Patient),
     /// A file that keeps what it holds.
     Appended(File),
+}
+
+impl Sheet {
+    /// This sheet, but with a reader of a pipe at `path` that takes nothing given up after a while.
+    pub(crate) fn bounded(self, path: &Path) -> Self {
+        let is_pipe = fs::metadata(path).is_ok_and(|there| there.file_type().is_fifo());
+        match self {
+            Self::File(file) if is_pipe => Self::Piped(Patient::for_results(file)),
+            other => other,
+        }
+    }
 }
 
 impl Document for Sheet {
@@ -121,6 +135,7 @@ impl Document for Sheet {
         match self {
             Self::Stdout(mut out) => out.flush(),
             Self::File(file) => finish(file),
+            Self::Piped(mut pipe) => pipe.flush(),
             Self::Appended(mut file) => file.flush(),
         }
     }
@@ -131,6 +146,7 @@ impl Write for Sheet {
         match self {
             Self::Stdout(out) => out.write(bytes),
             Self::File(file) => file.write(bytes),
+            Self::Piped(pipe) => pipe.write(bytes),
             Self::Appended(file) => file.write(bytes),
         }
     }
@@ -139,6 +155,7 @@ impl Write for Sheet {
         match self {
             Self::Stdout(out) => out.flush(),
             Self::File(file) => file.flush(),
+            Self::Piped(pipe) => pipe.flush(),
             Self::Appended(file) => file.flush(),
         }
     }

@@ -1,7 +1,10 @@
 //! The outputs of a command: files, opened before anything is measured, and the sinks that take its
 //! events.
 
+#[cfg(feature = "influx")]
+pub(crate) mod influx;
 pub(crate) mod kinds;
+mod pair;
 mod whole;
 
 use super::front::{Opened, Rows, Samples};
@@ -20,17 +23,76 @@ pub(crate) fn open(settings: &Settings, rows_by: RowsBy) -> Result<Opened, Stop>
     let outputs = &settings.outputs;
     let samples = outputs.first(OutputKind::Samples);
     let samples = samples.map(|output| open_samples(&output, rows_by)).transpose()?;
-    let mut outlets = Outlets::default();
-    let unix_s: fn() -> Option<f64> = match rows_by {
-        RowsBy::Fleet => unix_s,
-        // A simulation has no time of day.
-        RowsBy::Themselves => || None,
+    // A simulation has no time of day, and can wait for its outputs.
+    let (mut outlets, unix_s): (_, fn() -> Option<f64>) = match rows_by {
+        RowsBy::Fleet => (Outlets::default(), unix_s),
+        RowsBy::Themselves => (Outlets::waiting(), || None),
     };
     kinds::add_of_run(&mut outlets, outputs, unix_s)?;
+    let points = match rows_by {
+        RowsBy::Fleet => add_points(&mut outlets, settings, Recorded::of_load(settings))?,
+        RowsBy::Themselves => refuse_points(outputs)?,
+    };
+    let samples = pair::paired(samples, points);
     if let Some(out) = plain("--verify-details", outputs.verify_details.as_deref())? {
         attach(&mut outlets, "--verify-details", DetailsJson::new(out))?;
     }
     Ok(Opened { samples, outlets, reader: None })
+}
+
+/// What is written of a load as points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recorded {
+    /// Seconds, and each measured operation.
+    Operations,
+    /// Seconds.
+    Seconds,
+    /// The seconds of a record.
+    Record,
+}
+
+impl Recorded {
+    /// What is written of a load. Operations that agents make are not here.
+    pub(crate) const fn of_load(settings: &Settings) -> Self {
+        match settings.placement.agents.which.is_some() {
+            true => Self::Seconds,
+            false => Self::Operations,
+        }
+    }
+}
+
+/// Adds the output of points, if there is one; returns that of single operations.
+///
+/// Cause: The program was built without InfluxDB.
+///
+/// To do: Leave the output out, or build memtide with the feature influx.
+pub(crate) fn add_points(
+    outlets: &mut Outlets,
+    settings: &Settings,
+    recorded: Recorded,
+) -> Result<Option<Samples>, Stop> {
+    let Some(output) = settings.outputs.first(OutputKind::Influx) else { return Ok(None) };
+    #[cfg(feature = "influx")]
+    {
+        let rows = influx::add(outlets, &output, settings, recorded)?;
+        Ok(rows.map(|rows| Samples { flag: output.name(), rows }))
+    }
+    #[cfg(not(feature = "influx"))]
+    {
+        let _ = (outlets, recorded);
+        Err(Stop::usage(format!("{}: this program was built without it", output.flag())))
+    }
+}
+
+/// Cause: Points have a time of day, and a simulation has none.
+fn refuse_points(outputs: &Outputs) -> Result<Option<Samples>, Stop> {
+    match outputs.first(OutputKind::Influx) {
+        None => Ok(None),
+        Some(output) => Err(Stop::usage(format!(
+            "{}: a simulation has no time of day; use --out intervals=FILE or --out samples=FILE",
+            output.flag()
+        ))),
+    }
 }
 
 /// The time of day in seconds since 1970.
@@ -130,6 +192,8 @@ pub(crate) fn failed(output: &str, written: io::Result<()>) -> Option<Stop> {
 pub(crate) fn check_places(outputs: &Outputs, beside: &[(&str, Option<&str>)]) -> Result<(), Stop> {
     let files: Vec<(String, Output)> =
         outputs.files().into_iter().map(|output| (output.flag(), output)).collect();
+    let files: Vec<_> =
+        files.into_iter().filter(|(_, output)| output.kind != OutputKind::Influx).collect();
     let mut places: Vec<(&str, Option<&str>)> =
         files.iter().map(|(flag, output)| (&**flag, Some(&*output.place))).collect();
     let summary = kinds::summary(outputs);
@@ -145,7 +209,7 @@ fn plain(flag: &str, place: Option<&str>) -> Result<Option<Sheet>, Stop> {
     Ok(match place {
         None => None,
         Some("-") => Some(Sheet::Stdout(io::stdout())),
-        Some(path) => Some(Sheet::File(create(flag, path)?)),
+        Some(path) => Some(Sheet::File(create(flag, path)?).bounded(Path::new(path))),
     })
 }
 

@@ -12,12 +12,17 @@ use std::time::{Duration, Instant};
 const PIECE_BYTES: usize = 64 * 1024;
 /// The most pieces that wait.
 const PIECES_MAX: usize = 16;
-/// The longest wait for a reader that takes nothing.
+/// The longest wait for a reader of measured operations that takes nothing.
 const STALL_MAX: Duration = Duration::from_secs(2);
+/// The longest wait for another one.
+const STALL_MAX_OF_RESULTS: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// A writer that does not wait long for the one behind it.
+#[derive(Debug)]
 pub(crate) struct Patient {
+    /// The longest wait for a reader that takes nothing.
+    stall_max: Duration,
     gathered: Vec<u8>,
     /// Pieces that were handed over.
     given: u64,
@@ -28,18 +33,29 @@ pub(crate) struct Patient {
 }
 
 impl Patient {
+    /// One for rows of measured operations, of which the next soon come.
     pub(crate) fn new(out: impl Write + Send + 'static) -> Self {
+        Self::within(STALL_MAX, out)
+    }
+
+    /// One for results that come once, or once a second.
+    pub(crate) fn for_results(out: impl Write + Send + 'static) -> Self {
+        Self::within(STALL_MAX_OF_RESULTS, out)
+    }
+
+    fn within(stall_max: Duration, out: impl Write + Send + 'static) -> Self {
         let (pieces, waiting) = sync_channel(PIECES_MAX);
         let taken = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&taken);
         let thread = Some(thread::spawn(move || write(out, &waiting, &count)));
-        Self { gathered: Vec::new(), given: 0, taken, pieces: Some(pieces), thread }
+        Self { stall_max, gathered: Vec::new(), given: 0, taken, pieces: Some(pieces), thread }
     }
 
     /// Hands over the gathered bytes.
     fn give(&mut self) -> io::Result<()> {
         let mut piece = std::mem::take(&mut self.gathered);
-        let mut stall = Stall::new(&self.taken);
+        let taken = Arc::clone(&self.taken);
+        let mut stall = Stall::new(&taken, self.stall_max);
         loop {
             let Some(pieces) = &self.pieces else { return Err(io::Error::from(ErrorKind::Other)) };
             match pieces.try_send(piece) {
@@ -64,18 +80,20 @@ impl Patient {
 
 impl Write for Patient {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.gathered.extend_from_slice(bytes);
+        // A piece is no longer, so that progress within a long text is seen.
+        let taken = bytes.len().min(PIECE_BYTES);
+        self.gathered.extend_from_slice(&bytes[..taken]);
         if self.gathered.len() >= PIECE_BYTES {
             self.give()?;
         }
-        Ok(bytes.len())
+        Ok(taken)
     }
 
     /// Waits until all is written, but not for a reader that takes nothing.
     fn flush(&mut self) -> io::Result<()> {
         self.give()?;
         let taken = Arc::clone(&self.taken);
-        let mut stall = Stall::new(&taken);
+        let mut stall = Stall::new(&taken, self.stall_max);
         while self.taken.load(Ordering::Acquire) < self.given {
             if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
                 return Err(self.failure());
@@ -113,13 +131,14 @@ fn write(mut out: impl Write, pieces: &Receiver<Vec<u8>>, taken: &AtomicU64) -> 
 
 /// A wait for a thread that makes progress.
 struct Stall<'a> {
+    max: Duration,
     taken: &'a AtomicU64,
     last: (u64, Instant),
 }
 
 impl<'a> Stall<'a> {
-    fn new(taken: &'a AtomicU64) -> Self {
-        Self { taken, last: (taken.load(Ordering::Acquire), Instant::now()) }
+    fn new(taken: &'a AtomicU64, max: Duration) -> Self {
+        Self { max, taken, last: (taken.load(Ordering::Acquire), Instant::now()) }
     }
 
     /// Waits a little. An error when nothing was written for too long.
@@ -132,9 +151,9 @@ impl<'a> Stall<'a> {
         if taken != self.last.0 {
             self.last = (taken, Instant::now());
         }
-        if self.last.1.elapsed() > STALL_MAX {
-            let message =
-                format!("nothing took what was written for {STALL_MAX:?}; rows are missing");
+        if self.last.1.elapsed() > self.max {
+            let max = self.max;
+            let message = format!("nothing took what was written for {max:?}; rows are missing");
             return Err(io::Error::new(ErrorKind::TimedOut, message));
         }
         thread::sleep(LOOK_EVERY);

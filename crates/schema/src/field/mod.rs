@@ -211,6 +211,7 @@ pub static FIELDS: &[Field] = &[
     output::PLOT,
     output::SAMPLES,
     output::OUT,
+    output::SPOOL,
     output::TAG,
     output::PLAN,
     output::QUIET,

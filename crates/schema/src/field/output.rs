@@ -82,7 +82,8 @@ pub(super) const OUT: Field = Field {
            charts; `junit` a test case for each goal, the verdict and each \
            class of errors; `intervals` a row for each second and kind of operation (`.csv` or \
            `.jsonl`); `hlog` a histogram for each, and `hgrm` the percentiles of a run, as the HDR \
-           tools read them. An output that cannot be written costs no other one: \
+           tools read them; `influx` a point per operation and second, to \
+           `http://HOST:8086/write?db=NAME`. An output that cannot be written costs no other one: \
            memtide says why and exits with 1. See docs/outputs.md.",
     section: Section::Output,
     many: true,
@@ -91,6 +92,26 @@ pub(super) const OUT: Field = Field {
         Ok(())
     }),
     show: Show::Outputs(|outputs| outputs.out.iter().map(Output::to_string).collect()),
+};
+
+pub(super) const SPOOL: Field = Field {
+    name: "spool",
+    short: None,
+    value: Some("DIR,SIZE"),
+    default: "",
+    help: "Keep points that InfluxDB does not take in DIR, up to SIZE",
+    long: "For `--out influx=URL`: points that cannot be delivered while the database is away, \
+           busy or refuses them are kept in files of this folder, in `SIZE` bytes at most (`1GB`), \
+           and delivered once it takes them again. What is left at the end is delivered by \
+           `memtide report --from-spool DIR --out influx=URL`. Without a spool such points are \
+           lost and counted.",
+    section: Section::Output,
+    many: false,
+    set: Set::Outputs(|outputs, word| {
+        outputs.spool = Some(word.parse()?);
+        Ok(())
+    }),
+    show: Show::Outputs(|outputs| given(&outputs.spool.as_ref().map(ToString::to_string))),
 };
 
 pub(super) const VERIFY_DETAILS: Field = Field {

@@ -9,7 +9,9 @@ pub use output::{Output, OutputKind};
 
 use super::check::{Problem, Problems};
 use super::{Placement, Scenario, parse_list};
+use memtide_base::units::parse_size;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 
 /// Words by which a user finds a run again, by their names.
@@ -33,6 +35,8 @@ pub struct Outputs {
     pub samples: Option<String>,
     /// The outputs of `--out`, in the order in which they were named.
     pub out: Vec<Output>,
+    /// Where points for InfluxDB wait that cannot be delivered; none to count them as lost.
+    pub spool: Option<SpoolPlace>,
     /// Where the wrong values go that `verify` found; `-` is stdout.
     pub verify_details: Option<String>,
     /// What the record and every other output say of the run in the user's own words.
@@ -41,6 +45,35 @@ pub struct Outputs {
     pub plan: bool,
     /// Whether to show no progress.
     pub quiet: bool,
+}
+
+/// A folder for points that cannot be delivered, and how much there may be in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpoolPlace {
+    /// The folder.
+    pub folder: String,
+    /// Its bytes at most, above 0.
+    pub bytes: u64,
+}
+
+impl FromStr for SpoolPlace {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let wrong = || format!("'{word}' is not DIR,SIZE, such as /var/tmp/points,1GB");
+        let (folder, size) = word.rsplit_once(',').ok_or_else(wrong)?;
+        let bytes = parse_size(size.trim()).map_err(|why| format!("{}: {why}", wrong()))?;
+        if folder.is_empty() || folder.contains('\0') || bytes == 0 {
+            return Err(wrong());
+        }
+        Ok(Self { folder: folder.to_owned(), bytes })
+    }
+}
+
+impl fmt::Display for SpoolPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.folder, self.bytes)
+    }
 }
 
 /// All that a user says: what to measure, where results go, and which share of a run this is.
@@ -118,6 +151,13 @@ impl Settings {
             let (first, second) = (first.name(), second.name());
             problems
                 .add("out", format!("{second} and {first}: samples go to one place; remove one"));
+        }
+        let influx = self.outputs.files().iter().filter(|it| it.kind == OutputKind::Influx).count();
+        if influx > 1 {
+            problems.add("out", "out influx is given twice: points go to one database");
+        }
+        if self.outputs.spool.is_some() && influx == 0 {
+            problems.add("spool", "spool is for points: add out influx=URL, or remove spool");
         }
         let Scenario { verify, verify_expiry, .. } = self.scenario;
         if self.outputs.verify_details.is_some() && verify == 0.0 && !verify_expiry {

@@ -50,6 +50,10 @@ pub struct InfluxOperations {
     /// Where each connection leads, as a place in `servers`.
     leads: BTreeMap<u32, usize>,
     known: HashMap<(Kind, SampleOutcome, Option<usize>), Series>,
+    /// How many series there were.
+    series: usize,
+    /// The step of a search or scan; none for the first, and for a run.
+    step: Option<u32>,
     instants: Instants,
 }
 
@@ -71,6 +75,8 @@ impl InfluxOperations {
             servers: Vec::new(),
             leads: BTreeMap::new(),
             known: HashMap::new(),
+            series: 0,
+            step: None,
             instants: Instants::default(),
         }
     }
@@ -86,9 +92,16 @@ impl InfluxOperations {
         (self.origin_unix_ns, self.servers, self.leads) = (origin_unix_ns, servers, leads);
     }
 
+    /// The operations of the next step of a search or scan follow.
+    pub fn restart(&mut self) {
+        self.step = Some(self.step.map_or(2, |step| step + 1));
+        self.known.clear();
+    }
+
     fn add(&mut self, sample: &Sample) {
         let server = sample.connection.and_then(|at| self.leads.get(&at).copied());
-        let next = self.known.len();
+        let next = &mut self.series;
+        let step = self.step.map_or_else(String::new, |step| step.to_string());
         let key = (sample.kind, sample.outcome, server);
         let (run, servers) = (&self.run, &self.servers);
         let series = self.known.entry(key).or_insert_with(|| {
@@ -98,8 +111,10 @@ impl InfluxOperations {
                 (&*names.kind, sample.kind.name()),
                 (&*names.outcome, sample.outcome.name()),
                 (&*names.server, server),
+                (&*names.step, &*step),
             ];
-            Series { number: next, head: run.series(&names.operations, &own) }
+            *next += 1;
+            Series { number: *next, head: run.series(&names.operations, &own) }
         });
         let unix_ns = |at: Instant| self.origin_unix_ns + at.since(Instant::ZERO).ns();
         let intended = unix_ns(sample.intended);

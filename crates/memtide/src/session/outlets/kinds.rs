@@ -4,7 +4,7 @@ use super::super::late::{LateFile, Sheet};
 #[cfg(feature = "plot")]
 use super::super::plot::{CurveChart, RunChart};
 use super::whole::{ReadyText, RecordText, StepsFile, Unwritable};
-use super::{attach, no_file};
+use super::{Recorded, add_points, attach, no_file};
 use crate::exit::Stop;
 #[cfg(feature = "junit")]
 use memtide_report::{StepsJunit, junit};
@@ -14,7 +14,7 @@ use memtide_report::{StepsPage, page};
 use memtide_schema::event::{IntervalRow, log_of};
 use memtide_schema::scenario::Goal;
 use memtide_schema::steps::CourseKind;
-use memtide_schema::{Output, OutputKind, Outputs, Record};
+use memtide_schema::{Output, OutputKind, Outputs, Record, Settings};
 use memtide_sinks::{IntervalLog, IntervalRows, Outlets, RecordJson, RowForm, Sink, StepsJson};
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, ErrorKind};
@@ -60,7 +60,8 @@ pub(super) fn add_of_run(
             }
             OutputKind::Hgrm => whole(outlets, &output, |out| RecordText::new(out, hgrm))?,
             OutputKind::Hlog | OutputKind::Intervals => stream(outlets, &output, unix_s)?,
-            OutputKind::Samples => {}
+            // Points are added beside: they go to no file.
+            OutputKind::Samples | OutputKind::Influx => {}
         }
     }
     match summary(outputs) {
@@ -79,6 +80,10 @@ pub(crate) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Sto
         OutputKind::Intervals => {
             let text = if output.is_json_lines() { lines_of } else { csv_of };
             whole(outlets, &output, |out| RecordText::new(out, text))
+        }
+        OutputKind::Influx => {
+            let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
+            add_points(outlets, &settings, Recorded::Record).map(drop)
         }
         _ => {
             let one = Outputs { out: vec![output], ..Outputs::default() };
@@ -118,7 +123,7 @@ pub(crate) fn add_of_steps(
             }
             OutputKind::Hlog | OutputKind::Intervals => stream(outlets, &output, unix_s)?,
             // Refused: each step has operations and percentiles of its own.
-            OutputKind::Hgrm | OutputKind::Samples => {}
+            OutputKind::Hgrm | OutputKind::Samples | OutputKind::Influx => {}
         }
     }
     match summary(outputs) {
@@ -162,7 +167,7 @@ fn rows_of(record: &Record, form: RowForm) -> String {
 fn stream(outlets: &mut Outlets, output: &Output, unix_s: fn() -> Option<f64>) -> Result<(), Stop> {
     let name = output.name();
     let form = if output.is_json_lines() { RowForm::JsonLines } else { RowForm::Csv };
-    match (placed(output, LateFile::stream)?, output.kind) {
+    match (bounded(output, LateFile::stream)?, output.kind) {
         (Err(why), _) => attach(outlets, &name, why),
         (Ok(out), OutputKind::Hlog) => attach(outlets, &name, IntervalLog::new(out, unix_s)),
         (Ok(out), _) => attach(outlets, &name, IntervalRows::new(out, form)),
@@ -176,7 +181,7 @@ fn whole<S: Sink + 'static>(
     sink: impl FnOnce(Sheet) -> S,
 ) -> Result<(), Stop> {
     let name = output.name();
-    match placed(output, LateFile::open)? {
+    match bounded(output, LateFile::open)? {
         Ok(out) => attach(outlets, &name, sink(out)),
         Err(why) => attach(outlets, &name, why),
     }
@@ -194,6 +199,15 @@ fn picture<S: Sink + 'static>(
         Ok(_) => attach(outlets, &name, sink(&output.place)),
         Err(why) => attach(outlets, &name, why),
     }
+}
+
+/// The place of an output, open; a reader that takes nothing delays the end only for a while.
+fn bounded(
+    output: &Output,
+    open: fn(&Path) -> io::Result<LateFile>,
+) -> Result<Result<Sheet, Unwritable>, Stop> {
+    let place = placed(output, open)?;
+    Ok(place.map(|sheet| sheet.bounded(Path::new(&output.place))))
 }
 
 /// The place of an output, open. A place that takes no file costs an output of `--out` alone.

@@ -179,6 +179,40 @@ fn a_full_disk_costs_what_does_not_fit_and_the_rest_is_there() {
 }
 
 #[test]
+fn a_pipe_that_is_not_read_is_given_up_and_costs_no_other_output() {
+    use std::os::fd::AsRawFd;
+    let folder = room("out-stalled");
+    ["held", "unread"].iter().for_each(|name| fifo(&folder.join(name)));
+    // Reading and writing it does not block; it takes a page, and nothing is ever read.
+    let mut options = fs::OpenOptions::new();
+    let held = options.read(true).write(true).open(folder.join("held")).unwrap();
+    // SAFETY: the call changes the pipe's size alone.
+    assert!(unsafe { libc::fcntl(held.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) } >= 4096);
+    let outs = "--json held --out md=unread --out json=r.json";
+    let run = run_in(&folder, &format!("{SHORT} {outs}")).exits(1);
+    for lost in ["--json", "--out md=unread"] {
+        assert!(run.err.contains(&format!("{lost} could not be written: ")), "{lost}: {run}");
+    }
+    assert_eq!(run.err.matches("nothing took what was written for 10s").count(), 2, "{run}");
+    assert!(run.out.contains("\nbelievable: "), "{run}");
+    let record = fs::read_to_string(folder.join("r.json")).unwrap();
+    assert_eq!(read_record(&record).unwrap().totals.intended, 200);
+}
+
+#[test]
+fn a_simulation_waits_for_its_outputs() {
+    let folder = room("out-waits");
+    let line = "sim --rate 20 --duration 2000s --keys 20 --threads 1";
+    let outs = "--out intervals=i.csv --out hlog=h.hlog --json r.json --out intervals=j.jsonl";
+    run_in(&folder, &format!("{line} {outs}")).exits(0);
+    let record = fs::read_to_string(folder.join("r.json")).unwrap();
+    let record = read_record(&record).unwrap();
+    let rows = fs::read_to_string(folder.join("i.csv")).unwrap();
+    assert_eq!(sum(&rows, "all", "measured_answered"), record.totals.answered);
+    assert!(rows.lines().filter(|row| row.contains(",all,")).count() >= 2_000, "{}", rows.len());
+}
+
+#[test]
 fn a_job_on_github_gets_the_result_in_its_summary() {
     let folder = room("out-summary");
     fs::write(folder.join("summary"), "before\n").unwrap();

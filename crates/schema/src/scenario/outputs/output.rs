@@ -2,6 +2,7 @@
 //!
 //! Words and their rules only. Nothing is opened here, and no format is known but by its ending.
 
+use super::influx::InfluxPlace;
 use std::fmt;
 use std::str::FromStr;
 
@@ -26,11 +27,13 @@ pub enum OutputKind {
     Intervals,
     /// A row per measured operation.
     Samples,
+    /// Points in InfluxDB: one per measured operation, and one for each second and kind.
+    Influx,
 }
 
 impl OutputKind {
     /// Every kind, in the order of help and messages.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Json,
         Self::Md,
         Self::Html,
@@ -40,6 +43,7 @@ impl OutputKind {
         Self::Hgrm,
         Self::Intervals,
         Self::Samples,
+        Self::Influx,
     ];
 
     /// The word before the `=` of `--out`.
@@ -54,6 +58,7 @@ impl OutputKind {
             Self::Hgrm => "hgrm",
             Self::Intervals => "intervals",
             Self::Samples => "samples",
+            Self::Influx => "influx",
         }
     }
 
@@ -61,6 +66,7 @@ impl OutputKind {
     const fn endings(self) -> &'static [&'static str] {
         match self {
             Self::Json | Self::Md | Self::Html | Self::Junit | Self::Hlog | Self::Hgrm => &[],
+            Self::Influx => &[],
             Self::Plot => &[".svg", ".png"],
             Self::Intervals | Self::Samples => &[".csv", JSON_LINES],
         }
@@ -135,6 +141,12 @@ impl Output {
         self.place.ends_with(JSON_LINES)
     }
 
+    /// The place in InfluxDB; `None` if it is another kind of output.
+    pub fn influx(&self) -> Option<InfluxPlace> {
+        let is_influx = self.kind == OutputKind::Influx;
+        is_influx.then(|| InfluxPlace::parse(&self.place).ok()).flatten()
+    }
+
     /// True if it goes to stdout.
     pub fn is_stdout(&self) -> bool {
         self.place == "-"
@@ -162,6 +174,9 @@ impl FromStr for Output {
         let place = place.trim();
         if place.is_empty() || place.contains('\0') {
             return Err(format!("{kind} needs a file's path after the =, or - for stdout"));
+        }
+        if kind == OutputKind::Influx {
+            InfluxPlace::parse(place)?;
         }
         let name = place.rsplit_once('/').map_or(place, |(_, name)| name);
         let has_ending = name.trim_start_matches('.').contains('.');

@@ -136,6 +136,7 @@ fn work(agent: AgentOptions) -> Result<(), String> {
         samples: None,
         rows: None,
         own: Own::of_environment().map_err(|stop| stop.message)?,
+        watches: false,
         sleeps: agent.is_blocking,
         pins: agent.is_pinned,
         shows: Some(Box::new(move |record| show_rows(&agent, record))),

@@ -1,0 +1,230 @@
+//! Points in InfluxDB: where they go, who the user is there, and what is said of those that did not
+//! get there. How points look and how they are delivered is `memtide-sinks`' business.
+
+mod http;
+
+use super::super::front::{Origin, Rows};
+use super::{Recorded, attach};
+use crate::exit::{FAILED, Stop, Worded};
+use crate::placement::{division, variable};
+use http::Http;
+use memtide_base::rng::mix;
+use memtide_host::clock;
+use memtide_schema::scenario::{InfluxPlace, SpoolPlace};
+use memtide_schema::{Event, Output, Settings};
+use memtide_sinks::{
+    Answer, Delivered, Delivery, InfluxIntervals, InfluxOperations, InfluxRun, Outlets, Post, Sink,
+    Spool, spooled,
+};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long one batch of a spool may take.
+const BATCH_MAX: Duration = Duration::from_secs(30);
+
+/// Adds the sink of an output's seconds, which also delivers what it returns: the sink of
+/// operations, if they are wanted.
+///
+/// Cause: The spool's folder cannot be used, a secret cannot be read, or a tag has the name of one
+/// that all points have.
+pub(super) fn add(
+    outlets: &mut Outlets,
+    output: &Output,
+    settings: &Settings,
+    recorded: Recorded,
+) -> Result<Option<Box<dyn Rows>>, Stop> {
+    let Some(place) = output.influx() else { return Ok(None) };
+    let run = run(&place, settings)?;
+    let spool = settings.outputs.spool.as_ref();
+    let kept = spool.map(|spool| open_spool(spool, &run.run)).transpose()?;
+    let delivery = Delivery::start(Box::new(Http::new(&place)?), kept).map_err(no_thread)?;
+    let operations = InfluxOperations::new(run.clone(), delivery.feed());
+    let seconds = match recorded {
+        Recorded::Record => InfluxIntervals::of_record(run, delivery.feed()),
+        Recorded::Seconds | Recorded::Operations => {
+            InfluxIntervals::live(run, delivery.feed(), || clock::since_unix().ns())
+        }
+    };
+    let name = output.name();
+    let spool = spool.map(|spool| spool.folder.clone());
+    let place = output.to_string();
+    attach(outlets, &name, SecondPoints { seconds, delivery, name: name.clone(), place, spool })?;
+    let wants = recorded == Recorded::Operations;
+    Ok(wants.then(|| Box::new(OperationPoints(operations)) as Box<dyn Rows>))
+}
+
+/// What all points of a run have in common.
+fn run(place: &InfluxPlace, settings: &Settings) -> Result<InfluxRun, Stop> {
+    let names = &place.names;
+    let taken = [&names.kind, &names.outcome, &names.server, &names.share, &names.step];
+    let tags = &settings.outputs.tags;
+    if let Some(name) = taken.into_iter().find(|name| tags.contains_key(*name)) {
+        return Err(Stop::usage(format!(
+            "--tag {name}: points have a tag of that name already; use another word, or call \
+             theirs otherwise: --out 'influx=URL#{name}=other'"
+        )));
+    }
+    let share = match settings.placement.shard {
+        None => None,
+        shard => division(shard, &variable)?,
+    };
+    // The user's own word for the run goes first.
+    let run = match tags.get(&names.run) {
+        Some(_) => String::new(),
+        None => format!("{:016x}", mix(clock::since_unix().ns() ^ u64::from(std::process::id()))),
+    };
+    Ok(InfluxRun {
+        names: names.clone(),
+        run,
+        share: share.map_or_else(String::new, |it| it.share.number.to_string()),
+        tags: tags.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+    })
+}
+
+/// Cause: The folder cannot be made, read or written.
+fn open_spool(spool: &SpoolPlace, run: &str) -> Result<Spool, Stop> {
+    let own = format!("{:x}-{run}", clock::since_unix().ns());
+    Spool::open(Path::new(&spool.folder), spool.bytes, &own).map_err(|error| {
+        Stop::usage(format!(
+            "--spool '{}' cannot be used: {error}; name a folder of your own",
+            spool.folder
+        ))
+    })
+}
+
+/// Cause: The system starts no more threads for this user or control group.
+///
+/// To do: Allow this user more processes.
+fn no_thread(error: io::Error) -> Stop {
+    Stop { code: FAILED, message: format!("no thread can be started for points: {error}") }
+}
+
+/// The seconds of a load, and the end of all points.
+struct SecondPoints {
+    seconds: InfluxIntervals,
+    delivery: Delivery,
+    name: String,
+    /// The output as it was asked for.
+    place: String,
+    spool: Option<String>,
+}
+
+impl Sink for SecondPoints {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        self.seconds.on(event)
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        self.seconds.takes()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.seconds.finish()?;
+        let delivered = self.delivery.close();
+        match delivered.is_whole() {
+            true => Ok(()),
+            false => Err(io::Error::other(Worded(self.undelivered(&delivered)))),
+        }
+    }
+}
+
+impl SecondPoints {
+    /// Says which points are not in the database, why, and what to do.
+    ///
+    /// Cause: The database was away, busy or full, or takes nothing from this user.
+    ///
+    /// To do: See what it said. Points in the spool are delivered by memtide report --from-spool.
+    fn undelivered(&self, delivered: &Delivered) -> Stop {
+        let Delivered { written, kept, unfit, lost, .. } = *delivered;
+        let all = written + kept + unfit + lost;
+        let mut text = format!("{}: {written} of {all} points are in the database", self.name);
+        if let Some(why) = &delivered.why {
+            text += &format!("; {why}");
+        }
+        if unfit > 0 {
+            text += &format!("; {unfit} are of a kind that it does not take");
+        }
+        if let (Some(folder), true) = (&self.spool, kept > 0) {
+            text += &format!(
+                "; {kept} wait in the spool: memtide report --from-spool '{folder}' --out '{}' \
+                 delivers them",
+                self.place
+            );
+        }
+        if lost > 0 {
+            text += &format!("; {lost} are lost");
+            text += &match (&delivered.spool, &self.spool) {
+                (Some(why), _) => format!(": {why}"),
+                (None, Some(_)) => String::new(),
+                (None, None) => ": --spool DIR,SIZE keeps them".to_owned(),
+            };
+        }
+        Stop { code: FAILED, message: text }
+    }
+}
+
+/// Measured operations. What is wrong with them is said where the seconds end.
+struct OperationPoints(InfluxOperations);
+
+impl Sink for OperationPoints {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        self.0.on(event)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.0.finish()
+    }
+}
+
+impl Rows for OperationPoints {
+    fn begin(&mut self, origin: &Origin) {
+        self.0.begin(origin.unix_ns, origin.servers.clone(), origin.leads.clone());
+    }
+
+    fn restart(&mut self) -> io::Result<()> {
+        self.0.restart();
+        Ok(())
+    }
+}
+
+/// Delivers the points that a spool has kept; returns how many batches are in the database.
+///
+/// Cause: The folder cannot be read, or the database does not take a batch.
+///
+/// To do: See what the database said, and repeat the command: what is delivered is removed.
+pub(crate) fn deliver_spool(folder: &Path, output: &Output) -> Result<usize, Stop> {
+    let Some(place) = output.influx() else {
+        return Err(Stop::usage(format!("--from-spool needs --out influx=URL, not {output}")));
+    };
+    let mut http = Http::new(&place)?;
+    let unreadable = |error: io::Error| {
+        Stop::usage(format!("--from-spool '{}' cannot be read: {error}", folder.display()))
+    };
+    let files = spooled(folder).map_err(unreadable)?;
+    for (number, file) in files.iter().enumerate() {
+        let zipped = std::fs::read(&file.path).map_err(unreadable)?;
+        let said = match http.post(&zipped, BATCH_MAX) {
+            Answer::Taken => {
+                std::fs::remove_file(&file.path).map_err(unreadable)?;
+                continue;
+            }
+            Answer::Busy { said, .. }
+            | Answer::Unreachable(said)
+            | Answer::TooLong(said)
+            | Answer::Unfit { said, .. }
+            | Answer::Refused(said) => said,
+        };
+        let message = format!(
+            "{number} of {} batches are delivered; '{}' is not: {said}",
+            files.len(),
+            file.path.display()
+        );
+        return Err(Stop { code: FAILED, message });
+    }
+    Ok(files.len())
+}

@@ -1,0 +1,155 @@
+//! The way to a database over HTTP: batches go there, and answers are sorted by what to do next.
+
+use crate::exit::Stop;
+use memtide_schema::scenario::{InfluxPlace, InfluxVersion};
+use memtide_sinks::{Answer, Post};
+use std::time::Duration;
+use std::{env, fs};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, http::Response};
+
+/// How long a connect takes at most.
+const CONNECT_MAX: Duration = Duration::from_secs(3);
+/// The part of an answer that is read, in bytes, and that is shown, in characters.
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
+const SHOWN_MAX: usize = 200;
+/// Where the certificates of authorities are that this system trusts.
+const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+/// A connection to a database.
+pub(super) struct Http {
+    agent: Agent,
+    url: String,
+    authorization: Option<String>,
+}
+
+impl Http {
+    /// The way to `place`, as the user whom the environment names.
+    ///
+    /// Cause: The file that a variable names for a secret cannot be read.
+    pub(super) fn new(place: &InfluxPlace) -> Result<Self, Stop> {
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .proxy(None)
+            .tls_config(tls())
+            .user_agent(concat!("memtide/", env!("CARGO_PKG_VERSION")))
+            .timeout_connect(Some(CONNECT_MAX))
+            .build()
+            .new_agent();
+        Ok(Self { agent, url: place.url.clone(), authorization: authorization(place.version)? })
+    }
+}
+
+/// Trusts the authorities of `SSL_CERT_FILE`, or those of this system; without either, those that
+/// browsers trust.
+fn tls() -> TlsConfig {
+    let path = env::var("SSL_CERT_FILE").unwrap_or_else(|_| AUTHORITIES.to_owned());
+    let pem = fs::read(path).unwrap_or_default();
+    let found = parse_pem(&pem).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    let authorities: Vec<Certificate<'static>> = found.collect();
+    let builder = TlsConfig::builder();
+    match authorities.is_empty() {
+        true => builder.build(),
+        false => builder.root_certs(RootCerts::new_with_certs(&authorities)).build(),
+    }
+}
+
+/// What proves the user.
+fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
+    let user = env::var("MEMTIDE_INFLUX_USER").unwrap_or_default();
+    let password = secret("MEMTIDE_INFLUX_PASSWORD")?;
+    let token = secret("MEMTIDE_INFLUX_TOKEN")?;
+    Ok(match (token, version) {
+        (Some(token), InfluxVersion::V3) => Some(format!("Bearer {token}")),
+        (Some(token), _) => Some(format!("Token {token}")),
+        // Version 1 takes name and password in this form too.
+        (None, _) if !user.is_empty() => {
+            Some(format!("Token {user}:{}", password.unwrap_or_default()))
+        }
+        (None, _) => None,
+    })
+}
+
+/// A secret of the environment, or of the file that the environment names.
+///
+/// Cause: The file cannot be read.
+///
+/// To do: Name a file that this user can read, or set the variable without _FILE.
+fn secret(name: &str) -> Result<Option<String>, Stop> {
+    if let Ok(word) = env::var(name) {
+        return Ok(Some(word).filter(|word| !word.is_empty()));
+    }
+    let file = format!("{name}_FILE");
+    let Ok(path) = env::var(&file) else { return Ok(None) };
+    let text = fs::read_to_string(&path)
+        .map_err(|error| Stop::usage(format!("{file} '{path}' cannot be read: {error}")))?;
+    Ok(Some(text.trim_end().to_owned()).filter(|word| !word.is_empty()))
+}
+
+impl Post for Http {
+    /// Cause: Nothing listens at the URL's host and port, or the network is cut.
+    ///
+    /// To do: Start the database, or mend the URL.
+    fn post(&mut self, zipped: &[u8], limit: Duration) -> Answer {
+        let request = self
+            .agent
+            .post(&self.url)
+            .header("Content-Type", "text/plain; charset=utf-8")
+            .header("Content-Encoding", "gzip")
+            .config()
+            .timeout_global(Some(limit))
+            .build();
+        let request = match &self.authorization {
+            Some(proof) => request.header("Authorization", proof),
+            None => request,
+        };
+        match request.send(zipped) {
+            Ok(mut response) => answer(&mut response),
+            Err(error) => Answer::Unreachable(format!("it cannot be reached: {error}")),
+        }
+    }
+}
+
+/// What an answer means.
+///
+/// Cause: The database is busy or takes no such points from this user.
+///
+/// To do: See what it says; points of a spool are delivered by memtide report --from-spool.
+fn answer(response: &mut Response<Body>) -> Answer {
+    let status = response.status().as_u16();
+    let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
+    let after = header("Retry-After").and_then(|seconds| seconds.trim().parse().ok());
+    let words = header("X-Influxdb-Error").unwrap_or_default();
+    let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).lossy_utf8(true);
+    let text = match body.read_to_string() {
+        Ok(text) => text,
+        Err(error) if (200..300).contains(&status) => {
+            return Answer::Unreachable(format!("its answer did not come whole: {error}"));
+        }
+        Err(_) => String::new(),
+    };
+    if (200..300).contains(&status) {
+        return Answer::Taken;
+    }
+    let text = if text.trim().is_empty() { words } else { text };
+    let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown: String = plain.chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect();
+    let said = |remedy: &str| match shown.is_empty() {
+        true => format!("it answered {status}{remedy}"),
+        false => format!("it answered {status} ({shown}){remedy}"),
+    };
+    match status {
+        413 => Answer::TooLong(said("")),
+        400 | 422 => Answer::unfit(said(""), &text),
+        401 | 403 => Answer::Refused(said(
+            ": set MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER and MEMTIDE_INFLUX_PASSWORD",
+        )),
+        404 => Answer::Refused(said(": make the database, or name another one in the URL")),
+        429 | 500..600 => Answer::Busy { said: said(""), after: after.map(Duration::from_secs) },
+        _ => Answer::Refused(said("")),
+    }
+}
