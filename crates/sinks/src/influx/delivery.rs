@@ -2,11 +2,10 @@
 //! tried again while the database is busy or away, kept on disk where that is allowed, and counted
 //! where they did not get there. Who makes points never waits.
 
-use super::queue::{Batch, Queue};
+use super::queue::{Batch, Next, Queue};
 use super::spool::Spool;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use std::io::{self, Write};
+use serde_json::Value;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -40,10 +39,39 @@ pub enum Answer {
     Unreachable(String),
     /// The batch is longer than it takes (413).
     TooLong(String),
-    /// It takes none of these lines, now or ever (400, 422).
-    Unfit(String),
+    /// It does not take these lines, now or ever (400, 422).
+    Unfit {
+        /// What it said, with its status.
+        said: String,
+        /// How many points it does not take, having written all others; all if it names none.
+        dropped: Option<u64>,
+    },
     /// It takes nothing from this user, or at this place (401, 403, 404 and others).
     Refused(String),
+}
+
+impl Answer {
+    /// The answer of a database that does not take some of the lines, or all of them: `said` is
+    /// what the user reads, `body` the whole answer, which may tell that the write was partial.
+    ///
+    /// Source: InfluxDB 1.8, "InfluxDB API reference" (`partial write: … dropped=N`, and a line
+    /// `unable to parse` for each that it cannot read); InfluxDB 3 Core, "Troubleshoot issues
+    /// writing data" (`partial write …`, with a list of lines as `data`).
+    pub fn unfit(said: String, body: &str) -> Self {
+        let counted = |text: &str| {
+            let (_, number) = text.rsplit_once("dropped=")?;
+            let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+            let unread = text.matches("unable to parse '").count() as u64;
+            number[..end].parse::<u64>().ok().map(|dropped| dropped.saturating_add(unread))
+        };
+        let listed = || match serde_json::from_str::<Value>(body).ok()?.get("data")? {
+            Value::Array(lines) => Some(lines.len() as u64),
+            _ => None,
+        };
+        let is_partial = body.contains("partial write");
+        let dropped = if is_partial { counted(body).or_else(listed) } else { None };
+        Self::Unfit { said, dropped }
+    }
 }
 
 /// How a batch is posted.
@@ -55,6 +83,8 @@ pub trait Post: Send {
 /// What became of all points.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
+    /// All that were handed over: the sum of the four below.
+    pub offered: u64,
     /// Written to the database.
     pub written: u64,
     /// Kept in the spool.
@@ -103,23 +133,32 @@ impl Shared {
     /// Keeps a batch that cannot be posted now, or counts it as lost.
     fn put_aside(&self, batch: &Batch) {
         let has_spool = self.state().spool.is_some();
-        let zipped = if has_spool { zipped(&batch.lines) } else { Vec::new() };
+        let zipped = if has_spool { batch.zipped() } else { Vec::new() };
         let mut state = self.state();
         let State { spool, so_far } = &mut *state;
         match spool.as_mut().is_some_and(|spool| spool.keep(&zipped, batch.points)) {
             true => so_far.kept += batch.points,
             false => so_far.lost += batch.points,
         }
+        drop(state);
+        self.queue.wake();
+    }
+
+    fn has_kept(&self) -> bool {
+        self.state().spool.as_ref().is_some_and(Spool::has_kept)
     }
 }
 
 impl Delivery {
-    /// Begins to post by `post`; what cannot be posted goes to `spool`.
+    /// Begins to post by `post`; what cannot be posted goes to `spool`. What `spool` has kept
+    /// already counts as offered.
     ///
     /// # Errors
     /// When no thread can be started.
     pub fn start(post: Box<dyn Post>, spool: Option<Spool>) -> io::Result<Self> {
-        let state = Mutex::new(State { spool, so_far: Delivered::default() });
+        let kept = spool.as_ref().map_or(0, Spool::points);
+        let so_far = Delivered { offered: kept, kept, ..Delivered::default() };
+        let state = Mutex::new(State { spool, so_far });
         let shared = Arc::new(Shared { queue: Queue::default(), state });
         let poster = Poster { post, shared: Arc::clone(&shared), refused: false };
         let thread = thread::Builder::new().name("influx".to_owned());
@@ -135,14 +174,26 @@ impl Delivery {
     /// Waits a bounded time for what is not posted yet, puts the rest aside, and tells what became
     /// of all points. Those that a [`Feed`] still holds are not among them: flush it first.
     pub fn close(&mut self) -> Delivered {
-        self.shared.queue.close(Instant::now() + DRAIN);
-        if let Some(thread) = self.thread.take() {
-            // A thread that has panicked has said so; its batch is missing in the counts.
-            drop(thread.join());
+        self.close_within(DRAIN)
+    }
+
+    fn close_within(&mut self, limit: Duration) -> Delivered {
+        self.shared.queue.close(Instant::now() + limit);
+        let ended = self.thread.take().map_or(Ok(()), JoinHandle::join);
+        // Nothing waits any more, unless the thread has panicked.
+        while let Next::Batch(batch) = self.shared.queue.next(|| false) {
+            self.shared.put_aside(&batch);
         }
         let state = self.shared.state();
         let spool = state.spool.as_ref().and_then(|spool| spool.trouble.clone());
-        Delivered { spool, ..state.so_far.clone() }
+        let mut delivered = Delivered { spool, ..state.so_far.clone() };
+        if ended.is_err() {
+            // The points of the batch that it was posting.
+            let known = delivered.written + delivered.kept + delivered.unfit + delivered.lost;
+            delivered.lost += delivered.offered.saturating_sub(known);
+            delivered.why = Some("memtide's own thread that posts points has panicked".to_owned());
+        }
+        delivered
     }
 }
 
@@ -187,9 +238,16 @@ impl Feed {
         let capacity = self.batch.lines.capacity().min(2 * BYTES_MAX);
         let batch = std::mem::take(&mut self.batch);
         self.batch.lines.reserve(capacity);
+        self.shared.state().so_far.offered += batch.points;
         if let Err(batch) = self.shared.queue.offer(batch) {
             self.shared.put_aside(&batch);
         }
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.flush();
     }
 }
 
@@ -205,45 +263,86 @@ struct Poster {
 #[derive(Clone, Copy, PartialEq)]
 enum Tried {
     Written,
-    Unfit,
+    /// How many points are not taken; all if unknown.
+    Unfit(Option<u64>),
     TooLong,
     /// Time is up, or the database takes nothing.
     NotNow,
 }
 
+/// What became of a batch and of the parts it was divided into.
+#[derive(Default)]
+struct Outcome {
+    written: u64,
+    unfit: u64,
+    /// What could not be posted now.
+    rest: Vec<Batch>,
+}
+
 impl Poster {
     fn work(mut self) {
-        while let Some(batch) = self.shared.queue.take() {
-            self.deliver(&batch);
-        }
-        self.deliver_kept();
-    }
-
-    fn deliver(&mut self, batch: &Batch) {
-        match self.tried(&zipped(&batch.lines)) {
-            Tried::Written => self.shared.state().so_far.written += batch.points,
-            Tried::NotNow => self.shared.put_aside(batch),
-            Tried::TooLong => match batch.halves() {
-                Some(halves) => halves.iter().for_each(|half| self.deliver(half)),
-                None => self.shared.state().so_far.unfit += batch.points,
-            },
-            Tried::Unfit => self.shared.state().so_far.unfit += batch.points,
-        }
-    }
-
-    /// Posts what was put aside while the database was away.
-    fn deliver_kept(&mut self) {
         loop {
-            let oldest = self.shared.state().spool.as_ref().and_then(Spool::oldest);
-            let Some((Ok(zipped), points)) = oldest else { return };
-            if self.tried(&zipped) != Tried::Written {
-                return;
+            let (shared, refused) = (Arc::clone(&self.shared), self.refused);
+            match shared.queue.next(|| !refused && shared.has_kept()) {
+                Next::Batch(batch) => self.deliver(batch),
+                Next::Idle => drop(self.deliver_kept()),
+                Next::End => break,
             }
-            let mut state = self.shared.state();
-            state.so_far.written += points;
-            state.so_far.kept -= points;
-            if let Some(spool) = &mut state.spool {
+        }
+        while self.deliver_kept() {}
+    }
+
+    fn deliver(&mut self, batch: Batch) {
+        let mut outcome = Outcome::default();
+        self.post(batch, &mut outcome);
+        let mut state = self.shared.state();
+        state.so_far.written += outcome.written;
+        state.so_far.unfit += outcome.unfit;
+        drop(state);
+        outcome.rest.iter().for_each(|batch| self.shared.put_aside(batch));
+    }
+
+    /// Posts the oldest batch that was put aside while the database was away; false if there is
+    /// none, or the database does not take it now. One that has been posted leaves the disk, also
+    /// if its points are unfit; one of which only a part was posted stays whole, because points
+    /// that are written again replace themselves.
+    fn deliver_kept(&mut self) -> bool {
+        let oldest = self.shared.state().spool.as_ref().and_then(Spool::oldest);
+        let Some((read, points)) = oldest else { return false };
+        let mut outcome = Outcome::default();
+        let read = read.map(|batch| self.post(batch, &mut outcome));
+        if !outcome.rest.is_empty() {
+            return false;
+        }
+        let mut state = self.shared.state();
+        let State { spool: Some(spool), so_far } = &mut *state else { return false };
+        so_far.kept -= points;
+        match read {
+            Ok(()) => {
+                so_far.written += outcome.written;
+                so_far.unfit += outcome.unfit;
                 spool.remove_oldest();
+            }
+            Err(error) => {
+                so_far.lost += points;
+                spool.give_up_oldest(&error);
+            }
+        }
+        true
+    }
+
+    fn post(&mut self, batch: Batch, outcome: &mut Outcome) {
+        match self.tried(&batch.zipped()) {
+            Tried::Written => outcome.written += batch.points,
+            Tried::NotNow => outcome.rest.push(batch),
+            Tried::TooLong => match batch.halves() {
+                Some(halves) => halves.into_iter().for_each(|half| self.post(half, outcome)),
+                None => outcome.unfit += batch.points,
+            },
+            Tried::Unfit(dropped) => {
+                let dropped = dropped.map_or(batch.points, |dropped| dropped.min(batch.points));
+                outcome.unfit += dropped;
+                outcome.written += batch.points - dropped;
             }
         }
     }
@@ -255,7 +354,9 @@ impl Poster {
             let (said, after) = match self.post.post(zipped, limit) {
                 Answer::Taken => return Tried::Written,
                 Answer::TooLong(said) => return self.told(said, Tried::TooLong),
-                Answer::Unfit(said) => return self.told(said, Tried::Unfit),
+                Answer::Unfit { said, dropped } => {
+                    return self.told(said, Tried::Unfit(dropped));
+                }
                 Answer::Refused(said) => {
                     self.refused = true;
                     return self.told(said, Tried::NotNow);
@@ -274,12 +375,6 @@ impl Poster {
         self.shared.state().so_far.why = Some(said);
         tried
     }
-}
-
-fn zipped(lines: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(lines.len() / 4), Compression::fast());
-    let written = encoder.write_all(lines).and_then(|()| encoder.finish());
-    written.expect("memory takes all that is written")
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub struct InfluxOperations {
     leads: BTreeMap<u32, usize>,
     known: HashMap<(Kind, SampleOutcome, Option<usize>), Series>,
     /// How many series there were.
-    series: u16,
+    series: usize,
     /// The step of a search or scan; none for the first, and for a run.
     step: Option<u32>,
     instants: Instants,
@@ -60,7 +60,7 @@ pub struct InfluxOperations {
 /// A series of operations.
 #[derive(Debug)]
 struct Series {
-    number: u16,
+    number: usize,
     /// Its measurement and tags.
     head: String,
 }
@@ -113,7 +113,7 @@ impl InfluxOperations {
                 (&*names.server, server),
                 (&*names.step, &*step),
             ];
-            *next = next.wrapping_add(1);
+            *next += 1;
             Series { number: *next, head: run.series(&names.operations, &own) }
         });
         let unix_ns = |at: Instant| self.origin_unix_ns + at.since(Instant::ZERO).ns();

@@ -1,6 +1,10 @@
 //! Batches of points on their way, in bounded memory.
 
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use std::collections::VecDeque;
+use std::io::{self, Read, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,20 +19,54 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Both halves of it, in whole lines; none of a single point.
+    /// The batch of these lines, each of which is a point.
+    pub(super) fn of(lines: Vec<u8>) -> Self {
+        let points = lines.iter().filter(|byte| **byte == b'\n').count() as u64;
+        Self { lines, points }
+    }
+
+    /// Both halves of it, in whole lines; `None` for a single point.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let middle = self.lines.len() / 2;
-        let end = self.lines[middle..].iter().position(|byte| *byte == b'\n')? + middle + 1;
-        let (first, second) = self.lines.split_at(end);
-        let of = |lines: &[u8]| Self {
-            lines: lines.to_vec(),
-            points: lines.iter().filter(|byte| **byte == b'\n').count() as u64,
+        let is_end = |byte: &u8| *byte == b'\n';
+        let behind = self.lines[middle..].iter().position(is_end)? + middle + 1;
+        let end = match behind == self.lines.len() {
+            // The last line is longer than all before it.
+            true => self.lines[..middle].iter().rposition(is_end)? + 1,
+            false => behind,
         };
-        (!second.is_empty()).then(|| [of(first), of(second)])
+        let (first, second) = self.lines.split_at(end);
+        Some([first, second].map(|lines| Self::of(lines.to_vec())))
+    }
+
+    /// Its lines, compressed with gzip.
+    pub(super) fn zipped(&self) -> Vec<u8> {
+        let room = Vec::with_capacity(self.lines.len() / 4);
+        let mut encoder = GzEncoder::new(room, Compression::fast());
+        let written = encoder.write_all(&self.lines).and_then(|()| encoder.finish());
+        written.expect("memory takes all that is written")
+    }
+
+    /// The batch of which these are the compressed lines.
+    pub(super) fn unzipped(zipped: &[u8]) -> io::Result<Self> {
+        let mut lines = Vec::new();
+        GzDecoder::new(zipped).read_to_end(&mut lines)?;
+        Ok(Self::of(lines))
     }
 }
 
-/// A queue from the sinks that make points to the thread that posts them.
+/// What there is to do for the thread that posts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// To post this batch.
+    Batch(Batch),
+    /// Nothing waits; there is time for what was put aside.
+    Idle,
+    /// Nothing, and nothing more comes.
+    End,
+}
+
+/// A queue from the makers of points to the thread that posts them.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -60,19 +98,28 @@ impl Queue {
         Ok(())
     }
 
-    /// The next batch; `None` once there is no more.
-    pub(super) fn take(&self) -> Option<Batch> {
+    /// Waits for something to do. If no batch waits, and `is_idle_useful`, it does not wait.
+    pub(super) fn next(&self, is_idle_useful: impl Fn() -> bool) -> Next {
         let mut state = self.state();
         loop {
             if let Some(batch) = state.waiting.pop_front() {
                 state.bytes -= batch.lines.len();
-                return Some(batch);
+                return Next::Batch(batch);
             }
             if state.closing.is_some() {
-                return None;
+                return Next::End;
+            }
+            if is_idle_useful() {
+                return Next::Idle;
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Lets [`Queue::next`] ask again whether idle time is useful.
+    pub(super) fn wake(&self) {
+        drop(self.state());
+        self.changed.notify_all();
     }
 
     /// Lets what waits be taken until `deadline`, and nothing more come.
@@ -81,11 +128,12 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits before another try; shorter if the queue closes meanwhile.
+    /// Waits before another try; shorter if the queue closes meanwhile, and not beyond its end.
     pub(super) fn pause(&self, span: Duration) {
-        let until = Instant::now() + span;
+        let mut until = Instant::now() + span;
         let mut state = self.state();
         let was_closing = state.closing.is_some();
+        until = state.closing.map_or(until, |deadline| deadline.min(until));
         while state.closing.is_some() == was_closing {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -114,7 +162,10 @@ mod tests {
         let [first, second] = batch.halves().unwrap();
         assert_eq!((first.points, second.points), (2, 1));
         assert_eq!([first.lines, second.lines].concat(), batch.lines);
-        assert_eq!(Batch { lines: b"a 1\n".to_vec(), points: 1 }.halves(), None);
+        let batch = Batch::of(b"a 1\nlonger than all before it 2\n".to_vec());
+        let [first, second] = batch.halves().unwrap();
+        assert_eq!((first.points, second.points), (1, 1));
+        assert_eq!(Batch::of(b"a 1\n".to_vec()).halves(), None);
     }
 
     #[test]
@@ -123,8 +174,17 @@ mod tests {
         let big = || Batch { lines: vec![b'x'; BYTES_MAX / 2 + 1], points: 1 };
         assert_eq!(queue.offer(big()), Ok(()));
         assert_eq!(queue.offer(big()), Err(big()));
-        assert_eq!(queue.take().map(|batch| batch.points), Some(1));
+        assert_eq!(queue.next(|| true), Next::Batch(big()));
+        assert_eq!(queue.next(|| true), Next::Idle);
         queue.close(Instant::now());
-        assert_eq!((queue.take(), queue.left(Duration::from_secs(1))), (None, None));
+        assert_eq!((queue.next(|| true), queue.left(Duration::from_secs(1))), (Next::End, None));
+    }
+
+    #[test]
+    fn a_pause_does_not_outlast_the_end() {
+        let queue = Queue::default();
+        queue.close(Instant::now() + Duration::from_millis(20));
+        queue.pause(Duration::from_secs(3_600));
+        assert_eq!(queue.left(Duration::from_secs(1)), None);
     }
 }

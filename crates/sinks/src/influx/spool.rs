@@ -1,5 +1,7 @@
 //! Batches on disk that could not be posted, as files of lines with gzip, in bounded space.
 
+use super::queue::Batch;
+use std::collections::VecDeque;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -7,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// How their names end.
 const ENDING: &str = ".lp.gz";
+/// How the name of a file ends that is not whole yet.
+const UNFINISHED: &str = "part";
 
 /// A folder for batches.
 #[derive(Debug)]
@@ -16,9 +20,19 @@ pub struct Spool {
     room: u64,
     /// What the names of the files begin with.
     run: String,
-    files: Vec<(PathBuf, u64)>,
-    /// Why the last batch could not be kept.
+    /// The number of the next file.
+    next: u64,
+    files: VecDeque<Kept>,
+    /// Why a batch could not be kept, or not be read again.
     pub(super) trouble: Option<String>,
+}
+
+/// A batch of this run on disk.
+#[derive(Debug)]
+struct Kept {
+    path: PathBuf,
+    bytes: u64,
+    points: u64,
 }
 
 /// A batch on disk.
@@ -33,56 +47,79 @@ impl Spool {
     /// `bytes` at most together with those that are there.
     ///
     /// # Errors
-    /// When the folder cannot be made or read.
+    /// When the folder cannot be made or read, or takes no files.
     pub fn open(folder: &Path, bytes: u64, run: &str) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let mut used = 0;
         for file in spooled(folder)? {
             used += fs::metadata(&file.path)?.len();
         }
+        let probe = folder.join(format!("memtide-{run}.{UNFINISHED}"));
+        write(&probe, &[])?;
+        fs::remove_file(&probe)?;
         Ok(Self {
             folder: folder.to_owned(),
             room: bytes.saturating_sub(used),
             run: run.to_owned(),
-            files: Vec::new(),
+            next: 0,
+            files: VecDeque::new(),
             trouble: None,
         })
     }
 
     /// Keeps a batch; false if there is no room, or the disk does not take it.
     pub(super) fn keep(&mut self, zipped: &[u8], points: u64) -> bool {
-        let length = zipped.len() as u64;
-        if length > self.room {
+        let bytes = zipped.len() as u64;
+        if bytes > self.room {
             self.trouble = Some("the spool is full; use a larger one".to_owned());
             return false;
         }
-        let number = self.files.len();
-        let path = self.folder.join(format!("memtide-{}-{number:06}{ENDING}", self.run));
-        match write(&path, zipped) {
+        let path = self.folder.join(format!("memtide-{}-{:06}{ENDING}", self.run, self.next));
+        let unfinished = path.with_extension(UNFINISHED);
+        self.next += 1;
+        match write(&unfinished, zipped).and_then(|()| fs::rename(&unfinished, &path)) {
             Ok(()) => {
-                self.room -= length;
-                self.files.push((path, points));
+                self.room -= bytes;
+                self.files.push_back(Kept { path, bytes, points });
                 true
             }
             Err(error) => {
                 self.trouble = Some(format!("the spool '{}': {error}", self.folder.display()));
-                drop(fs::remove_file(&path));
+                drop(fs::remove_file(&unfinished));
                 false
             }
         }
     }
 
-    /// The oldest batch of this run, with how many points it has.
-    pub(super) fn oldest(&self) -> Option<(io::Result<Vec<u8>>, u64)> {
-        let (path, points) = self.files.first()?;
-        Some((fs::read(path), *points))
+    /// The points of all batches of this run that are here.
+    pub(super) fn points(&self) -> u64 {
+        self.files.iter().map(|kept| kept.points).sum()
     }
 
-    /// Removes the oldest batch of this run, which has been posted.
+    /// True if a batch of this run is here.
+    pub(super) fn has_kept(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// The oldest batch of this run, and how many points it had when it was kept.
+    pub(super) fn oldest(&self) -> Option<(io::Result<Batch>, u64)> {
+        let kept = self.files.front()?;
+        let read = fs::read(&kept.path).and_then(|zipped| Batch::unzipped(&zipped));
+        Some((read, kept.points))
+    }
+
+    /// Removes the oldest batch of this run: the database has answered to it.
     pub(super) fn remove_oldest(&mut self) {
-        if !self.files.is_empty() {
-            let (path, _) = self.files.remove(0);
-            drop(fs::remove_file(path));
+        if let Some(kept) = self.files.pop_front() {
+            self.room += kept.bytes;
+            drop(fs::remove_file(kept.path));
+        }
+    }
+
+    /// Gives the oldest batch of this run up, which cannot be read; its file stays.
+    pub(super) fn give_up_oldest(&mut self, error: &io::Error) {
+        if let Some(kept) = self.files.pop_front() {
+            self.trouble = Some(format!("'{}' cannot be read: {error}", kept.path.display()));
         }
     }
 
@@ -113,4 +150,32 @@ pub fn spooled(folder: &Path) -> io::Result<Vec<SpoolFile>> {
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_posted_makes_room_and_no_number_is_used_twice() {
+        let folder = std::env::temp_dir().join(format!("memtide-room-{}", std::process::id()));
+        drop(fs::remove_dir_all(&folder));
+        let batch = |name: &str| Batch::of(format!("{name} v=1i 1\n").into_bytes());
+        let bytes = batch("a").zipped().len() as u64;
+        let mut spool = Spool::open(&folder, 3 * bytes, "r").unwrap();
+        for name in ["a", "b", "c"] {
+            assert!(spool.keep(&batch(name).zipped(), 1));
+        }
+        assert!(!spool.keep(&batch("d").zipped(), 1), "no room for a fourth");
+        spool.remove_oldest();
+        assert!(spool.keep(&batch("d").zipped(), 1), "{:?}", spool.trouble);
+        for name in ["b", "c", "d"] {
+            let (read, points) = spool.oldest().unwrap();
+            assert_eq!((read.unwrap(), points), (batch(name), 1));
+            spool.remove_oldest();
+        }
+        assert!(!spool.has_kept() && spooled(&folder).unwrap().is_empty());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing unfinished is left");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -1,35 +1,97 @@
-//! Instants that no two points of a series share: a second one would replace the first.
+//! Instants that no two points of a series share: the second one would replace the first.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
-/// How many instants are remembered at least, of all series together.
-const REMEMBERED: usize = 1 << 20;
+/// Runs of used instants that are remembered at most, of all series together: with the overhead
+/// of their trees about 32 MiB.
+const RUNS_MAX: usize = 1 << 20;
 
-/// The instants that series have, as far back as memory allows. Points of the same instant come
-/// close together; what is forgotten came a million points ago.
-#[derive(Debug, Default)]
+/// The instants that series have used, as runs without a gap. Where memory ends, a series forgets
+/// its oldest runs and takes no instant before them any more: none is ever used twice.
+#[derive(Debug)]
 pub(super) struct Instants {
-    present: HashSet<(u64, u16)>,
-    past: HashSet<(u64, u16)>,
+    series: Vec<Used>,
+    runs: usize,
+    runs_max: usize,
+}
+
+impl Default for Instants {
+    fn default() -> Self {
+        Self { series: Vec::new(), runs: 0, runs_max: RUNS_MAX }
+    }
 }
 
 impl Instants {
-    /// The first free instant of `series` from `at` on, in nanoseconds; it is taken then.
-    pub(super) fn take(&mut self, series: u16, at: u64) -> u64 {
-        if self.present.len() >= REMEMBERED {
-            self.past = std::mem::take(&mut self.present);
+    /// The first free instant of `series` from `at` on, in nanoseconds; it is used then. The
+    /// series are numbered from 0 without gaps.
+    pub(super) fn take(&mut self, series: usize, at: u64) -> u64 {
+        if series >= self.series.len() {
+            self.series.resize_with(series + 1, Used::default);
         }
-        let mut free = at;
-        while self.past.contains(&(free, series)) || !self.present.insert((free, series)) {
-            free += 1;
+        let used = &mut self.series[series];
+        let before = used.runs.len();
+        let free = used.take(at);
+        self.runs = self.runs + used.runs.len() - before;
+        if self.runs > self.runs_max {
+            self.forget();
         }
         free
+    }
+
+    /// Forgets the older half of all runs.
+    fn forget(&mut self) {
+        let mut ends: Vec<u64> =
+            self.series.iter().flat_map(|used| used.runs.values().copied()).collect();
+        let middle = ends.len() / 2;
+        let until = *ends.select_nth_unstable(middle).1;
+        self.series.iter_mut().for_each(|used| used.forget(until));
+        self.runs = self.series.iter().map(|used| used.runs.len()).sum();
+    }
+}
+
+/// The instants that one series has used.
+#[derive(Debug, Default)]
+struct Used {
+    /// The first and the last instant of each run. No two runs touch.
+    runs: BTreeMap<u64, u64>,
+    /// All instants before this one count as used.
+    from: u64,
+}
+
+impl Used {
+    fn take(&mut self, at: u64) -> u64 {
+        let at = at.max(self.from);
+        let before = self.runs.range_mut(..=at).next_back();
+        let (first, free) = match before {
+            Some((&first, last)) if *last + 1 >= at => {
+                *last += 1;
+                (first, *last)
+            }
+            _ => {
+                self.runs.insert(at, at);
+                (at, at)
+            }
+        };
+        // It may have closed the gap to the next run.
+        if let Some(last) = self.runs.remove(&(free + 1)) {
+            self.runs.insert(first, last);
+        }
+        free
+    }
+
+    /// Forgets the runs that end at `until` or before.
+    fn forget(&mut self, until: u64) {
+        while let Some(oldest) = self.runs.first_entry().filter(|run| *run.get() <= until) {
+            self.from = oldest.remove() + 1;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use memtide_base::rng::mix;
+    use std::collections::HashSet;
 
     #[test]
     fn no_two_points_of_a_series_share_an_instant() {
@@ -37,5 +99,41 @@ mod tests {
         let taken: Vec<u64> = [5, 5, 6, 5, 9].map(|at| instants.take(0, at)).to_vec();
         assert_eq!(taken, [5, 6, 7, 8, 9]);
         assert_eq!(instants.take(1, 5), 5, "another series");
+    }
+
+    #[test]
+    fn each_is_the_first_free_one() {
+        let (mut instants, mut used) = (Instants::default(), HashSet::new());
+        for number in 0..20_000 {
+            let at = mix(number) % 9_000;
+            let expected = (at..).find(|free| !used.contains(free)).unwrap();
+            assert_eq!(instants.take(0, at), expected, "point {number}");
+            used.insert(expected);
+        }
+    }
+
+    #[test]
+    fn a_million_points_of_one_instant_take_no_walk() {
+        let mut instants = Instants::default();
+        for number in 0..1_000_000 {
+            assert_eq!(instants.take(3, 77), 77 + number);
+        }
+        assert_eq!(instants.runs, 1);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_never_used_again() {
+        let mut instants = Instants { runs_max: 1_000, ..Instants::default() };
+        let mut used = HashSet::new();
+        let rare = instants.take(1, 5);
+        for number in 1..20_000 {
+            // Most are in order, some come late.
+            let at = 10 + 3 * number
+                - if mix(number).is_multiple_of(10) { mix(number) % number } else { 0 };
+            let free = instants.take(0, at);
+            assert!(free >= at && used.insert(free), "point {number}");
+            assert!(instants.runs <= 1_000);
+        }
+        assert_eq!((rare, instants.take(1, 5)), (5, 6), "a series forgets its own alone");
     }
 }

@@ -216,7 +216,7 @@ pub(crate) fn deliver_spool(folder: &Path, output: &Output) -> Result<usize, Sto
             Answer::Busy { said, .. }
             | Answer::Unreachable(said)
             | Answer::TooLong(said)
-            | Answer::Unfit(said)
+            | Answer::Unfit { said, .. }
             | Answer::Refused(said) => said,
         };
         let message = format!(

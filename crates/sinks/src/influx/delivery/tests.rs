@@ -1,9 +1,11 @@
 //! A database that is well, busy, away, or of another opinion: every point is somewhere.
 
+use super::super::spool::spooled;
 use super::*;
 use flate2::read::GzDecoder;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What was posted, in order.
 type Seen = Arc<Mutex<Vec<String>>>;
@@ -42,6 +44,13 @@ fn feed(delivery: &Delivery, points: u64) {
     feed.flush();
 }
 
+/// What became of all points; none is missing.
+fn closed(delivery: &mut Delivery) -> Delivered {
+    let it = delivery.close_within(Duration::from_secs(2));
+    assert_eq!(it.offered, it.written + it.kept + it.unfit + it.lost, "{it:?}");
+    it
+}
+
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("memtide-spool-{name}-{}", std::process::id()));
     drop(std::fs::remove_dir_all(&folder));
@@ -52,7 +61,7 @@ fn folder(name: &str) -> PathBuf {
 fn points_are_posted_in_batches() {
     let (mut delivery, seen) = started(None, |_, _| Answer::Taken);
     feed(&delivery, 2 * POINTS_MAX + 1);
-    let delivered = delivery.close();
+    let delivered = closed(&mut delivery);
     assert_eq!((delivered.written, delivered.is_whole()), (2 * POINTS_MAX + 1, true));
     let lengths: Vec<usize> = seen.lock().unwrap().iter().map(|it| it.lines().count()).collect();
     assert_eq!(lengths, [5_000, 5_000, 1]);
@@ -64,7 +73,7 @@ fn a_busy_database_is_asked_again() {
     let (mut delivery, _) =
         started(None, move |number, _| if number < 3 { said() } else { Answer::Taken });
     feed(&delivery, 10);
-    let delivered = delivery.close();
+    let delivered = closed(&mut delivery);
     assert_eq!((delivered.written, delivered.is_whole()), (10, true));
     assert_eq!(delivered.why.as_deref(), Some("503"));
 }
@@ -76,17 +85,17 @@ fn a_batch_that_is_too_long_is_divided() {
         _ => Answer::TooLong("413".to_owned()),
     });
     feed(&delivery, 10);
-    assert_eq!(delivery.close().written, 10);
+    assert_eq!(closed(&mut delivery).written, 10);
 }
 
 #[test]
 fn lines_that_are_unfit_are_counted_and_the_rest_goes_on() {
     let (mut delivery, _) = started(None, |number, _| match number {
-        0 => Answer::Unfit("400: field type conflict".to_owned()),
+        0 => Answer::unfit("400: field type conflict".to_owned(), "field type conflict"),
         _ => Answer::Taken,
     });
     feed(&delivery, POINTS_MAX + 7);
-    let delivered = delivery.close();
+    let delivered = closed(&mut delivery);
     assert_eq!((delivered.unfit, delivered.written), (POINTS_MAX, 7));
 }
 
@@ -94,15 +103,15 @@ fn lines_that_are_unfit_are_counted_and_the_rest_goes_on() {
 fn what_a_database_refuses_is_kept_or_lost() {
     let (mut delivery, seen) = started(None, |_, _| Answer::Refused("401".to_owned()));
     feed(&delivery, POINTS_MAX + 1);
-    let delivered = delivery.close();
+    let delivered = closed(&mut delivery);
     assert_eq!((delivered.lost, delivered.why.as_deref()), (POINTS_MAX + 1, Some("401")));
     assert_eq!(seen.lock().unwrap().len(), 1, "it is not asked again");
     let place = folder("refused");
     let spool = Spool::open(&place, 1 << 20, "r").unwrap();
     let (mut delivery, _) = started(Some(spool), |_, _| Answer::Refused("401".to_owned()));
     feed(&delivery, POINTS_MAX + 1);
-    assert_eq!(delivery.close().kept, POINTS_MAX + 1);
-    assert_eq!(super::super::spool::spooled(&place).unwrap().len(), 2);
+    assert_eq!(closed(&mut delivery).kept, POINTS_MAX + 1);
+    assert_eq!(spooled(&place).unwrap().len(), 2);
     std::fs::remove_dir_all(&place).unwrap();
 }
 
@@ -112,8 +121,149 @@ fn a_full_spool_is_told() {
     let spool = Spool::open(&place, 10, "r").unwrap();
     let (mut delivery, _) = started(Some(spool), |_, _| Answer::Refused("401".to_owned()));
     feed(&delivery, 5);
-    let delivered = delivery.close();
+    let delivered = closed(&mut delivery);
     assert_eq!((delivered.kept, delivered.lost), (0, 5));
     assert!(delivered.spool.unwrap().contains("the spool is full"));
     std::fs::remove_dir_all(&place).unwrap();
+}
+
+#[test]
+fn of_a_partial_write_the_rest_is_written() {
+    let json = |error: &str| format!("{{\"error\":\"{error}\"}}");
+    let three = r#"{"error":"partial write of line protocol occurred","data":[{},{}]}"#;
+    for (body, unfit) in [
+        (json("partial write: points beyond retention policy dropped=3"), 3),
+        (json("partial write: field type conflict: ... dropped=3000"), 10),
+        (json("partial write: unable to parse 'a': b\\nunable to parse 'c': d dropped=0"), 2),
+        (json("unable to parse 'a': missing fields"), 10),
+        (three.to_owned(), 2),
+        (String::new(), 10),
+    ] {
+        let answer = Answer::unfit("400".to_owned(), &body);
+        let (mut delivery, _) = started(None, move |_, _| answer.clone());
+        feed(&delivery, 10);
+        let delivered = closed(&mut delivery);
+        assert_eq!((delivered.unfit, delivered.written), (unfit, 10 - unfit), "{body}");
+    }
+}
+
+/// A spool that has three batches of 10, and a delivery that has it.
+fn with_three_kept(
+    place: &Path,
+    mut answer: impl FnMut(&str) -> Answer + Send + 'static,
+) -> (Delivery, Seen) {
+    let mut spool = Spool::open(place, 1 << 20, "r").unwrap();
+    for batch in 0..3 {
+        let line = |number| format!("m v={number}i {batch}\n");
+        let batch = Batch::of((0..10).map(line).collect::<String>().into_bytes());
+        assert!(spool.keep(&batch.zipped(), batch.points));
+    }
+    started(Some(spool), move |_, text| answer(text))
+}
+
+#[test]
+fn a_kept_batch_that_is_unfit_or_too_long_or_spoilt_does_not_stop_those_behind_it() {
+    let place = folder("behind");
+    let (mut delivery, _) = with_three_kept(&place, |text| match text {
+        _ if text.contains(" 0\n") => Answer::unfit("400".to_owned(), ""),
+        _ if text.lines().count() > 3 => Answer::TooLong("413".to_owned()),
+        _ => Answer::Taken,
+    });
+    let delivered = closed(&mut delivery);
+    assert_eq!((delivered.unfit, delivered.written, delivered.kept), (10, 20, 0));
+    assert!(spooled(&place).unwrap().is_empty());
+
+    let (gate, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (open, first) = (Arc::clone(&gate), Arc::clone(&seen));
+    let (mut delivery, _) = with_three_kept(&place, move |_| {
+        first.store(true, Ordering::SeqCst);
+        await_true(|| open.load(Ordering::SeqCst));
+        Answer::Taken
+    });
+    await_true(|| seen.load(Ordering::SeqCst));
+    let second = spooled(&place).unwrap().remove(1).path;
+    std::fs::write(&second, b"spoilt").unwrap();
+    gate.store(true, Ordering::SeqCst);
+    let delivered = closed(&mut delivery);
+    assert_eq!((delivered.lost, delivered.written), (10, 20));
+    assert!(delivered.spool.unwrap().contains("-000001.lp.gz' cannot be read"));
+    assert!(second.exists(), "it is left to the user");
+    std::fs::remove_dir_all(&place).unwrap();
+}
+
+#[test]
+fn a_kept_batch_of_which_a_part_is_posted_stays_whole() {
+    let place = folder("part");
+    let mut posts = 0;
+    let (mut delivery, _) = with_three_kept(&place, move |text| {
+        posts += 1;
+        match posts {
+            _ if text.lines().count() > 5 => Answer::TooLong("413".to_owned()),
+            0..=2 => Answer::Taken,
+            _ => Answer::Refused("401".to_owned()),
+        }
+    });
+    let delivered = closed(&mut delivery);
+    assert_eq!((delivered.written, delivered.kept), (0, 30));
+    assert_eq!(spooled(&place).unwrap().len(), 3);
+    std::fs::remove_dir_all(&place).unwrap();
+}
+
+fn await_true(mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not happen");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn what_was_kept_is_posted_as_soon_as_the_database_is_back() {
+    let (place, is_back) = (folder("back"), Arc::new(AtomicBool::new(false)));
+    let seen_back = Arc::clone(&is_back);
+    let spool = Spool::open(&place, 64 << 20, "r").unwrap();
+    let (mut delivery, _) =
+        started(Some(spool), move |_, _| match seen_back.load(Ordering::SeqCst) {
+            true => Answer::Taken,
+            false => Answer::Unreachable("connection refused".to_owned()),
+        });
+    let line = [vec![b'x'; BYTES_MAX], b" v=1i 1\n".to_vec()].concat();
+    let mut feed = delivery.feed();
+    for _ in 0..40 {
+        feed.lines().extend_from_slice(&line);
+        feed.added();
+    }
+    assert!(spooled(&place).unwrap().len() > 1, "more than memory takes");
+    is_back.store(true, Ordering::SeqCst);
+    await_true(|| spooled(&place).unwrap().is_empty());
+    feed.lines().extend_from_slice(b"m v=1i 1\n");
+    feed.added();
+    drop(feed);
+    let delivered = closed(&mut delivery);
+    assert_eq!((delivered.written, delivered.is_whole()), (41, true));
+    std::fs::remove_dir_all(&place).unwrap();
+}
+
+#[test]
+fn a_panic_of_the_thread_that_posts_loses_no_count() {
+    let place = folder("panic");
+    let spool = Spool::open(&place, 1 << 20, "r").unwrap();
+    let (mut delivery, _) = started(Some(spool), |number, _| match number {
+        0 => Answer::Taken,
+        _ => panic!("a fault in the client"),
+    });
+    feed(&delivery, 3 * POINTS_MAX + 1);
+    let delivered = closed(&mut delivery);
+    let counts = (delivered.written, delivered.kept, delivered.lost);
+    assert_eq!(counts, (POINTS_MAX, POINTS_MAX + 1, POINTS_MAX));
+    assert!(delivered.why.unwrap().contains("panicked"));
+    std::fs::remove_dir_all(&place).unwrap();
+}
+
+#[test]
+fn a_database_that_stays_away_does_not_hold_the_end_up() {
+    let (mut delivery, _) = started(None, |_, _| Answer::Unreachable("refused".to_owned()));
+    feed(&delivery, 3 * POINTS_MAX);
+    let delivered = delivery.close_within(Duration::from_millis(50));
+    assert_eq!((delivered.lost, delivered.why.as_deref()), (3 * POINTS_MAX, Some("refused")));
 }

@@ -11,7 +11,7 @@ use ureq::{Agent, Body, http::Response};
 /// How long a connect takes at most.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// The part of an answer that is read, in bytes, and that is shown, in characters.
-const ANSWER_BYTES_MAX: u64 = 4096;
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
 const SHOWN_MAX: usize = 200;
 /// Where the certificates of authorities are that this system trusts.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -144,7 +144,7 @@ fn answer(response: &mut Response<Body>) -> Answer {
     };
     match status {
         413 => Answer::TooLong(said("")),
-        400 | 422 => Answer::Unfit(said("")),
+        400 | 422 => Answer::unfit(said(""), &text),
         401 | 403 => Answer::Refused(said(
             ": set MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER and MEMTIDE_INFLUX_PASSWORD",
         )),
