@@ -218,7 +218,7 @@ fn test(root: &Path) -> Result<(), String> {
     setup::install_cluster();
     run(cargo(root).args(["test", "--workspace"]))?;
     // The default takes io_uring where it can be had; what the program promises holds without.
-    // Faces and texts are words around it, which are the same over either.
+    // Faces, texts, agents and databases are around it, and the same over either.
     let integration = ["test", "--package", "memtide", "--test", "it", "--"];
     let words = [
         "mutilate::",
@@ -229,6 +229,8 @@ fn test(root: &Path) -> Result<(), String> {
         "words::",
         "terminal::",
         "slurm::",
+        "agents::",
+        "influx::",
     ];
     let native = integration.into_iter().chain(words.iter().flat_map(|words| ["--skip", *words]));
     run(cargo(root).env("IT_IO", "epoll").args(native))?;

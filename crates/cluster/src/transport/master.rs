@@ -298,7 +298,8 @@ impl Shared {
         asked
     }
 
-    /// Dials a listed agent until this side closes the connection.
+    /// Dials a listed agent until this side closes the connection; one that is busy with another
+    /// run is dialed again, because it becomes free.
     async fn reach(self: Arc<Self>, address: String, connector: TlsConnector, mut stop: Stop) {
         let (mut pause, mut said) = (REDIAL.0, String::new());
         let for_links = stop.clone();
@@ -309,9 +310,13 @@ impl Shared {
             };
             match dialed {
                 Ok((hello, connected)) => {
-                    (pause, said) = (REDIAL.0, String::new());
-                    if self.keep(address.clone(), hello, connected).await {
-                        return;
+                    let is_busy = hello.busy_since_unix_s.is_some();
+                    let is_over = self.keep(address.clone(), hello, connected).await;
+                    said.clear();
+                    match is_busy {
+                        true => {}
+                        false if is_over => return,
+                        false => pause = REDIAL.0,
                     }
                 }
                 Err(why) if why != said => {

@@ -182,6 +182,12 @@ fn one_master_after_another() {
         // The row of reads is of all; the others are the master's alone.
         assert!(report.rows[0][0] > 0.0 && report.rows[2][0] >= 1.0, "{finished}");
     }
+    // A second master waits for an agent that is busy.
+    let line = format!("mcperf -s {} --noload {} -t 1 -q 500", peer.name, agents[0].at());
+    for master in [user.master(&line), user.master(&line)] {
+        let finished = master.finish().exits(0);
+        assert_eq!(finished.err, "", "{finished}");
+    }
     // A master that is killed leaves its agents to the next one.
     let master = user.master(&format!("mcperf -s {} {} -t 30", peer.name, listed(&agents)));
     peer.await_figure("cmd_get", peer.figure("cmd_get") + 2_000);
