@@ -20,6 +20,7 @@ pub(crate) const TESTS: &[Need] = &[
         package: "sasl2-bin",
         why: "it makes users for servers with SASL",
     },
+    Need { program: "influxd", package: "influxdb", why: "points of runs are written there" },
 ];
 /// The programs that the tests on a cluster call. These tests need root, and report that they were
 /// skipped without it.

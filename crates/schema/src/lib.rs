@@ -50,6 +50,7 @@ pub use judge::judge;
 pub use kind::Kind;
 pub use merge::{MergeError, Merging, Scenarios, beside, merge};
 pub use record::Record;
+pub use record::base64::encode as base64;
 pub use sample::{Sample, SampleOutcome};
 pub use scenario::{Output, OutputKind, Outputs, Scenario, Settings, scenario_digest};
 pub use warning::{Warning, natively};

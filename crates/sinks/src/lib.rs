@@ -19,7 +19,6 @@ pub use csv::SampleCsv;
 pub use details::DetailsJson;
 pub use influx::{
     Answer, Delivered, Delivery, Feed, InfluxIntervals, InfluxOperations, InfluxRun, Post, Spool,
-    SpoolFile, spooled,
 };
 pub use intervals::{IntervalLog, IntervalRows, RowForm};
 pub use json::RecordJson;

@@ -63,8 +63,8 @@ fn deliver(folder: &Path, outputs: &Outputs) -> Result<u8, Stop> {
     };
     #[cfg(feature = "influx")]
     {
-        let batches = deliver_spool(folder, output)?;
-        drop(show(&format!("{batches} batches of points are delivered\n")));
+        let points = deliver_spool(folder, output)?;
+        drop(show(&format!("{points} points are in the database\n")));
         Ok(0)
     }
     #[cfg(not(feature = "influx"))]

@@ -22,6 +22,8 @@ const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// How long the end waits for what is not posted yet.
 const DRAIN: Duration = Duration::from_secs(10);
+/// How often it is looked whether the spool is empty.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What a database answers to a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +125,8 @@ struct Shared {
 struct State {
     spool: Option<Spool>,
     so_far: Delivered,
+    /// The database takes nothing from this user.
+    is_refused: bool,
 }
 
 impl Shared {
@@ -135,7 +139,7 @@ impl Shared {
         let has_spool = self.state().spool.is_some();
         let zipped = if has_spool { batch.zipped() } else { Vec::new() };
         let mut state = self.state();
-        let State { spool, so_far } = &mut *state;
+        let State { spool, so_far, .. } = &mut *state;
         match spool.as_mut().is_some_and(|spool| spool.keep(&zipped, batch.points)) {
             true => so_far.kept += batch.points,
             false => so_far.lost += batch.points,
@@ -144,8 +148,10 @@ impl Shared {
         self.queue.wake();
     }
 
+    /// True if something was put aside that the database may take.
     fn has_kept(&self) -> bool {
-        self.state().spool.as_ref().is_some_and(Spool::has_kept)
+        let state = self.state();
+        !state.is_refused && state.spool.as_ref().is_some_and(Spool::has_kept)
     }
 }
 
@@ -158,9 +164,9 @@ impl Delivery {
     pub fn start(post: Box<dyn Post>, spool: Option<Spool>) -> io::Result<Self> {
         let kept = spool.as_ref().map_or(0, Spool::points);
         let so_far = Delivered { offered: kept, kept, ..Delivered::default() };
-        let state = Mutex::new(State { spool, so_far });
+        let state = Mutex::new(State { spool, so_far, is_refused: false });
         let shared = Arc::new(Shared { queue: Queue::default(), state });
-        let poster = Poster { post, shared: Arc::clone(&shared), refused: false };
+        let poster = Poster { post, shared: Arc::clone(&shared) };
         let thread = thread::Builder::new().name("influx".to_owned());
         let thread = Some(thread.spawn(move || poster.work())?);
         Ok(Self { shared, thread })
@@ -175,6 +181,24 @@ impl Delivery {
     /// of all points. Those that a [`Feed`] still holds are not among them: flush it first.
     pub fn close(&mut self) -> Delivered {
         self.close_within(DRAIN)
+    }
+
+    /// Waits for what the spool has kept, as long as the database takes some of it within every
+    /// 10 s, and tells what became of all points.
+    pub fn close_empty(&mut self) -> Delivered {
+        let (mut left, mut since) = (u64::MAX, Instant::now());
+        while self.shared.has_kept() && since.elapsed() < DRAIN {
+            let now = self.shared.state().so_far.kept;
+            if now < left {
+                (left, since) = (now, Instant::now());
+            }
+            let is_alive = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
+            match is_alive {
+                true => thread::sleep(LOOK_EVERY),
+                false => break,
+            }
+        }
+        self.close_within(Duration::ZERO)
     }
 
     fn close_within(&mut self, limit: Duration) -> Delivered {
@@ -255,8 +279,6 @@ impl Drop for Feed {
 struct Poster {
     post: Box<dyn Post>,
     shared: Arc<Shared>,
-    /// The database takes nothing from this user.
-    refused: bool,
 }
 
 /// What became of a try to post a batch, with all its repetitions.
@@ -282,8 +304,8 @@ struct Outcome {
 impl Poster {
     fn work(mut self) {
         loop {
-            let (shared, refused) = (Arc::clone(&self.shared), self.refused);
-            match shared.queue.next(|| !refused && shared.has_kept()) {
+            let next = self.shared.queue.next(|| self.shared.has_kept());
+            match next {
                 Next::Batch(batch) => self.deliver(batch),
                 Next::Idle => drop(self.deliver_kept()),
                 Next::End => break,
@@ -315,7 +337,7 @@ impl Poster {
             return false;
         }
         let mut state = self.shared.state();
-        let State { spool: Some(spool), so_far } = &mut *state else { return false };
+        let State { spool: Some(spool), so_far, .. } = &mut *state else { return false };
         so_far.kept -= points;
         match read {
             Ok(()) => {
@@ -349,7 +371,7 @@ impl Poster {
 
     fn tried(&mut self, zipped: &[u8]) -> Tried {
         let mut pause = PAUSE_MIN;
-        while !self.refused {
+        while !self.shared.state().is_refused {
             let Some(limit) = self.shared.queue.left(TRY_MAX) else { return Tried::NotNow };
             let (said, after) = match self.post.post(zipped, limit) {
                 Answer::Taken => return Tried::Written,
@@ -358,7 +380,7 @@ impl Poster {
                     return self.told(said, Tried::Unfit(dropped));
                 }
                 Answer::Refused(said) => {
-                    self.refused = true;
+                    self.shared.state().is_refused = true;
                     return self.told(said, Tried::NotNow);
                 }
                 Answer::Busy { said, after } => (said, after),

@@ -12,4 +12,4 @@ mod queue;
 
 pub use delivery::{Answer, Delivered, Delivery, Feed, Post};
 pub use points::{InfluxIntervals, InfluxOperations, InfluxRun};
-pub use spool::{Spool, SpoolFile, spooled};
+pub use spool::Spool;

@@ -37,9 +37,9 @@ struct Kept {
 
 /// A batch on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpoolFile {
+pub(super) struct SpoolFile {
     /// Where it is.
-    pub path: PathBuf,
+    pub(super) path: PathBuf,
 }
 
 impl Spool {
@@ -65,6 +65,21 @@ impl Spool {
             files: VecDeque::new(),
             trouble: None,
         })
+    }
+
+    /// The spool that runs have left in `folder`: all its batches, and no room for more.
+    ///
+    /// # Errors
+    /// When the folder or a file in it cannot be read.
+    pub fn left_in(folder: &Path) -> io::Result<Self> {
+        let mut files = VecDeque::new();
+        for SpoolFile { path } in spooled(folder)? {
+            let zipped = fs::read(&path)?;
+            let points = Batch::unzipped(&zipped).map_or(0, |batch| batch.points);
+            files.push_back(Kept { path, bytes: zipped.len() as u64, points });
+        }
+        let (folder, run) = (folder.to_owned(), String::new());
+        Ok(Self { folder, room: 0, run, next: 0, files, trouble: None })
     }
 
     /// Keeps a batch; false if there is no room, or the disk does not take it.
@@ -133,7 +148,7 @@ impl Spool {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn spooled(folder: &Path) -> io::Result<Vec<SpoolFile>> {
+pub(super) fn spooled(folder: &Path) -> io::Result<Vec<SpoolFile>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

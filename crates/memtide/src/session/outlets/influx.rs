@@ -13,15 +13,10 @@ use memtide_host::clock;
 use memtide_schema::scenario::{InfluxPlace, SpoolPlace};
 use memtide_schema::{Event, Output, Settings};
 use memtide_sinks::{
-    Answer, Delivered, Delivery, InfluxIntervals, InfluxOperations, InfluxRun, Outlets, Post, Sink,
-    Spool, spooled,
+    Delivered, Delivery, InfluxIntervals, InfluxOperations, InfluxRun, Outlets, Sink, Spool,
 };
 use std::io;
 use std::path::Path;
-use std::time::Duration;
-
-/// How long one batch of a spool may take.
-const BATCH_MAX: Duration = Duration::from_secs(30);
 
 /// Adds the sink of an output's seconds, which also delivers what it returns: the sink of
 /// operations, if they are wanted.
@@ -124,44 +119,44 @@ impl Sink for SecondPoints {
         let delivered = self.delivery.close();
         match delivered.is_whole() {
             true => Ok(()),
-            false => Err(io::Error::other(Worded(self.undelivered(&delivered)))),
+            false => {
+                let spool = self.spool.as_deref();
+                let stop = undelivered(&delivered, &self.name, &self.place, spool);
+                Err(io::Error::other(Worded(stop)))
+            }
         }
     }
 }
 
-impl SecondPoints {
-    /// Says which points are not in the database, why, and what to do.
-    ///
-    /// Cause: The database was away, busy or full, or takes nothing from this user.
-    ///
-    /// To do: See what it said. Points in the spool are delivered by memtide report --from-spool.
-    fn undelivered(&self, delivered: &Delivered) -> Stop {
-        let Delivered { written, kept, unfit, lost, .. } = *delivered;
-        let all = written + kept + unfit + lost;
-        let mut text = format!("{}: {written} of {all} points are in the database", self.name);
-        if let Some(why) = &delivered.why {
-            text += &format!("; {why}");
-        }
-        if unfit > 0 {
-            text += &format!("; {unfit} are of a kind that it does not take");
-        }
-        if let (Some(folder), true) = (&self.spool, kept > 0) {
-            text += &format!(
-                "; {kept} wait in the spool: memtide report --from-spool '{folder}' --out '{}' \
-                 delivers them",
-                self.place
-            );
-        }
-        if lost > 0 {
-            text += &format!("; {lost} are lost");
-            text += &match (&delivered.spool, &self.spool) {
-                (Some(why), _) => format!(": {why}"),
-                (None, Some(_)) => String::new(),
-                (None, None) => ": --spool DIR,SIZE keeps them".to_owned(),
-            };
-        }
-        Stop { code: FAILED, message: text }
+/// Says which points are not in the database, why, and what to do.
+///
+/// Cause: The database was away, busy or full, or takes nothing from this user.
+///
+/// To do: See what it said. Points in the spool are delivered by memtide report --from-spool.
+fn undelivered(delivered: &Delivered, name: &str, place: &str, spool: Option<&str>) -> Stop {
+    let Delivered { offered: all, written, kept, unfit, lost, .. } = *delivered;
+    let mut text = format!("{name}: {written} of {all} points are in the database");
+    if let Some(why) = &delivered.why {
+        text += &format!("; {why}");
     }
+    if unfit > 0 {
+        text += &format!("; {unfit} are of a kind that it does not take");
+    }
+    if let (Some(folder), true) = (spool, kept > 0) {
+        text += &format!(
+            "; {kept} wait in the spool: memtide report --from-spool '{folder}' --out '{place}' \
+             delivers them"
+        );
+    }
+    if lost > 0 {
+        text += &format!("; {lost} are lost");
+        text += &match (&delivered.spool, spool) {
+            (Some(why), _) => format!(": {why}"),
+            (None, Some(_)) => String::new(),
+            (None, None) => ": --spool DIR,SIZE keeps them".to_owned(),
+        };
+    }
+    Stop { code: FAILED, message: text }
 }
 
 /// Measured operations. What is wrong with them is said where the seconds end.
@@ -192,39 +187,25 @@ impl Rows for OperationPoints {
     }
 }
 
-/// Delivers the points that a spool has kept; returns how many batches are in the database.
+/// Delivers the points that runs have left in a spool; returns how many are in the database.
 ///
-/// Cause: The folder cannot be read, or the database does not take a batch.
+/// Cause: The folder cannot be read, or the database does not take all points.
 ///
 /// To do: See what the database said, and repeat the command: what is delivered is removed.
-pub(crate) fn deliver_spool(folder: &Path, output: &Output) -> Result<usize, Stop> {
+pub(crate) fn deliver_spool(folder: &Path, output: &Output) -> Result<u64, Stop> {
     let Some(place) = output.influx() else {
         return Err(Stop::usage(format!("--from-spool needs --out influx=URL, not {output}")));
     };
-    let mut http = Http::new(&place)?;
-    let unreadable = |error: io::Error| {
+    let http = Http::new(&place)?;
+    let left = Spool::left_in(folder).map_err(|error| {
         Stop::usage(format!("--from-spool '{}' cannot be read: {error}", folder.display()))
-    };
-    let files = spooled(folder).map_err(unreadable)?;
-    for (number, file) in files.iter().enumerate() {
-        let zipped = std::fs::read(&file.path).map_err(unreadable)?;
-        let said = match http.post(&zipped, BATCH_MAX) {
-            Answer::Taken => {
-                std::fs::remove_file(&file.path).map_err(unreadable)?;
-                continue;
-            }
-            Answer::Busy { said, .. }
-            | Answer::Unreachable(said)
-            | Answer::TooLong(said)
-            | Answer::Unfit { said, .. }
-            | Answer::Refused(said) => said,
-        };
-        let message = format!(
-            "{number} of {} batches are delivered; '{}' is not: {said}",
-            files.len(),
-            file.path.display()
-        );
-        return Err(Stop { code: FAILED, message });
+    })?;
+    let delivered = Delivery::start(Box::new(http), Some(left)).map_err(no_thread)?.close_empty();
+    match delivered.is_whole() {
+        true => Ok(delivered.written),
+        false => {
+            let spool = Some(folder.display().to_string());
+            Err(undelivered(&delivered, &output.name(), &output.to_string(), spool.as_deref()))
+        }
     }
-    Ok(files.len())
 }

@@ -245,6 +245,26 @@ fn what_was_kept_is_posted_as_soon_as_the_database_is_back() {
 }
 
 #[test]
+fn what_runs_have_left_is_delivered_by_itself() {
+    let place = folder("left");
+    let (mut delivery, _) = with_three_kept(&place, |_| Answer::Refused("401".to_owned()));
+    assert_eq!(closed(&mut delivery).kept, 30);
+    let (mut delivery, _) =
+        started(Some(Spool::left_in(&place).unwrap()), |_, _| Answer::Refused("401".to_owned()));
+    assert_eq!((delivery.close_empty().kept, spooled(&place).unwrap().len()), (30, 3));
+    let (mut delivery, _) =
+        started(Some(Spool::left_in(&place).unwrap()), |number, _| match number {
+            0 => Answer::Busy { said: "503".to_owned(), after: None },
+            1 => Answer::unfit("400".to_owned(), ""),
+            _ => Answer::Taken,
+        });
+    let delivered = delivery.close_empty();
+    assert_eq!((delivered.offered, delivered.unfit, delivered.written), (30, 10, 20));
+    assert!(spooled(&place).unwrap().is_empty());
+    std::fs::remove_dir_all(&place).unwrap();
+}
+
+#[test]
 fn a_panic_of_the_thread_that_posts_loses_no_count() {
     let place = folder("panic");
     let spool = Spool::open(&place, 1 << 20, "r").unwrap();

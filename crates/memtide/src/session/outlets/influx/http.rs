@@ -1,6 +1,7 @@
 //! The way to a database over HTTP: batches go there, and answers are sorted by what to do next.
 
 use crate::exit::Stop;
+use memtide_schema::base64;
 use memtide_schema::scenario::{InfluxPlace, InfluxVersion};
 use memtide_sinks::{Answer, Post};
 use std::time::Duration;
@@ -66,9 +67,10 @@ fn authorization(version: InfluxVersion) -> Result<Option<String>, Stop> {
     Ok(match (token, version) {
         (Some(token), InfluxVersion::V3) => Some(format!("Bearer {token}")),
         (Some(token), _) => Some(format!("Token {token}")),
-        // Version 1 takes name and password in this form too.
+        // Version 1 takes no token; those behind it know this form from version 1.
         (None, _) if !user.is_empty() => {
-            Some(format!("Token {user}:{}", password.unwrap_or_default()))
+            let pair = format!("{user}:{}", password.unwrap_or_default());
+            Some(format!("Basic {}", base64(pair.as_bytes())))
         }
         (None, _) => None,
     })

@@ -1,0 +1,234 @@
+//! Points in InfluxDB: those of a real one are the record's, and one that is away, busy or of
+//! another opinion costs its points alone, each of which is counted.
+
+mod influxd;
+mod stub;
+
+use crate::child::{Finished, Running, program, scratch, shared};
+use influxd::Influxd;
+use memtide_schema::Record;
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+use stub::{Reply, Request, Stub, point};
+
+/// How a stub answers.
+type Answer = fn(usize, &Request) -> Reply;
+
+/// A run of some thousand operations.
+const RUN: &str = "run --rate 4k --duration 500ms --keys 100 --mix get=5,set=1,delete=1 --json -";
+
+/// Starts the program in an environment with these variables.
+fn start(line: &str, variables: &[(&str, &str)]) -> Running {
+    let variables = variables.iter().copied();
+    Running::of(program().args(line.split_whitespace()).envs(variables))
+}
+
+fn run(line: &str) -> Finished {
+    start(line, &[]).finish()
+}
+
+/// How many operations a record has by kind and outcome, of those that all ended well.
+fn counts(record: &Record) -> BTreeMap<(String, String), u64> {
+    let totals = &record.totals;
+    assert_eq!(totals.answered, totals.intended, "all are answered");
+    let mut counts = BTreeMap::new();
+    let mut add = |kind: &str, outcome: &str, count| {
+        counts.insert((kind.to_owned(), outcome.to_owned()), count);
+    };
+    add("get", "hit", totals.hits);
+    add("get", "miss", totals.misses);
+    for (kind, count) in &record.phases.measure.ops {
+        if !["get", "all"].contains(&kind.name()) {
+            add(kind.name(), "answered", *count);
+        }
+    }
+    counts
+}
+
+/// How many points of operations requests brought by kind and outcome; each line is read strictly.
+fn posted(requests: &[Request]) -> BTreeMap<(String, String), u64> {
+    let mut counts = BTreeMap::new();
+    for line in requests.iter().flat_map(|request| &request.lines) {
+        let (name, tags, fields, time) = point(line).unwrap_or_else(|| panic!("{line}"));
+        if name == "memtide_operation" {
+            assert!(fields["intended"] <= time as f64, "{line}");
+            *counts.entry((tags["kind"].clone(), tags["outcome"].clone())).or_default() += 1;
+        } else {
+            assert_eq!(name, "memtide_interval", "{line}");
+        }
+    }
+    counts
+}
+
+#[test]
+fn a_database_has_the_points_of_the_record() {
+    let Some(database) = Influxd::start("points") else { return };
+    let _turn = shared();
+    let line = "run --rate 25k --duration 2s --keys 1000 --mix get=5,set=1,delete=1 --json -";
+    let ended = run(&format!("{line} --out influx={} --tag build=7", database.url())).exits(0);
+    let record = ended.record();
+    assert_eq!(database.counts(), counts(&record));
+    let answer = database.ask("SHOW SERIES");
+    let series = answer["series"][0]["values"].as_array().unwrap().len();
+    assert!((4..=200).contains(&series), "{series} series");
+    for (name, fraction) in [("p50_ns", 50.0), ("p99_ns", 99.0)] {
+        let query = format!(
+            "SELECT PERCENTILE(response, {fraction}) FROM memtide_operation WHERE kind = 'get'"
+        );
+        let found = database.ask(&query)["series"][0]["values"][0][1].as_f64().unwrap();
+        let own: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+        let own = own["response"]["get"][name].as_f64().unwrap();
+        assert!((found / own - 1.0).abs() < 0.01, "{name}: {found} there, {own} in the record");
+    }
+    let whole =
+        database.ask("SELECT SUM(measured_answered) FROM memtide_interval WHERE kind = 'all'");
+    let sum = whole["series"][0]["values"][0][1].as_u64();
+    assert_eq!(sum, Some(record.totals.answered), "{whole}");
+}
+
+#[test]
+fn a_database_that_is_killed_in_mid_run_has_all_points_in_the_end() {
+    let Some(mut database) = Influxd::start("killed") else { return };
+    let _turn = shared();
+    let line = "run --rate 8k --duration 6s --keys 1000 --mix get=5,set=1,delete=1 --json -";
+    let running = Running::start(&format!("{line} --out influx={}", database.url()));
+    thread::sleep(Duration::from_millis(1_700));
+    database.kill();
+    thread::sleep(Duration::from_secs(3));
+    database.start_again();
+    let record = running.finish().exits(0).record();
+    assert_eq!(database.counts(), counts(&record));
+}
+
+#[test]
+fn points_go_where_each_version_wants_them_and_as_the_user_who_may() {
+    let secret = scratch("influx-token");
+    std::fs::write(&secret, "from-file\n").unwrap();
+    let user = [("MEMTIDE_INFLUX_USER", "a"), ("MEMTIDE_INFLUX_PASSWORD", "b")];
+    let token = [("MEMTIDE_INFLUX_TOKEN", "t0k")];
+    let file = [("MEMTIDE_INFLUX_TOKEN_FILE", secret.to_str().unwrap())];
+    let _turn = shared();
+    for (path, variables, target, proof) in [
+        ("/write?db=x", &user[..], "/write?db=x&precision=ns", "Basic YTpi"),
+        (
+            "/api/v2/write?org=o&bucket=b",
+            &token,
+            "/api/v2/write?org=o&bucket=b&precision=ns",
+            "Token t0k",
+        ),
+        (
+            "/api/v3/write_lp?db=x",
+            &file,
+            "/api/v3/write_lp?db=x&precision=nanosecond",
+            "Bearer from-file",
+        ),
+    ] {
+        let stub = Stub::start(|_, _| Reply::Whole(204, "", ""));
+        let line = format!("{RUN} --out influx={} --tag t=b\\c", stub.url(path));
+        let record = start(&line, variables).finish().exits(0).record();
+        let requests = stub.requests();
+        for request in &requests {
+            assert_eq!(request.target, target);
+            assert_eq!(request.headers["authorization"], proof);
+            assert_eq!(request.headers["content-encoding"], "gzip");
+        }
+        assert_eq!(posted(&requests), counts(&record), "{path}");
+    }
+}
+
+/// The number in front of `words` in a sentence.
+fn number(text: &str, words: &str) -> u64 {
+    let Some((before, _)) = text.split_once(words) else { return 0 };
+    before.rsplit(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// Asserts that a run with `stub` ended with its report, and with a sentence that accounts for all
+/// points and holds `words`.
+fn costs_points(name: &str, stub: &Stub, words: &str) {
+    let began = Instant::now();
+    let ended = run(&format!("{RUN} --out influx={}", stub.url("/write?db=x"))).exits(1);
+    assert!(began.elapsed() < Duration::from_secs(40), "{name}: {ended}");
+    let record = ended.record();
+    let line = ended.err.lines().find(|line| line.contains("points are in the database"));
+    let line = line.unwrap_or_else(|| panic!("{name}: {ended}"));
+    assert!(line.contains(words), "{name}: {ended}");
+    let all = number(line, " points are in");
+    let written = number(line, &format!(" of {all} points"));
+    let parts = number(line, " are of a kind") + number(line, " are lost");
+    assert_eq!(written + parts, all, "{name}: {line}");
+    assert!(all > record.totals.intended, "{name}: operations and seconds: {line}");
+}
+
+#[test]
+fn a_database_that_does_not_take_points_costs_them_alone() {
+    let _turn = shared();
+    let json = r#"{"error":"partial write: field type conflict dropped=3"}"#;
+    let cases: [(_, Answer, _); 7] = [
+        ("400", |_, _| Reply::Whole(400, "", r#"{"error":"unable to parse"}"#), "unable to parse"),
+        ("401", |_, _| Reply::Whole(401, "", ""), "set MEMTIDE_INFLUX_TOKEN"),
+        ("404", |_, _| Reply::Whole(404, "", "database not found"), "make the database"),
+        ("413", |_, _| Reply::Whole(413, "", "too large"), "it answered 413 (too large)"),
+        ("503", |_, _| Reply::Whole(503, "", "timeout"), "it answered 503 (timeout)"),
+        ("half", |_, _| Reply::Half, "it cannot be reached"),
+        ("never", |_, _| Reply::Never, "it cannot be reached: timeout"),
+    ];
+    thread::scope(|scope| {
+        for (name, reply, words) in cases {
+            scope.spawn(move || costs_points(name, &Stub::start(reply), words));
+        }
+        scope.spawn(move || {
+            let partial = Stub::start(move |number, _| match number {
+                0 => Reply::Whole(400, "", json),
+                _ => Reply::Whole(204, "", ""),
+            });
+            costs_points("partial", &partial, "; 3 are of a kind");
+        });
+    });
+}
+
+#[test]
+fn a_database_that_is_busy_or_takes_little_gets_all_points() {
+    let _turn = shared();
+    let busy = Stub::start(|number, _| match number {
+        0 => Reply::Whole(429, "Retry-After: 1\r\n", "slower"),
+        1 => Reply::Whole(500, "", "engine is restarting"),
+        2 => Reply::Half,
+        _ => Reply::Whole(204, "", ""),
+    });
+    let small = Stub::start(|_, request| match request.lines.len() {
+        0..=300 => Reply::Whole(204, "", ""),
+        _ => Reply::Whole(413, "", "Request Entity Too Large"),
+    });
+    for stub in [busy, small] {
+        let line = format!("{RUN} --out influx={}", stub.url("/write?db=x"));
+        let record = run(&line).exits(0).record();
+        let requests = stub.requests();
+        assert!(posted(&requests).values().sum::<u64>() >= record.totals.intended);
+    }
+}
+
+#[test]
+fn a_spool_keeps_what_it_can_and_is_delivered_later() {
+    let _turn = shared();
+    let folder = scratch("influx-spool");
+    drop(std::fs::remove_dir_all(&folder));
+    let at = folder.display();
+    let refusing = Stub::start(|_, _| Reply::Whole(401, "", ""));
+    let place = refusing.url("/write?db=x");
+    let ended = run(&format!("{RUN} --spool {at},1MB --out influx={place}")).exits(1);
+    let command = format!("memtide report --from-spool '{at}' --out 'influx={place}");
+    assert!(ended.err.contains(&command), "{ended}");
+    let record = ended.record();
+    let full = run(&format!("{RUN} --spool {at},1KB --out influx={place}")).exits(1);
+    assert!(full.err.contains("the spool is full; use a larger one"), "{full}");
+
+    let taking = Stub::start(|_, _| Reply::Whole(204, "", ""));
+    run(&format!("report --from-spool {at} --out influx={place}")).exits(1);
+    run(&format!("report --from-spool {at} --out influx={}", taking.url("/write?db=x"))).exits(0);
+    assert_eq!(posted(&taking.requests()), counts(&record));
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+
+    let line = format!("{RUN} --spool /dev/null/x,1MB --out influx={place}");
+    run(&line).complains(2, &["--spool '/dev/null/x' cannot be used", "name a folder"]);
+}

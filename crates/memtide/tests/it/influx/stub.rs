@@ -1,0 +1,156 @@
+//! A database that is none: it reads requests as InfluxDB's documentation says they must be, and
+//! answers as the test wants.
+
+use flate2::read::GzDecoder;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// One request.
+pub(super) struct Request {
+    /// Path and query.
+    pub(super) target: String,
+    /// Its headers, with names in small letters.
+    pub(super) headers: BTreeMap<String, String>,
+    /// What it posts, unpacked.
+    pub(super) lines: Vec<String>,
+}
+
+/// An answer.
+pub(super) enum Reply {
+    /// A status, more headers (each with its line end), and a body.
+    Whole(u16, &'static str, &'static str),
+    /// The beginning of an answer, and the end of the connection.
+    Half,
+    /// Nothing, and the connection stays.
+    Never,
+}
+
+pub(super) struct Stub {
+    pub(super) address: SocketAddr,
+    seen: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Stub {
+    /// A stub whose answers depend on the number of the request.
+    pub(super) fn start(reply: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (known, reply) = (Arc::clone(&seen), Arc::new(reply));
+        // It ends with the process of the tests.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (known, reply) = (Arc::clone(&known), Arc::clone(&reply));
+                thread::spawn(move || drop(serve(&stream, &known, &*reply)));
+            }
+        });
+        Self { address, seen }
+    }
+
+    /// The URL of `path` there.
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// All requests since the last call.
+    pub(super) fn requests(&self) -> Vec<Request> {
+        std::mem::take(&mut *self.seen.lock().unwrap())
+    }
+}
+
+fn serve(
+    mut stream: &TcpStream,
+    seen: &Mutex<Vec<Request>>,
+    reply: &dyn Fn(usize, &Request) -> Reply,
+) -> io::Result<()> {
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    let request = read(&mut BufReader::new(stream))?;
+    let answer = {
+        let mut seen = seen.lock().unwrap();
+        let answer = reply(seen.len(), &request);
+        seen.push(request);
+        answer
+    };
+    match answer {
+        Reply::Whole(status, headers, body) => write!(
+            stream,
+            "HTTP/1.1 {status} Word\r\nConnection: close\r\n{headers}\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        ),
+        Reply::Half => write!(stream, "HTTP/1.1 204 No Con"),
+        Reply::Never => stream.read_to_end(&mut Vec::new()).map(drop),
+    }
+}
+
+fn read(from: &mut impl BufRead) -> io::Result<Request> {
+    let line = |from: &mut dyn BufRead| {
+        let mut line = String::new();
+        from.read_line(&mut line)?;
+        Ok::<_, io::Error>(line.trim_end().to_owned())
+    };
+    let first = line(from)?;
+    let target = first.strip_prefix("POST ").and_then(|rest| rest.strip_suffix(" HTTP/1.1"));
+    let target = target.ok_or_else(|| io::Error::other(first.clone()))?.to_owned();
+    let mut headers = BTreeMap::new();
+    loop {
+        let line = line(from)?;
+        let Some((name, value)) = line.split_once(':') else { break };
+        headers.insert(name.to_lowercase(), value.trim().to_owned());
+    }
+    let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    from.read_exact(&mut body)?;
+    let mut text = String::new();
+    GzDecoder::new(&body[..]).read_to_string(&mut text)?;
+    assert!(text.ends_with('\n'), "the last line is whole");
+    Ok(Request { target, headers, lines: text.lines().map(str::to_owned).collect() })
+}
+
+/// A point, read by the line protocol's rules: measurement, tags, fields, time.
+pub(super) type Point = (String, BTreeMap<String, String>, BTreeMap<String, f64>, u64);
+
+/// Reads a line strictly.
+pub(super) fn point(line: &str) -> Option<Point> {
+    let [head, fields, time] = split(line, ' ').try_into().ok()?;
+    let mut head = split(&head, ',').into_iter();
+    let measurement = head.next().filter(|name| !name.is_empty())?;
+    let mut tags = BTreeMap::new();
+    for tag in head {
+        let [name, value] = split(&tag, '=').try_into().ok()?;
+        let is_full = !name.is_empty() && !value.is_empty();
+        (is_full && tags.insert(name, value).is_none()).then_some(())?;
+    }
+    let mut values = BTreeMap::new();
+    for field in split(&fields, ',') {
+        let [name, value] = split(&field, '=').try_into().ok()?;
+        let value = match value.strip_suffix('i') {
+            Some(whole) => whole.parse::<i64>().ok()? as f64,
+            None => value.parse().ok()?,
+        };
+        values.insert(name, value).is_none().then_some(())?;
+    }
+    Some((measurement, tags, values, time.parse().ok()?))
+}
+
+/// The parts between separators that are not escaped.
+fn split(text: &str, separator: char) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        let part = parts.last_mut().expect("there is one part at least");
+        if letter == '\\' {
+            part.push(letter);
+            part.extend(letters.next());
+        } else if letter == separator {
+            parts.push(String::new());
+        } else {
+            part.push(letter);
+        }
+    }
+    parts
+}
