@@ -16,6 +16,10 @@ use super::text::Format;
 use crate::Stop;
 use fatal::{Check, Source};
 
+/// The port of InfluxDB where none is named, and the database that durations go to.
+const INFLUX_PORT: u16 = 8086;
+const INFLUX_DATABASE: &str = "mutilate";
+
 /// Reads a command line; `argv` is without the program's name, `program` that name as it was
 /// called, for complaints.
 ///
@@ -39,7 +43,8 @@ pub fn parse(face: Face, program: &str, argv: &[String]) -> Result<Command, Stop
     let paced = reader.paced(&settings, &mode)?;
     let agents = reader.fleet(&settings, &mode)?;
     reader.note_what_is_passed_over(&mode);
-    let (target, output) = (reader.target(servers, &mode), reader.output(format));
+    let influx = reader.influx()?;
+    let (target, output) = (reader.target(servers, &mode), reader.output(format, influx));
     let notes = reader.notes;
     let options = Options { face, mode, agents, target, connections, load, paced, output, notes };
     Ok(Command::Load(Box::new(options)))
@@ -146,11 +151,6 @@ impl<'a> Reader<'a> {
                 return Err(self.further(&format!("--{long} must be <= {RATE_MAX}")));
             }
         }
-        if self.given.has("push_lat_influx") {
-            let what = "--push_lat_influx: sending to InfluxDB is not in this version; --save_all \
-                        writes the same samples to a file";
-            return Err(Stop { code: 1, ..self.further(what) });
-        }
         Ok(())
     }
 
@@ -249,7 +249,25 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn output(&self, format: Format) -> Output {
+    /// The URL of `--push_lat_influx`.
+    fn influx(&self) -> Result<Option<String>, Stop> {
+        let Some(word) = self.given.word("push_lat_influx") else { return Ok(None) };
+        let wrong = |why: &str| {
+            let allowed = "write host:port";
+            self.further(&format!("--push_lat_influx '{word}': {why}; {allowed}"))
+        };
+        let has_port = word.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
+        let found = servers(word).map_err(|why| wrong(&why))?;
+        let [server] = found.as_slice() else { return Err(wrong("a database has one port")) };
+        let port = if has_port { server.port } else { INFLUX_PORT };
+        let host = match server.host.contains(':') {
+            true => format!("[{}]", server.host),
+            false => server.host.clone(),
+        };
+        Ok(Some(format!("influx=http://{host}:{port}/write?db={INFLUX_DATABASE}")))
+    }
+
+    fn output(&self, format: Format, influx: Option<String>) -> Output {
         let file = |long: &str| self.given.word(long).map(str::to_owned);
         Output {
             format,
@@ -257,6 +275,7 @@ impl<'a> Reader<'a> {
             json: file("json"),
             save: file("save"),
             save_all: file("save_all"),
+            influx,
             is_plot_all: self.given.has("plot_all"),
             verbosity: self.verbosity(),
             has_notes: self.given.has("notes"),

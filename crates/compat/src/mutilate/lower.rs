@@ -148,6 +148,9 @@ fn load(words: &mut Said, options: &Options, part: &Part) {
     if let Some(path) = output.save.as_ref().or(output.save_all.as_ref()) {
         words.say("samples", path);
     }
+    if let Some(influx) = &output.influx {
+        words.say("out", influx);
+    }
 }
 
 fn pace(words: &mut Said, options: &Options, part: &Part) {

@@ -205,6 +205,8 @@ pub struct Output {
     pub save: Option<String>,
     /// File for the samples of all operations.
     pub save_all: Option<String>,
+    /// Where points go, as an output of memtide.
+    pub influx: Option<String>,
     /// All rows' histograms are drawn, not only those of gets.
     pub is_plot_all: bool,
     /// How much is said on stderr.

@@ -215,7 +215,8 @@ pub(super) const ROWS: &[Row] = &[
         nothing on stdout.").had(InMutilate).added(),
     new(Agent, "sin", None, Int, "Let the rate swing around --qps, with a period of this many ms.")
         .default("500").had(InMutilate).added(),
-    new(Agent, "push_lat_influx", None, Word("host:port"), "Send every duration to an InfluxDB.")
+    new(Agent, "push_lat_influx", None, Word("host:port"), "Send every duration to an InfluxDB, \
+        into its database mutilate.")
         .had(InMutilate).added(),
     new(Agent, "agent", Some('a'), Word("host"), "A machine whose agent makes load, too.").many(),
     new(Agent, "agent_port", Some('p'), STRING, "Port of the agents.").default("5556"),

@@ -4,7 +4,7 @@
 #[cfg(feature = "influx")]
 pub(crate) mod influx;
 pub(crate) mod kinds;
-mod pair;
+pub(crate) mod pair;
 mod whole;
 
 use super::front::{Opened, Rows, Samples};

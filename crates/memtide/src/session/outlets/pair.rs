@@ -19,7 +19,7 @@ struct One {
 }
 
 /// One output that writes to both.
-pub(super) fn paired(first: Option<Samples>, second: Option<Samples>) -> Option<Samples> {
+pub(crate) fn paired(first: Option<Samples>, second: Option<Samples>) -> Option<Samples> {
     let (first, second) = match (first, second) {
         (Some(first), Some(second)) => (first, second),
         (one, other) => return one.or(other),

@@ -143,10 +143,10 @@ fn wrong_lines_are_answered_before_anything_is_done() {
         ("mcperf -t 1", 255, "--server or --agentmode must be specified."),
         ("mutilate -s @ -u 1.5 --quiet", 255, "--update must be >= 0.0 and <= 1.0"),
         ("mutilate -s @ -K 0.5", 255, "Unable to create Generator '0.5'"),
-        ("mutilate -A", 255, "--agentmode (-A)"),
-        ("mcperf -s @ -a other", 255, "--agent (-a)"),
+        ("mutilate -A -p 0", 255, "--agent_port (-p) '0' is no port"),
+        ("mcperf -s @ -a other:0", 255, "--agent (-a) 'other:0'"),
         ("mcperf -s @ -T 0", 255, "--threads 0 (-T)"),
-        ("mutilate -s @ --push_lat_influx db:8086", 1, "--push_lat_influx"),
+        ("mutilate -s @ --push_lat_influx db:x", 255, "--push_lat_influx 'db:x'"),
     ] {
         let ran = face(&line.replace('@', &peer.name)).exits(code);
         assert_eq!(ran.out, "", "{ran}");

@@ -61,7 +61,7 @@ fn mcperfs_streams() {
             "INT mcperf -s @ -t 1 --scan 500:500:0 --noload",
             "TERM mcperf -s @ -t 1 --scan 500:500:0 --noload",
             "HUP mcperf -s @ -t 1 --scan 500:500:0 --noload",
-            "mcperf -s @ -t 1 -a nowhere",
+            "mcperf -s @ -t 1 -a nowhere:0",
             "mcperf -t 1",
             "mcperf -s @ --nothing",
         ],

@@ -12,7 +12,8 @@ use crate::exit::{INTERRUPTED, Stop};
 use crate::flags::check_pictures;
 use crate::output::{complain, say, say_part, wants_notes};
 use crate::session::late::{LateFile, check_distinct};
-use crate::session::outlets::create;
+use crate::session::outlets::pair::paired;
+use crate::session::outlets::{Recorded, add_points, create};
 use crate::session::{
     Came, Ended, Front, InStep, Manner, Opened, Rows, Samples, Steps, Task, failed_in, unfit,
 };
@@ -109,7 +110,7 @@ impl Front for Mutilate {
         unfit(warning, &FamilyWords)
     }
 
-    fn open(&mut self, _settings: &Settings) -> Result<Opened, Stop> {
+    fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
         let output = &self.options.output;
         let places = [
             ("--json", output.json.as_deref()),
@@ -117,8 +118,9 @@ impl Front for Mutilate {
             ("--save_all", output.save_all.as_deref()),
         ];
         check_distinct(&places, true).map_err(Stop::usage)?;
-        let opened = json(output.json.as_deref(), course(&self.options.mode))?;
-        Ok(Opened { samples: samples(&self.options)?, ..opened })
+        let mut opened = json(output.json.as_deref(), course(&self.options.mode))?;
+        let points = add_points(&mut opened.outlets, settings, Recorded::of_load(settings))?;
+        Ok(Opened { samples: paired(samples(&self.options)?, points), ..opened })
     }
 
     #[cfg(feature = "cluster")]
