@@ -218,7 +218,7 @@ fn test(root: &Path) -> Result<(), String> {
     setup::install_cluster();
     run(cargo(root).args(["test", "--workspace"]))?;
     // The default takes io_uring where it can be had; what the program promises holds without.
-    // Faces, texts, agents and databases are around it, and the same over either.
+    // Faces, texts, pages, other machines and databases are around it, and the same over either.
     let integration = ["test", "--package", "memtide", "--test", "it", "--"];
     let words = [
         "mutilate::",
@@ -230,7 +230,11 @@ fn test(root: &Path) -> Result<(), String> {
         "terminal::",
         "slurm::",
         "agents::",
+        "shares::",
+        "merging::",
         "influx::",
+        "outputs::compare::",
+        "outputs::page::",
     ];
     let native = integration.into_iter().chain(words.iter().flat_map(|words| ["--skip", *words]));
     run(cargo(root).env("IT_IO", "epoll").args(native))?;
