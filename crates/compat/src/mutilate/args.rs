@@ -52,11 +52,7 @@ pub fn parse(face: Face, program: &str, argv: &[String]) -> Result<Command, Stop
 
 fn format(face: Face, program: &str, given: &Parsed) -> Result<Format, Stop> {
     match given.word("format") {
-        None => Ok(match face {
-            Face::Mutilate => Format::Mutilate,
-            Face::Mcperf => Format::Mcperf,
-            Face::McperfDynamic => Format::McperfDynamic,
-        }),
+        None => Ok(Format::of(face)),
         Some(word) => word
             .parse()
             .map_err(|why: String| Stop::complaint(format!("{program}: --format: {why}"), 1)),
@@ -260,11 +256,8 @@ impl<'a> Reader<'a> {
         let found = servers(word).map_err(|why| wrong(&why))?;
         let [server] = found.as_slice() else { return Err(wrong("a database has one port")) };
         let port = if has_port { server.port } else { INFLUX_PORT };
-        let host = match server.host.contains(':') {
-            true => format!("[{}]", server.host),
-            false => server.host.clone(),
-        };
-        Ok(Some(format!("influx=http://{host}:{port}/write?db={INFLUX_DATABASE}")))
+        let database = Server { port, ..server.clone() };
+        Ok(Some(format!("influx=http://{database}/write?db={INFLUX_DATABASE}")))
     }
 
     fn output(&self, format: Format, influx: Option<String>) -> Output {

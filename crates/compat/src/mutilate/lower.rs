@@ -95,11 +95,7 @@ pub fn refused(options: &Options, field: &str, message: &str) -> Stop {
 
 fn target(words: &mut Said, options: &Options, part: &Part) {
     let target = &options.target;
-    let servers = target.servers.iter().map(|server| match server.host.contains(':') {
-        true => format!("[{}]:{}", server.host, server.port),
-        false => format!("{}:{}", server.host, server.port),
-    });
-    words.say_all("server", servers.collect());
+    words.say_all("server", target.servers.iter().map(ToString::to_string).collect());
     // With more threads than servers, servers that are taken in turn have one more or one less.
     let each_server = part.connections.div_ceil(u64::from(options.connections.servers));
     words.say("connections", each_server);

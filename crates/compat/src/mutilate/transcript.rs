@@ -199,16 +199,11 @@ pub fn whose(options: &Options) -> Whose {
 /// # Errors
 /// When a record's histogram cannot be read back; the sentence names it.
 pub fn agent_rows(agent: &AgentOptions, record: &Record) -> Result<String, String> {
-    let format = match agent.face {
-        Face::Mutilate => Format::Mutilate,
-        Face::Mcperf => Format::Mcperf,
-        Face::McperfDynamic => Format::McperfDynamic,
-    };
     if agent.verbosity == Verbosity::Debug {
         return Ok(String::new());
     }
     let material = Material::of(record, TimeBasis::Service, Whose::Process)?;
-    Ok(Formatter::new(format).agent(&material))
+    Ok(Formatter::new(Format::of(agent.face)).agent(&material))
 }
 
 /// What the original says on stderr of the agent with this number, from 1, when it goes on without

@@ -3,7 +3,7 @@
 use super::{Reader, Settings, not_negative};
 use crate::Stop;
 use crate::mutilate::fleet::{Fleet, OwnLoad, Patience};
-use crate::mutilate::numbers::{Scan, servers};
+use crate::mutilate::numbers::{Scan, Server, servers};
 use crate::mutilate::options::{AgentOptions, Mode};
 use memtide_base::Span;
 use std::collections::BTreeSet;
@@ -136,8 +136,5 @@ fn agent(word: &str, default: u16) -> Result<String, String> {
     let found = servers(word)?;
     let [server] = found.as_slice() else { return Err("an agent has one port".to_owned()) };
     let port = if has_port { server.port } else { default };
-    Ok(match server.host.contains(':') {
-        true => format!("[{}]:{port}", server.host),
-        false => format!("{}:{port}", server.host),
-    })
+    Ok(Server { port, ..server.clone() }.to_string())
 }

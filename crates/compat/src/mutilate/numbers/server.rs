@@ -1,5 +1,7 @@
 //! Server words: a host, a port, a range of ports, IPv6 in brackets. Resolves no name.
 
+use std::fmt;
+
 /// The port of a server whose word names none.
 const PORT: u16 = 11211;
 
@@ -10,6 +12,16 @@ pub struct Server {
     pub host: String,
     /// The port, not 0.
     pub port: u16,
+}
+
+impl fmt::Display for Server {
+    /// `host:port`, an IPv6 address in brackets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
 }
 
 /// The servers that one word names: one, or one for each port of a range. The error says what is

@@ -2,6 +2,7 @@
 //!
 //! Widths and labels are those of the programs' sources; none is chosen here.
 
+use crate::mutilate::rows::Face;
 use std::fmt;
 use std::str::FromStr;
 
@@ -80,6 +81,15 @@ const MCPERF: &[Column] = &[
 ];
 
 impl Format {
+    /// What a program prints unless it is told otherwise.
+    pub const fn of(face: Face) -> Self {
+        match face {
+            Face::Mutilate => Self::Mutilate,
+            Face::Mcperf => Self::Mcperf,
+            Face::McperfDynamic => Self::McperfDynamic,
+        }
+    }
+
     /// Every format.
     pub const ALL: [Self; 4] =
         [Self::Mutilate, Self::Mutilate2012, Self::Mcperf, Self::McperfDynamic];
