@@ -4,7 +4,7 @@
 
 use crate::layout::{Sheet, unbroken, wrapped};
 use memtide_schema::record::{
-    Check, CheckKind, CheckResult, GoalResult, LoopKind, Reason, Record, Verdict,
+    Check, CheckKind, CheckResult, GoalResult, LoopKind, Reason, Record, ShardRecord, Verdict,
 };
 
 /// Everything from the goals to the last line.
@@ -92,5 +92,15 @@ pub(crate) fn believable(record: &Record) -> String {
                 false => format!("no — {}", reasons.join("; ")),
             }
         }
+    }
+}
+
+/// Whether the figures of one of several processes can be believed.
+pub(crate) fn shard_verdict(shard: &ShardRecord) -> &'static str {
+    match shard.believable.verdict {
+        _ if !shard.has_run() => "did not run",
+        Verdict::Yes => "yes",
+        Verdict::Within => "within",
+        Verdict::No => "no",
     }
 }

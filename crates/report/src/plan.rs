@@ -161,11 +161,23 @@ fn key_form(plan: &PlanRecord) -> Option<String> {
 }
 
 /// The law of key lengths, and the form of keys where it is not the usual one.
-pub(crate) fn key_words(plan: &PlanRecord) -> String {
+fn key_words(plan: &PlanRecord) -> String {
     match key_form(plan) {
         Some(form) => format!("{}, {form}", plan.key_size),
         None => plan.key_size.clone(),
     }
+}
+
+/// The keys and values, and what is asked of them.
+pub(crate) fn data_words(plan: &PlanRecord) -> String {
+    format!(
+        "{} ({}), values {}, {}, mix {}",
+        counted(plan.keys, "key"),
+        key_words(plan),
+        plan.value_size,
+        plan.popularity,
+        mix_words(plan)
+    )
 }
 
 /// What is unusual about connections, each with a comma before it.
@@ -250,7 +262,7 @@ fn stop_words(plan: &PlanRecord) -> String {
 }
 
 /// The mix, with multigets when there are any.
-pub(crate) fn mix_words(plan: &PlanRecord) -> String {
+fn mix_words(plan: &PlanRecord) -> String {
     match (plan.multiget, plan.multiget_share) {
         (0 | 1, _) => plan.mix.clone(),
         (keys, None) => format!("{}, {keys} keys in each get", plan.mix),

@@ -14,9 +14,7 @@ use crate::counts::counts;
 use crate::judgement::judgement;
 use crate::layout::{Sheet, labelled, unbroken};
 use crate::number::{counted, seconds, whole};
-use crate::plan::{
-    churn_words, connection_words, key_words, mix_words, rate_of, rate_words, servers,
-};
+use crate::plan::{churn_words, connection_words, data_words, rate_of, rate_words, servers};
 use crate::shards::{agents, shards};
 use crate::times::times;
 use churn::{churn, churn_rate};
@@ -92,15 +90,7 @@ fn heading(out: &mut Sheet, record: &Record) {
     }
     load.push_str(&connection_words(plan));
     labelled(out, "load", &load);
-    let data = format!(
-        "{} ({}), values {}, {}, mix {}",
-        counted(plan.keys, "key"),
-        key_words(plan),
-        plan.value_size,
-        plan.popularity,
-        mix_words(plan)
-    );
-    labelled(out, "data", &data);
+    labelled(out, "data", &data_words(plan));
     shards(out, record);
     if record.measured_s <= 0.0 {
         return;

@@ -1,9 +1,9 @@
 //! The facts of a run in words: what it was, whether it can be believed, and what went wrong.
 
 use super::figures::{Figure, Row, table, words};
-use crate::judgement::{believable, goal_word};
+use crate::judgement::{believable, goal_word, shard_verdict};
 use crate::number::{NONE, counted, or_none, percent, rate, seconds, time, whole};
-use crate::plan::{key_words, mix_words, servers};
+use crate::plan::{data_words, servers};
 use crate::text::why_partial;
 use maud::{Markup, html};
 use memtide_schema::Record;
@@ -14,14 +14,7 @@ use memtide_schema::record::{
 /// What was run and against what.
 pub(super) fn facts(record: &Record) -> Markup {
     let plan = &record.plan;
-    let data = format!(
-        "{} ({}), values {}, {}, mix {}",
-        counted(plan.keys, "key"),
-        key_words(plan),
-        plan.value_size,
-        plan.popularity,
-        mix_words(plan)
-    );
+    let data = data_words(plan);
     let load = format!(
         "{}, {}, depth {}, {}, wait {}",
         counted(u64::from(plan.workers), "worker"),
@@ -281,12 +274,7 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
         };
         let achieved = Some(shard.rate.achieved_per_s).filter(|rate| rate.is_finite());
         let busiest = shard.client.worker_busy.iter().copied().reduce(f64::max);
-        let verdict = match shard.believable.verdict {
-            _ if !shard.has_run() => "did not run",
-            Verdict::Yes => "yes",
-            Verdict::Within => "within",
-            Verdict::No => "no",
-        };
+        let verdict = shard_verdict(shard);
         vec![
             name,
             agent.unwrap_or_else(|| NONE.to_owned()),

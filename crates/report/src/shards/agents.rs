@@ -1,8 +1,9 @@
 //! The table of the agents that made the load of a run: how each of them was.
 
+use crate::judgement::shard_verdict;
 use crate::layout::{Sheet, Table, wrapped};
 use crate::number::{NONE, or_none, percent, time};
-use memtide_schema::record::{Lanes, ShardRecord, ShareRecord, Verdict};
+use memtide_schema::record::{Lanes, ShardRecord, ShareRecord};
 
 /// At most this many agents have a row; the record has all.
 const ROWS_MAX: usize = 64;
@@ -39,12 +40,7 @@ fn row(name: &str, shard: &ShardRecord) -> Vec<String> {
     let number = share.map(|share| share.number);
     let busiest = shard.client.worker_busy.iter().copied().reduce(f64::max);
     let late = share.and_then(began_late_ns).map(|ns| time(ns as f64));
-    let verdict = match shard.believable.verdict {
-        _ if !shard.has_run() => "did not run",
-        Verdict::Yes => "yes",
-        Verdict::Within => "within",
-        Verdict::No => "no",
-    };
+    let verdict = shard_verdict(shard);
     vec![
         name.to_owned(),
         or_none(number),
