@@ -37,7 +37,8 @@ pub fn from_agent(data: &[u8]) {
     let members = vec![(0, 1), (1, 2)];
     let parts = vec![Part { scenario, step: None, members }];
     let load_max = Some(Span::from_s(1));
-    master.begin(&Round { parts, load_only: false, samples: false, load_max }, now);
+    let round = Round { parts, load_only: false, samples: false, points: false, load_max };
+    master.begin(&round, now);
     for (message, peer) in messages::<FromAgent>(data).zip(PEERS.into_iter().cycle()) {
         now += Span::from_ms(10);
         master.handle(peer, message, now);

@@ -53,6 +53,7 @@ pub static TO_AGENT: LazyLock<Vec<&'static [u8]>> = LazyLock::new(|| {
             load_only: step == Some(false),
             step: step.map(|_| of_search),
             samples: true,
+            points: true,
             units: of,
         })
     };

@@ -34,6 +34,10 @@ fn main() -> ExitCode {
         Some(("bench", words)) if words.get_flag("instructions") => {
             bench::instructions::run(&root, words.get_flag("record"))
         }
+        Some(("bench", words)) if words.get_flag("sinks") => {
+            let count = |name: &str| *words.get_one(name).expect("it has a default");
+            bench::sinks::run(&root, count("rounds"), count("seconds"))
+        }
         Some(("bench", words)) => bench::run(
             &root,
             &bench::Options {
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
                 proof::first_run(&root, *words.get_one("runs").expect("runs has a default"))
             }
             Some(("shares", words)) => shares(&root, words),
+            Some(("points", words)) => points(&root, words),
             Some(("agents", words)) => {
                 let count = |name: &str| *words.get_one(name).expect("it has a default");
                 let [agents, rounds, seconds] = ["agents", "rounds", "seconds"].map(count);
@@ -129,6 +134,11 @@ fn command() -> Command {
                         .arg(seeds("from", "1", "The seed of the first of them")),
                 )
                 .subcommand(
+                    Command::new("points")
+                        .about("Write the points of many operations to a real InfluxDB")
+                        .arg(seeds("ops", "1000000", "Operations of each run")),
+                )
+                .subcommand(
                     Command::new("agents")
                         .about("Run many agents on this machine, and one beside a plain run")
                         .arg(number("agents", "200", "Agents of the large fleet"))
@@ -185,6 +195,7 @@ fn bench_command() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("Also write every figure to FILE"),
         )
+        .arg(switch("sinks", "Instead: what sinks cost alone, and all outputs beside a load"))
         .arg(switch("instructions", "Instead: count instructions; fails when they have grown"))
         .arg(
             switch("record", "Record the counted instructions as the allowed ones")
@@ -270,6 +281,14 @@ fn shares(root: &Path, words: &ArgMatches) -> Result<(), String> {
         .env("MEMTIDE_SHARES_SEEDS", seed("seeds").to_string())
         .args(["test", "--release", "--package", "memtide-sim", "--test", "it", "--"]);
     run(command.args(["--nocapture", "what_is_left_of_many_shares_is_exact"]))
+}
+
+/// Runs the tests with a real InfluxDB with many operations.
+fn points(root: &Path, words: &ArgMatches) -> Result<(), String> {
+    setup::install_missing(setup::TESTS)?;
+    let ops = *words.get_one::<u64>("ops").expect("it has a default");
+    let tests = ["test", "--package", "memtide", "--test", "it", "influx::a_database_"];
+    run(cargo(root).env("MEMTIDE_INFLUX_OPS", ops.to_string()).args(tests))
 }
 
 fn tidy(root: &Path) -> Result<(), String> {

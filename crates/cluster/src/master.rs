@@ -60,6 +60,8 @@ pub struct Round {
     pub load_only: bool,
     /// Write measured operations to each agent's own folder.
     pub samples: bool,
+    /// Write them as points to each agent's own database.
+    pub points: bool,
     /// The longest from the beginning of the load until every share's load has ended, with what it
     /// waits for replies; none if that is not known beforehand.
     pub load_max: Option<Span>,
@@ -290,6 +292,7 @@ impl Master {
                 load_only: round.load_only,
                 step: part.step,
                 samples: round.samples,
+                points: round.points,
             };
             first += units;
             let member = &mut self.members[member as usize];

@@ -159,7 +159,7 @@ impl Own {
                 read_bare(said, number(said, "/ops")?, Some((us("/p50_ns")?, us("/p99_ns")?)))
             }
             Self::Memtide(_) | Self::MemtideBatches(_) | Self::MemtidePaced(..) => {
-                read_memtide(shape, said)
+                read_memtide(shape.multiget, said)
             }
             Self::MemtideChurn(_) => read_memtide_churn(said),
         }
@@ -243,8 +243,9 @@ fn read_bare(said: &Value, ops: f64, response_us: Option<(f64, f64)>) -> Result<
     })
 }
 
-fn read_memtide(shape: &Shape, record: &Value) -> Result<Run, String> {
-    let keys = f64::from(shape.multiget);
+/// The figures of a record, per key of gets of `keys` keys each.
+pub(super) fn read_memtide(keys: u32, record: &Value) -> Result<Run, String> {
+    let keys = f64::from(keys);
     let answered = number(record, "/totals/answered")?;
     let microseconds = |name| Some(number(record, name).ok()? / 1e3);
     Ok(Run {
@@ -269,7 +270,8 @@ fn read_memtide_churn(record: &Value) -> Result<Run, String> {
     })
 }
 
-fn number(value: &Value, pointer: &str) -> Result<f64, String> {
+/// The number at a place in a program's answer.
+pub(super) fn number(value: &Value, pointer: &str) -> Result<f64, String> {
     let number = value.pointer(pointer).and_then(Value::as_f64);
     number.ok_or_else(|| format!("the client's answer has no number at {pointer}"))
 }

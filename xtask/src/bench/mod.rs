@@ -11,6 +11,7 @@ pub(crate) mod instructions;
 mod peers;
 mod process;
 pub(crate) mod server;
+pub(crate) mod sinks;
 mod turns;
 
 use clients::Client;

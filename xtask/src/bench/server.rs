@@ -75,21 +75,26 @@ impl Server {
 
     /// Our null server, from the folder of programs.
     pub(crate) fn null(cpus: &Cpus, programs: &Path) -> Result<Self, String> {
+        Self::of_ours(cpus, programs, "null-server")
+    }
+
+    /// A server of ours that says where it listens.
+    pub(super) fn of_ours(cpus: &Cpus, programs: &Path, name: &str) -> Result<Self, String> {
         let mut child = on_cpu(cpus.server)
-            .arg(programs.join("null-server"))
+            .arg(programs.join(name))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("cannot start the null server: {error}"))?;
+            .map_err(|error| format!("cannot start {name}: {error}"))?;
         let mut line = String::new();
         let out = child.stdout.take().expect("it is piped");
         BufReader::new(out)
             .read_line(&mut line)
-            .map_err(|error| format!("the null server said nothing: {error}"))?;
+            .map_err(|error| format!("{name} said nothing: {error}"))?;
         let address = line.trim().strip_prefix("listening on ").and_then(|it| it.parse().ok());
         match address {
             Some(address) => Ok(Self { child, address }),
-            None => Err(format!("the null server said '{line}' and not where it listens")),
+            None => Err(format!("{name} said '{line}' and not where it listens")),
         }
     }
 }

@@ -113,7 +113,8 @@ impl Conductor {
         let load_only = self.load_only;
         let members = self.master.agents().iter().map(|agent| (agent.number, 1)).collect();
         let parts = vec![Part { scenario: String::new(), step: None, members }];
-        let round = Round { parts, load_only, samples: false, load_max: Some(LOAD_MAX) };
+        let load_max = Some(LOAD_MAX);
+        let round = Round { parts, load_only, samples: false, points: false, load_max };
         self.master.begin(&round, now);
     }
 

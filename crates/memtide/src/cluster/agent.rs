@@ -2,6 +2,7 @@
 
 use super::folder::hexadecimal;
 use super::kept::Kept;
+use super::points::OwnPoints;
 use super::rows::OwnRows;
 use super::worker::{FromShare, Part, Told, Work};
 use crate::exit::Stop;
@@ -20,7 +21,7 @@ use memtide_run::Share;
 use memtide_run::steps::RestedStep;
 use memtide_schema::record::Aborted;
 use memtide_schema::scenario::{Secret, Wait};
-use memtide_schema::{Layer, Scenario, Settings, from_toml, scenario_digest};
+use memtide_schema::{Layer, Outputs, Scenario, Settings, from_toml, scenario_digest};
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -57,7 +58,9 @@ pub(crate) struct Setup {
     pub(crate) kept: Option<Kept>,
     /// Where measured operations may be written.
     pub(crate) samples: Option<PathBuf>,
-    /// Where this process writes them for its own user.
+    /// Where points of them may be written.
+    pub(crate) points: Option<OwnPoints>,
+    /// Where this process writes measured operations for its own user.
     pub(crate) rows: Option<OwnRows>,
     /// Who the agent is to the servers.
     pub(crate) own: Own,
@@ -102,6 +105,20 @@ impl Own {
     }
 }
 
+/// What the agent in the process of its master has of its own.
+pub(super) struct LocalOwn {
+    /// What the agent is called.
+    pub(super) name: String,
+    /// Who it is to the servers.
+    pub(super) login: Own,
+    /// Where measured operations are written.
+    pub(super) rows: Option<OwnRows>,
+    /// Where points of them are written.
+    pub(super) points: Option<OwnPoints>,
+    /// It asks servers for their statistics while the load runs.
+    pub(super) watches: bool,
+}
+
 /// An agent in the process of its master, which has the master's own share.
 pub(crate) struct Local {
     stop: StopFlag,
@@ -109,27 +126,22 @@ pub(crate) struct Local {
 }
 
 impl Local {
-    /// An agent that dials the master at `address`. It may do what the user of this process may,
-    /// and asks servers for their statistics if it `watches`.
+    /// An agent that dials the master at `address`. It may do what the user of this process may.
     ///
     /// Cause: No thread can be started.
-    pub(super) fn start(
-        join: &Join,
-        address: SocketAddr,
-        (name, own): (&str, Own),
-        rows: Option<OwnRows>,
-        watches: bool,
-    ) -> Result<Self, Stop> {
+    pub(super) fn start(join: &Join, address: SocketAddr, own: LocalOwn) -> Result<Self, Stop> {
+        let LocalOwn { name, login, rows, points, watches } = own;
         let join = Join { address: address.to_string(), ..join.clone() };
         let net = AgentNet::dial(&join, monotonic_ns).map_err(Stop::usage)?;
         let setup = Setup {
             law: None,
-            name: name.to_owned(),
+            name,
             shares: 1,
             kept: None,
             samples: None,
+            points,
             rows,
-            own,
+            own: login,
             watches,
             sleeps: false,
             pins: false,
@@ -356,18 +368,7 @@ impl Shell {
         if let Some(problem) = sent.check().into_iter().next() {
             return Err(problem.to_string());
         }
-        settings.outputs.quiet = true;
-        if share.samples {
-            let folder = self.setup.samples.as_ref().ok_or(
-                "its operator allows no folder for samples; start it with --samples DIR, or \
-                 remove --samples",
-            )?;
-            let name = format!("{}-{}.csv", hexadecimal(&share.run), share.number);
-            settings.outputs.samples = Some(folder.join(name).display().to_string());
-        }
-        if self.setup.rows.is_some() {
-            settings.outputs.samples = Some(OWN_ROWS.to_owned());
-        }
+        self.name_outputs(share, &mut settings.outputs)?;
         settings.scenario.user = self.setup.own.user.clone();
         settings.scenario.password = self.setup.own.password.clone();
         settings.scenario.pin |= self.setup.pins;
@@ -403,6 +404,32 @@ impl Shell {
         self.busy = Some(Busy { told, events: heard, line, since_unix_s });
         self.has_served = true;
         self.introduce();
+        Ok(())
+    }
+
+    /// Names the outputs of a share, as far as the operator allows them.
+    ///
+    /// Cause: The master asks for single operations, which this agent's operator does not allow.
+    fn name_outputs(&self, share: &ShareMessage, outputs: &mut Outputs) -> Result<(), String> {
+        outputs.quiet = true;
+        if share.samples {
+            let folder = self.setup.samples.as_ref().ok_or(
+                "its operator allows no folder for samples; start it with --samples DIR, or \
+                 remove --samples",
+            )?;
+            let name = format!("{}-{}.csv", hexadecimal(&share.run), share.number);
+            outputs.samples = Some(folder.join(name).display().to_string());
+        }
+        if share.points {
+            let points = self.setup.points.as_ref().ok_or(
+                "its operator names no database for points; start it with --influx URL, or \
+                 remove --out influx=agents",
+            )?;
+            points.name_in(outputs);
+        }
+        if self.setup.rows.is_some() {
+            outputs.samples = Some(OWN_ROWS.to_owned());
+        }
         Ok(())
     }
 

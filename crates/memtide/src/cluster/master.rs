@@ -1,9 +1,10 @@
 //! A run that agents carry out for this process: it waits for them, hands out shares, shows how the
 //! load goes on, and makes one record of theirs.
 
-use super::agent::{Local, Own, task_of};
+use super::agent::{Local, LocalOwn, Own, task_of};
 use super::folder::state_folder;
 use super::merged::{Seconds, TakenPart, Taking, lost_sentences};
+use super::points::OwnPoints;
 use super::rows::OwnRows;
 use crate::exit::{FAILED, INTERRUPTED, Stop, UNREACHABLE, USAGE};
 use crate::session::front::division::{Division, OwnPart};
@@ -21,8 +22,8 @@ use memtide_host::signal::StopFlag;
 use memtide_run::steps::{Runner, plan_step};
 use memtide_run::{Failure, Lowered, Observer, Outcome, Surroundings, load_max, lower};
 use memtide_schema::record::{Aborted, EndedBy};
-use memtide_schema::scenario::{Agents, AgentsWord};
-use memtide_schema::{Event, OutputKind, Scenario, Settings, scenario_digest};
+use memtide_schema::scenario::{Agents, AgentsWord, Placement, Tags};
+use memtide_schema::{Event, OutputKind, Outputs, Scenario, Settings, scenario_digest};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -45,6 +46,9 @@ pub(crate) struct Fleet {
     /// By what each machine decides alike.
     around: Surroundings,
     samples: bool,
+    /// Agents write points of measured operations.
+    points: bool,
+    tags: Tags,
     /// Agents that were lost in the last round.
     lost: LostAgents,
     /// What agents could not do beside the load.
@@ -90,16 +94,17 @@ impl Fleet {
         let net = net.map_err(Stop::usage)?;
         let seed = memtide_base::rng::mix(memtide_host::clock::since_unix().ns())
             ^ u64::from(std::process::id());
-        // No agent elsewhere can know the name, and so be taken for it.
-        let own_name = match has_own {
-            true => format!("master-{:016x}", memtide_base::rng::mix(seed)),
-            false => "master".to_owned(),
-        };
+        let own_name = own_name(has_own, seed);
         let own = match (makes_load, net.local_address()) {
             (true, Some(address)) => {
-                let login = Own::of(&settings.scenario);
-                let watches = front.watches_servers();
-                Some(Local::start(&key.join, address, (&own_name, login), rows, watches)?)
+                let own = LocalOwn {
+                    name: own_name.clone(),
+                    login: Own::of(&settings.scenario),
+                    rows,
+                    points: OwnPoints::of(&settings.outputs),
+                    watches: front.watches_servers(),
+                };
+                Some(Local::start(&key.join, address, own)?)
             }
             _ => None,
         };
@@ -120,6 +125,8 @@ impl Fleet {
             division: Division::of(settings, Vec::new()),
             around,
             samples: settings.outputs.first(OutputKind::Samples).is_some(),
+            points: settings.outputs.wants_agents_points(),
+            tags: settings.outputs.tags.clone(),
             lost: LostAgents::default(),
             trouble: Vec::new(),
             _own: own,
@@ -171,7 +178,8 @@ impl Fleet {
     ) -> Result<Outcome, Failure> {
         let (parts, (taken, load_max)) = self.parts(load_only, step)?;
         let load_max = load_max.filter(|_| !load_only);
-        let round = Round { parts, load_only, samples: self.samples, load_max };
+        let Self { samples, points, .. } = *self;
+        let round = Round { parts, load_only, samples, points, load_max };
         self.master.begin(&round, now());
         let mut taking = Taking::new(&self.division.agents, taken);
         let end = loop {
@@ -241,7 +249,7 @@ impl Fleet {
     ) -> Result<(Part, TakenPart, Option<Span>), Failure> {
         let lowered = self.lowered(scenario, step.as_ref())?;
         let taken = TakenPart::new(scenario_digest(&lowered.document), &members);
-        let part = Part { scenario: document(scenario), step, members };
+        let part = Part { scenario: document(scenario, &self.tags), step, members };
         Ok((part, taken, load_max(&lowered.plan)))
     }
 
@@ -359,6 +367,15 @@ impl Runner for Fleet {
     }
 }
 
+/// The name of the agent in this process. If the master measures by it, no agent elsewhere can know
+/// the name, and so be taken for it.
+fn own_name(has_own: bool, seed: u64) -> String {
+    match has_own {
+        true => format!("master-{:016x}", memtide_base::rng::mix(seed)),
+        false => "master".to_owned(),
+    }
+}
+
 /// The kernel's monotonic clock, by which agents' clocks are compared.
 fn now() -> Instant {
     Instant::from_ns(monotonic_ns())
@@ -370,10 +387,12 @@ fn said(aborted: Aborted) -> message::Aborted {
     message::Aborted { condition, measured, why, after_s }
 }
 
-/// The scenario as its agents read it. Names and passwords for the servers are each agent's own,
-/// and conditions are judged here, over all agents.
-fn document(scenario: &Scenario) -> String {
-    let sent = Scenario { user: None, password: None, ..scenario.clone() };
+/// The scenario and its tags as agents read them. Names and passwords for the servers are each
+/// agent's own, and conditions are judged here, over all agents.
+fn document(scenario: &Scenario, tags: &Tags) -> String {
+    let scenario = Scenario { user: None, password: None, ..scenario.clone() };
+    let outputs = Outputs { tags: tags.clone(), ..Outputs::default() };
+    let sent = Settings { scenario, outputs, placement: Placement::default() };
     sent.words().iter().map(|(field, word)| format!("{field} = {word}\n")).collect()
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod session;
 pub(crate) mod master;
 mod merged;
 pub(crate) mod rows;
+pub(crate) mod points;
 pub(crate) mod agent;
 mod worker;
 pub(crate) mod kept;

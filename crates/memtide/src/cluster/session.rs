@@ -7,6 +7,8 @@ use crate::exit::{FAILED, INTERRUPTED, Stop};
 use crate::session::audience::Audience;
 use crate::session::host::HostWorld;
 use crate::session::outlets::failed;
+#[cfg(feature = "influx")]
+use crate::session::outlets::influx::name_run;
 use crate::session::{Came, Ended, Front, Manner, Opened, Steps, Task, World, caught};
 use memtide_engine::{Address, ServerPlan};
 use memtide_host::machine;
@@ -38,6 +40,8 @@ impl MasterSession {
 
     fn perform(&mut self, stop: &mut StopFlag) -> Result<u8, Stop> {
         let Self { settings, task, front } = self;
+        #[cfg(feature = "influx")]
+        name_run(settings);
         front.preface()?;
         check(settings)?;
         front.check(settings, 0)?;

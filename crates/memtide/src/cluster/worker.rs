@@ -7,7 +7,8 @@ use crate::output::complain;
 use crate::placement::Division;
 use crate::placement::barrier::Refused;
 use crate::session::host::HostWorld;
-use crate::session::outlets::{RowsBy, open};
+use crate::session::outlets::pair::paired;
+use crate::session::outlets::{Recorded, RowsBy, add_points, open};
 use crate::session::world::Gauge;
 use crate::session::{
     Came, Ended, Front, InStep, Manner, Opened, Rows, Screen, Session, Task, World, room,
@@ -26,7 +27,7 @@ use memtide_schema::record::{
     Aborted, AgentRecord, ClockRecord, MachineCpu, MachineRecord, ReferenceClock, ShareStart, Wide,
 };
 use memtide_schema::scenario::Problem;
-use memtide_schema::{Event, Scenario, Settings, Warning};
+use memtide_schema::{Event, Outputs, Scenario, Settings, Warning};
 use memtide_sinks::Sink;
 use std::io;
 use std::sync::mpsc::Sender;
@@ -128,12 +129,17 @@ pub(super) struct Work {
 impl Work {
     /// Carries it out to its end; the agent hears how it goes.
     pub(super) fn run(self) {
-        let Self { settings, sent, task, share, law, cpus, name, rows, told, events, .. } = self;
+        let Self { settings, sent, task, share, law, cpus, name, told, events, .. } = self;
         // The share before may have had other CPUs for its workers.
         keep_process_on(&cpus);
+        let step = match &task {
+            Part::Step(step) => Some(step.task.number),
+            Part::Load | Part::Run => None,
+        };
         let front = AgentFront {
             name,
-            rows,
+            rows: self.rows,
+            points: Recorded::Share { number: share.number, step },
             complains: self.complains,
             watches: self.watches,
             told: Arc::clone(&told),
@@ -166,6 +172,8 @@ fn guard(law: &Arc<Law>) -> ConnectGuard {
 struct AgentFront {
     name: String,
     rows: Option<OwnRows>,
+    /// What of a run its points are.
+    points: Recorded,
     complains: bool,
     watches: bool,
     told: Arc<Told>,
@@ -209,11 +217,17 @@ impl Front for AgentFront {
     }
 
     fn open(&mut self, settings: &Settings) -> Result<Opened, Stop> {
-        let Some(rows) = &self.rows else { return open(settings, RowsBy::Fleet) };
-        let outputs = settings.outputs.without_samples();
-        let opened = open(&Settings { outputs, ..settings.clone() }, RowsBy::Fleet)?;
-        let samples = rows.of_share().map_err(|error| unwritable(&rows.flag, &error))?;
-        Ok(Opened { samples: Some(samples), ..opened })
+        let mut files = Outputs { out: Vec::new(), ..settings.outputs.clone() };
+        if self.rows.is_some() {
+            files = files.without_samples();
+        }
+        let files = Settings { outputs: files, ..settings.clone() };
+        let Opened { mut samples, mut outlets, reader } = open(&files, RowsBy::Fleet)?;
+        if let Some(rows) = &self.rows {
+            samples = Some(rows.of_share().map_err(|error| unwritable(&rows.flag, &error))?);
+        }
+        let points = add_points(&mut outlets, settings, self.points)?;
+        Ok(Opened { samples: paired(samples, points), outlets, reader })
     }
 
     fn manner(&self) -> Manner {

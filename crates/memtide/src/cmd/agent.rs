@@ -3,6 +3,7 @@
 use crate::cluster::agent::{Own, Setup, serve};
 use crate::cluster::kept::Kept;
 use crate::cluster::master::own_key;
+use crate::cluster::points::OwnPoints;
 use crate::cluster::records;
 use crate::exit::{INTERRUPTED, Stop};
 use crate::output::{say, show};
@@ -14,6 +15,7 @@ use memtide_cluster::transport::{AgentNet, files};
 use memtide_host::clock::monotonic_ns;
 use memtide_host::machine;
 use memtide_host::signal::StopFlag;
+use memtide_schema::{Output, OutputKind, Outputs};
 use std::path::PathBuf;
 
 /// `memtide key new`.
@@ -68,6 +70,7 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
         shares: *matches.get_one::<u32>("shares").expect("it has a default"),
         kept: Some(Kept::open(path(matches, "records").as_deref())?),
         samples: path(matches, "samples"),
+        points: points(matches)?,
         rows: None,
         own: Own::of_environment()?,
         watches: true,
@@ -87,6 +90,29 @@ fn work(matches: &ArgMatches) -> Result<u8, Stop> {
     }
     serve(setup, net, &stop);
     Ok(0)
+}
+
+/// The database that the operator names for points.
+///
+/// Cause: The URL or the spool's place is wrong, or the program was built without InfluxDB.
+///
+/// To do: Name the URL of a database, with a program that has the feature influx.
+fn points(matches: &ArgMatches) -> Result<Option<OwnPoints>, Stop> {
+    let word = |name: &str| matches.get_one::<String>(name);
+    let Some(url) = word("influx") else { return Ok(None) };
+    let wrong = |flag: &str, why: String| Stop::usage(format!("--{flag}: {why}"));
+    if !cfg!(feature = "influx") {
+        return Err(wrong("influx", "this program was built without it".to_owned()));
+    }
+    let place = format!("{}={url}", OutputKind::Influx).parse::<Output>();
+    let place = place.map_err(|why| wrong("influx", why))?;
+    let spool = word("spool").map(|word| word.parse()).transpose();
+    let spool = spool.map_err(|why| wrong("spool", why))?;
+    let outputs = Outputs { out: vec![place], spool, ..Outputs::default() };
+    match OwnPoints::of(&outputs) {
+        Some(points) => Ok(Some(points)),
+        None => Err(wrong("influx", "name the URL of a database".to_owned())),
+    }
 }
 
 /// What the operator allows, by flags and by the join file: both must allow it.

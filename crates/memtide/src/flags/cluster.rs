@@ -80,7 +80,7 @@ pub(super) fn agent_command() -> Command {
                 .value_name("NAME")
                 .help("What the agent is called in reports [default: the machine's name]"),
         )
-        .arg(path("samples", "DIR", "Allow masters to have samples written, into this folder"))
+        .args(agent_outputs())
         .arg(path(
             "records",
             "DIR",
@@ -113,6 +113,31 @@ pub(super) fn agent_command() -> Command {
         )
         .subcommand(status_command())
         .subcommand(records_command())
+}
+
+/// What an agent writes for its master, and where.
+fn agent_outputs() -> [Arg; 3] {
+    let samples = Arg::new("samples")
+        .long("samples")
+        .value_name("DIR")
+        .value_parser(value_parser!(PathBuf))
+        .help("Allow masters to have samples written, into this folder");
+    let influx = Arg::new("influx")
+        .long("influx")
+        .value_name("URL")
+        .help("Allow masters to have points of operations written, into this InfluxDB")
+        .long_help(
+            "Allow masters to have points of operations written, into this InfluxDB: what \
+             `memtide run` names as `--out influx=URL`. The master asks for them by \
+             `--out influx=agents`. The agent's own MEMTIDE_INFLUX_TOKEN, or MEMTIDE_INFLUX_USER \
+             and MEMTIDE_INFLUX_PASSWORD, prove who it is.",
+        );
+    let spool = Arg::new("spool")
+        .long("spool")
+        .value_name("DIR,SIZE")
+        .requires("influx")
+        .help("Keep points here that the database does not take now");
+    [samples, influx, spool]
 }
 
 fn status_command() -> Command {

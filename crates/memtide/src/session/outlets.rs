@@ -30,7 +30,7 @@ pub(crate) fn open(settings: &Settings, rows_by: RowsBy) -> Result<Opened, Stop>
     };
     kinds::add_of_run(&mut outlets, outputs, unix_s)?;
     let points = match rows_by {
-        RowsBy::Fleet => add_points(&mut outlets, settings, Recorded::of_load(settings))?,
+        RowsBy::Fleet => add_points(&mut outlets, settings, Recorded::of_load(settings, false))?,
         RowsBy::Themselves => refuse_points(outputs)?,
     };
     let samples = pair::paired(samples, points);
@@ -45,6 +45,15 @@ pub(crate) fn open(settings: &Settings, rows_by: RowsBy) -> Result<Opened, Stop>
 pub(crate) enum Recorded {
     /// Seconds, and each measured operation.
     Operations,
+    /// Seconds, and each measured operation, of the steps of a search or scan.
+    Steps,
+    /// Each measured operation of a share; its master writes the seconds.
+    Share {
+        /// Which share of the run it is.
+        number: u32,
+        /// The step of a search or scan.
+        step: Option<u32>,
+    },
     /// Seconds.
     Seconds,
     /// The seconds of a record.
@@ -52,11 +61,13 @@ pub(crate) enum Recorded {
 }
 
 impl Recorded {
-    /// What is written of a load. Operations that agents make are not here.
-    pub(crate) const fn of_load(settings: &Settings) -> Self {
-        match settings.placement.agents.which.is_some() {
-            true => Self::Seconds,
-            false => Self::Operations,
+    /// What is written of a run, or of the steps of a search or scan. Operations that agents make
+    /// are not here.
+    pub(crate) const fn of_load(settings: &Settings, has_steps: bool) -> Self {
+        match (settings.placement.agents.which.is_some(), has_steps) {
+            (true, _) => Self::Seconds,
+            (false, true) => Self::Steps,
+            (false, false) => Self::Operations,
         }
     }
 }
@@ -71,7 +82,7 @@ pub(crate) fn add_points(
     settings: &Settings,
     recorded: Recorded,
 ) -> Result<Option<Samples>, Stop> {
-    let Some(output) = settings.outputs.first(OutputKind::Influx) else { return Ok(None) };
+    let Some(output) = settings.outputs.points() else { return Ok(None) };
     #[cfg(feature = "influx")]
     {
         let rows = influx::add(outlets, &output, settings, recorded)?;

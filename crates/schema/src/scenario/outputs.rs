@@ -105,6 +105,18 @@ impl Outputs {
         self.files().into_iter().find(|output| output.kind == kind)
     }
 
+    /// The output of points that this process writes itself.
+    pub fn points(&self) -> Option<Output> {
+        let mut all = self.out.iter().filter(|output| output.kind == OutputKind::Influx);
+        all.find(|output| !output.is_by_agents()).cloned()
+    }
+
+    /// True if each agent is to write points of its operations to a database of its own.
+    pub fn wants_agents_points(&self) -> bool {
+        let mut all = self.out.iter().filter(|output| output.kind == OutputKind::Influx);
+        all.any(Output::is_by_agents)
+    }
+
     /// These outputs without samples.
     #[must_use]
     pub fn without_samples(&self) -> Self {
@@ -152,13 +164,7 @@ impl Settings {
             problems
                 .add("out", format!("{second} and {first}: samples go to one place; remove one"));
         }
-        let influx = self.outputs.files().iter().filter(|it| it.kind == OutputKind::Influx).count();
-        if influx > 1 {
-            problems.add("out", "out influx is given twice: points go to one database");
-        }
-        if self.outputs.spool.is_some() && influx == 0 {
-            problems.add("spool", "spool is for points: add out influx=URL, or remove spool");
-        }
+        self.check_points(&mut problems);
         let Scenario { verify, verify_expiry, .. } = self.scenario;
         if self.outputs.verify_details.is_some() && verify == 0.0 && !verify_expiry {
             problems.add(
@@ -167,6 +173,23 @@ impl Settings {
             );
         }
         problems.0
+    }
+
+    fn check_points(&self, problems: &mut Problems) {
+        let mut influx = self.outputs.files();
+        influx.retain(|output| output.kind == OutputKind::Influx);
+        if influx.iter().filter(|output| !output.is_by_agents()).count() > 1 {
+            problems.add("out", "out influx is given twice: points go to one database");
+        }
+        if self.outputs.wants_agents_points() && self.placement.agents.which.is_none() {
+            problems.add(
+                "out",
+                "out influx=agents is for runs by agents: add agents, or name a URL in its place",
+            );
+        }
+        if self.outputs.spool.is_some() && self.outputs.points().is_none() {
+            problems.add("spool", "spool is for points: add out influx=URL, or remove spool");
+        }
     }
 }
 

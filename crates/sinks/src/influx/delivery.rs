@@ -177,6 +177,12 @@ impl Delivery {
         Feed { shared: Arc::clone(&self.shared), batch: Batch::default(), began: Instant::now() }
     }
 
+    /// What became of the points that feeds have handed over so far. Those that wait or are under
+    /// way have no share in it but in `offered`.
+    pub fn so_far(&self) -> Delivered {
+        self.shared.state().so_far.clone()
+    }
+
     /// Waits a bounded time for what is not posted yet, puts the rest aside, and tells what became
     /// of all points. Those that a [`Feed`] still holds are not among them: flush it first.
     pub fn close(&mut self) -> Delivered {

@@ -52,7 +52,7 @@ pub struct InfluxOperations {
     known: HashMap<(Kind, SampleOutcome, Option<usize>), Series>,
     /// How many series there were.
     series: usize,
-    /// The step of a search or scan; none for the first, and for a run.
+    /// The step of a search or scan.
     step: Option<u32>,
     instants: Instants,
 }
@@ -66,8 +66,8 @@ struct Series {
 }
 
 impl InfluxOperations {
-    /// Points of `run` go to `feed`.
-    pub fn new(run: InfluxRun, feed: Feed) -> Self {
+    /// Points of `run` go to `feed`; in a search or scan those of `step`, and of those behind it.
+    pub fn new(run: InfluxRun, feed: Feed, step: Option<u32>) -> Self {
         Self {
             run,
             feed,
@@ -76,7 +76,7 @@ impl InfluxOperations {
             leads: BTreeMap::new(),
             known: HashMap::new(),
             series: 0,
-            step: None,
+            step,
             instants: Instants::default(),
         }
     }
@@ -94,18 +94,18 @@ impl InfluxOperations {
 
     /// The operations of the next step of a search or scan follow.
     pub fn restart(&mut self) {
-        self.step = Some(self.step.map_or(2, |step| step + 1));
+        self.step = self.step.map(|step| step + 1);
         self.known.clear();
     }
 
     fn add(&mut self, sample: &Sample) {
         let server = sample.connection.and_then(|at| self.leads.get(&at).copied());
         let next = &mut self.series;
-        let step = self.step.map_or_else(String::new, |step| step.to_string());
         let key = (sample.kind, sample.outcome, server);
-        let (run, servers) = (&self.run, &self.servers);
+        let (run, servers, step) = (&self.run, &self.servers, self.step);
         let series = self.known.entry(key).or_insert_with(|| {
             let names = &run.names;
+            let step = step.map_or_else(String::new, |step| step.to_string());
             let server = server.and_then(|at| servers.get(at)).map_or("", String::as_str);
             let own = [
                 (&*names.kind, sample.kind.name()),

@@ -18,8 +18,8 @@ use memtide_sinks::{
 use std::io;
 use std::path::Path;
 
-/// Adds the sink of an output's seconds, which also delivers what it returns: the sink of
-/// operations, if they are wanted.
+/// Adds the sink that delivers the points of an output, and makes those of seconds; returns the
+/// sink of operations, if they are wanted.
 ///
 /// Cause: The spool's folder cannot be used, a secret cannot be read, or a tag has the name of one
 /// that all points have.
@@ -30,27 +30,38 @@ pub(super) fn add(
     recorded: Recorded,
 ) -> Result<Option<Box<dyn Rows>>, Stop> {
     let Some(place) = output.influx() else { return Ok(None) };
-    let run = run(&place, settings)?;
+    let run = run(&place, settings, recorded)?;
     let spool = settings.outputs.spool.as_ref();
     let kept = spool.map(|spool| open_spool(spool, &run.run)).transpose()?;
     let delivery = Delivery::start(Box::new(Http::new(&place)?), kept).map_err(no_thread)?;
-    let operations = InfluxOperations::new(run.clone(), delivery.feed());
+    let feed = || (run.clone(), delivery.feed());
+    let operations = |step| {
+        let (run, feed) = feed();
+        Some(Box::new(OperationPoints(InfluxOperations::new(run, feed, step))) as Box<dyn Rows>)
+    };
+    let operations = match recorded {
+        Recorded::Operations => operations(None),
+        Recorded::Steps => operations(Some(1)),
+        Recorded::Share { step, .. } => operations(step),
+        Recorded::Seconds | Recorded::Record => None,
+    };
+    let (run, feed) = feed();
     let seconds = match recorded {
-        Recorded::Record => InfluxIntervals::of_record(run, delivery.feed()),
-        Recorded::Seconds | Recorded::Operations => {
-            InfluxIntervals::live(run, delivery.feed(), || clock::since_unix().ns())
+        Recorded::Record => Some(InfluxIntervals::of_record(run, feed)),
+        Recorded::Seconds | Recorded::Operations | Recorded::Steps => {
+            Some(InfluxIntervals::live(run, feed, || clock::since_unix().ns()))
         }
+        Recorded::Share { .. } => None,
     };
     let name = output.name();
     let spool = spool.map(|spool| spool.folder.clone());
     let place = output.to_string();
     attach(outlets, &name, SecondPoints { seconds, delivery, name: name.clone(), place, spool })?;
-    let wants = recorded == Recorded::Operations;
-    Ok(wants.then(|| Box::new(OperationPoints(operations)) as Box<dyn Rows>))
+    Ok(operations)
 }
 
 /// What all points of a run have in common.
-fn run(place: &InfluxPlace, settings: &Settings) -> Result<InfluxRun, Stop> {
+fn run(place: &InfluxPlace, settings: &Settings, recorded: Recorded) -> Result<InfluxRun, Stop> {
     let names = &place.names;
     let taken = [&names.kind, &names.outcome, &names.server, &names.share, &names.step];
     let tags = &settings.outputs.tags;
@@ -60,21 +71,38 @@ fn run(place: &InfluxPlace, settings: &Settings) -> Result<InfluxRun, Stop> {
              theirs otherwise: --out 'influx=URL#{name}=other'"
         )));
     }
-    let share = match settings.placement.shard {
-        None => None,
-        shard => division(shard, &variable)?,
+    let share = match (recorded, settings.placement.shard) {
+        (Recorded::Share { number, .. }, _) => Some(number),
+        (_, None) => None,
+        (_, shard) => division(shard, &variable)?.map(|division| division.share.number),
     };
     // The user's own word for the run goes first.
     let run = match tags.get(&names.run) {
         Some(_) => String::new(),
-        None => format!("{:016x}", mix(clock::since_unix().ns() ^ u64::from(std::process::id()))),
+        None => run_word(),
     };
     Ok(InfluxRun {
         names: names.clone(),
         run,
-        share: share.map_or_else(String::new, |it| it.share.number.to_string()),
+        share: share.map_or_else(String::new, |number| number.to_string()),
         tags: tags.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
     })
+}
+
+/// A word that no other run has.
+fn run_word() -> String {
+    format!("{:016x}", mix(clock::since_unix().ns() ^ u64::from(std::process::id())))
+}
+
+/// Gives a run whose agents write points a tag for its name, unless the user has: one that all of
+/// them and this process write.
+#[cfg(feature = "cluster")]
+pub(crate) fn name_run(settings: &mut Settings) {
+    if settings.outputs.wants_agents_points() {
+        let place = settings.outputs.points().and_then(|output| output.influx());
+        let names = place.map(|place| place.names).unwrap_or_default();
+        settings.outputs.tags.entry(names.run).or_insert_with(run_word);
+    }
 }
 
 /// Cause: The folder cannot be made, read or written.
@@ -95,9 +123,9 @@ fn no_thread(error: io::Error) -> Stop {
     Stop { code: FAILED, message: format!("no thread can be started for points: {error}") }
 }
 
-/// The seconds of a load, and the end of all points.
+/// The seconds of a load, where they are written here, and the end of all points.
 struct SecondPoints {
-    seconds: InfluxIntervals,
+    seconds: Option<InfluxIntervals>,
     delivery: Delivery,
     name: String,
     /// The output as it was asked for.
@@ -107,15 +135,15 @@ struct SecondPoints {
 
 impl Sink for SecondPoints {
     fn on(&mut self, event: &Event) -> io::Result<()> {
-        self.seconds.on(event)
+        self.seconds.as_mut().map_or(Ok(()), |seconds| seconds.on(event))
     }
 
     fn takes(&self) -> fn(&Event) -> bool {
-        self.seconds.takes()
+        self.seconds.as_ref().map_or(|_| false, Sink::takes)
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        self.seconds.finish()?;
+        self.seconds.as_mut().map_or(Ok(()), Sink::finish)?;
         let delivered = self.delivery.close();
         match delivered.is_whole() {
             true => Ok(()),

@@ -1,6 +1,7 @@
 //! Runs whose load agents make: a master and agents of their own processes, on this machine.
 
 mod runs;
+mod points;
 mod same;
 mod bad_days;
 mod masters;

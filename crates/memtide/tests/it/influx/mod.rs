@@ -2,7 +2,7 @@
 //! another opinion costs its points alone, each of which is counted.
 
 mod influxd;
-mod stub;
+pub(crate) mod stub;
 
 use crate::child::{Finished, Running, program, scratch, shared};
 use influxd::Influxd;
@@ -18,6 +18,11 @@ type Answer = fn(usize, &Request) -> Reply;
 /// A run of some thousand operations.
 const RUN: &str = "run --rate 4k --duration 500ms --keys 100 --mix get=5,set=1,delete=1 --json -";
 
+/// How many operations go to a real database: `MEMTIDE_INFLUX_OPS` of the environment.
+fn many() -> u64 {
+    std::env::var("MEMTIDE_INFLUX_OPS").ok().and_then(|word| word.parse().ok()).unwrap_or(50_000)
+}
+
 /// Starts the program in an environment with these variables.
 fn start(line: &str, variables: &[(&str, &str)]) -> Running {
     let variables = variables.iter().copied();
@@ -29,7 +34,7 @@ fn run(line: &str) -> Finished {
 }
 
 /// How many operations a record has by kind and outcome, of those that all ended well.
-fn counts(record: &Record) -> BTreeMap<(String, String), u64> {
+pub(crate) fn counts(record: &Record) -> BTreeMap<(String, String), u64> {
     let totals = &record.totals;
     assert_eq!(totals.answered, totals.intended, "all are answered");
     let mut counts = BTreeMap::new();
@@ -47,7 +52,7 @@ fn counts(record: &Record) -> BTreeMap<(String, String), u64> {
 }
 
 /// How many points of operations requests brought by kind and outcome; each line is read strictly.
-fn posted(requests: &[Request]) -> BTreeMap<(String, String), u64> {
+pub(crate) fn posted(requests: &[Request]) -> BTreeMap<(String, String), u64> {
     let mut counts = BTreeMap::new();
     for line in requests.iter().flat_map(|request| &request.lines) {
         let (name, tags, fields, time) = point(line).unwrap_or_else(|| panic!("{line}"));
@@ -65,9 +70,12 @@ fn posted(requests: &[Request]) -> BTreeMap<(String, String), u64> {
 fn a_database_has_the_points_of_the_record() {
     let Some(database) = Influxd::start("points") else { return };
     let _turn = shared();
-    let line = "run --rate 25k --duration 2s --keys 1000 --mix get=5,set=1,delete=1 --json -";
+    let ops = many();
+    let line = "run --rate 25k --keys 1000 --mix get=5,set=1,delete=1 --json -";
+    let line = format!("{line} --ops-max {ops}");
     let ended = run(&format!("{line} --out influx={} --tag build=7", database.url())).exits(0);
     let record = ended.record();
+    assert_eq!(record.totals.answered, ops);
     assert_eq!(database.counts(), counts(&record));
     let answer = database.ask("SHOW SERIES");
     let series = answer["series"][0]["values"].as_array().unwrap().len();
@@ -85,20 +93,78 @@ fn a_database_has_the_points_of_the_record() {
         database.ask("SELECT SUM(measured_answered) FROM memtide_interval WHERE kind = 'all'");
     let sum = whole["series"][0]["values"][0][1].as_u64();
     assert_eq!(sum, Some(record.totals.answered), "{whole}");
+
+    // How long points are kept is the database's: a policy that the URL names.
+    database.ask("CREATE RETENTION POLICY day ON it DURATION 1d REPLICATION 1");
+    let ended = run(&format!("{RUN} --out influx={}&rp=day", database.url())).exits(0);
+    let kept = database.ask("SELECT COUNT(intended) FROM it.day.memtide_operation");
+    let kept = kept["series"][0]["values"][0][1].as_u64();
+    assert_eq!(kept, Some(ended.record().totals.intended));
 }
 
 #[test]
 fn a_database_that_is_killed_in_mid_run_has_all_points_in_the_end() {
     let Some(mut database) = Influxd::start("killed") else { return };
     let _turn = shared();
-    let line = "run --rate 8k --duration 6s --keys 1000 --mix get=5,set=1,delete=1 --json -";
+    let spool = scratch("influx-killed-spool");
+    // The run outlasts the time in which the database is away.
+    let (ops, rate) = (many(), many().clamp(50_000, 150_000) / 6);
+    let line = "run --keys 1000 --mix get=5,set=1,delete=1 --json -";
+    let line = format!("{line} --rate {rate} --ops-max {ops} --spool {},1GB", spool.display());
     let running = Running::start(&format!("{line} --out influx={}", database.url()));
     thread::sleep(Duration::from_millis(1_700));
     database.kill();
     thread::sleep(Duration::from_secs(3));
     database.start_again();
     let record = running.finish().exits(0).record();
+    assert_eq!(record.totals.answered, ops);
     assert_eq!(database.counts(), counts(&record));
+}
+
+#[test]
+fn what_a_spool_has_no_room_for_is_counted() {
+    let Some(mut database) = Influxd::start("full") else { return };
+    let _turn = shared();
+    let spool = scratch("influx-full-spool");
+    drop(std::fs::remove_dir_all(&spool));
+    let (at, place) = (spool.display(), database.url());
+    let line = "run --rate 20k --duration 3s --keys 1000 --mix get=5,set=1,delete=1 --json -";
+    let running = Running::start(&format!("{line} --spool {at},200KB --out influx={place}"));
+    thread::sleep(Duration::from_millis(1_500));
+    database.kill();
+    let ended = running.finish().exits(1);
+    let said = ended.err.lines().find(|line| line.contains("points are in the database"));
+    let said = said.unwrap_or_else(|| panic!("{ended}"));
+    let all = number(said, " points are in");
+    let written = number(said, &format!(" of {all} points"));
+    let (kept, lost) = (number(said, " wait in the spool"), number(said, " are lost"));
+    assert!(written > 0 && kept > 0 && lost > 0, "{said}");
+    assert_eq!(written + kept + lost, all, "{said}");
+    assert!(all > ended.record().totals.intended, "operations and seconds: {said}");
+    database.start_again();
+    let left = format!("report --from-spool {at} --out influx={place}");
+    let left = run(&left).exits(0);
+    assert!(left.out.starts_with(&format!("{kept} points are in the database")), "{left}");
+    let seconds = database.ask("SELECT COUNT(length_s) FROM memtide_interval");
+    let seconds = seconds["series"][0]["values"][0][1].as_u64().unwrap_or(0);
+    assert_eq!(database.counts().values().sum::<u64>() + seconds, all - lost);
+}
+
+#[test]
+fn a_database_behind_tls_is_one_whose_certificate_is_trusted() {
+    let _turn = shared();
+    let (stub, certificate) = Stub::with_tls(|_, _| Reply::Whole(204, "", ""));
+    let trusted = scratch("influx-authority.pem");
+    std::fs::write(&trusted, certificate).unwrap();
+    let place = stub.url("/write?db=x").replacen("http", "https", 1);
+    let line = format!("{RUN} --out influx={place}");
+    let record = start(&line, &[("SSL_CERT_FILE", trusted.to_str().unwrap())]).finish();
+    let record = record.exits(0).record();
+    assert_eq!(posted(&stub.requests()), counts(&record));
+    let ended = run(&line).exits(1);
+    assert!(ended.err.contains("it cannot be reached: ") && ended.err.contains("ertificate"));
+    assert_eq!(stub.requests().len(), 0, "nothing leaves before the certificate is believed");
+    assert_eq!(ended.record().totals.answered, ended.record().totals.intended);
 }
 
 #[test]

@@ -2,6 +2,9 @@
 //! answers as the test wants.
 
 use flate2::read::GzDecoder;
+use rcgen::generate_simple_self_signed;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,17 +13,17 @@ use std::thread;
 use std::time::Duration;
 
 /// One request.
-pub(super) struct Request {
+pub(crate) struct Request {
     /// Path and query.
-    pub(super) target: String,
+    pub(crate) target: String,
     /// Its headers, with names in small letters.
-    pub(super) headers: BTreeMap<String, String>,
+    pub(crate) headers: BTreeMap<String, String>,
     /// What it posts, unpacked.
-    pub(super) lines: Vec<String>,
+    pub(crate) lines: Vec<String>,
 }
 
 /// An answer.
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// A status, more headers (each with its line end), and a body.
     Whole(u16, &'static str, &'static str),
     /// The beginning of an answer, and the end of the connection.
@@ -29,46 +32,73 @@ pub(super) enum Reply {
     Never,
 }
 
-pub(super) struct Stub {
-    pub(super) address: SocketAddr,
+pub(crate) struct Stub {
+    pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Stub {
     /// A stub whose answers depend on the number of the request.
-    pub(super) fn start(reply: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(reply: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static) -> Self {
+        Self::over(reply, Some)
+    }
+
+    /// A stub that speaks TLS, and the certificate that it shows.
+    pub(super) fn with_tls(
+        reply: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
+    ) -> (Self, String) {
+        let own = generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
+        let config = ServerConfig::builder().with_no_client_auth();
+        let config = Arc::new(config.with_single_cert(vec![own.cert.der().clone()], key).unwrap());
+        let stub = Self::over(reply, move |stream| {
+            let connection = ServerConnection::new(Arc::clone(&config)).ok()?;
+            Some(StreamOwned::new(connection, stream))
+        });
+        (stub, own.cert.pem())
+    }
+
+    /// A stub that speaks over what `wrap` makes of a connection.
+    fn over<S: Read + Write>(
+        reply: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
+        wrap: impl Fn(TcpStream) -> Option<S> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let (known, reply) = (Arc::clone(&seen), Arc::new(reply));
+        let (known, reply, wrap) = (Arc::clone(&seen), Arc::new(reply), Arc::new(wrap));
         // It ends with the process of the tests.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (known, reply) = (Arc::clone(&known), Arc::clone(&reply));
-                thread::spawn(move || drop(serve(&stream, &known, &*reply)));
+                let wrap = Arc::clone(&wrap);
+                thread::spawn(move || {
+                    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+                    let Some(mut stream) = wrap(stream) else { return };
+                    drop(serve(&mut stream, &known, &*reply));
+                });
             }
         });
         Self { address, seen }
     }
 
     /// The URL of `path` there.
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// All requests since the last call.
-    pub(super) fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         std::mem::take(&mut *self.seen.lock().unwrap())
     }
 }
 
 fn serve(
-    mut stream: &TcpStream,
+    mut stream: impl Read + Write,
     seen: &Mutex<Vec<Request>>,
     reply: &dyn Fn(usize, &Request) -> Reply,
 ) -> io::Result<()> {
-    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-    let request = read(&mut BufReader::new(stream))?;
+    let request = read(&mut BufReader::new(&mut stream))?;
     let answer = {
         let mut seen = seen.lock().unwrap();
         let answer = reply(seen.len(), &request);
@@ -81,10 +111,11 @@ fn serve(
             "HTTP/1.1 {status} Word\r\nConnection: close\r\n{headers}\
              Content-Length: {}\r\n\r\n{body}",
             body.len()
-        ),
-        Reply::Half => write!(stream, "HTTP/1.1 204 No Con"),
-        Reply::Never => stream.read_to_end(&mut Vec::new()).map(drop),
+        )?,
+        Reply::Half => write!(stream, "HTTP/1.1 204 No Con")?,
+        Reply::Never => drop(stream.read_to_end(&mut Vec::new())?),
     }
+    stream.flush()
 }
 
 fn read(from: &mut impl BufRead) -> io::Result<Request> {
@@ -112,10 +143,10 @@ fn read(from: &mut impl BufRead) -> io::Result<Request> {
 }
 
 /// A point, read by the line protocol's rules: measurement, tags, fields, time.
-pub(super) type Point = (String, BTreeMap<String, String>, BTreeMap<String, f64>, u64);
+pub(crate) type Point = (String, BTreeMap<String, String>, BTreeMap<String, f64>, u64);
 
 /// Reads a line strictly.
-pub(super) fn point(line: &str) -> Option<Point> {
+pub(crate) fn point(line: &str) -> Option<Point> {
     let [head, fields, time] = split(line, ' ').try_into().ok()?;
     let mut head = split(&head, ',').into_iter();
     let measurement = head.next().filter(|name| !name.is_empty())?;

@@ -95,6 +95,11 @@ impl FromStr for OutputKind {
     }
 }
 
+/// True if this is the place of what agents write themselves: single operations.
+fn is_by_agents(kind: OutputKind, place: &str) -> bool {
+    matches!(kind, OutputKind::Samples | OutputKind::Influx) && place == "agents"
+}
+
 /// The ending of files of JSON Lines.
 const JSON_LINES: &str = ".jsonl";
 
@@ -147,6 +152,11 @@ impl Output {
         is_influx.then(|| InfluxPlace::parse(&self.place).ok()).flatten()
     }
 
+    /// True if each agent of the run writes its part, to a place that its own operator names.
+    pub fn is_by_agents(&self) -> bool {
+        is_by_agents(self.kind, &self.place)
+    }
+
     /// True if it goes to stdout.
     pub fn is_stdout(&self) -> bool {
         self.place == "-"
@@ -175,14 +185,14 @@ impl FromStr for Output {
         if place.is_empty() || place.contains('\0') {
             return Err(format!("{kind} needs a file's path after the =, or - for stdout"));
         }
-        if kind == OutputKind::Influx {
+        let is_agents = is_by_agents(kind, place);
+        if kind == OutputKind::Influx && !is_agents {
             InfluxPlace::parse(place)?;
         }
         let name = place.rsplit_once('/').map_or(place, |(_, name)| name);
         let has_ending = name.trim_start_matches('.').contains('.');
         let endings = kind.endings();
         let is_one = endings.iter().any(|ending| name.ends_with(ending));
-        let is_agents = kind == OutputKind::Samples && place == "agents";
         let is_plain = is_agents || (kind.is_text() && !has_ending);
         if !endings.is_empty() && !is_one && !is_plain {
             return Err(format!("{kind}='{place}' must end with {}", endings.join(" or ")));

@@ -65,7 +65,7 @@ fn an_operation_is_a_point_of_its_own() {
     ];
     let found = lines(
         |feed| {
-            let mut sink = InfluxOperations::new(run(), feed);
+            let mut sink = InfluxOperations::new(run(), feed, None);
             sink.begin(1_000, vec!["h:1".to_owned()], BTreeMap::from([(1, 0)]));
             sink
         },

@@ -142,6 +142,7 @@ fn work(agent: AgentOptions) -> Result<(), String> {
         shares: agent.shares,
         kept: None,
         samples: None,
+        points: None,
         rows: None,
         own: Own::of_environment().map_err(|stop| stop.message)?,
         watches: false,

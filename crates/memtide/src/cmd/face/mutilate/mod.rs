@@ -119,7 +119,8 @@ impl Front for Mutilate {
         ];
         check_distinct(&places, true).map_err(Stop::usage)?;
         let mut opened = json(output.json.as_deref(), course(&self.options.mode))?;
-        let points = add_points(&mut opened.outlets, settings, Recorded::of_load(settings))?;
+        let recorded = Recorded::of_load(settings, course(&self.options.mode).is_some());
+        let points = add_points(&mut opened.outlets, settings, recorded)?;
         Ok(Opened { samples: paired(samples(&self.options)?, points), ..opened })
     }
 
