@@ -27,7 +27,8 @@ const RECORDED: &str = "bench/instructions.json";
 /// When a part has grown by more than is allowed, or cannot be counted.
 pub(crate) fn run(root: &Path, record: bool) -> Result<(), String> {
     crate::setup::install_missing(crate::setup::INSTRUCTIONS)?;
-    crate::run(crate::cargo(root).args(["build", "--release", "--package", "memtide-bench"]))?;
+    let build = ["build", "--release", "--package", "memtide-bench", "--bin", "engine-parts"];
+    crate::run(crate::cargo(root).args(build))?;
     let metadata = crate::metadata(root)?;
     let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
     let program = Path::new(target).join("release/engine-parts");

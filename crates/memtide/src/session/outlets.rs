@@ -48,6 +48,7 @@ pub(crate) enum Recorded {
     /// Seconds, and each measured operation, of the steps of a search or scan.
     Steps,
     /// Each measured operation of a share; its master writes the seconds.
+    #[cfg_attr(not(feature = "cluster"), expect(dead_code))]
     Share {
         /// Which share of the run it is.
         number: u32,
