@@ -68,7 +68,7 @@ pub(crate) fn counts(out: &mut Sheet, record: &Record) {
 }
 
 /// What a server said of itself while the load ran; `None` if it said nothing.
-fn served(load: &ServerLoad) -> Option<String> {
+pub(crate) fn served(load: &ServerLoad) -> Option<String> {
     let report = &load.report;
     let mut parts = Vec::new();
     if let Some(found) = report.hit_ratio() {

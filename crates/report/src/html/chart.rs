@@ -12,6 +12,8 @@ const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 400.0;
 /// Charts whose lines have this many points or fewer show each of them.
 const DOTS_MAX: usize = 40;
+/// The width of a mark's name, as a share of the drawing's on a phone.
+const MARK_WIDTH: f64 = 0.25;
 /// Colours of lines; further lines have them again, dashed.
 const COLOURS: usize = 8;
 /// Strengths of a cell of a heat map.
@@ -85,12 +87,15 @@ impl Chart {
                             i aria-hidden="true" {} (line.name)
                         }
                     }
-                    @for limit in &self.limits {
-                        span.limit { i aria-hidden="true" {} (limit.name) }
+                    @for name in self.limit_names() {
+                        span.limit { i aria-hidden="true" {} (name) }
                     }
                 }
                 div.plot tabindex="0" role="group" aria-label=(label) {
                     (self.drawing(&lines))
+                    @for (share, name) in self.marks() {
+                        span.mark style=(mark_place(share)) { (name) }
+                    }
                     @for (value, word) in self.y.ticks() {
                         span.y style=(place("bottom", self.y.place(value))) { (word) }
                     }
@@ -103,6 +108,36 @@ impl Chart {
                 p.readout aria-live="polite" {}
             }
         }
+    }
+
+    /// What the limits are called, each name once.
+    fn limit_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for limit in &self.limits {
+            if !names.contains(&limit.name.as_str()) {
+                names.push(&limit.name);
+            }
+        }
+        names
+    }
+
+    /// Upright limits from left to right with their names, without those whose names would cover
+    /// each other.
+    fn marks(&self) -> Vec<(f64, &str)> {
+        let upright = self.limits.iter().filter(|limit| limit.is_upright);
+        let mut marks: Vec<(f64, &str)> =
+            upright.map(|limit| (self.x.place(limit.at), limit.name.as_str())).collect();
+        marks.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let mut taken = f64::NEG_INFINITY;
+        marks.retain(|(share, _)| {
+            let left = if is_left(*share) { *share } else { share - MARK_WIDTH };
+            let is_free = left >= taken;
+            if is_free {
+                taken = left + MARK_WIDTH;
+            }
+            is_free
+        });
+        marks
     }
 
     fn drawing(&self, lines: &[&Line]) -> Markup {
@@ -209,6 +244,19 @@ impl Chart {
 /// How far from `edge` something is, as a style.
 fn place(edge: &str, share: f64) -> String {
     format!("{edge}:{:.2}%", 100.0 * share)
+}
+
+/// True if a mark has more room for its name behind it.
+fn is_left(share: f64) -> bool {
+    share < 0.5
+}
+
+/// Where the name of a mark is: on the side of its line that has more room.
+fn mark_place(share: f64) -> String {
+    match is_left(share) {
+        true => place("left", share),
+        false => place("right", 1.0 - share),
+    }
 }
 
 /// The class of a line's colour.

@@ -8,6 +8,7 @@ mod steps;
 mod run;
 mod facts;
 mod figures;
+mod servers;
 mod over_time;
 mod spectrum;
 mod chart;

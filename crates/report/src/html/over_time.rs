@@ -20,7 +20,7 @@ pub(super) fn charts(record: &Record) -> Vec<Chart> {
 }
 
 /// The axis of time from 0 to the end of the last piece.
-fn time_axis(end_s: f64) -> Axis {
+pub(super) fn time_axis(end_s: f64) -> Axis {
     Axis::over(Scale::Linear, [end_s].into_iter(), seconds).up_to(end_s.max(1e-9))
 }
 

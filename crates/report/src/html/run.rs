@@ -1,6 +1,6 @@
 //! The content of a page about one run, or about runs that were merged.
 
-use super::{facts, figures, over_time, spectrum};
+use super::{facts, figures, over_time, servers, spectrum};
 use crate::text::what;
 use maud::{Markup, html};
 use memtide_schema::Record;
@@ -12,6 +12,7 @@ pub(super) fn run(record: &Record) -> Markup {
         (facts::facts(record))
         (facts::verdict(record))
         (measured(record))
+        (servers::servers(record))
         @if let Some(own) = &record.own {
             h2 { "Measured by the master's own load, beside that of the agents" }
             (facts::verdict(own))

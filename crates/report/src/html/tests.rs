@@ -7,7 +7,7 @@ use memtide_metrics::Histogram;
 use memtide_schema::Kind;
 use memtide_schema::compare::compare;
 use memtide_schema::record::{
-    IntervalRecord, SecondRecord, ServerRecord, SliceRecord, UnderWay, WarningRecord,
+    IntervalRecord, SecondRecord, ServerRecord, ServerReport, SliceRecord, UnderWay, WarningRecord,
 };
 use memtide_schema::steps::{Conclusion, CourseKind, Step, StepRole};
 
@@ -59,9 +59,50 @@ fn run_of(rows: u32, slices: u32, seconds: u32) -> Record {
     record
 }
 
+/// What a server said of the second that ended after `end_s`.
+fn report(end_s: u64) -> ServerReport {
+    ServerReport {
+        answers: 1,
+        length_ns: 1_000_000_000,
+        operations: Some(20_100 + end_s),
+        gets: Some(18_000),
+        hits: Some(17_000),
+        misses: Some(1_000),
+        sets: Some(2_100),
+        evictions: Some(end_s % 3),
+        cpu_user_us: Some(61_000 + end_s),
+        cpu_system_us: Some(140_000),
+        items: Some(1_000_000 + end_s),
+        item_bytes: Some(123_456_789 + end_s),
+        connections: Some(67),
+        ..ServerReport::default()
+    }
+}
+
+/// This record with what these servers said in each second, as `of` changes it.
+fn watched(mut record: Record, names: &[&str], of: impl Fn(&str, u64) -> ServerReport) -> Record {
+    record.plan.servers = vec![record.plan.servers[0].clone(); names.len()];
+    for (second, end_s) in record.seconds.iter_mut().zip(1..) {
+        let reports = names.iter().map(|name| ((*name).to_owned(), of(name, end_s)));
+        second.reports = reports.collect();
+        (second.counts.answered, second.counts.hits, second.counts.misses) =
+            (20_000, 17_000, 1_000);
+        for (name, report) in &second.reports {
+            let load = record.server.during.entry(name.clone()).or_default();
+            load.report = load.report.then(report);
+        }
+    }
+    record
+}
+
 /// A record with `word` wherever others have a say.
 fn said(word: &str) -> Record {
     let mut record = run();
+    record.plan.servers[0].name = word.to_owned();
+    record = watched(record, &[word], |_, end_s| ServerReport {
+        restarts: u64::from(end_s == 3),
+        ..report(end_s)
+    });
     record.plan.servers[0].name = word.to_owned();
     record.servers = [word, word]
         .map(|name| ServerRecord { name: name.to_owned(), ..ServerRecord::default() })
@@ -161,8 +202,14 @@ fn the_page_of_a_long_run_is_below_two_megabytes() {
     record.plan.servers = vec![record.plan.servers[0].clone(); 16];
     let second = memtide_schema::record::ServerSecond::default();
     record.seconds.iter_mut().for_each(|it| it.servers = vec![second; 16]);
-    let bytes = page(&record).len();
-    assert!(bytes < 2_000_000, "{bytes} bytes");
+    let names: Vec<String> = (0..8).map(|n| format!("cache{n}.example.com:11211")).collect();
+    for count in [1, 8] {
+        let names: Vec<&str> = names.iter().take(count).map(String::as_str).collect();
+        let mut record = watched(record.clone(), &names, |_, end_s| report(end_s));
+        record.plan.servers = vec![record.plan.servers[0].clone(); 16];
+        let bytes = page(&record).len();
+        assert!(bytes < 2_000_000, "{bytes} bytes");
+    }
     let bytes = page(&run_of(16_384, 64, 1_024)).len();
     assert!(bytes < 2_000_000, "{bytes} bytes");
 }
@@ -212,4 +259,104 @@ fn hostile_names_change_no_tag_of_a_page() {
             assert_eq!(hostile, plain, "seed {seed}, {word:?}");
         }
     }
+}
+
+/// The chart with this title, from its caption to its last value.
+fn chart<'a>(page: &'a str, title: &str) -> &'a str {
+    let part = page.split(&format!("<strong>{title}</strong>")).nth(1).expect(title);
+    part.split("</figure>").next().unwrap()
+}
+
+/// The values of a line of a chart, as the page reads them out.
+fn values(chart: &str, name: &str) -> Vec<String> {
+    let line = chart.split(&format!("data-name=\"{name}\"")).nth(1).expect(name);
+    let values = line.split("data-v=\"").nth(1).unwrap().split('"').next().unwrap();
+    values.split('|').map(str::to_owned).collect()
+}
+
+#[test]
+fn a_server_tells_of_itself_and_of_its_restart() {
+    let restarted = |_: &str, end_s| {
+        let restarts = u64::from(end_s == 4);
+        ServerReport { restarts, resets: u64::from(end_s == 11), ..report(end_s) }
+    };
+    let page = page(&watched(run(), &["a:11211"], restarted));
+    let rate = chart(&page, "Rate at the servers");
+    assert_eq!(values(rate, "a:11211")[0], "20 101/s");
+    assert_eq!(values(rate, "answered, as memtide counts"), vec!["20 000/s"; 12]);
+    assert_eq!(values(chart(&page, "Hit ratio"), "a:11211"), vec!["94.4 %"; 12]);
+    assert_eq!(values(chart(&page, "CPU of the servers"), "a:11211")[0], "20.1 %");
+    // A process that starts takes time for no operation.
+    let cpu = values(chart(&page, "CPU per million operations"), "a:11211");
+    assert_eq!((cpu.len(), cpu[0].as_str()), (11, "10 s"));
+    assert_eq!(values(chart(&page, "Items"), "a:11211")[11], "1 000 012");
+    assert_eq!(values(chart(&page, "Memory of items"), "a:11211")[11], "123.5 MB");
+    assert_eq!(values(chart(&page, "Evictions"), "a:11211")[..3], ["1.00/s", "2.00/s", "0.00/s"]);
+    assert_eq!(values(chart(&page, "Connections at the servers"), "a:11211"), vec!["67"; 12]);
+    // The marks are lines across each of the eight charts, with a word at them and one below it.
+    assert_eq!(
+        page.matches("<span class=\"mark\" style=\"left:33.33%\">restart</span>").count(),
+        8
+    );
+    assert_eq!(page.matches("style=\"right:8.33%\">stats reset</span>").count(), 8);
+    assert!(rate.contains("<path class=\"limit\" d=\"M333.3 0V400\">"), "{rate}");
+    assert!(
+        page.contains(
+            "was restarted once, had its counters reset once; restarts were seen after 4 s"
+        )
+    );
+}
+
+#[test]
+fn a_silent_server_leaves_a_gap_in_its_line_and_in_the_sum() {
+    let silent = |name: &str, end_s| match (name, end_s) {
+        ("b:11211", 5 | 6) => ServerReport::none(),
+        // The answer after it tells of all the time since the one before.
+        ("b:11211", 7) => {
+            ServerReport { length_ns: 3_000_000_000, operations: Some(60_000), ..report(end_s) }
+        }
+        _ => report(end_s),
+    };
+    let mut record = watched(run(), &["a:11211", "b:11211"], silent);
+    record.server.during.get_mut("b:11211").unwrap().why_unanswered = Some("too late".to_owned());
+    let page = page(&record);
+    let rate = chart(&page, "Rate at the servers");
+    assert_eq!(values(rate, "a:11211").len(), 12);
+    let (b, all) = (values(rate, "b:11211"), values(rate, "all servers"));
+    assert_eq!((b.len(), b[4].as_str()), (10, "20 000/s"));
+    assert_eq!((all.len(), all[0].as_str(), all[4].as_str()), (10, "40 202/s", "40 107/s"));
+    assert_eq!(values(chart(&page, "Items"), "all servers").len(), 10);
+    assert!(page.contains("did not answer 2 of 12 questions; why it did not answer: too late"));
+}
+
+#[test]
+fn what_is_not_known_has_no_chart_and_many_servers_have_only_their_sum() {
+    let without_cpu = |_: &str, end_s| ServerReport { cpu_user_us: None, ..report(end_s) };
+    let page = page(&watched(run(), &["a:11211"], without_cpu));
+    assert!(!page.contains("CPU of the servers") && page.contains("Memory of items"));
+    assert!(!super::page(&run()).contains("What the servers said"));
+    let names: Vec<String> = (0..9).map(|n| format!("{n}:11211")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let many = super::page(&watched(run(), &names, |_, end_s| report(end_s)));
+    let items = chart(&many, "Items");
+    assert_eq!(values(items, "all servers")[0], "9 000 009");
+    assert_eq!(items.matches("data-name").count(), 1);
+}
+
+#[test]
+fn what_is_left_after_the_last_second_is_part_of_it() {
+    let mut record = watched(run(), &["a:11211"], |_, end_s| report(end_s));
+    let last = record.seconds.last_mut().unwrap();
+    (last.length_s, last.counts.answered) = (0.05, 1_000);
+    let rest = ServerReport {
+        length_ns: 50_000_000,
+        operations: Some(10),
+        cpu_user_us: Some(0),
+        cpu_system_us: Some(900),
+        ..report(12)
+    };
+    last.reports.insert("a:11211".to_owned(), rest);
+    let page = page(&record);
+    let cpu = values(chart(&page, "CPU per million operations"), "a:11211");
+    assert_eq!((cpu.len(), cpu[10].as_str()), (11, "10.03 s"));
 }

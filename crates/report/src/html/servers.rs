@@ -1,0 +1,311 @@
+//! What the servers said of themselves while the load ran: charts over time, and a line for each.
+//!
+//! Only what is in `reports` of the seconds; what memtide measured of servers is in `over_time`.
+
+use super::axis::{Axis, Scale};
+use super::chart::{Chart, Limit, Line};
+use super::over_time::time_axis;
+use crate::counts::served;
+use crate::number::{percent, rate, seconds, whole};
+use maud::{Markup, html};
+use memtide_base::units::format_bytes;
+use memtide_schema::record::{Record, SecondRecord, ServerLoad, ServerReport};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More servers than this have no lines of their own.
+const SERVERS_MAX: usize = 8;
+/// Points of all lines together at most; neighbours of more seconds are put together.
+const POINTS_MAX: usize = 16_384;
+/// Restarts of a server that are listed.
+const LISTED_MAX: usize = 8;
+
+/// The section, or nothing if no server was asked.
+pub(super) fn servers(record: &Record) -> Markup {
+    let timeline = Timeline::of(record);
+    html! {
+        @if !record.server.during.is_empty() || !timeline.names.is_empty() {
+            h2 { "Servers" }
+            p.faint {
+                "What the servers said of themselves, asked once a second while the load ran. \
+                 Their counters have the commands of all clients."
+            }
+            @for chart in timeline.charts() { (chart.markup()) }
+            ul {
+                @for (name, load) in &record.server.during {
+                    li { strong { (name) } " " (timeline.sentence(name, load)) }
+                }
+            }
+        }
+    }
+}
+
+/// The load in stretches of a second or more, and who was asked in them.
+struct Timeline<'a> {
+    names: BTreeSet<&'a str>,
+    stretches: Vec<Stretch<'a>>,
+    /// What the line for all servers is called.
+    sum: &'static str,
+}
+
+/// A stretch of the load.
+struct Stretch<'a> {
+    end_s: f64,
+    length_s: f64,
+    /// What memtide counted in it.
+    answered: u64,
+    hits: u64,
+    misses: u64,
+    reports: BTreeMap<&'a str, ServerReport>,
+}
+
+impl<'a> Stretch<'a> {
+    fn of(seconds: &'a [SecondRecord]) -> Self {
+        let sum = |of: fn(&SecondRecord) -> u64| seconds.iter().map(of).sum();
+        let mut reports: BTreeMap<&str, ServerReport> = BTreeMap::new();
+        for (name, next) in seconds.iter().flat_map(|second| &second.reports) {
+            let report = reports.entry(name).or_default();
+            *report = report.then(next);
+        }
+        Self {
+            end_s: seconds.last().map_or(0.0, |second| second.start_s + second.length_s),
+            length_s: seconds.iter().map(|second| second.length_s).sum(),
+            answered: sum(|second| second.counts.answered),
+            hits: sum(|second| second.counts.hits),
+            misses: sum(|second| second.counts.misses),
+            reports,
+        }
+    }
+}
+
+impl<'a> Timeline<'a> {
+    fn of(record: &'a Record) -> Self {
+        let of_second = |second: &'a SecondRecord| second.reports.keys().map(String::as_str);
+        let names: BTreeSet<&str> = record.seconds.iter().flat_map(of_second).collect();
+        let lines = if names.len() > SERVERS_MAX { 1 } else { names.len() + 1 };
+        let points = POINTS_MAX / (FIGURES.len() * lines);
+        let step = record.seconds.len().div_ceil(points).max(1);
+        let is_all = names.len() == record.plan.servers.len();
+        Self {
+            stretches: stretches(&record.seconds, step),
+            sum: if is_all { "all servers" } else { "all that were asked" },
+            names,
+        }
+    }
+
+    fn charts(&self) -> Vec<Chart> {
+        let marks = self.marks();
+        let charts = FIGURES.iter().filter_map(|figure| self.chart(figure));
+        charts.map(|chart| Chart { limits: marks.clone(), ..chart }).collect()
+    }
+
+    /// The chart of a figure, unless no server says it.
+    fn chart(&self, figure: &Figure) -> Option<Chart> {
+        let mut lines: Vec<Line> = Vec::new();
+        if self.names.len() > 1 {
+            lines.push(self.line(self.sum, |stretch| {
+                let each = self.names.iter().map(|name| stretch.reports.get(name));
+                let each: Vec<&ServerReport> = each.collect::<Option<_>>()?;
+                (figure.of_all)(&each)
+            }));
+        }
+        if self.names.len() <= SERVERS_MAX {
+            lines.extend(self.names.iter().map(|name| {
+                self.line(*name, |stretch| (figure.of_all)(&[stretch.reports.get(name)?]))
+            }));
+        }
+        lines.retain(|line| !line.is_empty());
+        if lines.is_empty() {
+            return None;
+        }
+        if let Some((name, own)) = figure.own {
+            lines.push(self.line(name, own));
+        }
+        let end_s = self.stretches.last().map_or(0.0, |stretch| stretch.end_s);
+        let values = lines.iter().flat_map(|line| &line.points).filter_map(|(_, value)| *value);
+        Some(Chart {
+            title: figure.title,
+            about: figure.about.to_owned(),
+            x: time_axis(end_s),
+            y: Axis::over(Scale::Linear, values.chain([figure.least]), figure.word),
+            lines,
+            cells: Vec::new(),
+            limits: Vec::new(),
+        })
+    }
+
+    fn line(&self, name: impl Into<String>, value: impl Fn(&Stretch<'_>) -> Option<f64>) -> Line {
+        let point = |stretch: &Stretch<'_>| (stretch.end_s, value(stretch));
+        Line::new(name, self.stretches.iter().map(point).collect())
+    }
+
+    /// Where restarts and resets were seen: at the end of the stretch that tells of them.
+    fn marks(&self) -> Vec<Limit> {
+        let of_stretch = |stretch: &Stretch<'_>| {
+            let is_any =
+                |count: fn(&ServerReport) -> u64| stretch.reports.values().any(|of| count(of) > 0);
+            let restart = is_any(|report| report.restarts).then_some("restart");
+            let reset = is_any(|report| report.resets).then_some("stats reset");
+            let mark =
+                |name: &str| Limit { name: name.to_owned(), at: stretch.end_s, is_upright: true };
+            restart.into_iter().chain(reset).map(mark).collect::<Vec<_>>()
+        };
+        self.stretches.iter().flat_map(of_stretch).collect()
+    }
+
+    /// What a server said of the whole load, when it was restarted, and why it was silent.
+    fn sentence(&self, name: &str, load: &ServerLoad) -> String {
+        let mut sentence = served(load).unwrap_or_else(|| "said nothing".to_owned());
+        let is_restart =
+            |stretch: &&Stretch<'_>| stretch.reports.get(name).is_some_and(|of| of.restarts > 0);
+        let at: Vec<String> =
+            self.stretches.iter().filter(is_restart).map(|of| seconds(of.end_s)).collect();
+        if !at.is_empty() {
+            let listed = at[..at.len().min(LISTED_MAX)].join(", ");
+            let more = if at.len() > LISTED_MAX { " and later" } else { "" };
+            sentence += &format!("; restarts were seen after {listed}{more}");
+        }
+        if let Some(why) = &load.why_unanswered {
+            sentence += &format!("; why it did not answer: {why}");
+        }
+        sentence
+    }
+}
+
+/// The seconds in stretches of `step`. What is left at the end is part of the last of them unless
+/// it is long enough for figures of its own.
+fn stretches(seconds: &[SecondRecord], step: usize) -> Vec<Stretch<'_>> {
+    let length_s = |part: &[SecondRecord]| part.iter().map(|of| of.length_s).sum::<f64>();
+    let mut parts: Vec<&[SecondRecord]> = seconds.chunks(step).collect();
+    if let [.., before, last] = parts.as_slice()
+        && length_s(last) < length_s(before) / 2.0
+    {
+        parts.truncate(parts.len() - 2);
+        parts.push(&seconds[parts.len() * step..]);
+    }
+    parts.into_iter().map(Stretch::of).collect()
+}
+
+/// Something that servers say of themselves, and its chart.
+struct Figure {
+    title: &'static str,
+    about: &'static str,
+    /// The figure of these servers together; none unless all of them say it.
+    of_all: fn(&[&ServerReport]) -> Option<f64>,
+    /// What memtide counted, beside it.
+    own: Option<(&'static str, Own)>,
+    word: fn(f64) -> String,
+    /// The axis goes at least from zero to here.
+    least: f64,
+}
+
+type Own = fn(&Stretch<'_>) -> Option<f64>;
+
+/// The figures, in reading order.
+const FIGURES: [Figure; 8] = [
+    Figure {
+        title: "Rate at the servers",
+        about: "Keys read, and commands that store, touch, delete or count, per second. memtide \
+                counts a read of several keys as one operation. Lines break where a server did not \
+                answer.",
+        of_all: |all| sum(all, |report| per_s(report, report.operations)),
+        own: Some(("answered, as memtide counts", |stretch| {
+            (stretch.length_s > 0.0).then(|| stretch.answered as f64 / stretch.length_s)
+        })),
+        word: rate,
+        least: 1.0,
+    },
+    Figure {
+        title: "Hit ratio",
+        about: "The part of the keys read that were found.",
+        of_all: |all| {
+            let (hits, misses) = (sum(all, |of| count(of.hits))?, sum(all, |of| count(of.misses))?);
+            (hits + misses > 0.0).then(|| hits / (hits + misses))
+        },
+        own: Some(("as memtide counts", |stretch| {
+            let keys = stretch.hits + stretch.misses;
+            (keys > 0).then(|| stretch.hits as f64 / keys as f64)
+        })),
+        word: percent,
+        least: 1.0,
+    },
+    Figure {
+        title: "CPU of the servers",
+        about: "Processor time, in the servers and in the kernel on their behalf; 100 % is one \
+                core.",
+        of_all: |all| sum(all, |report| per_s(report, cpu_us(report)).map(|us| us / 1e6)),
+        own: None,
+        word: percent,
+        least: 0.01,
+    },
+    Figure {
+        title: "CPU per million operations",
+        about: "Processor seconds of the servers for a million keys read and commands. There is no \
+                point where a server was restarted, which takes time for no operation.",
+        of_all: |all| {
+            if all.iter().any(|report| report.restarts > 0) {
+                return None;
+            }
+            let (cpu_us, operations) =
+                (sum(all, |of| count(cpu_us(of)))?, sum(all, |of| count(of.operations))?);
+            // A microsecond per operation is a second per million.
+            (operations > 0.0).then(|| cpu_us / operations)
+        },
+        own: None,
+        word: seconds,
+        least: 1.0,
+    },
+    Figure {
+        title: "Items",
+        about: "Items that the servers held.",
+        of_all: |all| sum(all, |report| answered(report, report.items)),
+        own: None,
+        word: |items| whole(items.round() as u64),
+        least: 5.0,
+    },
+    Figure {
+        title: "Memory of items",
+        about: "Bytes that these items took.",
+        of_all: |all| sum(all, |report| answered(report, report.item_bytes)),
+        own: None,
+        word: |bytes| format_bytes(bytes.round() as u64),
+        least: 1_000.0,
+    },
+    Figure {
+        title: "Evictions",
+        about: "Items per second that were removed for lack of memory.",
+        of_all: |all| sum(all, |report| per_s(report, report.evictions)),
+        own: None,
+        word: rate,
+        least: 1.0,
+    },
+    Figure {
+        title: "Connections at the servers",
+        about: "Open connections of all clients, with the one that asks and those that listen.",
+        of_all: |all| sum(all, |report| answered(report, report.connections)),
+        own: None,
+        word: |connections| whole(connections.round() as u64),
+        least: 5.0,
+    },
+];
+
+/// The sum over all; none unless all are known.
+fn sum(all: &[&ServerReport], of: impl Fn(&ServerReport) -> Option<f64>) -> Option<f64> {
+    all.iter().map(|report| of(report)).sum()
+}
+
+fn count(count: Option<u64>) -> Option<f64> {
+    count.map(|count| count as f64)
+}
+
+fn per_s(report: &ServerReport, count: Option<u64>) -> Option<f64> {
+    (report.length_ns > 0).then_some(count? as f64 / (report.length_ns as f64 / 1e9))
+}
+
+fn cpu_us(report: &ServerReport) -> Option<u64> {
+    Some(report.cpu_user_us?.saturating_add(report.cpu_system_us?))
+}
+
+/// A state that the server told in this stretch.
+fn answered(report: &ServerReport, state: Option<u64>) -> Option<f64> {
+    count(state.filter(|_| report.answers > 0))
+}
