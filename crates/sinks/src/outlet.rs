@@ -77,6 +77,15 @@ impl Outlets {
         self.all.iter().any(|outlet| outlet.name == name && outlet.is_gone())
     }
 
+    /// Lets every sink take what is left and end, all at the same time, and waits for that, but not
+    /// longer than `limit`. Returns the names of those that are still at work.
+    pub fn stop(&self, limit: Duration) -> Vec<&str> {
+        self.all.iter().for_each(Outlet::stop);
+        let deadline = Instant::now() + limit;
+        self.all.iter().for_each(|outlet| outlet.await_end(deadline));
+        self.all.iter().filter(|outlet| !outlet.has_ended()).map(|outlet| &*outlet.name).collect()
+    }
+
     /// Lets every sink take what is left and end, all at the same time; says how each did, in the
     /// order in which they were added. A sink takes as long as it takes.
     pub fn close(&mut self) -> Vec<Ending> {
@@ -164,6 +173,22 @@ impl Outlet {
         self.queue.lock().failed == Some(io::ErrorKind::BrokenPipe)
     }
 
+    fn has_ended(&self) -> bool {
+        self.queue.lock().has_ended
+    }
+
+    /// Waits until the sink has ended, but not beyond `deadline`.
+    fn await_end(&self, deadline: Instant) {
+        let mut state = self.queue.lock();
+        while !state.has_ended {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.queue.wait(state, left);
+        }
+    }
+
     fn stop(&self) {
         self.queue.lock().is_closing = true;
         self.queue.changed.notify_all();
@@ -186,15 +211,7 @@ impl Drop for Outlet {
     /// A sink that is not closed has a little time to take what is left.
     fn drop(&mut self) {
         self.stop();
-        let deadline = Instant::now() + PARTING;
-        let mut state = self.queue.lock();
-        while !state.has_ended {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            state = self.queue.wait(state, left);
-        }
+        self.await_end(Instant::now() + PARTING);
     }
 }
 
@@ -321,6 +338,8 @@ mod tests {
         outlets.add("slow", Slow(Arc::clone(&taken))).unwrap();
         let count = 4 * REPEATED_MAX as u64;
         (0..count).for_each(|_| outlets.on(&Event::Interval(Box::default())));
+        assert_eq!(outlets.stop(Duration::ZERO), ["slow"]);
+        assert_eq!(outlets.stop(Duration::from_secs(60)), [""; 0]);
         let endings = outlets.close();
         assert!(endings.iter().all(|ending| ending.events_lost == 0 && ending.result.is_ok()));
         assert_eq!(*taken.lock().unwrap(), count);

@@ -18,6 +18,7 @@ use std::time::Duration;
 /// The observer of a run.
 pub(crate) struct Audience<'a> {
     gauge: Box<dyn Gauge>,
+    is_quiet: bool,
     /// The progress line on the terminal, if there is one.
     status: Outlets,
     outlets: Outlets,
@@ -45,6 +46,8 @@ impl Shown<'_> {
 
 /// The longest wait for a terminal to clear the line before a result is written below it.
 const CLEARING: Duration = Duration::from_secs(1);
+/// How long an output may take to its end before the user hears of it.
+const HASTE: Duration = Duration::from_secs(1);
 /// The longest wait for an output between two steps; the next step then begins anyway.
 const SETTLING: Duration = Duration::from_secs(2);
 
@@ -61,7 +64,8 @@ impl<'a> Audience<'a> {
             // Without a thread for it there is no line, which costs no result.
             drop(status.add("status", Status { line, step: None }));
         }
-        Self { gauge, status, outlets, reader, screens: Vec::new(), doubted: Vec::new() }
+        let (screens, doubted) = Default::default();
+        Self { gauge, is_quiet, status, outlets, reader, screens, doubted }
     }
 
     /// Adds screens; each shows its introduction.
@@ -81,6 +85,7 @@ impl<'a> Audience<'a> {
             shown.tell(|screen| screen.finish());
             trouble.extend(failed(shown.name, shown.result));
         }
+        await_end(&self.outlets, self.is_quiet);
         let closed = close(self.outlets);
         let is_recorded = closed.iter().all(|(name, _)| !is_record(name));
         trouble.extend(closed.into_iter().map(|(_, stop)| stop));
@@ -95,6 +100,17 @@ impl<'a> Audience<'a> {
             self.doubted.push(rate);
         }
     }
+}
+
+/// Waits until all outputs have ended, and tells the user what it waits for.
+fn await_end(outlets: &Outlets, is_quiet: bool) {
+    let mut slow = outlets.stop(HASTE);
+    let Some(mut line) = StatusLine::new(is_quiet).filter(|_| !slow.is_empty()) else { return };
+    while !slow.is_empty() {
+        line.update(&format!("waiting for {}; Ctrl-C twice ends without it", slow.join(", ")));
+        slow = outlets.stop(HASTE);
+    }
+    line.clear();
 }
 
 /// The text of the progress line.
