@@ -89,9 +89,23 @@ pub(super) fn read(path: &str) -> Result<Found, Stop> {
         true => Steps::from_json(&text).map(Found::Steps),
         false => Record::from_json(&text).map(|record| Found::Run(Box::new(record))),
     };
-    found.map_err(|why| {
-        Stop::usage(format!("record '{path}': {why}; name a file that memtide --json wrote"))
-    })
+    let refused =
+        |why| Stop::usage(format!("record '{path}': {why}; name a file that memtide --json wrote"));
+    let found = found.map_err(refused)?;
+    match &found {
+        Found::Run(record) => is_consistent(record).map_err(refused)?,
+        Found::Steps(steps) => {
+            steps.steps.iter().try_for_each(|step| is_consistent(&step.record)).map_err(refused)?;
+        }
+    }
+    Ok(found)
+}
+
+/// An error if the figures of a record contradict each other.
+///
+/// Cause: The file was edited, or is not as memtide wrote it.
+fn is_consistent(record: &Record) -> Result<(), String> {
+    record.check_conservation().map_err(|why| format!("it contradicts itself: {why}"))
 }
 
 /// Shows a result and makes its outputs; returns the exit code.
@@ -134,8 +148,8 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
 /// To do: Repeat one rate with `memtide run`.
 fn check_steps(outputs: &Outputs) -> Result<(), Stop> {
     let is_of_run = |output: &Output| {
-        use OutputKind::{Hgrm, Hlog, Intervals};
-        matches!(output.kind, Hgrm | Hlog | Intervals)
+        use OutputKind::{Hgrm, Hlog, Influx, Intervals};
+        matches!(output.kind, Hgrm | Hlog | Influx | Intervals)
     };
     match outputs.files().iter().find(|output| is_of_run(output)) {
         None => Ok(()),

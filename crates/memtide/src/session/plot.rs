@@ -1,24 +1,25 @@
 //! `--plot`: charts of the result of a run, a search or a scan.
 
-use super::late::LateFile;
+use super::late::Sheet;
 use memtide_report::chart::{
     Curve, CurveGoal, CurvePoint, curve_png, curve_svg, histogram_png, histogram_svg,
 };
 use memtide_schema::record::Distribution;
 use memtide_schema::scenario::{Goal, Subject};
 use memtide_schema::{Event, Kind};
-use memtide_sinks::Sink;
+use memtide_sinks::{Document, Sink};
 use std::io::{self, Write};
-use std::path::Path;
 
 /// A chart of a run's response times, drawn at its end.
 pub(crate) struct RunChart {
-    path: String,
+    out: Option<Sheet>,
+    is_png: bool,
 }
 
 impl RunChart {
-    pub(crate) fn new(path: &str) -> Self {
-        Self { path: path.to_owned() }
+    /// A chart that goes to `out`, as PNG or as SVG.
+    pub(crate) const fn new(out: Sheet, is_png: bool) -> Self {
+        Self { out: Some(out), is_png }
     }
 }
 
@@ -27,10 +28,10 @@ impl Sink for RunChart {
         let Event::Done(record) = event else { return Ok(()) };
         let times = record.response.get(&Kind::All).and_then(Distribution::times);
         let (title, times) = ("response time, all operations", times.unwrap_or_default());
-        match self.path.ends_with(".png") {
-            true => write(&self.path, &histogram_png(title, &times)),
-            false => write(&self.path, histogram_svg(title, &times).as_bytes()),
-        }
+        write(&mut self.out, || match self.is_png {
+            true => histogram_png(title, &times),
+            false => histogram_svg(title, &times).into_bytes(),
+        })
     }
 
     fn takes(&self) -> fn(&Event) -> bool {
@@ -40,19 +41,21 @@ impl Sink for RunChart {
 
 /// A chart of a search or a scan, drawn at its end.
 pub(crate) struct CurveChart {
-    path: String,
+    out: Option<Sheet>,
+    is_png: bool,
     goal: Option<CurveGoal>,
     points: Vec<CurvePoint>,
 }
 
 impl CurveChart {
-    /// A chart with the first of `goals` that is about a time.
-    pub(crate) fn new(path: &str, goals: &[Goal]) -> Self {
+    /// A chart with the first of `goals` that is about a time, which goes to `out` as PNG or as
+    /// SVG.
+    pub(crate) fn new(out: Sheet, is_png: bool, goals: &[Goal]) -> Self {
         let is_time = |goal: &&Goal| matches!(goal.subject, Subject::Response { .. });
         let goal = goals.iter().find(is_time);
         let goal =
             goal.map(|goal| CurveGoal { words: goal.to_string(), limit_ns: goal.bound as u64 });
-        Self { path: path.to_owned(), goal, points: Vec::new() }
+        Self { out: Some(out), is_png, goal, points: Vec::new() }
     }
 
     fn draw(&mut self) -> io::Result<()> {
@@ -60,10 +63,10 @@ impl CurveChart {
         points.sort_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
         let title = "response time over the rate".to_owned();
         let curve = Curve { title, points, goal: self.goal.take() };
-        match self.path.ends_with(".png") {
-            true => write(&self.path, &curve_png(&curve)),
-            false => write(&self.path, curve_svg(&curve).as_bytes()),
-        }
+        write(&mut self.out, || match self.is_png {
+            true => curve_png(&curve),
+            false => curve_svg(&curve).into_bytes(),
+        })
     }
 }
 
@@ -90,8 +93,9 @@ impl Sink for CurveChart {
     }
 }
 
-fn write(path: &str, picture: &[u8]) -> io::Result<()> {
-    let mut file = LateFile::open(Path::new(path))?;
-    file.write_all(picture)?;
-    file.commit()
+/// Writes the picture to `out`, once.
+fn write(out: &mut Option<Sheet>, picture: impl FnOnce() -> Vec<u8>) -> io::Result<()> {
+    let Some(mut out) = out.take() else { return Ok(()) };
+    out.write_all(&picture())?;
+    out.complete()
 }

@@ -19,6 +19,7 @@ use memtide_schema::record::Record;
 use memtide_schema::steps::CourseKind;
 use memtide_sinks::{RecordJson, Sink, StepsJson};
 use std::io::{self, Write};
+use std::path::Path;
 
 /// Turns events into a face's text.
 pub(super) trait FormatEvents: Send {
@@ -120,7 +121,7 @@ pub(super) fn damaged(message: String) -> io::Error {
 pub(super) fn json(path: Option<&str>, steps: Option<CourseKind>) -> Result<Opened, Stop> {
     let mut opened = Opened::default();
     let Some(path) = path else { return Ok(opened) };
-    let out = Sheet::File(create("--json", path)?);
+    let out = Sheet::File(create("--json", path)?).bounded(Path::new(path));
     match steps {
         None => attach(&mut opened.outlets, "--json", RecordJson::new(out))?,
         Some(kind) => {

@@ -12,6 +12,7 @@ use memtide_report::{StepsMarkdown, hgrm};
 #[cfg(feature = "html")]
 use memtide_report::{StepsPage, page};
 use memtide_schema::event::{IntervalRow, log_of};
+use memtide_schema::record::SecondRecord;
 use memtide_schema::scenario::Goal;
 use memtide_schema::steps::CourseKind;
 use memtide_schema::{Output, OutputKind, Outputs, Record, Settings};
@@ -52,7 +53,7 @@ pub(super) fn add_of_run(
             }
             OutputKind::Plot => {
                 #[cfg(feature = "plot")]
-                picture(outlets, &output, RunChart::new)?;
+                whole(outlets, &output, |out| RunChart::new(out, is_png(&output)))?;
             }
             OutputKind::Junit => {
                 #[cfg(feature = "junit")]
@@ -115,7 +116,7 @@ pub(crate) fn add_of_steps(
             }
             OutputKind::Plot => {
                 #[cfg(feature = "plot")]
-                picture(outlets, &output, |path| CurveChart::new(path, course.goals))?;
+                whole(outlets, &output, |out| CurveChart::new(out, is_png(&output), course.goals))?;
             }
             OutputKind::Junit => {
                 #[cfg(feature = "junit")]
@@ -148,9 +149,12 @@ pub(crate) fn summary(outputs: &Outputs) -> Option<String> {
     std::env::var(SUMMARY).ok().filter(|path| !path.is_empty())
 }
 
-/// The seconds of a record as CSV, with its heading.
+/// The seconds of a record as CSV. A record without any has the heading.
 fn csv_of(record: &Record) -> String {
-    rows_of(record, RowForm::Csv)
+    match record.seconds.is_empty() {
+        true => IntervalRow::of_second(&SecondRecord::default(), None).csv_header() + "\n",
+        false => rows_of(record, RowForm::Csv),
+    }
 }
 
 /// The seconds of a record as JSON Lines.
@@ -187,18 +191,10 @@ fn whole<S: Sink + 'static>(
     }
 }
 
-/// Adds the sink of a chart, which opens its file when it draws.
+/// True if a chart is written as PNG.
 #[cfg(feature = "plot")]
-fn picture<S: Sink + 'static>(
-    outlets: &mut Outlets,
-    output: &Output,
-    sink: impl FnOnce(&str) -> S,
-) -> Result<(), Stop> {
-    let name = output.name();
-    match placed(output, LateFile::open)? {
-        Ok(_) => attach(outlets, &name, sink(&output.place)),
-        Err(why) => attach(outlets, &name, why),
-    }
+fn is_png(output: &Output) -> bool {
+    output.place.ends_with(".png")
 }
 
 /// The place of an output, open; a reader that takes nothing delays the end only for a while.

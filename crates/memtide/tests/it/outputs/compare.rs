@@ -64,12 +64,17 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
     fs::write(folder.join("b.json"), "# a report").unwrap();
     let a = fs::read_to_string(folder.join("a.json")).unwrap();
     fs::write(folder.join("v.json"), a.replace("memtide.record/2", "memtide.record/9")).unwrap();
+    let altered = a.replacen("\"answered\": 200", "\"answered\": 900", 1);
+    assert_ne!(altered, a, "the figure is in the record: {a}");
+    fs::write(folder.join("w.json"), altered).unwrap();
     let many = "a.json ".repeat(17);
     for (line, words) in [
         ("compare a.json", &["RECORD"][..]),
         ("compare a.json s.json", &["s.json", "steps of a search or scan", "memtide run"]),
         ("compare a.json b.json", &["b.json", "it is not a record"]),
         ("compare a.json v.json", &["v.json", "at schema", "memtide.record/2"]),
+        ("compare a.json w.json", &["w.json", "it contradicts itself"]),
+        ("report w.json", &["w.json", "it contradicts itself"]),
         ("compare a.json none.json", &["none.json", "cannot be read"]),
         ("compare a.json a.json --out plot=x.svg", &["--out plot", "memtide report"]),
         ("compare a.json a.json --out samples=x.csv", &["--out samples", "memtide run"]),
@@ -77,5 +82,5 @@ fn what_cannot_be_compared_is_said_in_one_sentence() {
     ] {
         run_in(&folder, line).complains(2, words);
     }
-    assert_eq!(names(&folder), ["a.json", "b.json", "s.json", "v.json"]);
+    assert_eq!(names(&folder), ["a.json", "b.json", "s.json", "v.json", "w.json"]);
 }

@@ -1,6 +1,7 @@
 //! Where results go: whole or as they were before, through links, pipes and full disks, and never
 //! two into one file.
 
+mod bad_places;
 mod compare;
 mod general;
 mod page;
