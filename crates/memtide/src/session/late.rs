@@ -103,8 +103,13 @@ impl Write for LateFile {
         self.begin()?.write(bytes)
     }
 
+    /// An error too if rows that were written have gone with their file.
     fn flush(&mut self) -> io::Result<()> {
-        self.begin()?.flush()
+        self.begin()?.flush()?;
+        match &self.0 {
+            Way::Beside(_) => Ok(()),
+            Way::Direct(direct) => direct.check_name(),
+        }
     }
 }
 
@@ -258,6 +263,8 @@ struct Direct {
     file: Option<File>,
     /// True if it did not exist before.
     is_new: bool,
+    /// True if a folder has it. A file that was handed over as `/dev/fd/3` may have no name.
+    has_name: bool,
     begun: bool,
 }
 
@@ -278,7 +285,22 @@ impl Direct {
                 Err(error) => return Err(error),
             },
         };
-        Ok(Self { file, path: path.to_owned(), is_new, begun: false })
+        let has_name = file.as_ref().is_some_and(has_name);
+        Ok(Self { file, path: path.to_owned(), is_new, has_name, begun: false })
+    }
+
+    /// An error if the file was removed from its folder, so that what is written will be lost.
+    ///
+    /// Cause: Another program removed the file, or its folder, while memtide wrote it.
+    ///
+    /// To do: Keep what removes it, such as a clean-up of old files, away from the place.
+    fn check_name(&self) -> io::Result<()> {
+        match &self.file {
+            Some(file) if self.has_name && !has_name(file) => {
+                Err(io::Error::new(ErrorKind::NotFound, "the file was removed during the run"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn begin(&mut self) -> io::Result<&mut File> {
@@ -305,6 +327,11 @@ impl Drop for Direct {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// True if a folder has this file.
+fn has_name(file: &File) -> bool {
+    file.metadata().is_ok_and(|there| there.nlink() > 0)
 }
 
 /// The path that links lead to from `path`, whose target does not exist.

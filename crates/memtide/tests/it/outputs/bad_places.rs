@@ -219,6 +219,30 @@ fn what_grows_on_a_disk_that_becomes_full_keeps_its_rows_so_far() {
     }
 }
 
+#[test]
+fn a_file_that_is_removed_in_mid_run_is_said_to_be_lost() {
+    let room = room_with("bad-removed", &["gone", "good"]);
+    let mut lost = all_in("gone");
+    lost.push(placed(SAMPLES, "gone"));
+    let _turn = shared();
+    let mut command = program();
+    let line = format!("{RUN} {} {}", lost.join(" "), all_in("good").join(" "));
+    let running = Running::of(command.current_dir(&room).args(line.split(' ')));
+    let until = Instant::now() + Duration::from_secs(30);
+    let has_rows = || fs::metadata(room.join("gone/i.csv")).is_ok_and(|there| there.len() > 0);
+    while !has_rows() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(1));
+    }
+    fs::remove_dir_all(room.join("gone")).unwrap();
+    let run = running.finish().exits(1);
+    for output in &lost {
+        let is_growing = ["hlog", "intervals", "samples"].iter().any(|kind| output.contains(kind));
+        let why = if is_growing { "the file was removed" } else { "No such file or directory" };
+        is_lost(&run, output, why);
+    }
+    are_whole(&room.join("good"), &run);
+}
+
 /// A named pipe that is open, full and not read.
 fn full_pipe(path: &Path) -> File {
     fifo(path);
