@@ -17,7 +17,8 @@ const REST: Duration = Duration::from_millis(2);
 const PAUSE_EVERY: Duration = Duration::from_secs(1);
 /// The longest wait for a writer that makes no progress.
 const STALL_MAX: Duration = Duration::from_secs(2);
-/// The longest wait for a writer that makes progress.
+/// The longest wait for a writer that makes progress, and for the end of its file, which can have
+/// to reach the disk first.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 
 /// An event for a [`SampleSink`].
@@ -86,11 +87,18 @@ impl Export {
             (None, None) => return Ok(()),
         };
         outcome?;
+        // A reader that takes nothing is found by rows, so that the end can take its time.
+        let rows = Writer::start(Arc::default(), move |_| {
+            let outcome = sink(Sampled::Pause);
+            (sink, outcome)
+        });
+        let (mut sink, outcome) = rows.wait()?;
+        outcome?;
         let end = Writer::start(Arc::default(), move |_| {
             let outcome = sink(Sampled::End);
             (sink, outcome)
         });
-        end.wait()?.1
+        end.wait_within(DRAIN_MAX)?.1
     }
 }
 
@@ -149,6 +157,11 @@ impl Writer {
 
     /// Waits for its end while it makes progress. A writer that makes none is abandoned.
     fn wait(self) -> io::Result<(SampleSink, io::Result<()>)> {
+        self.wait_within(STALL_MAX)
+    }
+
+    /// Waits for its end. A writer that makes no progress for `stall_max` is abandoned.
+    fn wait_within(self, stall_max: Duration) -> io::Result<(SampleSink, io::Result<()>)> {
         let started = Instant::now();
         let mut last = (0, started);
         while !self.thread.is_finished() {
@@ -156,9 +169,9 @@ impl Writer {
             if written != last.0 {
                 last = (written, Instant::now());
             }
-            if last.1.elapsed() > STALL_MAX || started.elapsed() > DRAIN_MAX {
+            if last.1.elapsed() > stall_max || started.elapsed() > DRAIN_MAX {
                 let message = format!(
-                    "nothing took what was written for {STALL_MAX:?}, and at least {} rows are \
+                    "nothing took what was written for {stall_max:?}, and at least {} rows are \
                      missing",
                     self.queues.lost()
                 );

@@ -314,6 +314,10 @@ impl Sink for Saved {
         })
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        self.files.iter_mut().try_for_each(|(file, _)| file.flush())
+    }
+
     fn finish(&mut self) -> io::Result<()> {
         self.files.iter_mut().try_for_each(|(file, _)| {
             file.flush()?;
