@@ -44,14 +44,16 @@ mod prose;
 pub use compare::{Comparison, Rule, compare};
 pub use event::{Event, Interval, LoadSoFar, Progress, StepBegun, TimesSoFar};
 pub use exit::Exit;
-pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section};
+pub use field::{FIELDS, Field, FieldError, Layer, Origin, Section, scenario_file};
 pub use file::from_toml;
 pub use judge::judge;
 pub use kind::Kind;
 pub use merge::{MergeError, Merging, Scenarios, beside, merge};
 pub use record::Record;
 pub use record::base64::encode as base64;
-pub use sample::{Sample, SampleOutcome};
-pub use scenario::{Output, OutputKind, Outputs, Scenario, Settings, scenario_digest};
+pub use sample::{CellForm, Column, Sample, SampleOutcome};
+pub use scenario::{
+    Output, OutputKind, Outputs, RowForm, RowText, Scenario, Settings, scenario_digest,
+};
 pub use warning::{Warning, natively};
 pub use wrong_value::{WrongValue, WrongValues};

@@ -2,6 +2,10 @@
 //!
 //! A plain value; it knows no file format.
 
+mod column;
+
+pub use column::{CellForm, Column};
+
 use crate::kind::Kind;
 use memtide_base::Instant;
 
@@ -33,6 +37,22 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// The columns of a file of samples. Instants count from when the load began.
+    pub const COLUMNS: [Column; 10] = [
+        Column::always("intended_ns", CellForm::Whole, "when the schedule wanted it sent")
+            .in_unit("ns"),
+        Column::maybe("sent_ns", CellForm::Whole, "when it was sent").in_unit("ns"),
+        Column::maybe("received_ns", CellForm::Whole, "when its answer was complete").in_unit("ns"),
+        Column::always("op", CellForm::Word, "the kind of operation"),
+        Column::always("outcome", CellForm::Word, "what came of it"),
+        Column::always("bytes", CellForm::Whole, "the length of its answer").in_unit("bytes"),
+        Column::maybe("connection", CellForm::Whole, "the connection that carried it"),
+        Column::always("index", CellForm::Whole, "its position in the run, from 0"),
+        Column::always("key", CellForm::Bytes, "its first key"),
+        Column::maybe("size", CellForm::Whole, "the length of the value that it sends")
+            .in_unit("bytes"),
+    ];
+
     /// The sample as a JSON object in one line, with the columns of a sample file. A key that is
     /// not UTF-8 has replacement characters.
     pub fn to_json(&self) -> String {
@@ -89,6 +109,34 @@ impl SampleOutcome {
             Self::Dropped => "dropped",
             Self::Unacknowledged => "unacknowledged",
             Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_have_the_columns_of_a_file_of_samples() {
+        let sample = Sample {
+            begun: Instant::ZERO,
+            index: 0,
+            key: b"k".to_vec(),
+            size: None,
+            intended: Instant::ZERO,
+            sent: None,
+            received: None,
+            kind: Kind::Get,
+            outcome: SampleOutcome::Dropped,
+            bytes: 0,
+            connection: None,
+        };
+        let object: serde_json::Value = serde_json::from_str(&sample.to_json()).unwrap();
+        let names: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names, Sample::COLUMNS.map(|column| column.name));
+        for (column, cell) in Sample::COLUMNS.iter().zip(object.as_object().unwrap().values()) {
+            assert!(column.is_optional || !cell.is_null(), "{}", column.name);
         }
     }
 }

@@ -8,8 +8,6 @@ use memtide_base::Span;
 use memtide_schema::{Event, Sample};
 use std::io::{self, BufWriter, Write};
 
-const HEADER: &[u8] =
-    b"intended_ns,sent_ns,received_ns,op,outcome,bytes,connection,index,key,size\n";
 /// Rows are gathered to this many bytes before they are written.
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -48,7 +46,8 @@ impl<W: Write> SampleCsv<W> {
     fn begin(&mut self) -> io::Result<()> {
         if !self.begun {
             self.begun = true;
-            self.out.write_all(HEADER)?;
+            let names = Sample::COLUMNS.map(|column| column.name);
+            writeln!(self.out, "{}", names.join(","))?;
         }
         Ok(())
     }

@@ -3,53 +3,26 @@
 
 use crate::Sink;
 use memtide_schema::event::{IntervalRow, log_head};
-use memtide_schema::{Event, Interval};
+use memtide_schema::{Event, Interval, RowText};
 use std::io::{self, Write};
-
-/// The form of a file of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowForm {
-    /// Comma-separated values with a heading.
-    Csv,
-    /// A JSON object in each line.
-    JsonLines,
-}
-
-impl RowForm {
-    /// `rows` as text; the heading stands before the first row of a file only.
-    pub fn text(self, rows: &[IntervalRow], is_first: bool) -> String {
-        let mut text = String::new();
-        for (number, row) in rows.iter().enumerate() {
-            if self == Self::Csv && is_first && number == 0 {
-                text += &(row.csv_header() + "\n");
-            }
-            text += &match self {
-                Self::Csv => row.to_csv(),
-                Self::JsonLines => row.to_json(),
-            };
-            text.push('\n');
-        }
-        text
-    }
-}
 
 /// A row for each second and kind.
 #[derive(Debug)]
 pub struct IntervalRows<W> {
     out: W,
-    form: RowForm,
+    form: RowText,
     step: Option<u32>,
     begun: bool,
 }
 
 impl<W: Write> IntervalRows<W> {
     /// Rows of this form go to `out`.
-    pub const fn new(out: W, form: RowForm) -> Self {
+    pub const fn new(out: W, form: RowText) -> Self {
         Self { out, form, step: None, begun: false }
     }
 
     fn write(&mut self, rows: &[IntervalRow]) -> io::Result<()> {
-        let text = self.form.text(rows, !self.begun);
+        let text = IntervalRow::text(rows, self.form, !self.begun);
         self.begun = true;
         self.out.write_all(text.as_bytes())?;
         self.out.flush()

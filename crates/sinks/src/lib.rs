@@ -1,5 +1,5 @@
-//! Places where results go: a record or the steps of a search as JSON, samples as CSV, wrong values
-//! as lines of JSON; and the queues by which events get to them.
+//! Places where results go: a record or the steps of a search as JSON, samples and seconds as rows,
+//! wrong values as lines of JSON; and the queues by which events get to them.
 //!
 //! Each sink writes to what it is given and opens nothing, but for the spool of points for
 //! InfluxDB. [`Outlets`] starts a thread for each sink, and [`Delivery`] one that posts points.
@@ -9,18 +9,22 @@ mod outlet;
 mod csv;
 mod lines;
 mod intervals;
+#[cfg(feature = "parquet")]
+mod columnar;
 mod details;
 mod json;
 mod steps;
 mod influx;
 mod sink;
 
+#[cfg(feature = "parquet")]
+pub use columnar::{ParquetIntervals, ParquetRun, ParquetSamples};
 pub use csv::SampleCsv;
 pub use details::DetailsJson;
 pub use influx::{
     Answer, Delivered, Delivery, Feed, InfluxIntervals, InfluxOperations, InfluxRun, Post, Spool,
 };
-pub use intervals::{IntervalLog, IntervalRows, RowForm};
+pub use intervals::{IntervalLog, IntervalRows};
 pub use json::RecordJson;
 pub use lines::SampleLines;
 pub use outlet::{Ending, Outlets};

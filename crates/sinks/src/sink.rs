@@ -30,4 +30,7 @@ pub trait Sink: Send {
 pub trait Document: Write + Send {
     /// Puts what was written in its place. Without this the place stays what it was before.
     fn complete(self) -> io::Result<()>;
+
+    /// Discards what was written. An error where that has left already, as by a pipe.
+    fn restart(&mut self) -> io::Result<()>;
 }

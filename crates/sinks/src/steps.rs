@@ -91,6 +91,11 @@ mod tests {
             *self.1.lock().unwrap() = Some(String::from_utf8(self.0).unwrap());
             Ok(())
         }
+
+        fn restart(&mut self) -> io::Result<()> {
+            self.0.clear();
+            Ok(())
+        }
     }
 
     fn told(events: &[Event], goals: &[String]) -> Option<String> {

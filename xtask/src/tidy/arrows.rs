@@ -69,7 +69,11 @@ const ALLOWED: &[Arrows] = &[
             "tonic-prost-build",
         ],
     },
-    Arrows { package: "sinks", inside: &["base", "schema"], outside: &["serde_json", "flate2"] },
+    Arrows {
+        package: "sinks",
+        inside: &["base", "schema"],
+        outside: &["serde_json", "flate2", "parquet"],
+    },
     Arrows { package: "compat", inside: &["base", "metrics", "schema"], outside: &[] },
     Arrows {
         package: "memtide",

@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use memtide_report::{StepsText, text_for};
 use memtide_schema::scenario::Goal;
 use memtide_schema::steps::Steps;
-use memtide_schema::{Event, Output, OutputKind, Outputs, Record};
+use memtide_schema::{Event, Output, OutputKind, Outputs, Record, Settings};
 use memtide_sinks::Outlets;
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,8 @@ fn publish(found: &Found, outputs: &Outputs) -> Result<u8, Stop> {
             let goals: Result<Vec<Goal>, String> =
                 steps.goals.iter().map(|goal| goal.parse()).collect();
             let course = CourseFacts { kind: steps.course, goals: &goals.map_err(Stop::usage)? };
-            add_of_steps(&mut outlets, outputs, &course, || None)?;
+            let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
+            add_of_steps(&mut outlets, &settings, &course, || None)?;
             for step in &steps.steps {
                 outlets.on(&Event::StepDone(Box::new(step.clone())));
             }

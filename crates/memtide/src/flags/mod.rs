@@ -15,7 +15,7 @@ use help::{Page, with_help};
 use memtide_base::units;
 use memtide_compat::Mcperf;
 use memtide_schema::{
-    FIELDS, Field, Layer, Origin, OutputKind, Outputs, Rule, Settings, from_toml,
+    FIELDS, Field, Layer, Origin, Output, OutputKind, Outputs, RowForm, Rule, Settings, from_toml,
 };
 use memtide_server::{Behaviour, Faults};
 use std::ffi::OsString;
@@ -212,7 +212,18 @@ pub(crate) fn check_built(outputs: &Outputs) -> Result<(), Stop> {
             )));
         }
     }
-    Ok(())
+    let has_rows = |it: &Output| matches!(it.kind, OutputKind::Samples | OutputKind::Intervals);
+    let files = outputs.files();
+    let mut parquet = files.iter().filter(|it| has_rows(it) && it.row_form() == RowForm::Parquet);
+    match parquet.next() {
+        Some(output) if cfg!(not(feature = "parquet")) => Err(Stop::usage(format!(
+            "{} '{}': this program was built without Parquet; name a file that ends with .csv or \
+             .jsonl, or build memtide with the feature parquet",
+            output.flag(),
+            output.place
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Whether this program can draw the pictures that `flag` asks for.

@@ -152,6 +152,7 @@ pub(crate) struct Samples {
 }
 
 /// What the numbers in samples stand for.
+#[cfg_attr(not(feature = "influx"), expect(dead_code, reason = "points alone need it"))]
 pub(crate) struct Origin {
     /// The zero of their instants, in nanoseconds since 1970.
     pub(crate) unix_ns: u64,

@@ -144,6 +144,18 @@ impl Document for Sheet {
             Self::Appended(mut file) => file.flush(),
         }
     }
+
+    fn restart(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => {
+                file.flush()?;
+                file.get_mut().restart()
+            }
+            Self::Stdout(_) | Self::Piped(_) | Self::Appended(_) => {
+                Err(io::Error::from(ErrorKind::Unsupported))
+            }
+        }
+    }
 }
 
 impl Write for Sheet {

@@ -164,6 +164,8 @@ impl Task {
         if let Self::Step(step) = self {
             return run_step(fleet, (scenario, around), *step, barrier, observer);
         }
+        #[cfg(not(feature = "cluster"))]
+        let _ = around;
         let load_only = matches!(self, Self::Load);
         memtide_run::run(fleet, scenario, lowered, load_only, barrier, observer)
     }

@@ -12,8 +12,12 @@ use super::late::{LateFile, Sheet, check_distinct};
 use super::patient::Patient;
 use crate::exit::{FAILED, Stop, Worded, unwritable};
 use memtide_base::Instant;
-use memtide_schema::{Output, OutputKind, Outputs, Sample, SampleOutcome, Settings};
+use memtide_schema::{
+    Output, OutputKind, Outputs, RowForm, RowText, Sample, SampleOutcome, Settings,
+};
 use memtide_sinks::{DetailsJson, Ending, Outlets, SampleCsv, SampleLines, Sink};
+#[cfg(feature = "parquet")]
+use memtide_sinks::{Document, ParquetSamples};
 use memtide_workload::Outcome as OpOutcome;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -22,13 +26,13 @@ use std::path::Path;
 pub(crate) fn open(settings: &Settings, rows_by: RowsBy) -> Result<Opened, Stop> {
     let outputs = &settings.outputs;
     let samples = outputs.first(OutputKind::Samples);
-    let samples = samples.map(|output| open_samples(&output, rows_by)).transpose()?;
+    let samples = samples.map(|output| open_samples(&output, settings, rows_by)).transpose()?;
     // A simulation has no time of day, and can wait for its outputs.
     let (mut outlets, unix_s): (_, fn() -> Option<f64>) = match rows_by {
         RowsBy::Fleet => (Outlets::default(), unix_s),
         RowsBy::Themselves => (Outlets::waiting(), || None),
     };
-    kinds::add_of_run(&mut outlets, outputs, unix_s)?;
+    kinds::add_of_run(&mut outlets, settings, unix_s)?;
     let points = match rows_by {
         RowsBy::Fleet => add_points(&mut outlets, settings, Recorded::of_load(settings, false))?,
         RowsBy::Themselves => refuse_points(outputs)?,
@@ -113,21 +117,48 @@ pub(crate) fn unix_s() -> Option<f64> {
 }
 
 /// Opens the output of measured operations.
-fn open_samples(output: &Output, rows_by: RowsBy) -> Result<Samples, Stop> {
-    let flag = output.name();
-    let rows: Box<dyn Rows> = match (kinds::placed(output, LateFile::stream)?, rows_by) {
-        (Err(why), _) => Box::new(why),
-        (Ok(out), RowsBy::Fleet) => rows(output, out),
-        (Ok(out), RowsBy::Themselves) => rows(output, Patient::new(out)),
+fn open_samples(output: &Output, settings: &Settings, rows_by: RowsBy) -> Result<Samples, Stop> {
+    let rows = match output.row_form() {
+        RowForm::Text(form) => match (kinds::placed(output, LateFile::stream)?, rows_by) {
+            (Err(why), _) => Box::new(why),
+            (Ok(out), RowsBy::Fleet) => rows(form, out),
+            (Ok(out), RowsBy::Themselves) => rows(form, Patient::new(out)),
+        },
+        RowForm::Parquet => parquet_rows(output, settings)?,
     };
-    Ok(Samples { flag, rows })
+    Ok(Samples { flag: output.name(), rows })
 }
 
-/// The sink of samples in the form that the place of `output` says.
-fn rows(output: &Output, out: impl Write + Send + 'static) -> Box<dyn Rows> {
-    match output.is_json_lines() {
-        true => Box::new(SampleLines::new(out)),
-        false => Box::new(SampleCsv::new(out)),
+/// The sink of samples as lines of text.
+fn rows(form: RowText, out: impl Write + Send + 'static) -> Box<dyn Rows> {
+    match form {
+        RowText::JsonLines => Box::new(SampleLines::new(out)),
+        RowText::Csv => Box::new(SampleCsv::new(out)),
+    }
+}
+
+/// The sink of samples as Parquet.
+///
+/// Cause: The program was built without Parquet.
+///
+/// To do: Name a file that ends with .csv or .jsonl, or build memtide with the feature parquet.
+fn parquet_rows(output: &Output, settings: &Settings) -> Result<Box<dyn Rows>, Stop> {
+    #[cfg(feature = "parquet")]
+    return Ok(match kinds::bounded(output, LateFile::open)? {
+        Ok(out) => Box::new(ParquetSamples::new(out, kinds::parquet_run(settings))),
+        Err(why) => Box::new(why),
+    });
+    #[cfg(not(feature = "parquet"))]
+    {
+        let _ = settings;
+        Err(Stop::usage(format!("{}: this program was built without it", output.flag())))
+    }
+}
+
+#[cfg(feature = "parquet")]
+impl<W: Document> Rows for ParquetSamples<W> {
+    fn restart(&mut self) -> io::Result<()> {
+        ParquetSamples::restart(self)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::number::{counted, rate, whole};
 use crate::text::{HEADING, StepsText, cells, what, why_partial};
 use crate::times::response_table;
 use memtide_schema::record::{GoalRecord, LoopKind, Record, Totals, Verdict, WarningRecord};
+use memtide_schema::scenario_file;
 use memtide_schema::steps::{Conclusion, CourseKind, Step};
 
 /// The record of a run as Markdown, ending with a line break.
@@ -134,8 +135,7 @@ fn warnings(warnings: &[WarningRecord]) -> String {
 
 /// The scenario as a file that runs it again, folded away.
 fn scenario(record: &Record) -> String {
-    let lines = record.scenario.iter().map(|(key, value)| format!("{key} = {value}\n"));
-    let lines: String = lines.collect();
+    let lines = scenario_file(&record.scenario);
     let mut fence = "```".to_owned();
     while lines.contains(&fence) {
         fence.push('`');

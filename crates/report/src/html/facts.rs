@@ -6,10 +6,10 @@ use crate::number::{NONE, counted, or_none, percent, rate, seconds, time, whole}
 use crate::plan::{data_words, servers};
 use crate::text::why_partial;
 use maud::{Markup, html};
-use memtide_schema::Record;
 use memtide_schema::record::{
     CheckKind, CheckResult, GoalResult, ShardRecord, Totals, Verdict, WarningRecord,
 };
+use memtide_schema::{Record, scenario_file};
 
 /// What was run and against what.
 pub(super) fn facts(record: &Record) -> Markup {
@@ -300,14 +300,12 @@ pub(super) fn shards(shards: &[ShardRecord]) -> Markup {
 
 /// The scenario as a file that runs the same load again.
 pub(super) fn scenario(record: &Record) -> Markup {
-    let lines: String =
-        record.scenario.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
     html! {
         h2 { "Scenario" }
         p { "As a file, this runs the same load again: " code { "memtide run scenario.toml" } "." }
         div {
             button.copy type="button" { "Copy" }
-            pre tabindex="0" { (lines) }
+            pre tabindex="0" { (scenario_file(&record.scenario)) }
         }
     }
 }

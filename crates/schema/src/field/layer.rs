@@ -124,6 +124,11 @@ impl Settings {
     }
 }
 
+/// The words of a scenario, as a record has them, as a scenario file that runs the same load again.
+pub fn scenario_file(words: &Words) -> String {
+    words.iter().map(|(name, word)| format!("{name} = {word}\n")).collect()
+}
+
 impl Scenario {
     /// What [`Settings::words`] has of it: all but the outputs and the placement.
     pub fn words(&self) -> Words {

@@ -16,7 +16,7 @@ mod placement;
 mod target;
 
 pub(crate) use layer::{FORMER_NAMES, unknown};
-pub use layer::{FieldError, Layer, Origin, renamed};
+pub use layer::{FieldError, Layer, Origin, renamed, scenario_file};
 
 use crate::scenario::{Outputs, Placement, Scenario, Settings};
 

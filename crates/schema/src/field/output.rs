@@ -49,9 +49,9 @@ pub(super) const PLOT: Field = Field {
 pub(super) const SAMPLES: Field = Field {
     name: "samples",
     short: None,
-    value: Some("FILE.csv"),
+    value: Some("FILE"),
     default: "",
-    help: "Write one CSV row per measured operation",
+    help: "Write a row per measured operation: .csv, .jsonl, .parquet",
     long: "Columns: `intended_ns,sent_ns,received_ns,op,outcome,bytes,connection`, then \
            `index,key,size`. Instants count from the beginning of the load, `index` is the \
            operation's position in the run, `key` its first key, `size` the length of the value \
@@ -59,7 +59,8 @@ pub(super) const SAMPLES: Field = Field {
            there. Another thread writes the rows, at least once a second, so you can read them \
            during the run and after a kill. Rows that it cannot keep up with are lost, counted and \
            reported as a warning. A reader that accepts nothing for 2s is given up. `-` writes to \
-           stdout.",
+           stdout. Rows are CSV; a name that ends with `.jsonl` takes JSON Lines, and one with \
+           `.parquet` takes Parquet, which is there when the run is over and not after a kill.",
     section: Section::Output,
     many: false,
     set: Set::Outputs(|outputs, word| {
@@ -79,10 +80,10 @@ pub(super) const OUT: Field = Field {
            Kinds: `json`, `plot` and `samples` are those of the flags of these names; `md` is the \
            result as Markdown, which is also appended to the file that the variable \
            `GITHUB_STEP_SUMMARY` names; `html` is one page for browsers that loads nothing, with \
-           charts; `junit` a test case for each goal, the verdict and each \
-           class of errors; `intervals` a row for each second and kind of operation (`.csv` or \
-           `.jsonl`); `hlog` a histogram for each, and `hgrm` the percentiles of a run, as the HDR \
-           tools read them; `influx` a point per operation and second, to \
+           charts; `junit` a test case for each goal, the verdict and each class of errors; \
+           `intervals` a row for each second and kind of operation (`.csv`, `.jsonl` or \
+           `.parquet`); `hlog` a histogram for each, and `hgrm` the percentiles of a run, as the \
+           HDR tools read them; `influx` a point per operation and second, to \
            `http://HOST:8086/write?db=NAME`. An output that cannot be written costs no other one: \
            memtide says why and exits with 1. See docs/outputs.md.",
     section: Section::Output,

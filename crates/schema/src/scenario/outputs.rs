@@ -5,7 +5,7 @@ mod influx;
 mod output;
 
 pub use influx::{InfluxNames, InfluxPlace, InfluxVersion};
-pub use output::{Output, OutputKind};
+pub use output::{Output, OutputKind, RowForm, RowText};
 
 use super::check::{Problem, Problems};
 use super::{Placement, Scenario, parse_list};

@@ -57,7 +57,8 @@ fn nothing_is_written_before_the_first_row_and_a_header_at_the_end_at_least() {
     drop(SampleCsv::new(&mut written));
     assert!(written.is_empty());
     SampleCsv::new(&mut written).flush().unwrap();
-    assert_eq!(written, HEADER);
+    let names = "intended_ns,sent_ns,received_ns,op,outcome,bytes,connection,index,key,size\n";
+    assert_eq!(String::from_utf8(written).unwrap(), names);
 }
 
 /// A writer with room for this many bytes.

@@ -14,9 +14,13 @@ use memtide_report::{StepsPage, page};
 use memtide_schema::event::{IntervalRow, log_of};
 use memtide_schema::record::SecondRecord;
 use memtide_schema::scenario::Goal;
+#[cfg(feature = "parquet")]
+use memtide_schema::scenario_file;
 use memtide_schema::steps::CourseKind;
-use memtide_schema::{Output, OutputKind, Outputs, Record, Settings};
-use memtide_sinks::{IntervalLog, IntervalRows, Outlets, RecordJson, RowForm, Sink, StepsJson};
+use memtide_schema::{Output, OutputKind, Outputs, Record, RowForm, RowText, Settings};
+use memtide_sinks::{IntervalLog, IntervalRows, Outlets, RecordJson, Sink, StepsJson};
+#[cfg(feature = "parquet")]
+use memtide_sinks::{ParquetIntervals, ParquetRun};
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, ErrorKind};
 use std::path::Path;
@@ -40,9 +44,10 @@ impl CourseFacts<'_> {
 /// since 1970, where there is one.
 pub(super) fn add_of_run(
     outlets: &mut Outlets,
-    outputs: &Outputs,
+    settings: &Settings,
     unix_s: fn() -> Option<f64>,
 ) -> Result<(), Stop> {
+    let outputs = &settings.outputs;
     for output in outputs.files() {
         match output.kind {
             OutputKind::Json => whole(outlets, &output, RecordJson::new)?,
@@ -60,7 +65,8 @@ pub(super) fn add_of_run(
                 whole(outlets, &output, |out| RecordText::new(out, junit))?;
             }
             OutputKind::Hgrm => whole(outlets, &output, |out| RecordText::new(out, hgrm))?,
-            OutputKind::Hlog | OutputKind::Intervals => stream(outlets, &output, unix_s)?,
+            OutputKind::Hlog => log(outlets, &output, unix_s)?,
+            OutputKind::Intervals => intervals(outlets, &output, settings)?,
             // Points are added beside: they go to no file.
             OutputKind::Samples | OutputKind::Influx => {}
         }
@@ -78,17 +84,27 @@ pub(crate) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Sto
     let mut add = |output: Output| match output.kind {
         // What came second by second is now in the record alone.
         OutputKind::Hlog => whole(outlets, &output, |out| RecordText::new(out, log_of)),
-        OutputKind::Intervals => {
-            let text = if output.is_json_lines() { lines_of } else { csv_of };
-            whole(outlets, &output, |out| RecordText::new(out, text))
-        }
+        OutputKind::Intervals => match output.row_form() {
+            RowForm::Text(RowText::Csv) => {
+                whole(outlets, &output, |it| RecordText::new(it, csv_of))
+            }
+            RowForm::Text(RowText::JsonLines) => {
+                whole(outlets, &output, |out| RecordText::new(out, lines_of))
+            }
+            RowForm::Parquet => {
+                #[cfg(feature = "parquet")]
+                return whole(outlets, &output, ParquetIntervals::of_record);
+                #[cfg(not(feature = "parquet"))]
+                Ok(())
+            }
+        },
         OutputKind::Influx => {
             let settings = Settings { outputs: outputs.clone(), ..Settings::default() };
             add_points(outlets, &settings, Recorded::Record).map(drop)
         }
         _ => {
             let one = Outputs { out: vec![output], ..Outputs::default() };
-            add_of_run(outlets, &one, || None)
+            add_of_run(outlets, &Settings { outputs: one, ..Settings::default() }, || None)
         }
     };
     files.filter_map(|output| add(output).err()).collect()
@@ -97,10 +113,11 @@ pub(crate) fn add_of_record(outlets: &mut Outlets, outputs: &Outputs) -> Vec<Sto
 /// Adds the sinks of all outputs of a search or scan.
 pub(crate) fn add_of_steps(
     outlets: &mut Outlets,
-    outputs: &Outputs,
+    settings: &Settings,
     course: &CourseFacts<'_>,
     unix_s: fn() -> Option<f64>,
 ) -> Result<(), Stop> {
+    let outputs = &settings.outputs;
     let json = |out| StepsJson::new(out, course.kind, course.words());
     let markdown = |out| StepsFile::new(out, StepsMarkdown::new(course.kind, &course.words()));
     for output in outputs.files() {
@@ -122,7 +139,8 @@ pub(crate) fn add_of_steps(
                 #[cfg(feature = "junit")]
                 whole(outlets, &output, |out| StepsFile::new(out, StepsJunit::new(course.kind)))?;
             }
-            OutputKind::Hlog | OutputKind::Intervals => stream(outlets, &output, unix_s)?,
+            OutputKind::Hlog => log(outlets, &output, unix_s)?,
+            OutputKind::Intervals => intervals(outlets, &output, settings)?,
             // Refused: each step has operations and percentiles of its own.
             OutputKind::Hgrm | OutputKind::Samples | OutputKind::Influx => {}
         }
@@ -152,30 +170,57 @@ pub(crate) fn summary(outputs: &Outputs) -> Option<String> {
 /// The seconds of a record as CSV. A record without any has the heading.
 fn csv_of(record: &Record) -> String {
     match record.seconds.is_empty() {
-        true => IntervalRow::of_second(&SecondRecord::default(), None).csv_header() + "\n",
-        false => rows_of(record, RowForm::Csv),
+        true => IntervalRow::of_second(&SecondRecord::default(), None).csv_header() + "
+",
+        false => rows_of(record, RowText::Csv),
     }
 }
 
 /// The seconds of a record as JSON Lines.
 fn lines_of(record: &Record) -> String {
-    rows_of(record, RowForm::JsonLines)
+    rows_of(record, RowText::JsonLines)
 }
 
-fn rows_of(record: &Record, form: RowForm) -> String {
+fn rows_of(record: &Record, form: RowText) -> String {
     let rows = record.seconds.iter().map(|second| IntervalRow::of_second(second, None));
-    form.text(&rows.collect::<Vec<_>>(), true)
+    IntervalRow::text(&rows.collect::<Vec<_>>(), form, true)
+}
+
+/// What a Parquet file says of a run beside its rows.
+#[cfg(feature = "parquet")]
+pub(super) fn parquet_run(settings: &Settings) -> ParquetRun {
+    ParquetRun {
+        scenario: scenario_file(&settings.scenario.words()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        tags: settings.outputs.tags.clone(),
+    }
+}
+
+/// Adds the sink of histograms of each second.
+fn log(outlets: &mut Outlets, output: &Output, unix_s: fn() -> Option<f64>) -> Result<(), Stop> {
+    stream(outlets, output, |out| IntervalLog::new(out, unix_s))
+}
+
+/// Adds the sink of rows of each second.
+fn intervals(outlets: &mut Outlets, output: &Output, settings: &Settings) -> Result<(), Stop> {
+    match output.row_form() {
+        RowForm::Text(form) => stream(outlets, output, |out| IntervalRows::new(out, form)),
+        RowForm::Parquet => {
+            #[cfg(feature = "parquet")]
+            whole(outlets, output, |out| ParquetIntervals::live(out, parquet_run(settings)))?;
+            let _ = settings;
+            Ok(())
+        }
+    }
 }
 
 /// Adds the sink of an output that grows with each second of the load.
-fn stream(outlets: &mut Outlets, output: &Output, unix_s: fn() -> Option<f64>) -> Result<(), Stop> {
-    let name = output.name();
-    let form = if output.is_json_lines() { RowForm::JsonLines } else { RowForm::Csv };
-    match (bounded(output, LateFile::stream)?, output.kind) {
-        (Err(why), _) => attach(outlets, &name, why),
-        (Ok(out), OutputKind::Hlog) => attach(outlets, &name, IntervalLog::new(out, unix_s)),
-        (Ok(out), _) => attach(outlets, &name, IntervalRows::new(out, form)),
-    }
+fn stream<S: Sink + 'static>(
+    outlets: &mut Outlets,
+    output: &Output,
+    sink: impl FnOnce(Sheet) -> S,
+) -> Result<(), Stop> {
+    placed_in(outlets, output, LateFile::stream, sink)
 }
 
 /// Adds the sink of an output that is written as a whole.
@@ -184,8 +229,18 @@ fn whole<S: Sink + 'static>(
     output: &Output,
     sink: impl FnOnce(Sheet) -> S,
 ) -> Result<(), Stop> {
+    placed_in(outlets, output, LateFile::open, sink)
+}
+
+/// Adds the sink of an output whose place is opened so.
+fn placed_in<S: Sink + 'static>(
+    outlets: &mut Outlets,
+    output: &Output,
+    open: fn(&Path) -> io::Result<LateFile>,
+    sink: impl FnOnce(Sheet) -> S,
+) -> Result<(), Stop> {
     let name = output.name();
-    match bounded(output, LateFile::open)? {
+    match bounded(output, open)? {
         Ok(out) => attach(outlets, &name, sink(out)),
         Err(why) => attach(outlets, &name, why),
     }
@@ -198,7 +253,7 @@ fn is_png(output: &Output) -> bool {
 }
 
 /// The place of an output, open; a reader that takes nothing delays the end only for a while.
-fn bounded(
+pub(super) fn bounded(
     output: &Output,
     open: fn(&Path) -> io::Result<LateFile>,
 ) -> Result<Result<Sheet, Unwritable>, Stop> {

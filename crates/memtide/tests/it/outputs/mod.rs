@@ -5,6 +5,7 @@ mod bad_places;
 mod compare;
 mod general;
 mod page;
+mod parquet;
 mod server_reports;
 
 use crate::child::{Finished, Running, memtide, program, read_record, scratch, shared};

@@ -5,6 +5,8 @@
 use super::Interval;
 use crate::kind::Kind;
 use crate::record::{Percentile, SecondRecord, ServerReport, SettledCounts, UnderWay};
+use crate::sample::{CellForm, Column};
+use crate::scenario::RowText;
 use memtide_base::Span;
 use memtide_metrics::summary::{Quantile, quantile};
 use memtide_metrics::{Histogram, histogram::Moments};
@@ -80,15 +82,37 @@ impl IntervalRow {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The names of the columns, separated by commas. Units are the ends of the names; a name
-    /// without a unit counts operations, keys or connections.
+    /// The columns of every row, in their order. Units are the ends of the names; a name without a
+    /// unit counts operations, keys or connections.
+    pub fn columns() -> Vec<Column> {
+        let row = Self::of_second(&SecondRecord::default(), None);
+        row.0.into_iter().map(|(name, _)| column(name)).collect()
+    }
+
+    /// `rows` as lines of text; the heading stands before the first row of a file only.
+    pub fn text(rows: &[Self], form: RowText, is_first: bool) -> String {
+        let mut text = String::new();
+        for (number, row) in rows.iter().enumerate() {
+            if form == RowText::Csv && is_first && number == 0 {
+                text += &(row.csv_header() + "\n");
+            }
+            text += &match form {
+                RowText::Csv => row.to_csv(),
+                RowText::JsonLines => row.to_json(),
+            };
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The names of the columns, separated by commas.
     pub fn csv_header(&self) -> String {
         let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
         names.join(",")
     }
 
     /// The cells, separated by commas. They are numbers and words of our own, without quotes.
-    pub fn to_csv(&self) -> String {
+    fn to_csv(&self) -> String {
         let cell = |value: &Value| match value {
             Value::Null => String::new(),
             Value::String(word) => word.clone(),
@@ -98,7 +122,7 @@ impl IntervalRow {
     }
 
     /// The row as a JSON object in one line.
-    pub fn to_json(&self) -> String {
+    fn to_json(&self) -> String {
         serde_json::to_string(&self.0).expect("names and numbers are always written")
     }
 
@@ -179,6 +203,39 @@ impl IntervalRow {
     }
 }
 
+/// What the column of this name holds. Only where and what a second is stands in every row.
+fn column(name: String) -> Column {
+    let (meaning, is_optional) = match &*name {
+        "step" => ("the step of a search or scan", true),
+        "start_s" => ("where the second begins after the beginning of the load", false),
+        "length_s" => ("how long it was", false),
+        "kind" => ("the kind of operation; all for all together", false),
+        "measured_sent" => ("operations of the measured window that were sent", true),
+        "measured_answered" => ("operations of the measured window that were answered", true),
+        "measured_unanswered" => ("operations of the measured window without an answer", true),
+        "in_flight" => ("operations that were sent and not answered at its end", true),
+        "backlog" => ("operations that were due and not sent at its end", true),
+        "oldest_due_s" => ("how long the oldest of the backlog had been due", true),
+        "connections_open" => ("connections that were open at its end", true),
+        times if times.starts_with("response_") => ("received - intended of measured ones", true),
+        times if times.starts_with("service_") => ("received - sent of measured ones", true),
+        times if times.starts_with("lag_") => ("sent - intended of measured ones", true),
+        report if report.starts_with("server_") => ("what all servers said of themselves", true),
+        _ => ("what ended in it, measured or not", true),
+    };
+    let unit = ["ns", "us", "s"]
+        .into_iter()
+        .find(|unit| name.strip_suffix(unit).is_some_and(|before| before.ends_with('_')));
+    let unit = unit.or_else(|| name.contains("bytes").then_some("bytes"));
+    let cell = match unit {
+        _ if name == "kind" => CellForm::Word,
+        Some("s") => CellForm::Fraction,
+        _ if name.ends_with("_mean_ns") => CellForm::Fraction,
+        _ => CellForm::Whole,
+    };
+    Column { name: name.into(), cell, unit, is_optional, meaning }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,6 +278,29 @@ mod tests {
         assert_eq!(set.0["response_max_ns"], 10_000);
         let back: Value = serde_json::from_str(&all.to_json()).unwrap();
         assert_eq!(back["response_mean_ns"], 5_500.0);
+    }
+
+    #[test]
+    fn cells_are_what_their_columns_hold() {
+        let columns = IntervalRow::columns();
+        let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+        let mut rows = IntervalRow::of_interval(&second(), Some(4));
+        rows.extend(IntervalRow::of_interval(&Interval::default(), None));
+        assert_eq!(names.join(","), rows[0].csv_header());
+        for row in &rows {
+            for (column, (name, cell)) in columns.iter().zip(row.cells()) {
+                let fits = match column.cell {
+                    CellForm::Whole => cell.is_u64(),
+                    CellForm::Fraction => cell.is_f64(),
+                    CellForm::Word | CellForm::Bytes => cell.is_string(),
+                };
+                assert!(fits || (column.is_optional && cell.is_null()), "{name}: {cell}");
+            }
+        }
+        let unit = |name: &str| columns.iter().find(|column| column.name == name).unwrap().unit;
+        assert_eq!((unit("start_s"), unit("response_mean_ns")), (Some("s"), Some("ns")));
+        assert_eq!((unit("server_cpu_user_us"), unit("bytes_sent")), (Some("us"), Some("bytes")));
+        assert_eq!((unit("backlog"), unit("server_items"), unit("misses")), (None, None, None));
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl OutputKind {
             Self::Json | Self::Md | Self::Html | Self::Junit | Self::Hlog | Self::Hgrm => &[],
             Self::Influx => &[],
             Self::Plot => &[".svg", ".png"],
-            Self::Intervals | Self::Samples => &[".csv", JSON_LINES],
+            Self::Intervals | Self::Samples => &[".csv", JSON_LINES, PARQUET],
         }
     }
 
@@ -102,6 +102,26 @@ fn is_by_agents(kind: OutputKind, place: &str) -> bool {
 
 /// The ending of files of JSON Lines.
 const JSON_LINES: &str = ".jsonl";
+/// The ending of Parquet files.
+const PARQUET: &str = ".parquet";
+
+/// The form of a file of rows, which the ending of its name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowForm {
+    /// Lines of text, which can be read while they are written.
+    Text(RowText),
+    /// Parquet, which can be read when it is whole.
+    Parquet,
+}
+
+/// The form of a line of text that holds a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowText {
+    /// Comma-separated values with a heading.
+    Csv,
+    /// A JSON object.
+    JsonLines,
+}
 
 /// An output that the user asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,9 +161,13 @@ impl Output {
         !self.is_short
     }
 
-    /// True if its rows are JSON Lines, by the ending of its place; else they are CSV.
-    pub fn is_json_lines(&self) -> bool {
-        self.place.ends_with(JSON_LINES)
+    /// The form of its rows, if it has rows. A place without an ending takes CSV.
+    pub fn row_form(&self) -> RowForm {
+        match &self.place {
+            place if place.ends_with(PARQUET) => RowForm::Parquet,
+            place if place.ends_with(JSON_LINES) => RowForm::Text(RowText::JsonLines),
+            _ => RowForm::Text(RowText::Csv),
+        }
     }
 
     /// The place in InfluxDB; `None` if it is another kind of output.

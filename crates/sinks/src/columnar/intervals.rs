@@ -1,0 +1,99 @@
+//! Seconds of the load as rows of a Parquet file. What a row holds is the schema's.
+
+use super::ParquetRun;
+use super::table::{Cell, Table};
+use crate::{Document, Sink};
+use memtide_schema::event::IntervalRow;
+use memtide_schema::{CellForm, Column, Event, Record, scenario_file};
+use serde_json::Value;
+use std::io;
+
+/// What the rows are, for readers of the file.
+const FORMAT: &str = "memtide.intervals/1";
+
+/// A Parquet file of a row for each second and kind, in the making.
+#[derive(Debug)]
+pub struct ParquetIntervals<W: Document> {
+    table: Table<W>,
+    columns: Vec<Column>,
+    step: Option<u32>,
+    /// True if the rows are those of a record.
+    is_of_record: bool,
+    /// True if there is something that a file can say.
+    has_begun: bool,
+}
+
+impl<W: Document> ParquetIntervals<W> {
+    /// The seconds of a load, as they end.
+    pub fn live(out: W, run: ParquetRun) -> Self {
+        let mut sink = Self::new(out, false);
+        sink.table.describe(FORMAT, run);
+        sink
+    }
+
+    /// The seconds that the first record holds.
+    pub fn of_record(out: W) -> Self {
+        Self::new(out, true)
+    }
+
+    fn new(out: W, is_of_record: bool) -> Self {
+        let columns = IntervalRow::columns();
+        let table = Table::new(out, &columns);
+        Self { table, columns, step: None, is_of_record, has_begun: false }
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        let scenario = scenario_file(&record.scenario);
+        let version = record.machine.memtide_version.clone();
+        self.table.describe(FORMAT, ParquetRun { scenario, version, tags: record.tags.clone() });
+        let mut rows = record.seconds.iter().map(|second| IntervalRow::of_second(second, None));
+        rows.try_for_each(|row| self.row(&row))
+    }
+
+    fn row(&mut self, row: &IntervalRow) -> io::Result<()> {
+        let cells = self.columns.iter().zip(row.cells());
+        self.table.row(cells.map(|(column, (_, value))| cell(column.cell, value)))
+    }
+}
+
+impl<W: Document> Sink for ParquetIntervals<W> {
+    fn on(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::StepBegun(step) => {
+                self.step = Some(step.number);
+                Ok(())
+            }
+            Event::Interval(interval) if !self.is_of_record => {
+                self.has_begun = true;
+                let rows = IntervalRow::of_interval(interval, self.step);
+                rows.iter().try_for_each(|row| self.row(row))
+            }
+            Event::Done(record) if self.is_of_record && !self.has_begun => {
+                self.has_begun = true;
+                self.record(record)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn takes(&self) -> fn(&Event) -> bool {
+        |event| matches!(event, Event::StepBegun(_) | Event::Interval(_) | Event::Done(_))
+    }
+
+    /// Writes the rows that are left and the file's end, and puts it in its place. A run that ended
+    /// before its load leaves no file.
+    fn finish(&mut self) -> io::Result<()> {
+        if self.has_begun { self.table.complete() } else { Ok(()) }
+    }
+}
+
+fn cell(form: CellForm, value: &Value) -> Cell<'_> {
+    match form {
+        _ if value.is_null() => Cell::Empty,
+        CellForm::Whole => Cell::Whole(value.as_u64().expect("it is a whole number")),
+        CellForm::Fraction => Cell::Fraction(value.as_f64().expect("it is a number")),
+        CellForm::Word | CellForm::Bytes => {
+            Cell::Bytes(value.as_str().expect("it is a word").as_bytes())
+        }
+    }
+}
