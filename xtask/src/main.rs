@@ -227,6 +227,7 @@ fn number(name: &'static str, default: &'static str, help: &'static str) -> Arg 
 fn test(root: &Path) -> Result<(), String> {
     setup::install_missing(setup::TESTS)?;
     setup::install_cluster();
+    setup::install_readers(root);
     run(cargo(root).args(["test", "--workspace"]))?;
     // The default takes io_uring where it can be had; what the program promises holds without.
     // Faces, texts, pages, other machines and databases are around it, and the same over either.
@@ -246,6 +247,7 @@ fn test(root: &Path) -> Result<(), String> {
         "influx::",
         "outputs::compare::",
         "outputs::page::",
+        "readers::",
     ];
     let native = integration.into_iter().chain(words.iter().flat_map(|words| ["--skip", *words]));
     run(cargo(root).env("IT_IO", "epoll").args(native))?;

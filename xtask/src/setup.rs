@@ -2,6 +2,7 @@
 //!
 //! Installs only as root or with a sudo that needs no password; otherwise it prints the command.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -33,6 +34,16 @@ const CLUSTER: &[Need] = &[
     Need { program: "nsenter", package: "util-linux", why: "each node has namespaces of its own" },
     Need { program: "faketime", package: "faketime", why: "a machine's time of day is wrong" },
 ];
+/// The programs that make a Python environment, where Python lacks the means.
+const PYTHON: &[Need] = &[Need {
+    program: "python3",
+    package: "python3",
+    why: "others' readers of our files run in it",
+}];
+/// The packages of Python by which tests read what memtide writes, below the root.
+const READERS: &str = "crates/memtide/tests/it/readers/requirements.txt";
+/// Where they are installed, below the root.
+const READERS_FOLDER: &str = "target/readers";
 /// The programs for counting instructions.
 pub(crate) const INSTRUCTIONS: &[Need] =
     &[Need { program: "valgrind", package: "valgrind", why: "it counts instructions" }];
@@ -45,7 +56,7 @@ pub(crate) const PICTURES: &[Need] =
 pub(crate) const STATIC: &[Need] = &[Need {
     program: "musl-gcc",
     package: "musl-tools",
-    why: "it compiles the C of the cryptography for a static program",
+    why: "it compiles the C of the cryptography and of zstd for a static program",
 }];
 
 /// The programs for `cargo xtask kubernetes`, beside those that build.
@@ -94,6 +105,38 @@ pub(crate) fn install_cluster() {
     } else if let Err(error) = install_missing(CLUSTER) {
         eprintln!("xtask: tests on a Slurm cluster will be skipped: {error}");
     }
+}
+
+/// Makes a Python environment with others' readers of files, if it is not there as it should be.
+/// The tests with them are skipped where it cannot be made.
+pub(crate) fn install_readers(root: &Path) {
+    if let Err(error) = make_readers(root) {
+        eprintln!("xtask: tests with others' readers will be skipped: {error}");
+    }
+}
+
+/// Cause: There is no Python here, or its packages cannot be fetched.
+///
+/// To do: Install python3 and python3-venv, and try again with a network.
+fn make_readers(root: &Path) -> Result<(), String> {
+    let folder = root.join(READERS_FOLDER);
+    // What is installed, written when it is.
+    let (wanted, installed) = (root.join(READERS), folder.join("requirements.txt"));
+    let text = fs::read(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
+    if fs::read(&installed).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    install_missing(PYTHON)?;
+    if answers("python3", &["-c", "import ensurepip"]).is_none() {
+        match privilege() {
+            Some(prefix) => apt_install(prefix, &["python3-venv"])?,
+            None => return Err(format!("please run {}", by_hand(&["python3-venv"]))),
+        }
+    }
+    crate::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let words = ["--quiet", "--disable-pip-version-check", "install", "--requirement"];
+    crate::run(Command::new(folder.join("bin/pip")).args(words).arg(&wanted))?;
+    fs::write(&installed, text).map_err(|error| format!("{}: {error}", installed.display()))
 }
 
 /// The path of `program`, if it is installed.

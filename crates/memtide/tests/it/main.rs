@@ -20,6 +20,7 @@ mod datagrams;
 mod replicas;
 mod endings;
 mod outputs;
+mod readers;
 mod influx;
 mod signals;
 mod verification;
