@@ -84,8 +84,9 @@ pub(super) const OUT: Field = Field {
            `intervals` a row for each second and kind of operation (`.csv`, `.jsonl` or \
            `.parquet`); `hlog` a histogram for each, and `hgrm` the percentiles of a run, as the \
            HDR tools read them; `influx` a point per operation and second, to \
-           `http://HOST:8086/write?db=NAME`. An output that cannot be written costs no other one: \
-           memtide says why and exits with 1. See docs/outputs.md.",
+           `http://HOST:8086/write?db=NAME`. With `--agents`, `samples=agents` and `influx=agents` \
+           let each agent write its own operations. An output that cannot be written costs no \
+           other one: memtide says why and exits with 1. See docs/outputs.md.",
     section: Section::Output,
     many: true,
     set: Set::Outputs(|outputs, word| {

@@ -170,8 +170,7 @@ pub(crate) fn summary(outputs: &Outputs) -> Option<String> {
 /// The seconds of a record as CSV. A record without any has the heading.
 fn csv_of(record: &Record) -> String {
     match record.seconds.is_empty() {
-        true => IntervalRow::of_second(&SecondRecord::default(), None).csv_header() + "
-",
+        true => IntervalRow::of_second(&SecondRecord::default(), None).csv_header() + "\n",
         false => rows_of(record, RowText::Csv),
     }
 }
