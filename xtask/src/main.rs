@@ -18,8 +18,10 @@ mod tidy;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::Value;
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
+use std::thread::available_parallelism;
 
 fn main() -> ExitCode {
     let words = command().get_matches();
@@ -228,7 +230,16 @@ fn test(root: &Path) -> Result<(), String> {
     setup::install_missing(setup::TESTS)?;
     setup::install_cluster();
     setup::install_readers(root);
-    run(cargo(root).args(["test", "--workspace"]))?;
+    // Most of the time tests wait for a load to end, so that a few more can share the CPUs. Those
+    // that measure pauses run alone.
+    let threads = available_parallelism().map_or(1, usize::from) + 1;
+    let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| threads.to_string());
+    let tests = || {
+        let mut command = cargo(root);
+        command.env("RUST_TEST_THREADS", &threads);
+        command
+    };
+    run(tests().args(["test", "--workspace"]))?;
     // The default takes io_uring where it can be had; what the program promises holds without.
     // Faces, texts, pages, other machines and databases are around it, and the same over either.
     let integration = ["test", "--package", "memtide", "--test", "it", "--"];
@@ -250,7 +261,7 @@ fn test(root: &Path) -> Result<(), String> {
         "readers::",
     ];
     let native = integration.into_iter().chain(words.iter().flat_map(|words| ["--skip", *words]));
-    run(cargo(root).env("IT_IO", "epoll").args(native))?;
+    run(tests().env("IT_IO", "epoll").args(native))?;
     // Another build, in which threads are loom's; in a folder of its own, so that neither spoils
     // the other's work.
     let interleavings = ["test", "--package", "memtide-host", "--target-dir", "target/loom"];
@@ -317,7 +328,7 @@ fn docs(root: &Path) -> Result<(), String> {
 
 /// The cargo that runs this program, in the folder `root`.
 fn cargo(root: &Path) -> process::Command {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = process::Command::new(program);
     command.current_dir(root);
     command

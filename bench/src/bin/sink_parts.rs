@@ -9,7 +9,8 @@ use memtide_bench::usage::Cpu;
 use memtide_schema::scenario::InfluxNames;
 use memtide_schema::{Event, Kind, Sample, SampleOutcome};
 use memtide_sinks::{
-    Answer, Delivered, Delivery, InfluxOperations, InfluxRun, Post, SampleCsv, SampleLines, Sink,
+    Answer, Delivered, Delivery, Document, InfluxOperations, InfluxRun, ParquetRun, ParquetSamples,
+    Post, SampleCsv, SampleLines, Sink,
 };
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -38,8 +39,12 @@ fn main() {
         )
         .get_matches();
     let count: u64 = *words.get_one("samples").expect("it is required");
-    let figures =
-        [points(count), rows("csv", count, SampleCsv::new), rows("jsonl", count, SampleLines::new)];
+    let figures = [
+        points(count),
+        rows("csv", count, SampleCsv::new),
+        rows("jsonl", count, SampleLines::new),
+        rows("parquet", count, |out| ParquetSamples::new(out, ParquetRun::default())),
+    ];
     println!("{}", json!(figures));
 }
 
@@ -149,7 +154,10 @@ impl Post for Receiver {
 fn rows<S: Sink>(name: &str, count: u64, sink: fn(Counted) -> S) -> Value {
     let bytes = Arc::new(AtomicU64::new(0));
     let mut sink = sink(Counted(Arc::clone(&bytes)));
-    let spent = feed(&mut sink, count, || {});
+    let rows_s = feed(&mut sink, count, || {});
+    let began = thread_s();
+    sink.finish().expect("memory takes all rows");
+    let spent = rows_s + thread_s() - began;
     let bytes = bytes.load(Ordering::Relaxed);
     json!({"sink": name, "rows": count, "cpu_s": spent, "bytes": bytes})
 }
@@ -164,6 +172,16 @@ impl Write for Counted {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Document for Counted {
+    fn complete(self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn restart(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -23,7 +23,8 @@ const FILES: &[(&str, &str)] = &[
     ("hlog", "run.hlog"),
     ("hgrm", "run.hgrm"),
     ("intervals", "intervals.csv"),
-    ("samples", "samples.csv"),
+    ("intervals", "intervals.parquet"),
+    ("samples", "samples.parquet"),
 ];
 
 /// Measures both, the second in `rounds` interleaved rounds of `seconds` each.
