@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program talks to its user.
 
 use clap::{Arg, Command, value_parser};
+use memtide_base::rng::mix;
 use memtide_base::{Instant, Span};
 use memtide_bench::usage::Cpu;
 use memtide_schema::scenario::InfluxNames;
@@ -48,24 +49,25 @@ fn main() {
     println!("{}", json!(figures));
 }
 
-/// Samples as a run at 20 000 operations per second makes them: nine gets to one set, every tenth
-/// get a miss. Some are done out of their order.
+/// Samples as a run at 20 000 operations per second makes them: seven hits, two misses and a set.
+/// Some are done out of their order; keys and times are drawn.
 fn sample(number: u64) -> Event {
+    let drawn = mix(number);
     let intended = Instant::from_ns(1_000_000_000 + number * GAP_NS - number % 5 * 3 * GAP_NS / 2);
-    let sent = intended + Span::from_ns(2_000 + number % 7 * 400);
+    let sent = intended + Span::from_ns(2_000 + drawn % 3_001);
     let (kind, outcome) = match number % 10 {
         9 => (Kind::Set, SampleOutcome::Answered),
-        8 => (Kind::Get, SampleOutcome::Miss),
+        7 | 8 => (Kind::Get, SampleOutcome::Miss),
         _ => (Kind::Get, SampleOutcome::Hit),
     };
     Event::Sample(Sample {
         begun: Instant::from_ns(900_000_000),
         index: number,
-        key: format!("{number:030}").into_bytes(),
+        key: format!("{:030}", drawn % 1_000_000).into_bytes(),
         size: (kind == Kind::Set).then_some(200),
         intended,
         sent: Some(sent),
-        received: Some(sent + Span::from_ns(60_000 + number % 1_013 * 90)),
+        received: Some(sent + Span::from_ns(60_000 + drawn % 90_001)),
         kind,
         outcome,
         bytes: 232,
