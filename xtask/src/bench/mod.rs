@@ -130,12 +130,7 @@ const PATIENCE_S: u32 = 30;
 /// # Errors
 /// When something cannot be built, started or understood.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
-    crate::setup::install_missing(crate::setup::TESTS)?;
-    let build = ["build", "--release", "--package", "memtide", "--package", "memtide-bench"];
-    crate::run(crate::cargo(root).args(build))?;
-    let metadata = crate::metadata(root)?;
-    let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
-    let programs = Path::new(target).join("release");
+    let programs = programs(root)?;
     let cpus = Cpus::inherited()?;
     let bench = Bench {
         // The servers live through all rounds, so all clients meet the same ones.
@@ -165,6 +160,17 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     });
     fs::write(file, format!("{all:#}\n"))
         .map_err(|error| format!("cannot write {}: {error}", file.display()))
+}
+
+/// Builds memtide and the programs of the benchmark; returns their folder. The servers that they
+/// need are installed.
+fn programs(root: &Path) -> Result<PathBuf, String> {
+    crate::setup::install_missing(crate::setup::TESTS)?;
+    let build = ["build", "--release", "--package", "memtide", "--package", "memtide-bench"];
+    crate::run(crate::cargo(root).args(build))?;
+    let metadata = crate::metadata(root)?;
+    let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
+    Ok(Path::new(target).join("release"))
 }
 
 /// Simulates `seconds` of 100 000 operations per second on one worker, and prints how long it took.

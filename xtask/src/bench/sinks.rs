@@ -3,6 +3,7 @@
 
 use super::clients::{number, read_memtide};
 use super::figures::{Rounds, Run};
+use super::programs;
 use super::server::{Cpus, Server};
 use serde_json::Value;
 use std::fs;
@@ -32,18 +33,13 @@ const FILES: &[(&str, &str)] = &[
 /// # Errors
 /// When something cannot be built, started or understood.
 pub(crate) fn run(root: &Path, rounds: u32, seconds: u32) -> Result<(), String> {
-    crate::setup::install_missing(crate::setup::TESTS)?;
-    let build = ["build", "--release", "--package", "memtide", "--package", "memtide-bench"];
-    crate::run(crate::cargo(root).args(build))?;
-    let metadata = crate::metadata(root)?;
-    let target = metadata["target_directory"].as_str().ok_or("cargo names no target directory")?;
-    let programs = Path::new(target).join("release");
+    let programs = programs(root)?;
     print!("{}", alone(&programs)?);
     let cpus = Cpus::inherited()?;
     let load = Load {
         server: Server::memcached(&cpus)?,
         receiver: Server::of_ours(&cpus, &programs, "discard-server")?,
-        folder: Path::new(target).join("bench-sinks"),
+        folder: programs.join("bench-sinks"),
         programs,
         seconds,
     };

@@ -42,7 +42,7 @@ fn placed(out: &str, folder: &str) -> String {
     format!("--out {kind}={folder}/{name}")
 }
 
-/// The sentence about `output`, of which there is one: it says `why`, and what to do.
+/// Asserts that one sentence is about `output`, and that it says `why` and what to do.
 fn is_lost(run: &Finished, output: &str, why: &str) {
     let words = format!("{output} could not be written: ");
     let said: Vec<&str> = run.err.lines().filter(|line| line.contains(&words)).collect();
