@@ -15,13 +15,14 @@ pub mod parts;
 pub mod clock;
 pub mod text;
 
-/// What a master and its agents say to each other; `proto/cluster.proto` describes it.
+/// Messages between a master and its agents, generated from `proto/cluster.proto`, which describes
+/// them. A test generates them again and compares.
 #[allow(missing_docs, unused_qualifications)]
 pub mod message {
     // The generated code names it.
     use tonic_prost as _;
 
-    tonic::include_proto!("memtide.cluster.v1");
+    include!("../proto/cluster.rs");
 }
 
 use memtide_base::Span;

@@ -79,6 +79,8 @@ const EXCEPTIONS: &[Exception] = &[Exception {
 
 /// The folder of design pages.
 const DESIGN: &str = "docs/design/";
+/// The first words of a Rust file that a program wrote: it follows no rule.
+const GENERATED: &str = "// This file is @generated";
 
 /// Everything that is wrong with the workspace at `root`, in the order of its paths.
 ///
@@ -204,6 +206,9 @@ fn read_folder(root: &Path, folder: &Path, sources: &mut Vec<Source>) -> Result<
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).map_err(cannot)?;
+            if text.starts_with(GENERATED) {
+                continue;
+            }
             let inner = path.strip_prefix(root).expect("folders are walked from the root");
             sources.push(Source::new(inner.to_string_lossy().replace('\\', "/"), text));
         }

@@ -4,7 +4,7 @@
 use super::ParquetRun;
 use crate::Document;
 use memtide_schema::{CellForm, Column};
-use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -21,8 +21,6 @@ pub(super) const GROUP_ROWS_MAX: usize = 64 << 10;
 pub(super) const GROUP_BYTES_MAX: usize = 16 << 20;
 /// Memory that a cell of bytes takes beside them.
 const BYTES_CELL: usize = size_of::<ByteArray>();
-/// How hard zstd tries: the least, because rows are written while the load runs.
-const ZSTD_LEVEL: i32 = 1;
 
 /// A cell of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -175,9 +173,8 @@ impl<W: Document> Table<W> {
     }
 
     fn properties(&self) -> WriterProperties {
-        let level = ZstdLevel::try_new(ZSTD_LEVEL).expect("zstd has this level");
         let mut properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(level))
+            .set_compression(Compression::SNAPPY)
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
             .set_created_by(format!("memtide version {}", self.version))
