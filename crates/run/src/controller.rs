@@ -499,7 +499,7 @@ impl Monitor<'_> {
     }
 }
 
-/// Connections opened under connection churn that have not ended.
+/// Number of connections under connection churn that were due and have not ended.
 fn living(churn: &Churn<u64>) -> u64 {
     churn.segments.iter().map(|segment| segment.intended - segment.ended()).sum()
 }

@@ -33,14 +33,14 @@ pub trait Barrier {
     /// Reports to the other shares that this one is prepared. Called once, before [`Self::look`].
     ///
     /// # Errors
-    /// When there is no beginning together: the place to meet is gone, or was used before.
+    /// If the shares cannot begin together: the meeting place is gone, or was used before.
     fn arrive(&mut self) -> Result<(), NotRun>;
 
     /// The instant at which all shares begin, by the fleet's clock; none until they agree. `now`
     /// and `since_unix` are the present, by the fleet's clock and as time since 1970.
     ///
     /// # Errors
-    /// When the others did not come in time, or have begun without this share.
+    /// If the others did not come in time, or have begun without this share.
     fn look(&mut self, now: Instant, since_unix: Span) -> Result<Option<Instant>, NotRun>;
 
     /// The condition that ended the load of all shares, judged over all of them together; none

@@ -40,7 +40,7 @@ pub struct StepsPlan<'a> {
     pub scenario: &'a Scenario,
     /// The criterion by which each step is judged.
     pub aim: Aim,
-    /// What later steps do about the data.
+    /// State of the servers' data before each later step.
     pub data: Data,
     /// Largest number of steps; `None` leaves it to the course.
     pub steps_max: Option<u32>,

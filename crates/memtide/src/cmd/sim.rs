@@ -16,7 +16,7 @@ use memtide_schema::scenario::{Placement, ShardWord, Target, Transport};
 use memtide_server::StoreOptions;
 use memtide_sim::{Network, Script, Setting, SimServer};
 
-/// First port of simulated servers that name none.
+/// First port of simulated servers that need a port.
 const PORT_FIRST: u16 = 11_211;
 const MEMORY_BYTES_MAX: u64 = 1 << 40;
 

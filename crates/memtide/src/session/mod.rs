@@ -73,7 +73,7 @@ pub(crate) struct Steps {
     pub(crate) course: Box<dyn Course>,
     /// Criterion by which each step is judged.
     pub(crate) aim: Aim,
-    /// What later steps do about the data.
+    /// State of the servers' data before each later step.
     pub(crate) data: Data,
     /// Largest number of steps.
     pub(crate) steps_max: Option<u32>,

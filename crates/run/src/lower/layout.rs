@@ -13,7 +13,7 @@ const OBJECTS_MAX: u64 = 1_000_000_000;
 pub(super) struct ClientLayout {
     pub(super) clients: Clients,
     pub(super) connections: u32,
-    /// Largest useful number of workers, and the multiple in which they come.
+    /// Largest useful number of workers: more would have nothing to do.
     pub(super) workers_max: u32,
     /// The windows, if there are any.
     pub(super) window: Option<WindowPlan>,

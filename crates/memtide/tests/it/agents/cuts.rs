@@ -91,7 +91,7 @@ impl Wire {
         ip.status().is_ok_and(|status| status.success())
     }
 
-    /// Cuts the wire: packets are routed to a device that does not exist.
+    /// Cuts the wire: frames are sent to a hardware address that does not exist.
     fn cut(&self, cut: Cut) {
         let lost = "lladdr 02:00:00:00:00:99 nud permanent";
         if cut != Cut::ToMaster {

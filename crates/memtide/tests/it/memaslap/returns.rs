@@ -14,7 +14,7 @@ fn every_set_goes_to_all_that_are_written() {
     for (line, told) in [
         ("-p 2 -x 20000 -v 1", [18_000, 4_000, 0]),
         ("--rep_write=2 -x 20000 -B -c 8 -T 2 -o 0.5 -v 1", [18_000, 4_000, 0]),
-        // Only the primary server has the keys: the tool leaves replication to the servers.
+        // Reads go to a server without the keys, which servers would have to replicate themselves.
         ("-p 1 -x 20000 -v 1 --seed 9", [18_000, 2_000, 18_000]),
     ] {
         let before = counted(&peers);

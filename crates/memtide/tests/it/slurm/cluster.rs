@@ -34,7 +34,7 @@ const NAMESPACES: &[&str] =
     &["--mount", "--pid", "--fork", "--net", "--uts", "--mount-proc", "--kill-child"];
 const INIT: &str = include_str!("cluster.sh");
 
-/// Script of the first process that checks for namespaces and tools before it starts Slurm.
+/// Commands that test, in namespaces of their own, whether a cluster is possible here.
 const PROBE: &str = "mount -t tmpfs none /run && ip link add br0 type bridge && \
                      ip netns add n1 && ip link add v1 type veth peer name eth0 netns n1";
 const SERVER: &str = "memcached -u nobody -U 0 -l $HEAD >/dev/null 2>&1 </dev/null & disown
